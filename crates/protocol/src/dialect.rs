@@ -1,0 +1,122 @@
+//! Messages with and without `"jsonrpc":"2.0"`: old bridges leave it out, everyone else insists on it.
+
+use crate::message::Message;
+use crate::splice::{Outgoing, Patch};
+use crate::touch::{Part, Span};
+
+/// How a peer writes its envelope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Dialect {
+    /// With `"jsonrpc":"2.0"`, as the specification wants it.
+    #[default]
+    Standard,
+    /// Without.
+    Bare,
+}
+
+const MEMBER: &[u8] = br#""jsonrpc":"2.0","#;
+
+/// What a connection's dialect is, learnt from what it sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ear {
+    /// Fixed by the config.
+    Fixed(Dialect),
+    /// Nothing heard yet: we speak the standard.
+    Open,
+    /// Only bare messages so far.
+    HeardBare,
+    /// Sent the field once, and so always gets it back: dropping it is what made clients fail with
+    /// `invalid message version tag ""`.
+    HeardStandard,
+}
+
+impl Ear {
+    pub fn hear(&mut self, message: &Message) {
+        *self = match (*self, message.has(Part::Jsonrpc)) {
+            (Self::Fixed(dialect), _) => Self::Fixed(dialect),
+            (Self::HeardStandard, _) | (_, true) => Self::HeardStandard,
+            (Self::Open | Self::HeardBare, false) => Self::HeardBare,
+        };
+    }
+
+    pub fn dialect(self) -> Dialect {
+        match self {
+            Self::Fixed(dialect) => dialect,
+            Self::Open | Self::HeardStandard => Dialect::Standard,
+            Self::HeardBare => Dialect::Bare,
+        }
+    }
+}
+
+/// Adds or removes the member, so that the message is in `dialect`.
+pub fn translate(message: &Message, dialect: Dialect, out: &mut Outgoing) {
+    match (dialect, message.has(Part::Jsonrpc)) {
+        (Dialect::Standard, true) | (Dialect::Bare, false) => {}
+        (Dialect::Standard, false) => {
+            let brace = memchr::memchr(b'{', message.bytes()).unwrap_or(0);
+            out.replace(Span::new(brace + 1, brace + 1), Patch::Static(MEMBER));
+        }
+        (Dialect::Bare, true) => out.replace(member(message), Patch::Static(b"")),
+    }
+}
+
+/// The member `"jsonrpc":"2.0"` with one of its commas.
+fn member(message: &Message) -> Span {
+    let bytes = message.bytes();
+    let value = message.span(Part::Jsonrpc).range();
+    // The envelope's check found this key in its plain spelling, so the nearest such text before is it.
+    let key = memchr::memmem::rfind(&bytes[..value.start], b"\"jsonrpc\"").unwrap_or(value.start);
+    let is_space = |b: &u8| matches!(b, b' ' | b'\t' | b'\n' | b'\r');
+    let after = value.end + bytes[value.end..].iter().take_while(|b| is_space(b)).count();
+    if bytes.get(after) == Some(&b',') {
+        return Span::new(key, after + 1);
+    }
+    let before = key - bytes[..key].iter().rev().take_while(|b| is_space(b)).count();
+    let from = if before > 0 && bytes[before - 1] == b',' { before - 1 } else { key };
+    Span::new(from, value.end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::envelope::{Parsed, parse};
+
+    fn message(text: &str) -> Message {
+        match parse(text.to_owned().into()) {
+            Ok(Parsed::One(message)) => message,
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    fn check(text: &str, dialect: Dialect, expect: &str) {
+        let message = message(text);
+        let mut out = Outgoing::of(&message);
+        translate(&message, dialect, &mut out);
+        assert_eq!(String::from_utf8(out.to_vec()).unwrap(), expect);
+    }
+
+    #[test]
+    fn the_member_is_added_and_removed_and_nothing_else_changes() {
+        check(r#"{"id":1,"method":"a"}"#, Dialect::Standard, r#"{"jsonrpc":"2.0","id":1,"method":"a"}"#);
+        check(r#" { "id":1,"method":"a"}"#, Dialect::Standard, r#" {"jsonrpc":"2.0", "id":1,"method":"a"}"#);
+        check(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, Dialect::Bare, r#"{"id":1,"result":{}}"#);
+        check(r#"{"id":1,"result":{} , "jsonrpc" : "2.0" }"#, Dialect::Bare, r#"{"id":1,"result":{}  }"#);
+        check(r#"{"id":1,"jsonrpc": "2.0" ,"result":{}}"#, Dialect::Bare, r#"{"id":1,"result":{}}"#);
+        check(r#"{"jsonrpc":"2.0","method":"a"}"#, Dialect::Standard, r#"{"jsonrpc":"2.0","method":"a"}"#);
+    }
+
+    #[test]
+    fn who_ever_sent_the_field_gets_it_back() {
+        let (bare, standard) = (message(r#"{"method":"a"}"#), message(r#"{"jsonrpc":"2.0","method":"a"}"#));
+        let mut ear = Ear::Open;
+        assert_eq!(ear.dialect(), Dialect::Standard);
+        ear.hear(&bare);
+        assert_eq!(ear.dialect(), Dialect::Bare);
+        ear.hear(&standard);
+        ear.hear(&bare);
+        assert_eq!(ear.dialect(), Dialect::Standard);
+        let mut fixed = Ear::Fixed(Dialect::Bare);
+        fixed.hear(&standard);
+        assert_eq!(fixed.dialect(), Dialect::Bare);
+    }
+}

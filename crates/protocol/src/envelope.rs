@@ -1,0 +1,332 @@
+//! From a frame to a message: one pass over the bytes that validates all of them and notes where the parts of
+//! the touch table stand.
+//!
+//! Strict where a difference between parsers could be used to smuggle something past us (duplicate keys,
+//! look-alike keys), open towards everything that we merely carry.
+
+use crate::hunt;
+use crate::id::RawId;
+use crate::json::{MAX_DEPTH, Next, NotJson, Scanner};
+use crate::message::{Kind, Message};
+use crate::method::{self, Method};
+use crate::touch::{Branch, ENVELOPE, PARTS, Part, Span};
+use bytes::Bytes;
+
+/// A frame, understood.
+#[derive(Debug)]
+pub enum Parsed {
+    One(Message),
+    /// A JSON-RPC batch; each member stands for itself.
+    Batch(Vec<Result<Message, Broken>>),
+}
+
+/// Why a frame, or a member of a batch, is not a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    NotUtf8 { at: usize },
+    NotJson(NotJson),
+    NotAnObject,
+    EmptyBatch,
+    DuplicateKey(&'static str),
+    LookAlikeKey(&'static str),
+    IdIsNoId,
+    MethodIsNoString,
+    WrongVersion,
+    ParamsIsNoStructure,
+    NeitherRequestNorResponse,
+}
+
+/// A frame that is not a message, with what could still be learnt about who waits for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    pub fault: Fault,
+    /// The id that an answer should carry, if one could be made out.
+    pub id: Option<RawId>,
+    /// It had a method: whoever sent it may wait for an answer. Without one it was meant as an answer.
+    pub has_method: bool,
+}
+
+impl Fault {
+    /// The JSON-RPC code: −32700 if it is not JSON, −32600 if it is JSON but no message.
+    pub fn code(self) -> i32 {
+        match self {
+            Self::NotUtf8 { .. } | Self::NotJson(_) => -32700,
+            _ => -32600,
+        }
+    }
+
+    pub fn explain(self) -> String {
+        match self {
+            Self::NotUtf8 { at } => format!("not JSON: the text is not UTF-8 (byte {at})"),
+            Self::NotJson(NotJson { at, what }) => format!("not JSON: {what} (byte {at})"),
+            Self::NotAnObject => "a message is a JSON object, or an array of them".into(),
+            Self::EmptyBatch => "an empty batch asks for nothing".into(),
+            Self::DuplicateKey(key) => format!("the key `{key}` stands twice; which one counts is unclear"),
+            Self::LookAlikeKey(key) => format!("a key looks like `{key}` but is spelled differently"),
+            Self::IdIsNoId => "`id` must be a string or a number".into(),
+            Self::MethodIsNoString => "`method` must be a string".into(),
+            Self::WrongVersion => "`jsonrpc` must be \"2.0\"".into(),
+            Self::ParamsIsNoStructure => "`params` must be an object or an array".into(),
+            Self::NeitherRequestNorResponse => {
+                "a message has a `method`, or an `id` with either a `result` or an `error`".into()
+            }
+        }
+    }
+}
+
+/// Reads one frame.
+pub fn parse(bytes: Bytes) -> Result<Parsed, Broken> {
+    if let Err(error) = std::str::from_utf8(&bytes) {
+        return Err(broken(Fault::NotUtf8 { at: error.valid_up_to() }, &bytes));
+    }
+    let mut scanner = Scanner::new(&bytes);
+    scanner.skip_space();
+    match scanner.next() {
+        Ok(Next::Object) => {
+            let message = parse_object(bytes.clone(), scanner.pos())?;
+            Ok(Parsed::One(message))
+        }
+        Ok(Next::Array) => parse_batch(&bytes, scanner.pos()),
+        Ok(Next::String | Next::Number | Next::Literal) => {
+            // `12 apples` is not JSON, `12` is JSON but no message.
+            let ended = scanner.skip_value().and_then(|()| end(&mut scanner));
+            Err(broken(ended.map_or_else(Fault::NotJson, |()| Fault::NotAnObject), &bytes))
+        }
+        Err(error) => Err(broken(Fault::NotJson(error), &bytes)),
+    }
+}
+
+fn parse_object(bytes: Bytes, start: usize) -> Result<Message, Broken> {
+    let mut walk = Walk { bytes: &bytes, spans: [Span::default(); PARTS], alike: 0 };
+    let mut scanner = Scanner::at(&bytes, start);
+    let read = walk
+        .object(&mut scanner, ENVELOPE, Level::Envelope)
+        .and_then(|()| end(&mut scanner).map_err(Fault::NotJson))
+        .and_then(|()| walk.judge());
+    match read {
+        Ok((kind, method)) => {
+            let spans = walk.spans;
+            Ok(Message::new(bytes, kind, method, spans))
+        }
+        Err(fault) => Err(broken(fault, &bytes)),
+    }
+}
+
+fn parse_batch(bytes: &Bytes, start: usize) -> Result<Parsed, Broken> {
+    let members = batch_members(bytes, start).map_err(|error| broken(Fault::NotJson(error), bytes))?;
+    if members.is_empty() {
+        return Err(Broken { fault: Fault::EmptyBatch, id: None, has_method: true });
+    }
+    let parsed = members.into_iter().map(|member| {
+        let bytes = bytes.slice(member.range());
+        match bytes.first() {
+            Some(b'{') => parse_object(bytes, 0),
+            _ => Err(Broken { fault: Fault::NotAnObject, id: None, has_method: true }),
+        }
+    });
+    Ok(Parsed::Batch(parsed.collect()))
+}
+
+fn batch_members(bytes: &[u8], start: usize) -> Result<Vec<Span>, NotJson> {
+    let mut scanner = Scanner::at(bytes, start + 1);
+    let mut members = Vec::new();
+    scanner.skip_space();
+    if !scanner.take(b']') {
+        loop {
+            scanner.skip_space();
+            let from = scanner.pos();
+            scanner.skip_value()?;
+            members.push(Span::new(from, scanner.pos()));
+            scanner.skip_space();
+            if !scanner.take(b',') {
+                break;
+            }
+        }
+        scanner.expect(b']', "a comma or a closing bracket was expected here")?;
+    }
+    end(&mut scanner)?;
+    Ok(members)
+}
+
+fn end(scanner: &mut Scanner<'_>) -> Result<(), NotJson> {
+    scanner.skip_space();
+    match scanner.peek() {
+        None => Ok(()),
+        Some(_) => scanner.fail("something follows the value"),
+    }
+}
+
+/// A broken frame, with the id that a tolerant look at it can find.
+fn broken(fault: Fault, bytes: &[u8]) -> Broken {
+    let glimpse = hunt::look(bytes);
+    Broken { fault, id: glimpse.id, has_method: glimpse.method.is_some() }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Level {
+    Envelope,
+    Inner,
+}
+
+struct Walk<'a> {
+    bytes: &'a [u8],
+    spans: [Span; PARTS],
+    /// Bit per part: a key was seen that differs from the part's only in case.
+    alike: u64,
+}
+
+const _: () = assert!(PARTS <= 64, "`Walk::alike` has a bit per part");
+
+impl Walk<'_> {
+    /// Reads an object beside its branches of the touch table; the cursor stands on its brace.
+    fn object(&mut self, scanner: &mut Scanner<'_>, branches: &'static [Branch], level: Level) -> Result<(), Fault> {
+        scanner.take(b'{');
+        scanner.skip_space();
+        if scanner.take(b'}') {
+            return Ok(());
+        }
+        loop {
+            let branch = self.key(scanner, branches, level)?;
+            let start = scanner.pos();
+            match branch {
+                Some(branch) if !branch.below.is_empty() && scanner.peek() == Some(b'{') => {
+                    self.object(scanner, branch.below, Level::Inner)?;
+                }
+                _ => scanner.skip_value().map_err(Fault::NotJson)?,
+            }
+            if let Some(branch) = branch {
+                self.note(branch, Span::new(start, scanner.pos()))?;
+            }
+            scanner.skip_space();
+            if scanner.take(b',') {
+                scanner.skip_space();
+                continue;
+            }
+            return scanner.expect(b'}', "a comma or a closing brace was expected here").map_err(Fault::NotJson);
+        }
+    }
+
+    /// Reads a key and its colon, and finds its branch.
+    fn key(
+        &mut self,
+        scanner: &mut Scanner<'_>,
+        branches: &'static [Branch],
+        level: Level,
+    ) -> Result<Option<&'static Branch>, Fault> {
+        if scanner.peek() != Some(b'"') {
+            return scanner.fail("a key in double quotes was expected here").map_err(Fault::NotJson);
+        }
+        let start = scanner.pos();
+        scanner.skip_string().map_err(Fault::NotJson)?;
+        let quoted = &self.bytes[start..scanner.pos()];
+        scanner.skip_space();
+        scanner.expect(b':', "a colon was expected here").map_err(Fault::NotJson)?;
+        scanner.skip_space();
+        let key = &quoted[1..quoted.len() - 1];
+        match branches.iter().find(|branch| branch.key.as_bytes() == key) {
+            Some(branch) => Ok(Some(branch)),
+            None => self.near_key(key, quoted, branches, level),
+        }
+    }
+
+    /// A key that is not one of ours to the letter: it may be one of ours written with escapes, or a
+    /// look-alike that another parser would take for one of ours.
+    fn near_key(
+        &mut self,
+        key: &[u8],
+        quoted: &[u8],
+        branches: &'static [Branch],
+        level: Level,
+    ) -> Result<Option<&'static Branch>, Fault> {
+        let plain = key.iter().all(|&b| b != b'\\' && b.is_ascii());
+        let branch = if plain {
+            branches.iter().find(|branch| branch.key.as_bytes().eq_ignore_ascii_case(key))
+        } else {
+            let decoded = method::text(quoted).unwrap_or_default();
+            // Some libraries escape the slash of `io.modelcontextprotocol/…`: that is the same key.
+            if level == Level::Inner
+                && let Some(same) = branches.iter().find(|branch| branch.key == decoded)
+            {
+                return Ok(Some(same));
+            }
+            let folded = fold(&decoded);
+            branches.iter().find(|branch| branch.key.eq_ignore_ascii_case(&folded))
+        };
+        match (branch, level) {
+            (Some(branch), Level::Envelope) => Err(Fault::LookAlikeKey(branch.key)),
+            (Some(branch), Level::Inner) => {
+                self.alike |= 1 << branch.part as u64;
+                Ok(None)
+            }
+            (None, _) => Ok(None),
+        }
+    }
+
+    fn note(&mut self, branch: &'static Branch, span: Span) -> Result<(), Fault> {
+        let place = &mut self.spans[branch.part as usize];
+        if !place.is_absent() {
+            return Err(Fault::DuplicateKey(branch.key));
+        }
+        *place = span;
+        Ok(())
+    }
+
+    fn part(&self, part: Part) -> Option<&[u8]> {
+        let span = self.spans[part as usize];
+        (!span.is_absent()).then(|| &self.bytes[span.range()])
+    }
+
+    /// What kind of message the parts make.
+    fn judge(&self) -> Result<(Kind, Method), Fault> {
+        let doubtful = (0..PARTS).find(|&i| self.alike & (1 << i) != 0 && !self.spans[i].is_absent());
+        if let Some(i) = doubtful {
+            return Err(Fault::DuplicateKey(key_of(ENVELOPE, i).unwrap_or("?")));
+        }
+        if self.part(Part::Jsonrpc).is_some_and(|version| version != b"\"2.0\"") {
+            return Err(Fault::WrongVersion);
+        }
+        let id = self.part(Part::Id);
+        if id.is_some_and(|id| !RawId::is_legal(id)) {
+            return Err(Fault::IdIsNoId);
+        }
+        let (result, error) = (self.part(Part::Result), self.part(Part::Error));
+        match self.part(Part::Method) {
+            Some(name) if name.first() != Some(&b'"') => Err(Fault::MethodIsNoString),
+            Some(_) if result.is_some() || error.is_some() => Err(Fault::NeitherRequestNorResponse),
+            Some(name) => {
+                if self.part(Part::Params).is_some_and(|p| !matches!(p[0], b'{' | b'[')) {
+                    return Err(Fault::ParamsIsNoStructure);
+                }
+                let kind = if id.is_some() { Kind::Request } else { Kind::Notification };
+                Ok((kind, Method::from_json(name)))
+            }
+            None => match (id, result, error) {
+                // Servers in the manner of JSON-RPC 1.0 send both, one of them null.
+                (Some(_), Some(_), None | Some(b"null")) => Ok((Kind::Response { failed: false }, Method::Other)),
+                (Some(_), None | Some(b"null"), Some(_)) => Ok((Kind::Response { failed: true }, Method::Other)),
+                _ => Err(Fault::NeitherRequestNorResponse),
+            },
+        }
+    }
+}
+
+fn key_of(branches: &[Branch], part: usize) -> Option<&'static str> {
+    branches.iter().find_map(|branch| {
+        if branch.part as usize == part { Some(branch.key) } else { key_of(branch.below, part) }
+    })
+}
+
+/// Folds away what some parsers ignore: NUL characters, and the two letters outside ASCII whose lower case
+/// is in it.
+fn fold(key: &str) -> String {
+    key.chars()
+        .filter(|&c| c != '\0')
+        .map(|c| match c {
+            '\u{17f}' => 's',
+            '\u{212a}' => 'k',
+            other => other,
+        })
+        .collect()
+}
+
+const _: () = assert!(MAX_DEPTH >= 128, "the touch table's own recursion is a handful of levels");

@@ -1,0 +1,119 @@
+//! The answers that we give ourselves, with what the reader should do next.
+
+use crate::envelope::Fault;
+use crate::id::RawId;
+use bytes::Bytes;
+use serde_json::{Map, Value, json};
+
+/// What went wrong, for programs to read (`data.kind`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    BackendSpawnFailed,
+    BackendUnavailable,
+    BackendTimeout,
+    RoutingFailed,
+    Overloaded,
+    ShuttingDown,
+    ClientTooSlow,
+    MessageTooLarge,
+    BadAnswer,
+    MethodNotFound,
+    BadMessage,
+}
+
+impl ErrorKind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::BackendSpawnFailed => "backend_spawn_failed",
+            Self::BackendUnavailable => "backend_unavailable",
+            Self::BackendTimeout => "backend_timeout",
+            Self::RoutingFailed => "routing_failed",
+            Self::Overloaded => "overloaded",
+            Self::ShuttingDown => "shutting_down",
+            Self::ClientTooSlow => "client_too_slow",
+            Self::MessageTooLarge => "message_too_large",
+            Self::BadAnswer => "bad_answer",
+            Self::MethodNotFound => "method_not_found",
+            Self::BadMessage => "bad_message",
+        }
+    }
+
+    /// The code for clients of the legacy era.
+    fn code(self) -> i32 {
+        match self {
+            Self::BackendSpawnFailed => -32001,
+            Self::BackendUnavailable => -32002,
+            Self::BackendTimeout => -32003,
+            Self::RoutingFailed => -32004,
+            Self::MethodNotFound => -32601,
+            Self::BadMessage => -32600,
+            Self::Overloaded
+            | Self::ShuttingDown
+            | Self::ClientTooSlow
+            | Self::MessageTooLarge
+            | Self::BadAnswer => -32603,
+        }
+    }
+}
+
+/// An error answer in the making.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ErrorAnswer {
+    pub kind: ErrorKind,
+    code: i32,
+    message: String,
+    data: Map<String, Value>,
+}
+
+impl ErrorAnswer {
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        let data = Map::from_iter([("kind".to_owned(), json!(kind.name()))]);
+        Self { kind, code: kind.code(), message: message.into(), data }
+    }
+
+    /// For bytes that are not a message.
+    pub fn of_fault(fault: Fault) -> Self {
+        let mut answer = Self::new(ErrorKind::BadMessage, fault.explain());
+        answer.code = fault.code();
+        answer
+    }
+
+    pub fn server(self, name: &str) -> Self {
+        self.with("server", json!(name))
+    }
+
+    /// Whether the same request may work when it is sent again.
+    pub fn retryable(self, retryable: bool) -> Self {
+        self.with("retryable", json!(retryable))
+    }
+
+    /// What the reader should do next.
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        self.with("hint", json!(hint.into()))
+    }
+
+    pub fn with(mut self, key: &str, value: Value) -> Self {
+        self.data.insert(key.to_owned(), value);
+        self
+    }
+
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    pub fn code(&self) -> i32 {
+        self.code
+    }
+
+    /// The whole response, in the standard dialect.
+    pub fn to_bytes(&self, id: &RawId) -> Bytes {
+        let error = json!({ "code": self.code, "message": self.message, "data": self.data });
+        let mut out = Vec::with_capacity(256);
+        out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+        out.extend_from_slice(id.as_bytes());
+        out.extend_from_slice(br#","error":"#);
+        out.extend_from_slice(error.to_string().as_bytes());
+        out.push(b'}');
+        out.into()
+    }
+}

@@ -1,0 +1,249 @@
+//! Cuts a byte stream into frames, whatever the sizes in which its bytes arrive.
+
+use super::{Frame, Framing, LARGEST_LIMIT};
+use crate::hunt::Hunter;
+use bytes::{Buf, Bytes, BytesMut};
+
+const BOM: &[u8] = b"\xEF\xBB\xBF";
+/// A buffer that held more than this is given back once its message is taken.
+const LARGE: usize = 256 << 10;
+
+#[derive(Debug)]
+enum State {
+    /// Within a line: a message, or (with `Content-Length`) a header or the noise before one.
+    Line,
+    /// A length is known; the blank line is still to come.
+    Headers { length: u64 },
+    Body { length: usize },
+    /// Beyond the limit: the rest passes by the hunter and is dropped.
+    SkipLine { hunter: Box<Hunter>, skipped: u64 },
+    SkipBody { hunter: Box<Hunter>, length: u64, left: u64 },
+}
+
+/// The inbound half of a stream.
+#[derive(Debug)]
+pub struct Framer {
+    framing: Option<Framing>,
+    limit: usize,
+    buffer: BytesMut,
+    /// So much of the buffer is known to hold no line's end.
+    searched: usize,
+    state: State,
+}
+
+impl Framer {
+    /// `framing` is fixed, or `None` to be told from the first bytes.
+    pub fn new(framing: Option<Framing>, limit: usize) -> Self {
+        let limit = limit.clamp(1, LARGEST_LIMIT);
+        Self { framing, limit, buffer: BytesMut::new(), searched: 0, state: State::Line }
+    }
+
+    /// Where the next bytes are to be appended.
+    pub fn buffer(&mut self) -> &mut BytesMut {
+        &mut self.buffer
+    }
+
+    /// What the stream turned out to be.
+    pub fn framing(&self) -> Option<Framing> {
+        self.framing
+    }
+
+    /// The next whole frame, if there is one.
+    pub fn next_frame(&mut self) -> Option<Frame> {
+        loop {
+            match &mut self.state {
+                State::Line => {
+                    if self.starts_too_long() {
+                        self.state = State::SkipLine { hunter: Box::default(), skipped: 0 };
+                        continue;
+                    }
+                    let line = self.take_line()?;
+                    if let Some(frame) = self.sort_line(line) {
+                        return Some(frame);
+                    }
+                }
+                State::Headers { length } => {
+                    let length = *length;
+                    if self.starts_too_long() {
+                        self.state = State::Line;
+                        continue;
+                    }
+                    let line = self.take_line()?;
+                    if line.is_empty() {
+                        self.begin_body(length);
+                    } else if let Some(length) = content_length(&line) {
+                        self.state = State::Headers { length };
+                    }
+                }
+                State::Body { length } => {
+                    let length = *length;
+                    if self.buffer.len() < length {
+                        self.buffer.reserve(length - self.buffer.len());
+                        return None;
+                    }
+                    self.state = State::Line;
+                    let body = strip_bom(self.take(length));
+                    if !is_blank(&body) {
+                        return Some(Frame::Message(body));
+                    }
+                }
+                State::SkipLine { .. } | State::SkipBody { .. } => return self.skip(),
+            }
+        }
+    }
+
+    /// What is left when the stream has ended: a last line without its end, or the half of something.
+    pub fn end(&mut self) -> Option<Frame> {
+        let rest = strip_bom(self.buffer.split().freeze());
+        self.searched = 0;
+        match std::mem::replace(&mut self.state, State::Line) {
+            State::Line if is_blank(&rest) => None,
+            State::Line => Some(Frame::Message(rest)),
+            State::Headers { .. } => None,
+            State::Body { .. } => Some(Frame::Noise(rest)),
+            State::SkipLine { hunter, skipped } => {
+                Some(Frame::TooLong { length: skipped, glimpses: hunter.finish() })
+            }
+            State::SkipBody { hunter, length, .. } => Some(Frame::TooLong { length, glimpses: hunter.finish() }),
+        }
+    }
+
+    /// Looks for the line's end, never twice at the same bytes.
+    fn line_end(&mut self) -> Option<usize> {
+        match memchr::memchr(b'\n', &self.buffer[self.searched..]) {
+            Some(at) => {
+                self.searched += at;
+                Some(self.searched)
+            }
+            None => {
+                self.searched = self.buffer.len();
+                None
+            }
+        }
+    }
+
+    /// Whether the line at the start of the buffer is beyond the limit, whole or not.
+    fn starts_too_long(&mut self) -> bool {
+        self.line_end().unwrap_or(self.buffer.len()) > self.limit
+    }
+
+    /// The next line without its end; a carriage return and a byte order mark are not part of it.
+    fn take_line(&mut self) -> Option<Bytes> {
+        let end = self.line_end()?;
+        let mut line = self.take(end + 1);
+        line.truncate(line.len() - 1);
+        if line.last() == Some(&b'\r') {
+            line.truncate(line.len() - 1);
+        }
+        Some(strip_bom(line))
+    }
+
+    /// Takes bytes off the buffer. A large message takes the whole allocation along, so that it is freed with
+    /// the message and the stream goes on with a small buffer.
+    fn take(&mut self, length: usize) -> Bytes {
+        self.searched = 0;
+        let taken = self.buffer.split_to(length).freeze();
+        if length > LARGE {
+            self.buffer = BytesMut::from(&self.buffer[..]);
+        }
+        taken
+    }
+
+    /// Decides what a line is, and what the stream is if that is still open.
+    fn sort_line(&mut self, line: Bytes) -> Option<Frame> {
+        if is_blank(&line) {
+            return None;
+        }
+        let looks_like_json = matches!(line.trim_ascii_start().first(), Some(b'{' | b'['));
+        match self.framing {
+            Some(Framing::Newline) => return Some(Frame::Message(line)),
+            // A line of JSON between framed messages is taken for what it looks like.
+            _ if looks_like_json => {
+                self.framing.get_or_insert(Framing::Newline);
+                return Some(Frame::Message(line));
+            }
+            _ => {}
+        }
+        if let Some(length) = content_length(&line) {
+            self.framing = Some(Framing::ContentLength);
+            self.state = State::Headers { length };
+            return None;
+        }
+        match self.framing {
+            Some(_) if is_header(&line) => None,
+            Some(_) => Some(Frame::Noise(line)),
+            None if is_content_type(&line) => None,
+            // Undecided: let the parser say what is wrong with it.
+            None => Some(Frame::Message(line)),
+        }
+    }
+
+    fn begin_body(&mut self, length: u64) {
+        self.state = match usize::try_from(length) {
+            Ok(length) if length <= self.limit => State::Body { length },
+            _ => State::SkipBody { hunter: Box::default(), length, left: length },
+        };
+    }
+
+    /// Drops what belongs to an over-long frame; gives the frame when its end was seen.
+    fn skip(&mut self) -> Option<Frame> {
+        let (done, hunter, length) = match &mut self.state {
+            State::SkipLine { hunter, skipped } => {
+                let end = memchr::memchr(b'\n', &self.buffer);
+                let passed = self.buffer.split_to(end.unwrap_or(self.buffer.len()));
+                self.buffer.advance(usize::from(end.is_some()));
+                self.searched = 0;
+                hunter.feed(&passed);
+                *skipped += passed.len() as u64;
+                (end.is_some(), hunter, *skipped)
+            }
+            State::SkipBody { hunter, length, left } => {
+                let here = usize::try_from(*left).unwrap_or(usize::MAX).min(self.buffer.len());
+                let passed = self.buffer.split_to(here);
+                hunter.feed(&passed);
+                *left -= passed.len() as u64;
+                (*left == 0, hunter, *length)
+            }
+            State::Line | State::Headers { .. } | State::Body { .. } => return None,
+        };
+        if self.buffer.capacity() > LARGE {
+            self.buffer = BytesMut::from(&self.buffer[..]);
+        }
+        if !done {
+            return None;
+        }
+        let glimpses = std::mem::take(hunter).finish();
+        self.state = State::Line;
+        Some(Frame::TooLong { length, glimpses })
+    }
+}
+
+fn strip_bom(line: Bytes) -> Bytes {
+    if line.starts_with(BOM) { line.slice(BOM.len()..) } else { line }
+}
+
+fn is_blank(line: &[u8]) -> bool {
+    line.trim_ascii().is_empty()
+}
+
+/// `Content-Length: 12`, in any case and spacing.
+fn content_length(line: &[u8]) -> Option<u64> {
+    let (name, value) = header(line)?;
+    if !name.eq_ignore_ascii_case(b"content-length") {
+        return None;
+    }
+    std::str::from_utf8(value).ok()?.parse().ok()
+}
+
+fn is_content_type(line: &[u8]) -> bool {
+    header(line).is_some_and(|(name, _)| name.eq_ignore_ascii_case(b"content-type"))
+}
+
+fn is_header(line: &[u8]) -> bool {
+    header(line).is_some_and(|(name, _)| name.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'-'))
+}
+
+fn header(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let colon = memchr::memchr(b':', line)?;
+    Some((line[..colon].trim_ascii(), line[colon + 1..].trim_ascii()))
+}

@@ -1,0 +1,261 @@
+//! A tolerant look at a line that is broken, or too long to be kept: which id does it carry, and was it a
+//! request or an answer? Fed piece by piece; holds no more than a few hundred bytes, whatever passes by.
+
+use crate::id::RawId;
+
+/// No id or method of a real program is longer.
+const LONGEST_VALUE: usize = 256;
+/// So many members of an over-long batch are answered one by one.
+const MOST_MEMBERS: usize = 1024;
+
+/// What was seen of one message.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Glimpse {
+    pub id: Option<RawId>,
+    pub method: Option<String>,
+}
+
+/// Looks at a whole line at once; for a batch, at its first member.
+pub fn look(line: &[u8]) -> Glimpse {
+    let mut hunter = Hunter::default();
+    hunter.feed(line);
+    hunter.finish().into_iter().next().unwrap_or_default()
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Text {
+    Outside,
+    Inside,
+    Escaped,
+}
+
+/// What the captured bytes are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Capture {
+    Nothing,
+    Key,
+    Id,
+    Method,
+}
+
+/// Walks a message by brackets and quotes alone, and catches `id` and `method` at the top level.
+#[derive(Debug)]
+pub struct Hunter {
+    depth: usize,
+    /// The depth of a message's own keys: 1, or 2 in a batch. 0 until the first bracket.
+    base: usize,
+    text: Text,
+    capture: Capture,
+    caught: Vec<u8>,
+    /// The last key at the base, waiting for its colon.
+    key: Vec<u8>,
+    current: Glimpse,
+    seen: Vec<Glimpse>,
+}
+
+impl Default for Hunter {
+    fn default() -> Self {
+        Self {
+            depth: 0,
+            base: 0,
+            text: Text::Outside,
+            capture: Capture::Nothing,
+            caught: Vec::new(),
+            key: Vec::new(),
+            current: Glimpse::default(),
+            seen: Vec::new(),
+        }
+    }
+}
+
+impl Hunter {
+    pub fn feed(&mut self, mut bytes: &[u8]) {
+        while let Some(&byte) = bytes.first() {
+            match self.text {
+                Text::Inside if self.capture == Capture::Nothing => {
+                    // The long stretch: text that nobody needs.
+                    let stop = memchr::memchr2(b'"', b'\\', bytes).unwrap_or(bytes.len());
+                    bytes = &bytes[stop..];
+                    if let Some(&byte) = bytes.first() {
+                        self.inside(byte);
+                        bytes = &bytes[1..];
+                    }
+                    continue;
+                }
+                Text::Inside => self.inside(byte),
+                Text::Escaped => {
+                    self.keep(byte);
+                    self.text = Text::Inside;
+                }
+                Text::Outside => self.outside(byte),
+            }
+            bytes = &bytes[1..];
+        }
+    }
+
+    /// Everything seen; the last message may have been cut off.
+    pub fn finish(mut self) -> Vec<Glimpse> {
+        self.end_value();
+        self.end_message();
+        self.seen
+    }
+
+    fn inside(&mut self, byte: u8) {
+        self.keep(byte);
+        match byte {
+            b'"' => {
+                self.text = Text::Outside;
+                if self.capture == Capture::Key {
+                    self.key = std::mem::take(&mut self.caught);
+                    self.capture = Capture::Nothing;
+                }
+            }
+            b'\\' => self.text = Text::Escaped,
+            _ => {}
+        }
+    }
+
+    fn outside(&mut self, byte: u8) {
+        match byte {
+            b'{' | b'[' => {
+                self.drop_capture();
+                self.depth += 1;
+                if self.base == 0 {
+                    self.base = if byte == b'{' { 1 } else { 2 };
+                }
+            }
+            b'}' | b']' => {
+                self.end_value();
+                if self.at_base() && byte == b'}' {
+                    self.end_message();
+                }
+                self.depth = self.depth.saturating_sub(1);
+            }
+            b'"' => {
+                self.text = Text::Inside;
+                if self.at_base() && self.capture == Capture::Nothing && self.key.is_empty() {
+                    self.capture = Capture::Key;
+                    self.caught.clear();
+                }
+                self.keep(byte);
+            }
+            b':' if self.at_base() && self.capture == Capture::Nothing => self.begin_value(),
+            b',' if self.at_base() => self.end_value(),
+            b' ' | b'\t' | b'\r' | b'\n' => {}
+            other => self.keep(other),
+        }
+    }
+
+    /// Among a message's own keys.
+    fn at_base(&self) -> bool {
+        self.base > 0 && self.depth == self.base
+    }
+
+    fn begin_value(&mut self) {
+        self.capture = match self.key.as_slice() {
+            b"\"id\"" => Capture::Id,
+            b"\"method\"" => Capture::Method,
+            _ => Capture::Nothing,
+        };
+        self.caught.clear();
+    }
+
+    fn end_value(&mut self) {
+        if !self.at_base() {
+            return;
+        }
+        let caught = std::mem::take(&mut self.caught);
+        match self.capture {
+            Capture::Id if RawId::is_legal(&caught) && is_scalar(&caught) => {
+                self.current.id = Some(RawId::from_bytes(&caught));
+            }
+            Capture::Method => {
+                let name = caught.strip_prefix(b"\"").and_then(|inner| inner.strip_suffix(b"\""));
+                self.current.method = Some(String::from_utf8_lossy(name.unwrap_or(&caught)).into_owned());
+            }
+            Capture::Id | Capture::Key | Capture::Nothing => {}
+        }
+        self.capture = Capture::Nothing;
+        self.key.clear();
+    }
+
+    fn end_message(&mut self) {
+        let glimpse = std::mem::take(&mut self.current);
+        if glimpse != Glimpse::default() && self.seen.len() < MOST_MEMBERS {
+            self.seen.push(glimpse);
+        }
+    }
+
+    fn drop_capture(&mut self) {
+        self.capture = Capture::Nothing;
+        self.caught.clear();
+    }
+
+    fn keep(&mut self, byte: u8) {
+        if self.capture == Capture::Nothing {
+            return;
+        }
+        if self.caught.len() == LONGEST_VALUE {
+            return self.drop_capture();
+        }
+        self.caught.push(byte);
+    }
+}
+
+/// Only a value that is one JSON scalar may be put into an answer as its id.
+fn is_scalar(value: &[u8]) -> bool {
+    serde_json::from_slice::<&serde_json::value::RawValue>(value).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(line: &str, id: Option<&str>, method: Option<&str>) {
+        let expect = Glimpse { id: id.map(|id| RawId::from_bytes(id.as_bytes())), method: method.map(Into::into) };
+        assert_eq!(look(line.as_bytes()), expect, "{line}");
+        // In pieces of any size the same is seen.
+        for size in 1..7 {
+            let mut hunter = Hunter::default();
+            line.as_bytes().chunks(size).for_each(|piece| hunter.feed(piece));
+            assert_eq!(hunter.finish().into_iter().next().unwrap_or_default(), expect, "{line} in pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn finds_the_id_wherever_it_stands() {
+        check(r#"{"jsonrpc":"2.0","id":7,"method":"a/b"}"#, Some("7"), Some("a/b"));
+        check(r#"{"result":{"id":1,"x":["id",{"id":2}]},"jsonrpc":"2.0","id":"q\"7"}"#, Some(r#""q\"7""#), None);
+        check(r#"{"id" : 5 , "result":NaN}"#, Some("5"), None);
+        check(r#"{"result":{"text":"...\"id\":9"},"id":5}"#, Some("5"), None);
+        check(r#"{"id":{"a":1},"method":"x"}"#, None, Some("x"));
+        check(r#"{"id":[1],"method":"x"}"#, None, Some("x"));
+        check(r#"noise {"id":3,"method":"x""#, Some("3"), Some("x"));
+        check(r#"{"id":3"#, Some("3"), None);
+        check(r#"{"id":3x,"method":"y"}"#, None, Some("y"));
+        check("", None, None);
+        check("nothing here", None, None);
+        check(r#""id":4"#, None, None);
+    }
+
+    #[test]
+    fn every_member_of_a_batch_is_seen() {
+        let mut hunter = Hunter::default();
+        hunter.feed(br#"[{"id":1,"method":"a","params":{"id":8}},{"method":"n"},{"id":"2","method":"b"}]"#);
+        let ids: Vec<_> = hunter.finish().into_iter().map(|g| (g.id.map(|id| id.to_string()), g.method)).collect();
+        let expect = [(Some("1"), "a"), (None, "n"), (Some("\"2\""), "b")];
+        assert_eq!(ids, expect.map(|(id, method)| (id.map(String::from), Some(method.to_string()))));
+    }
+
+    #[test]
+    fn holds_little_whatever_passes() {
+        let mut hunter = Hunter::default();
+        hunter.feed(br#"{"id":""#);
+        for _ in 0..1000 {
+            hunter.feed(&[b'x'; 1000]);
+        }
+        assert!(hunter.caught.capacity() <= 2 * LONGEST_VALUE);
+        hunter.feed(br#"","method":"m"}"#);
+        assert_eq!(hunter.finish(), [Glimpse { id: None, method: Some("m".into()) }]);
+    }
+}

@@ -1,0 +1,102 @@
+//! Ids and tokens, kept as the bytes that were sent: `1`, `"1"`, `1.50` and `1e3` are four different things
+//! to give back, whatever a JSON library would make of them.
+
+use smallvec::SmallVec;
+use std::fmt;
+
+/// A JSON-RPC id or progress token exactly as it was spelled, quotes included.
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
+pub struct RawId(SmallVec<[u8; 24]>);
+
+impl RawId {
+    pub const NULL: &'static [u8] = b"null";
+
+    pub fn null() -> Self {
+        Self::from_bytes(Self::NULL)
+    }
+
+    pub fn from_bytes(bytes: &[u8]) -> Self {
+        Self(SmallVec::from_slice(bytes))
+    }
+
+    /// The spelling of an id that we mint.
+    pub fn from_number(number: u64) -> Self {
+        let mut digits = [0u8; 20];
+        let mut at = digits.len();
+        let mut rest = number;
+        loop {
+            at -= 1;
+            digits[at] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                return Self::from_bytes(&digits[at..]);
+            }
+        }
+    }
+
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The number that we minted, if this is one: also as a peer may respell it (`7.0`, `"7"`).
+    pub fn minted(bytes: &[u8]) -> Option<u64> {
+        let digits = match bytes {
+            [b'"', inner @ .., b'"'] => inner,
+            [whole @ .., b'.', b'0'] => whole,
+            plain => plain,
+        };
+        if digits.is_empty() || digits.len() > 20 || (digits[0] == b'0' && digits.len() > 1) {
+            return None;
+        }
+        digits.iter().try_fold(0u64, |number, &digit| {
+            let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
+            number.checked_mul(10)?.checked_add(digit)
+        })
+    }
+
+    /// Whether JSON-RPC allows this value as an id: a string, a number or null.
+    pub fn is_legal(value: &[u8]) -> bool {
+        matches!(value.first(), Some(b'"' | b'-' | b'0'..=b'9' | b'n'))
+    }
+}
+
+impl fmt::Display for RawId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&String::from_utf8_lossy(&self.0))
+    }
+}
+
+impl fmt::Debug for RawId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn minted_numbers_are_recognised_however_a_peer_respells_them() {
+        for (spelling, expect) in [
+            ("7", Some(7)),
+            ("7.0", Some(7)),
+            ("\"7\"", Some(7)),
+            ("18446744073709551615", Some(u64::MAX)),
+            ("18446744073709551616", None),
+            ("07", None),
+            ("0", Some(0)),
+            ("-7", None),
+            ("7.5", None),
+            ("\"x\"", None),
+            ("\"\"", None),
+            ("null", None),
+            (".0", None),
+        ] {
+            assert_eq!(RawId::minted(spelling.as_bytes()), expect, "{spelling}");
+        }
+        for number in [0, 1, 9, 10, 12345, u64::MAX] {
+            assert_eq!(RawId::minted(RawId::from_number(number).as_bytes()), Some(number));
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! One JSON-RPC message: the bytes that arrived, and where its parts are.
+
+use crate::id::RawId;
+use crate::method::{self, Method};
+use crate::touch::{PARTS, Part, Span};
+use bytes::Bytes;
+use std::borrow::Cow;
+
+/// What a message is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Request,
+    Notification,
+    Response { failed: bool },
+}
+
+/// A message that passed the envelope's checks.
+#[derive(Debug, Clone)]
+pub struct Message {
+    bytes: Bytes,
+    kind: Kind,
+    method: Method,
+    spans: [Span; PARTS],
+}
+
+impl Message {
+    pub(crate) fn new(bytes: Bytes, kind: Kind, method: Method, spans: [Span; PARTS]) -> Self {
+        Self { bytes, kind, method, spans }
+    }
+
+    pub fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// [`Method::Other`] for a response.
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    pub fn span(&self, part: Part) -> Span {
+        self.spans[part as usize]
+    }
+
+    /// The bytes of a part as they stand in the message, quotes included.
+    pub fn part(&self, part: Part) -> Option<&[u8]> {
+        let span = self.span(part);
+        (!span.is_absent()).then(|| &self.bytes[span.range()])
+    }
+
+    pub fn has(&self, part: Part) -> bool {
+        !self.span(part).is_absent()
+    }
+
+    /// The id as it was spelled. A notification has none.
+    pub fn id(&self) -> Option<RawId> {
+        self.part(Part::Id).map(RawId::from_bytes)
+    }
+
+    /// A part that is a string, decoded.
+    pub fn text(&self, part: Part) -> Option<Cow<'_, str>> {
+        self.part(part).and_then(method::text)
+    }
+
+    /// The method's name, for people to read.
+    pub fn method_name(&self) -> Cow<'_, str> {
+        match self.method.name() {
+            Some(name) => Cow::Borrowed(name),
+            None => self.text(Part::Method).unwrap_or(Cow::Borrowed("?")),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The methods that we treat in a way of their own. Every other method, known to MCP or not, is
+//! [`Method::Other`] and travels untouched: this is not a list of what exists.
+
+use std::borrow::Cow;
+
+macro_rules! methods {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Method {
+            $($(#[$doc])* $variant,)*
+            /// Anything else: carried, not interpreted.
+            Other,
+        }
+
+        impl Method {
+            pub fn from_name(name: &str) -> Self {
+                match name {
+                    $($name => Self::$variant,)*
+                    _ => Self::Other,
+                }
+            }
+
+            /// The name, where we have one of our own to show.
+            pub fn name(self) -> Option<&'static str> {
+                match self {
+                    $(Self::$variant => Some($name),)*
+                    Self::Other => None,
+                }
+            }
+        }
+    };
+}
+
+methods! {
+    Initialize = "initialize",
+    Initialized = "notifications/initialized",
+    /// The modern era's first question; Claude sends it before `initialize`.
+    Discover = "server/discover",
+    Ping = "ping",
+    /// Not of MCP: what bridges from the language-server world send.
+    Shutdown = "shutdown",
+    Exit = "exit",
+    Cancelled = "notifications/cancelled",
+    Progress = "notifications/progress",
+    ToolsList = "tools/list",
+    ToolsCall = "tools/call",
+    PromptsList = "prompts/list",
+    PromptsGet = "prompts/get",
+    ResourcesList = "resources/list",
+    ResourceTemplatesList = "resources/templates/list",
+    ResourcesRead = "resources/read",
+    Complete = "completion/complete",
+    SetLevel = "logging/setLevel",
+    /// Waits until a task is done, however long that takes.
+    TaskResult = "tasks/result",
+    TasksGet = "tasks/get",
+    TasksList = "tasks/list",
+    RootsList = "roots/list",
+    CreateMessage = "sampling/createMessage",
+    Elicit = "elicitation/create",
+    LogMessage = "notifications/message",
+    ResourceUpdated = "notifications/resources/updated",
+    ResourcesChanged = "notifications/resources/list_changed",
+    ToolsChanged = "notifications/tools/list_changed",
+    PromptsChanged = "notifications/prompts/list_changed",
+    ElicitationComplete = "notifications/elicitation/complete",
+    TaskStatus = "notifications/tasks/status",
+}
+
+impl Method {
+    /// From the JSON string, quotes included. Some libraries write `tools\/call`, which is the same name.
+    pub(crate) fn from_json(quoted: &[u8]) -> Self {
+        match text(quoted) {
+            Some(name) => Self::from_name(&name),
+            None => Self::Other,
+        }
+    }
+
+    /// Lists and other short questions that a healthy server answers at once.
+    pub fn is_short(self) -> bool {
+        matches!(
+            self,
+            Self::Initialize
+                | Self::Ping
+                | Self::ToolsList
+                | Self::PromptsList
+                | Self::ResourcesList
+                | Self::ResourceTemplatesList
+                | Self::SetLevel
+        )
+    }
+
+    /// Asking twice does no more than asking once, so it may be sent again after a crash.
+    pub fn is_repeatable(self) -> bool {
+        matches!(
+            self,
+            Self::Ping
+                | Self::ToolsList
+                | Self::PromptsList
+                | Self::PromptsGet
+                | Self::ResourcesList
+                | Self::ResourceTemplatesList
+                | Self::ResourcesRead
+                | Self::Complete
+                | Self::SetLevel
+        )
+    }
+
+    /// What a server may send to a client. Used only to judge text found inside a program's chatter: a line
+    /// that logs a *received* `tools/call` must not be taken for a message from the server.
+    pub fn comes_from_servers(self) -> bool {
+        matches!(
+            self,
+            Self::Ping
+                | Self::RootsList
+                | Self::CreateMessage
+                | Self::Elicit
+                | Self::Progress
+                | Self::Cancelled
+                | Self::LogMessage
+                | Self::ResourceUpdated
+                | Self::ResourcesChanged
+                | Self::ToolsChanged
+                | Self::PromptsChanged
+                | Self::ElicitationComplete
+                | Self::TaskStatus
+        )
+    }
+}
+
+/// The text of a quoted JSON string, decoded only if it has an escape in it.
+pub(crate) fn text(quoted: &[u8]) -> Option<Cow<'_, str>> {
+    let inner = quoted.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    if memchr::memchr(b'\\', inner).is_some() {
+        return crate::json::decode_string(quoted).map(Cow::Owned);
+    }
+    std::str::from_utf8(inner).ok().map(Cow::Borrowed)
+}
