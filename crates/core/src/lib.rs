@@ -1,1 +1,40 @@
-//! Under construction.
+//! Who gets which message. Pure: no clock, no files, no threads, no async; time is an argument.
+//!
+//! The gateway tells [`Core`] what happened ([`Event`]) and when ([`Moment`]), and does what it answers
+//! ([`Action`]). A call cannot block and cannot fail. Because of that the whole gateway can be run in a
+//! simulator (`crates/testkit`).
+//!
+//! # Layout
+//! - [`event`]: what comes in and what is to be done.
+//! - [`fact`]: what happened that is worth seeing; logs and metrics are listeners of it.
+//! - [`settings`]: policies and limits.
+//! - [`moment`]: time as a value.
+//! - `client`, `backend`, `pending`, `batch`: the state, one file each.
+//! - `from_client`, `from_backend`, `life`, `deadlines`, `drain`: the transitions, by what causes them.
+//! - `answers`: the one place that turns causes into error answers.
+//! - `outgoing`: the one place through which messages leave, with the byte credits of the outboxes.
+
+pub mod event;
+pub mod fact;
+pub mod settings;
+pub mod moment;
+
+mod client;
+mod backend;
+mod pending;
+mod batch;
+
+mod exchange;
+mod from_client;
+mod from_backend;
+mod life;
+mod deadlines;
+mod drain;
+mod answers;
+mod outgoing;
+
+pub use event::{Action, BackendId, ClientId, Event, Launch, Peer, StopHow};
+pub use exchange::Core;
+pub use fact::{Fact, Outcome};
+pub use moment::Moment;
+pub use settings::{FramingChoice, Limits, OnTimeout, RetryAfterCrash, ServerSettings, Settings};

@@ -42,8 +42,10 @@ pub struct Broken {
     pub fault: Fault,
     /// The id that an answer should carry, if one could be made out.
     pub id: Option<RawId>,
-    /// It had a method: whoever sent it may wait for an answer. Without one it was meant as an answer.
+    /// It had a method: whoever sent it may wait for an answer.
     pub has_method: bool,
+    /// It had a result or an error: someone here may wait for it.
+    pub is_answer: bool,
 }
 
 impl Fault {
@@ -115,13 +117,13 @@ fn parse_object(bytes: Bytes, start: usize) -> Result<Message, Broken> {
 fn parse_batch(bytes: &Bytes, start: usize) -> Result<Parsed, Broken> {
     let members = batch_members(bytes, start).map_err(|error| broken(Fault::NotJson(error), bytes))?;
     if members.is_empty() {
-        return Err(Broken { fault: Fault::EmptyBatch, id: None, has_method: true });
+        return Err(Broken { fault: Fault::EmptyBatch, id: None, has_method: true, is_answer: false });
     }
     let parsed = members.into_iter().map(|member| {
         let bytes = bytes.slice(member.range());
         match bytes.first() {
             Some(b'{') => parse_object(bytes, 0),
-            _ => Err(Broken { fault: Fault::NotAnObject, id: None, has_method: true }),
+            _ => Err(Broken { fault: Fault::NotAnObject, id: None, has_method: true, is_answer: false }),
         }
     });
     Ok(Parsed::Batch(parsed.collect()))
@@ -159,7 +161,7 @@ fn end(scanner: &mut Scanner<'_>) -> Result<(), NotJson> {
 /// A broken frame, with the id that a tolerant look at it can find.
 fn broken(fault: Fault, bytes: &[u8]) -> Broken {
     let glimpse = hunt::look(bytes);
-    Broken { fault, id: glimpse.id, has_method: glimpse.method.is_some() }
+    Broken { fault, id: glimpse.id, has_method: glimpse.method.is_some(), is_answer: glimpse.is_answer }
 }
 
 #[derive(Clone, Copy, PartialEq)]

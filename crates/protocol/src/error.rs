@@ -1,5 +1,6 @@
 //! The answers that we give ourselves, with what the reader should do next.
 
+use crate::dialect::Dialect;
 use crate::envelope::Fault;
 use crate::id::RawId;
 use bytes::Bytes;
@@ -105,11 +106,14 @@ impl ErrorAnswer {
         self.code
     }
 
-    /// The whole response, in the standard dialect.
-    pub fn to_bytes(&self, id: &RawId) -> Bytes {
+    /// The whole response.
+    pub fn to_bytes(&self, id: &RawId, dialect: Dialect) -> Bytes {
         let error = json!({ "code": self.code, "message": self.message, "data": self.data });
         let mut out = Vec::with_capacity(256);
-        out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+        out.extend_from_slice(match dialect {
+            Dialect::Standard => br#"{"jsonrpc":"2.0","id":"#,
+            Dialect::Bare => br#"{"id":"#,
+        });
         out.extend_from_slice(id.as_bytes());
         out.extend_from_slice(br#","error":"#);
         out.extend_from_slice(error.to_string().as_bytes());

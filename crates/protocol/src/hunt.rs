@@ -13,6 +13,8 @@ const MOST_MEMBERS: usize = 1024;
 pub struct Glimpse {
     pub id: Option<RawId>,
     pub method: Option<String>,
+    /// It had a `result`, or an `error` beside a `jsonrpc`: it was meant as an answer.
+    pub is_answer: bool,
 }
 
 /// Looks at a whole line at once; for a batch, at its first member.
@@ -50,7 +52,16 @@ pub struct Hunter {
     /// The last key at the base, waiting for its colon.
     key: Vec<u8>,
     current: Glimpse,
+    marks: Marks,
     seen: Vec<Glimpse>,
+}
+
+/// Which of the envelope's keys went by.
+#[derive(Debug, Clone, Copy, Default)]
+struct Marks {
+    jsonrpc: bool,
+    result: bool,
+    error: bool,
 }
 
 impl Default for Hunter {
@@ -63,6 +74,7 @@ impl Default for Hunter {
             caught: Vec::new(),
             key: Vec::new(),
             current: Glimpse::default(),
+            marks: Marks::default(),
             seen: Vec::new(),
         }
     }
@@ -152,12 +164,16 @@ impl Hunter {
     }
 
     fn begin_value(&mut self) {
-        self.capture = match self.key.as_slice() {
-            b"\"id\"" => Capture::Id,
-            b"\"method\"" => Capture::Method,
-            _ => Capture::Nothing,
-        };
+        self.capture = Capture::Nothing;
         self.caught.clear();
+        match self.key.as_slice() {
+            b"\"id\"" => self.capture = Capture::Id,
+            b"\"method\"" => self.capture = Capture::Method,
+            b"\"jsonrpc\"" => self.marks.jsonrpc = true,
+            b"\"result\"" => self.marks.result = true,
+            b"\"error\"" => self.marks.error = true,
+            _ => {}
+        }
     }
 
     fn end_value(&mut self) {
@@ -180,7 +196,9 @@ impl Hunter {
     }
 
     fn end_message(&mut self) {
-        let glimpse = std::mem::take(&mut self.current);
+        let mut glimpse = std::mem::take(&mut self.current);
+        let marks = std::mem::take(&mut self.marks);
+        glimpse.is_answer = glimpse.method.is_none() && (marks.result || (marks.error && marks.jsonrpc));
         if glimpse != Glimpse::default() && self.seen.len() < MOST_MEMBERS {
             self.seen.push(glimpse);
         }
@@ -212,7 +230,9 @@ mod tests {
     use super::*;
 
     fn check(line: &str, id: Option<&str>, method: Option<&str>) {
-        let expect = Glimpse { id: id.map(|id| RawId::from_bytes(id.as_bytes())), method: method.map(Into::into) };
+        let is_answer = line.contains("\"result\":") && method.is_none();
+        let id = id.map(|id| RawId::from_bytes(id.as_bytes()));
+        let expect = Glimpse { id, method: method.map(Into::into), is_answer };
         assert_eq!(look(line.as_bytes()), expect, "{line}");
         // In pieces of any size the same is seen.
         for size in 1..7 {
@@ -256,6 +276,6 @@ mod tests {
         }
         assert!(hunter.caught.capacity() <= 2 * LONGEST_VALUE);
         hunter.feed(br#"","method":"m"}"#);
-        assert_eq!(hunter.finish(), [Glimpse { id: None, method: Some("m".into()) }]);
+        assert_eq!(hunter.finish(), [Glimpse { id: None, method: Some("m".into()), is_answer: false }]);
     }
 }

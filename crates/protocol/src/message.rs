@@ -21,11 +21,21 @@ pub struct Message {
     kind: Kind,
     method: Method,
     spans: [Span; PARTS],
+    multiline: bool,
 }
 
 impl Message {
     pub(crate) fn new(bytes: Bytes, kind: Kind, method: Method, spans: [Span; PARTS]) -> Self {
-        Self { bytes, kind, method, spans }
+        Self { bytes, kind, method, spans, multiline: false }
+    }
+
+    /// Notes that this did not come as a line, so that it may hold line breaks.
+    pub fn mark_multiline(&mut self) {
+        self.multiline = true;
+    }
+
+    pub(crate) fn is_multiline(&self) -> bool {
+        self.multiline
     }
 
     pub fn bytes(&self) -> &Bytes {

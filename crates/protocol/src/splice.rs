@@ -1,6 +1,5 @@
 //! What goes out: the bytes that came in, with a few places replaced. Nothing else is copied or changed.
 
-use crate::error::ErrorAnswer;
 use crate::id::RawId;
 use crate::message::Message;
 use crate::touch::Span;
@@ -29,19 +28,18 @@ pub struct Outgoing {
     bytes: Bytes,
     /// In the order of their places, not overlapping.
     splices: SmallVec<[(Span, Patch); 3]>,
+    /// The bytes did not come as a line, and may have line breaks in them.
+    multiline: bool,
 }
 
 impl Outgoing {
     pub fn of(message: &Message) -> Self {
-        Self::raw(message.bytes().clone())
+        Self { multiline: message.is_multiline(), ..Self::raw(message.bytes().clone()) }
     }
 
+    /// Bytes that stand on one line as they are.
     pub fn raw(bytes: Bytes) -> Self {
-        Self { bytes, splices: SmallVec::new() }
-    }
-
-    pub fn error(id: &RawId, answer: &ErrorAnswer) -> Self {
-        Self::raw(answer.to_bytes(id))
+        Self { bytes, splices: SmallVec::new(), multiline: false }
     }
 
     /// Puts `patch` in place of the bytes at `span`; an empty span inserts.
@@ -95,7 +93,7 @@ impl Outgoing {
     /// The same on one line, for a peer that cuts its stream at newlines. Between tokens a line break is
     /// white space like any other, and inside a string it cannot stand.
     pub fn on_one_line(mut self) -> Self {
-        if memchr::memchr2(b'\n', b'\r', &self.bytes).is_some() {
+        if self.multiline && memchr::memchr2(b'\n', b'\r', &self.bytes).is_some() {
             let flat: Vec<u8> =
                 self.bytes.iter().map(|&b| if matches!(b, b'\n' | b'\r') { b' ' } else { b }).collect();
             self.bytes = flat.into();
@@ -130,6 +128,7 @@ mod tests {
     #[test]
     fn line_breaks_between_tokens_become_spaces() {
         let mut out = Outgoing::raw(Bytes::from_static(b"{\r\n \"id\": 7\n}"));
+        out.multiline = true;
         out.replace(Span::new(10, 11), Patch::Id(RawId::from_number(8)));
         assert_eq!(out.on_one_line().to_vec(), b"{   \"id\": 8 }");
     }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use proptest::prelude::*;
-use switchboard_protocol::{ErrorAnswer, Kind, Message, Method, Outgoing, Parsed, Part, Patch, RawId, parse};
+use switchboard_protocol::{Dialect, ErrorAnswer, Kind, Message, Method, Outgoing, Parsed, Part, Patch, RawId, parse};
 
 fn message(text: &str) -> Message {
     match parse(Bytes::copy_from_slice(text.as_bytes())) {
@@ -23,7 +23,7 @@ fn refused(text: impl AsRef<[u8]>, code: i32, id: Option<&str>) {
         Err(broken) => {
             assert_eq!(broken.fault.code(), code, "{shown}: {:?}", broken.fault);
             assert_eq!(broken.id.map(|id| id.to_string()).as_deref(), id, "{shown}");
-            let answer = ErrorAnswer::of_fault(broken.fault).to_bytes(&RawId::null());
+            let answer = ErrorAnswer::of_fault(broken.fault).to_bytes(&RawId::null(), Dialect::Standard);
             assert!(serde_json::from_slice::<serde_json::Value>(&answer).is_ok(), "{shown}");
         }
         Ok(parsed) => panic!("{shown}: accepted as {parsed:?}"),

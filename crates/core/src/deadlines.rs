@@ -1,0 +1,198 @@
+//! What time does: requests expire, a silent backend is probed, one in backoff is started.
+//!
+//! There is no queue of deadlines. `Core::wake` is a lower bound of all of them: a new deadline can only lower
+//! it, and a tick that comes too early costs one look at what is open. Deadlines move with progress and most
+//! requests end long before theirs, so keeping a queue in order would cost every request something.
+
+use crate::backend::{Manner, Probe, State, Then, Waiting};
+use crate::drain::Ending;
+use crate::event::{BackendId, Launch, StopHow};
+use crate::exchange::Core;
+use crate::fact::{Fact, Outcome};
+use crate::moment::Moment;
+use crate::pending::{Asker, Pending, Progress};
+use crate::settings::OnTimeout;
+use serde_json::json;
+use std::time::Duration;
+use switchboard_protocol::{Framing, Method, Outgoing};
+
+/// How long a backend may take for a sign of life.
+const PROBE_TIME: Duration = Duration::from_secs(10);
+
+impl Core {
+    pub(crate) fn wake_at(&mut self, moment: Moment) {
+        self.wake = Some(self.wake.map_or(moment, |wake| wake.min(moment)));
+    }
+
+    pub(crate) fn tick(&mut self) {
+        let now = self.now;
+        for minted in self.pending.ids(|pending| pending.deadline <= now) {
+            self.expire(minted);
+        }
+        for minted in self.asked.ids(|asked| asked.deadline.is_some_and(|deadline| deadline <= now)) {
+            let Some(asked) = self.asked.remove(minted) else { continue };
+            let error = self.client_gone();
+            self.report_asked(&asked, Outcome::Refused(error.kind));
+            self.refuse_backend(asked.launch(), &asked.id, &error);
+        }
+        let backends: Vec<BackendId> = self.backends.keys().copied().collect();
+        for backend in backends {
+            self.tick_backend(backend);
+        }
+        self.check_drained();
+        self.wake = self.earliest();
+    }
+
+    /// The true next deadline, by looking at everything.
+    fn earliest(&self) -> Option<Moment> {
+        let pending = self.pending.iter().map(|(_, pending)| pending.deadline);
+        let asked = self.asked.iter().filter_map(|(_, asked)| asked.deadline);
+        let backends = self.backends.values().flat_map(|b| {
+            let backoff = match b.state {
+                State::Backoff { until } => Some(until),
+                State::Stopped
+                | State::Starting { .. }
+                | State::Ready { .. }
+                | State::Stopping { .. }
+                | State::Failed { .. } => None,
+            };
+            backoff.into_iter().chain(b.probe.map(|probe| probe.deadline))
+        });
+        let drain = match self.ending {
+            Ending::Draining { deadline, .. } => Some(deadline),
+            Ending::Running | Ending::Stopping { .. } | Ending::Finished => None,
+        };
+        pending.chain(asked).chain(backends).chain(drain).min()
+    }
+
+    fn tick_backend(&mut self, backend: BackendId) {
+        let now = self.now;
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        if let State::Backoff { until } = b.state
+            && until <= now
+        {
+            return self.start(backend);
+        }
+        let Some(probe) = b.probe.filter(|probe| probe.deadline <= now) else { return };
+        // A server that does one thing at a time answers nothing while it works on a call that still has time.
+        let is_busy = !self.pending.ids(|p| p.backend == backend && is_clients(p)).is_empty();
+        if is_busy {
+            b.probe = Some(Probe { deadline: now + PROBE_TIME, ..probe });
+            return;
+        }
+        self.pending.remove(probe.id);
+        self.restart(backend, "it gave no sign of life after a time-out");
+    }
+
+    fn expire(&mut self, minted: u64) {
+        let Some(pending) = self.pending.remove(minted) else { return };
+        let backend = pending.backend;
+        match (&pending.asker, &pending.progress) {
+            (Asker::Client { .. }, Progress::Cancelled) => {}
+            (Asker::Client { .. }, Progress::Waiting(_)) => {
+                if let Some(b) = self.backends.get_mut(&backend) {
+                    b.waiting.retain(|waiting| !matches!(waiting, Waiting::Request(id) if *id == minted));
+                }
+                let error = self.timed_out(self.now.since(pending.accepted), false);
+                self.fail(&pending, &error);
+            }
+            (Asker::Client { .. }, Progress::Sent(_)) if pending.method == Method::Initialize => {
+                self.handshake_expired(minted, pending);
+            }
+            (Asker::Client { .. }, Progress::Sent(_)) => {
+                let error = self.timed_out(self.now.since(pending.accepted), true);
+                self.fail(&pending, &error);
+                self.cancel_at_backend(backend, minted);
+                self.after_timeout(backend);
+            }
+            // The process is there but does not greet: its end will be counted as a crash.
+            (Asker::Replay, _) => {
+                if let Some(launch) = self.backends.get(&backend).and_then(|b| b.launch()) {
+                    self.stop(launch, StopHow::Kill);
+                }
+            }
+            // Judged by `tick_backend`.
+            (Asker::Probe, _) => {}
+        }
+    }
+
+    /// Nothing came back to `initialize`: it may want the other framing.
+    fn handshake_expired(&mut self, minted: u64, mut pending: Pending) {
+        let backend = pending.backend;
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        let State::Ready { number, .. } = b.state else {
+            let error = self.timed_out(self.now.since(pending.accepted), true);
+            return self.fail(&pending, &error);
+        };
+        let launch = Launch { backend, number };
+        if b.manner == Manner::Trying(Framing::Newline)
+            && !b.heard
+            && let Progress::Sent(Some(message)) = std::mem::replace(&mut pending.progress, Progress::Sent(None))
+        {
+            b.manner = Manner::Trying(Framing::ContentLength);
+            b.state = State::Stopping { number, then: Then::Restart };
+            pending.progress = Progress::Waiting(message);
+            pending.deadline = self.now + self.settings.server.start_timeout * 2;
+            self.report(Fact::Stopping { backend, why: "it did not answer; trying Content-Length framing" });
+            self.settle_sent(backend, &crate::answers::Cause::Restarted { why: "it did not answer" });
+            let Some(b) = self.backends.get_mut(&backend) else { return };
+            b.waiting.push_front(Waiting::Request(minted));
+            let Asker::Client { client, .. } = pending.asker else { return };
+            if let Some(message) = self.clients.get(&client).and_then(|c| c.handshake.initialized()) {
+                b.waiting.insert(1, Waiting::Notification(Outgoing::of(message)));
+            }
+            self.wake_at(pending.deadline);
+            self.pending.insert(minted, pending);
+            return self.stop(launch, StopHow::Kill);
+        }
+        if let Manner::Trying(_) = b.manner {
+            // Neither framing was answered: the next start begins from the first.
+            b.manner = Manner::Trying(Framing::Newline);
+        }
+        b.state = State::Stopping { number, then: Then::Rest };
+        b.note_crash(self.now);
+        let error = self.timed_out(self.now.since(pending.accepted), true);
+        self.fail(&pending, &error);
+        self.report(Fact::Stopping { backend, why: "it did not answer `initialize`" });
+        self.settle_sent(backend, &crate::answers::Cause::Restarted { why: "it did not answer `initialize`" });
+        let grace = self.settings.server.shutdown_grace;
+        self.stop(launch, StopHow::Gently { grace });
+    }
+
+    fn cancel_at_backend(&mut self, backend: BackendId, minted: u64) {
+        let Some(launch) = self.backends.get(&backend).and_then(|b| b.launch()) else { return };
+        let notice = json!({
+            "jsonrpc": "2.0",
+            "method": "notifications/cancelled",
+            "params": { "requestId": minted, "reason": "timed out" },
+        });
+        self.tell_backend(launch, Outgoing::raw(notice.to_string().into()));
+    }
+
+    fn after_timeout(&mut self, backend: BackendId) {
+        match self.settings.server.on_timeout {
+            OnTimeout::Keep => {}
+            OnTimeout::Restart => self.restart(backend, "a request timed out"),
+            OnTimeout::Probe => self.probe(backend),
+        }
+    }
+
+    fn probe(&mut self, backend: BackendId) {
+        let deadline = self.now + PROBE_TIME;
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        let (State::Ready { number, .. }, None) = (&b.state, b.probe) else { return };
+        let launch = Launch { backend, number: *number };
+        let id = self.pending.mint();
+        b.probe = Some(Probe { id, deadline });
+        self.wake_at(deadline);
+        self.report(Fact::Probing { backend });
+        // The probe's own deadline decides; this entry only makes its answer known.
+        self.ask_ourselves(backend, id, Asker::Probe, Method::Ping, PROBE_TIME * 1000);
+        let ping = json!({ "jsonrpc": "2.0", "id": id, "method": "ping" });
+        self.to_backend(launch, Outgoing::raw(ping.to_string().into()));
+    }
+}
+
+fn is_clients(pending: &Pending) -> bool {
+    matches!((&pending.asker, &pending.progress), (Asker::Client { .. }, Progress::Sent(_)))
+}

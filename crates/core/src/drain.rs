@@ -1,0 +1,162 @@
+//! The end: no new requests, what is in flight may finish within a grace time, then the backends are stopped.
+
+use crate::answers::Cause;
+use crate::backend::{State, Then};
+use crate::client::Presence;
+use crate::event::{Action, BackendId, ClientId, Launch, StopHow};
+use crate::exchange::Core;
+use crate::fact::Fact;
+use crate::moment::Moment;
+use crate::pending::{Asker, Pending, Progress};
+use switchboard_protocol::{Dialect, Outgoing, RawId};
+
+/// How near the end is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    Running,
+    /// `leave`: the program ends afterwards; else it waits for the client's `exit`.
+    Draining { deadline: Moment, leave: bool },
+    /// The backends are being stopped.
+    Stopping { leave: bool },
+    Finished,
+}
+
+impl Core {
+    pub(crate) fn is_running(&self) -> bool {
+        self.ending == Ending::Running
+    }
+
+    pub(crate) fn drain(&mut self, why: &'static str) {
+        self.begin_drain(why, true);
+    }
+
+    pub(crate) fn begin_drain(&mut self, why: &'static str, leave: bool) {
+        match &mut self.ending {
+            Ending::Running => {
+                let deadline = self.now + self.settings.shutdown_grace;
+                self.ending = Ending::Draining { deadline, leave };
+                self.wake_at(deadline);
+                let pending = self.clients.values().map(|c| c.unanswered).sum();
+                self.report(Fact::Draining { why, pending });
+            }
+            Ending::Draining { leave: already, .. } | Ending::Stopping { leave: already } => *already |= leave,
+            Ending::Finished => {}
+        }
+        self.check_drained();
+        self.check_finished();
+    }
+
+    /// If nothing is in flight any more, or the grace is over: answer what is left, and stop the backends.
+    pub(crate) fn check_drained(&mut self) {
+        let Ending::Draining { deadline, leave } = self.ending else { return };
+        let in_flight: usize = self.clients.values().map(|c| c.unanswered).sum();
+        if in_flight > 0 && self.now < deadline {
+            return;
+        }
+        self.ending = Ending::Stopping { leave };
+        let grace = self.settings.server.shutdown_grace;
+        self.stop_all(StopHow::Gently { grace });
+    }
+
+    fn stop_all(&mut self, how: StopHow) {
+        let backends: Vec<BackendId> = self.backends.keys().copied().collect();
+        for backend in backends {
+            self.fail_all(backend, &Cause::Stopped);
+            let Some(b) = self.backends.get_mut(&backend) else { continue };
+            let Some(number) = b.number() else {
+                b.state = State::Stopped;
+                continue;
+            };
+            b.state = State::Stopping { number, then: Then::Rest };
+            self.report(Fact::Stopping { backend, why: "switchboard ends" });
+            self.stop(Launch { backend, number }, how);
+        }
+        self.answer_farewells();
+        self.check_finished();
+    }
+
+    fn answer_farewells(&mut self) {
+        let clients: Vec<ClientId> = self.clients.keys().copied().collect();
+        for client in clients {
+            let Some(c) = self.clients.get_mut(&client) else { continue };
+            let Some(farewell) = c.farewell.as_mut().filter(|farewell| !farewell.answered) else { continue };
+            farewell.answered = true;
+            let (id, batch) = (farewell.id.clone(), farewell.batch);
+            let answer = result_null(&id, c.ear.dialect());
+            self.answer(client, &id, batch, answer);
+        }
+    }
+
+    pub(crate) fn check_finished(&mut self) {
+        let Ending::Stopping { leave: true } = self.ending else { return };
+        if self.backends.values().all(|b| matches!(b.state, State::Stopped)) {
+            self.ending = Ending::Finished;
+            self.report(Fact::Finished);
+            self.actions.push(Action::Finished);
+        }
+    }
+
+    /// At once: what is open is answered, what runs is killed.
+    pub(crate) fn kill(&mut self) {
+        if self.ending != Ending::Finished {
+            self.ending = Ending::Stopping { leave: true };
+            self.stop_all(StopHow::Kill);
+        }
+    }
+
+    /// `exit`: the client does not wait for anything any more.
+    pub(crate) fn leave_now(&mut self) {
+        self.kill();
+    }
+
+    pub(crate) fn client_input_ended(&mut self, client: ClientId) {
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        if c.presence != Presence::Here {
+            return;
+        }
+        c.presence = Presence::Listening;
+        self.report(Fact::ClientInputEnded { client });
+        // It can no longer answer what servers asked of it.
+        for minted in self.asked.ids(|asked| asked.client == client) {
+            let Some(asked) = self.asked.remove(minted) else { continue };
+            let error = self.client_gone();
+            self.refuse_backend(asked.launch(), &asked.id, &error);
+        }
+        self.drain_if_alone("the client closed its end");
+    }
+
+    pub(crate) fn client_lost(&mut self, client: ClientId) {
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        if c.presence == Presence::Lost {
+            return;
+        }
+        c.presence = Presence::Lost;
+        c.unanswered = 0;
+        c.queued = 0;
+        self.report(Fact::ClientLost { client });
+        // Nobody reads the answers: they need not be waited for.
+        let is_theirs = |asker: &Asker| matches!(asker, Asker::Client { client: owner, .. } if *owner == client);
+        for minted in self.pending.ids(|p| is_theirs(&p.asker)) {
+            match self.pending.get_mut(minted) {
+                Some(Pending { progress: Progress::Waiting(_), .. }) => drop(self.pending.remove(minted)),
+                Some(pending) => pending.progress = Progress::Cancelled,
+                None => {}
+            }
+        }
+        self.drain_if_alone("the client is gone");
+    }
+
+    fn drain_if_alone(&mut self, why: &'static str) {
+        if self.clients.values().all(|c| c.presence != Presence::Here) {
+            self.drain(why);
+        }
+    }
+}
+
+fn result_null(id: &RawId, dialect: Dialect) -> Outgoing {
+    let version = match dialect {
+        Dialect::Standard => r#""jsonrpc":"2.0","#,
+        Dialect::Bare => "",
+    };
+    Outgoing::raw(format!(r#"{{{version}"id":{id},"result":null}}"#).into())
+}

@@ -1,0 +1,90 @@
+//! What comes in, and what is to be done because of it. Both closed: every case is in these two enums.
+
+use crate::fact::Fact;
+use bytes::Bytes;
+use std::fmt;
+use std::time::Duration;
+use switchboard_protocol::hunt::Glimpse;
+use switchboard_protocol::{Broken, Framing, Message, Outgoing, Parsed};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ClientId(pub u32);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BackendId(pub u32);
+
+impl fmt::Display for ClientId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "client-{}", self.0)
+    }
+}
+
+impl fmt::Display for BackendId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "backend-{}", self.0)
+    }
+}
+
+/// Which process of a backend: each start has a new number, so that a late word of an old process is
+/// recognised as such.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Launch {
+    pub backend: BackendId,
+    pub number: u32,
+}
+
+/// One end of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Peer {
+    Client(ClientId),
+    Backend(Launch),
+}
+
+#[derive(Debug)]
+pub enum Event {
+    ClientConnected { client: ClientId },
+    FromClient { client: ClientId, frame: Result<Parsed, Broken> },
+    /// A frame beyond the limit, of which only glimpses remain.
+    ClientTooLong { client: ClientId, length: u64, glimpses: Vec<Glimpse> },
+    /// It will send nothing more; it may still read.
+    ClientInputEnded { client: ClientId },
+    /// It no longer reads: nobody is there.
+    ClientLost { client: ClientId },
+
+    Spawned { launch: Launch, pid: u32 },
+    SpawnFailed { launch: Launch, reason: String, hint: Option<String> },
+    FromBackend { launch: Launch, message: Message },
+    /// Something on the backend's stdout that is not a message.
+    BackendNoise { launch: Launch, text: Bytes, broken: Option<Broken> },
+    BackendTooLong { launch: Launch, length: u64, glimpses: Vec<Glimpse> },
+    /// The process is gone.
+    BackendEnded { launch: Launch, how: String, stderr: String },
+
+    /// Bytes have left an outbox.
+    Flushed { peer: Peer, bytes: usize },
+    /// Time has passed.
+    Tick,
+    /// We are to end in order: finish what is in flight, stop the backends.
+    Drain { why: &'static str },
+    /// We are to end at once.
+    Kill,
+}
+
+/// How a backend is stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopHow {
+    /// Ask first: close its input, then terminate, then kill, each with this grace.
+    Gently { grace: Duration },
+    Kill,
+}
+
+#[derive(Debug)]
+pub enum Action {
+    Start { launch: Launch, framing: Framing },
+    Stop { launch: Launch, how: StopHow },
+    ToBackend { launch: Launch, out: Outgoing },
+    ToClient { client: ClientId, out: Outgoing },
+    Report(Fact),
+    /// Everything is answered and stopped: the program may end.
+    Finished,
+}

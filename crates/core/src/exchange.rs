@@ -1,0 +1,149 @@
+//! The core itself: its state, and the dispatch of events to the transitions in the files beside this one.
+
+use crate::backend::Backend;
+use crate::client::{Client, Handshake, Presence};
+use crate::batch::Batches;
+use crate::drain::Ending;
+use crate::event::{Action, BackendId, ClientId, Event, Peer};
+use crate::fact::Fact;
+use crate::moment::Moment;
+use crate::pending::{Asked, Pending, Table};
+use crate::settings::Settings;
+use std::collections::{BTreeMap, VecDeque};
+use switchboard_protocol::RawId;
+
+/// Tokens of requests that were answered with a task: progress for them goes on.
+#[derive(Debug)]
+pub(crate) struct TaskToken {
+    pub(crate) minted: u64,
+    pub(crate) client: ClientId,
+    pub(crate) backend: BackendId,
+    pub(crate) token: RawId,
+}
+
+/// Asked with an event and the time, it answers with actions. It cannot block and cannot fail.
+#[derive(Debug)]
+pub struct Core {
+    pub(crate) settings: Settings,
+    pub(crate) now: Moment,
+    pub(crate) clients: BTreeMap<ClientId, Client>,
+    pub(crate) backends: BTreeMap<BackendId, Backend>,
+    pub(crate) pending: Table<Pending>,
+    pub(crate) asked: Table<Asked>,
+    pub(crate) task_tokens: VecDeque<TaskToken>,
+    pub(crate) ending: Ending,
+    /// No deadline is earlier than this. It may be too early, never too late: see `deadlines`.
+    pub(crate) wake: Option<Moment>,
+    pub(crate) dice: u64,
+    pub(crate) actions: Vec<Action>,
+}
+
+impl Core {
+    pub fn new(settings: Settings) -> Self {
+        let dice = settings.seed | 1;
+        Self {
+            settings,
+            now: Moment::default(),
+            clients: BTreeMap::new(),
+            backends: BTreeMap::new(),
+            pending: Table::new(),
+            asked: Table::new(),
+            task_tokens: VecDeque::new(),
+            ending: Ending::Running,
+            wake: None,
+            dice,
+            actions: Vec::new(),
+        }
+    }
+
+    /// Appends to `actions` what is to be done because of `event`.
+    pub fn handle(&mut self, now: Moment, event: Event, actions: &mut Vec<Action>) {
+        self.now = self.now.max(now);
+        std::mem::swap(&mut self.actions, actions);
+        self.dispatch(event);
+        std::mem::swap(&mut self.actions, actions);
+    }
+
+    /// When [`Event::Tick`] is wanted at the latest.
+    pub fn wake(&self) -> Option<Moment> {
+        self.wake
+    }
+
+    /// Whether this peer leaves so much unread that nothing more should be read from it.
+    pub fn is_clogged(&self, peer: Peer) -> bool {
+        // Twice: what answers and requests may fill, and as much again for errors.
+        match peer {
+            Peer::Client(client) => {
+                self.clients.get(&client).is_some_and(|c| c.queued > 2 * self.settings.limits.client_bytes)
+            }
+            Peer::Backend(launch) => self
+                .backends
+                .get(&launch.backend)
+                .is_some_and(|b| b.is_current(launch) && b.queued > 2 * self.settings.limits.backend_bytes),
+        }
+    }
+
+    /// Requests that wait for an answer, in both directions.
+    pub fn unanswered(&self) -> usize {
+        self.pending.len() + self.asked.len()
+    }
+
+    fn dispatch(&mut self, event: Event) {
+        match event {
+            Event::ClientConnected { client } => self.client_connected(client),
+            Event::FromClient { client, frame } => self.from_client(client, frame),
+            Event::ClientTooLong { client, length, glimpses } => self.client_too_long(client, length, &glimpses),
+            Event::ClientInputEnded { client } => self.client_input_ended(client),
+            Event::ClientLost { client } => self.client_lost(client),
+            Event::Spawned { launch, pid } => self.spawned(launch, pid),
+            Event::SpawnFailed { launch, reason, hint } => self.spawn_failed(launch, reason, hint),
+            Event::FromBackend { launch, message } => self.from_backend(launch, message),
+            Event::BackendNoise { launch, text, broken } => self.backend_noise(launch, &text, broken),
+            Event::BackendTooLong { launch, length, glimpses } => {
+                self.backend_too_long(launch, length, &glimpses);
+            }
+            Event::BackendEnded { launch, how, stderr } => self.backend_ended(launch, &how, &stderr),
+            Event::Flushed { peer, bytes } => self.flushed(peer, bytes),
+            Event::Tick => self.tick(),
+            Event::Drain { why } => self.drain(why),
+            Event::Kill => self.kill(),
+        }
+    }
+
+    fn client_connected(&mut self, id: ClientId) {
+        let backend = BackendId(id.0);
+        self.backends.insert(backend, Backend::new(backend, self.settings.server.framing));
+        let client = Client {
+            id,
+            backend,
+            handshake: Handshake::New,
+            ear: self.settings.dialect,
+            presence: Presence::Here,
+            farewell: None,
+            batches: Batches::default(),
+            queued: 0,
+            unanswered: 0,
+            dropped: 0,
+        };
+        self.clients.insert(id, client);
+        self.report(Fact::ClientConnected { client: id });
+        // Nothing is gained by waiting: the client connected in order to use it.
+        self.ensure_started(backend);
+    }
+
+    pub(crate) fn report(&mut self, fact: Fact) {
+        self.actions.push(Action::Report(fact));
+    }
+
+    pub(crate) fn server_name(&self) -> &str {
+        &self.settings.server.name
+    }
+
+    /// A number that differs from run to run with the seed, and not otherwise.
+    pub(crate) fn roll(&mut self) -> u64 {
+        self.dice ^= self.dice << 13;
+        self.dice ^= self.dice >> 7;
+        self.dice ^= self.dice << 17;
+        self.dice
+    }
+}

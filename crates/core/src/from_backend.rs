@@ -1,0 +1,341 @@
+//! What a backend sends: answers find their pending request, requests go to its client under a minted id,
+//! notifications follow the request they speak of. What is not a message is quarantined.
+
+use crate::backend::{Backend, Manner};
+use crate::client::Presence;
+use crate::event::{ClientId, Launch};
+use crate::exchange::{Core, TaskToken};
+use crate::fact::{Fact, Outcome};
+use crate::pending::{Asked, Asker, Pending, Progress, name_of};
+use bytes::Bytes;
+use switchboard_protocol::dialect::{self, Ear};
+use switchboard_protocol::hunt::Glimpse;
+use switchboard_protocol::{Broken, ErrorAnswer, Kind, Message, Method, Outgoing, Part, Patch, RawId};
+
+/// So many answered tasks may still report progress.
+const MOST_TASK_TOKENS: usize = 1024;
+/// So much of a quarantined line is kept.
+const QUARANTINE_TEXT: usize = 200;
+
+impl Core {
+    pub(crate) fn from_backend(&mut self, launch: Launch, message: Message) {
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        if !b.is_current(launch) {
+            return;
+        }
+        if !is_plausible(b, &message) {
+            return self.backend_noise(launch, &message.bytes().clone(), None);
+        }
+        b.ear.hear(&message);
+        self.backend_spoke(launch);
+        match message.kind() {
+            Kind::Response { failed } => self.backend_response(launch, message, failed),
+            Kind::Request => self.backend_request(launch, &message),
+            Kind::Notification => self.backend_notification(launch, &message),
+        }
+    }
+
+    /// A sign of life, and the proof that it understands our framing.
+    fn backend_spoke(&mut self, launch: Launch) {
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        b.heard = true;
+        b.probe = None;
+        if let Manner::Trying(framing) = b.manner {
+            b.manner = Manner::Known(framing);
+            self.report(Fact::FramingLearnt { backend: launch.backend, framing });
+        }
+    }
+
+    fn backend_response(&mut self, launch: Launch, message: Message, failed: bool) {
+        let minted = message.part(Part::Id).and_then(RawId::minted);
+        let is_ours = |pending: &Pending| pending.backend == launch.backend;
+        let known = minted.filter(|&id| self.pending.get(id).is_some_and(is_ours));
+        let Some(minted) = known.or_else(|| self.only_candidate(launch, &message, failed)) else {
+            return self.late_answer(launch);
+        };
+        let Some(pending) = self.pending.remove(minted) else { return };
+        match pending.asker {
+            Asker::Client { .. } => self.deliver(launch, minted, pending, message, failed),
+            Asker::Replay => self.replayed(launch, failed),
+            Asker::Probe => {}
+        }
+    }
+
+    /// An error without an id speaks of something we sent; if only one request is open, of that one.
+    fn only_candidate(&self, launch: Launch, message: &Message, failed: bool) -> Option<u64> {
+        if !failed || message.part(Part::Id) != Some(RawId::NULL) {
+            return None;
+        }
+        let sent = |p: &Pending| p.backend == launch.backend && matches!(p.progress, Progress::Sent(_));
+        match self.pending.ids(sent).as_slice() {
+            [only] => Some(*only),
+            _ => None,
+        }
+    }
+
+    fn late_answer(&mut self, launch: Launch) {
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        b.late += 1;
+        let total = b.late;
+        self.report(Fact::LateAnswer { backend: launch.backend, total });
+    }
+
+    /// Gives an answer to the client that waits for it, with its own id put back.
+    fn deliver(&mut self, launch: Launch, minted: u64, pending: Pending, message: Message, failed: bool) {
+        let Asker::Client { client, ref id, batch } = pending.asker else { return };
+        let cancelled = matches!(pending.progress, Progress::Cancelled);
+        if cancelled && batch.is_some() {
+            return self.late_answer(launch);
+        }
+        if pending.method == Method::Initialize {
+            self.greeted(launch, client, &pending, failed);
+        }
+        let Some(c) = self.clients.get(&client) else { return };
+        let mut out = Outgoing::of(&message);
+        out.replace(message.span(Part::Id), Patch::Id(id.clone()));
+        dialect::translate(&message, c.ear.dialect(), &mut out);
+        let passed = self.answer(client, id, batch, out);
+        if pending.is_task
+            && let Some(token) = pending.token.clone()
+        {
+            self.keep_task_token(TaskToken { minted, client, backend: launch.backend, token });
+        }
+        if !cancelled {
+            let outcome = match (passed, failed) {
+                (true, false) => Outcome::Ok,
+                (true, true) => Outcome::ServerError,
+                (false, _) => Outcome::Refused(switchboard_protocol::ErrorKind::ClientTooSlow),
+            };
+            self.conclude(&pending, outcome);
+        }
+        self.check_drained();
+    }
+
+    fn keep_task_token(&mut self, token: TaskToken) {
+        if self.task_tokens.len() == MOST_TASK_TOKENS {
+            self.task_tokens.pop_front();
+        }
+        self.task_tokens.push_back(token);
+    }
+
+    /// The books of a request that is over: the one line per request, and one fewer unanswered.
+    pub(crate) fn conclude(&mut self, pending: &Pending, outcome: Outcome) {
+        let Asker::Client { client, id, .. } = &pending.asker else { return };
+        if let Some(c) = self.clients.get_mut(client) {
+            c.unanswered -= 1;
+        }
+        let fact = Fact::Answered {
+            client: *client,
+            backend: Some(pending.backend),
+            method: pending.name.clone(),
+            id: id.clone(),
+            took: self.now.since(pending.accepted),
+            outcome,
+        };
+        self.report(fact);
+    }
+
+    /// Ends a request with an error of ours, unless its client no longer waits.
+    pub(crate) fn fail(&mut self, pending: &Pending, error: &ErrorAnswer) {
+        if matches!(pending.progress, Progress::Cancelled) {
+            return;
+        }
+        let Asker::Client { client, id, batch } = &pending.asker else { return };
+        if pending.method == Method::Initialize
+            && let Some(c) = self.clients.get_mut(client)
+        {
+            c.handshake.fail();
+        }
+        self.answer_error(*client, id, *batch, error);
+        self.conclude(pending, Outcome::Refused(error.kind));
+    }
+
+    fn backend_request(&mut self, launch: Launch, message: &Message) {
+        let Some(id) = message.id() else { return };
+        let Some(client) = self.client_of(launch) else {
+            let error = self.client_gone();
+            return self.refuse_backend(launch, &id, &error);
+        };
+        let open = self.asked.iter().filter(|(_, asked)| asked.backend == launch.backend).count();
+        if open >= self.settings.limits.asked_per_backend {
+            let error = self.overloaded("too many requests to the client are open");
+            return self.refuse_backend(launch, &id, &error);
+        }
+        self.backend_is_active(launch.backend);
+        let minted = self.asked.mint();
+        let ours = RawId::from_number(minted);
+        let token = message.part(Part::MetaProgressToken).map(RawId::from_bytes);
+        let mut out = self.for_client(client, message);
+        out.replace(message.span(Part::Id), Patch::Id(ours.clone()));
+        if token.is_some() {
+            out.replace(message.span(Part::MetaProgressToken), Patch::Id(ours));
+        }
+        if !self.tell_client(client, out) {
+            let error = self.overloaded("the client does not read what it is sent");
+            return self.refuse_backend(launch, &id, &error);
+        }
+        let deadline = self.settings.server.hard_timeout.map(|hard| self.now + hard);
+        let asked = Asked {
+            client,
+            backend: launch.backend,
+            number: launch.number,
+            id,
+            name: name_of(message),
+            token,
+            accepted: self.now,
+            deadline,
+        };
+        self.asked.insert(minted, asked);
+        if let Some(deadline) = deadline {
+            self.wake_at(deadline);
+        }
+    }
+
+    /// The client whom this backend's requests concern, if it can answer.
+    fn client_of(&self, launch: Launch) -> Option<ClientId> {
+        self.clients
+            .values()
+            .find(|c| c.backend == launch.backend && c.presence == Presence::Here)
+            .map(|c| c.id)
+    }
+
+    fn for_client(&self, client: ClientId, message: &Message) -> Outgoing {
+        let mut out = Outgoing::of(message);
+        let dialect = self.clients.get(&client).map_or(Default::default(), |c| c.ear.dialect());
+        dialect::translate(message, dialect, &mut out);
+        out
+    }
+
+    fn backend_notification(&mut self, launch: Launch, message: &Message) {
+        match message.method() {
+            Method::Progress => self.backend_progress(launch, message),
+            Method::Cancelled => self.backend_cancels(launch, message),
+            _ => {
+                let owner = self.clients.values().find(|c| c.backend == launch.backend).map(|c| c.id);
+                let Some(client) = owner else { return };
+                let out = self.for_client(client, message);
+                self.tell_client(client, out);
+            }
+        }
+    }
+
+    fn backend_progress(&mut self, launch: Launch, message: &Message) {
+        let Some(minted) = message.part(Part::ProgressToken).and_then(RawId::minted) else { return };
+        let Some((client, token)) = self.token_owner(launch, minted) else {
+            // The request is over. Passing its progress on would name a token that the client has forgotten.
+            return self.late_answer(launch);
+        };
+        let mut out = self.for_client(client, message);
+        out.replace(message.span(Part::ProgressToken), Patch::Id(token));
+        self.tell_client(client, out);
+    }
+
+    /// Whose progress token this is. Progress moves the request's deadline.
+    fn token_owner(&mut self, launch: Launch, minted: u64) -> Option<(ClientId, RawId)> {
+        let (now, timeout) = (self.now, self.settings.server.timeout);
+        if let Some(pending) = self.pending.get_mut(minted)
+            && pending.backend == launch.backend
+        {
+            let Asker::Client { client, .. } = pending.asker else { return None };
+            let deadline = pending.deadline.max(now + timeout);
+            pending.deadline = pending.latest.map_or(deadline, |latest| deadline.min(latest));
+            return pending.token.clone().map(|token| (client, token));
+        }
+        let kept = self.task_tokens.iter().find(|kept| kept.minted == minted && kept.backend == launch.backend)?;
+        Some((kept.client, kept.token.clone()))
+    }
+
+    fn backend_cancels(&mut self, launch: Launch, message: &Message) {
+        let Some(wanted) = message.part(Part::RequestId) else { return };
+        let ids = self.asked.ids(|asked| asked.launch() == launch && asked.id.as_bytes() == wanted);
+        let Some(&minted) = ids.last() else { return };
+        let Some(client) = self.asked.get(minted).map(|asked| asked.client) else { return };
+        let mut out = self.for_client(client, message);
+        out.replace(message.span(Part::RequestId), Patch::Id(RawId::from_number(minted)));
+        self.tell_client(client, out);
+    }
+
+    pub(crate) fn backend_noise(&mut self, launch: Launch, text: &Bytes, broken: Option<Broken>) {
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        b.noise += 1;
+        let total = b.noise;
+        let cut = &text[..text.len().min(QUARANTINE_TEXT)];
+        let shown = String::from_utf8_lossy(cut).into_owned();
+        self.report(Fact::Quarantined { backend: launch.backend, text: shown, bytes: text.len(), total });
+        let Some(broken) = broken else { return };
+        let Some(id) = broken.id else { return };
+        if broken.is_answer {
+            let error = self.bad_answer(&broken.fault.explain());
+            self.fail_minted(launch, &id, &error);
+        } else if broken.has_method {
+            let error = ErrorAnswer::of_fault(broken.fault);
+            self.refuse_backend(launch, &id, &error);
+        }
+    }
+
+    pub(crate) fn backend_too_long(&mut self, launch: Launch, length: u64, glimpses: &[Glimpse]) {
+        if !self.backends.get(&launch.backend).is_some_and(|b| b.is_current(launch)) {
+            return;
+        }
+        self.report(Fact::TooLong { from: self.server_name().to_owned().into(), bytes: length });
+        let error = self.too_large("answer", length);
+        for glimpse in glimpses {
+            let Some(id) = &glimpse.id else { continue };
+            if glimpse.method.is_some() {
+                self.refuse_backend(launch, id, &error);
+            } else {
+                self.backend_spoke(launch);
+                self.fail_minted(launch, id, &error);
+            }
+        }
+    }
+
+    /// Ends the request that a useless answer belongs to.
+    fn fail_minted(&mut self, launch: Launch, id: &RawId, error: &ErrorAnswer) {
+        let minted = RawId::minted(id.as_bytes());
+        let known = minted.filter(|&minted| {
+            self.pending.get(minted).is_some_and(|p| {
+                p.backend == launch.backend && matches!(p.asker, Asker::Client { .. })
+            })
+        });
+        if let Some(pending) = known.and_then(|minted| self.pending.remove(minted)) {
+            self.fail(&pending, error);
+            self.check_drained();
+        }
+    }
+
+    pub(crate) fn report_asked(&mut self, asked: &Asked, outcome: Outcome) {
+        let fact = Fact::Asked {
+            client: asked.client,
+            backend: asked.backend,
+            method: asked.name.clone(),
+            took: self.now.since(asked.accepted),
+            outcome,
+        };
+        self.report(fact);
+    }
+
+    /// A server that talks with its client about its work is at work: the clocks of its requests start anew.
+    pub(crate) fn backend_is_active(&mut self, backend: crate::event::BackendId) {
+        let (now, timeout) = (self.now, self.settings.server.timeout);
+        for pending in self.pending.values_mut() {
+            if pending.backend == backend && !pending.method.is_short() {
+                let deadline = pending.deadline.max(now + timeout);
+                pending.deadline = pending.latest.map_or(deadline, |latest| deadline.min(latest));
+            }
+        }
+    }
+}
+
+/// Structured logs on stdout are JSON objects too, and may have a `method` or an `id`. A line without
+/// `jsonrpc` is a message only from a server that leaves it out always, and only if it looks like MCP.
+fn is_plausible(backend: &Backend, message: &Message) -> bool {
+    if message.has(Part::Jsonrpc) {
+        return true;
+    }
+    let speaks_bare = matches!(backend.ear, Ear::Open | Ear::HeardBare);
+    match message.kind() {
+        Kind::Response { .. } => message.part(Part::Id).and_then(RawId::minted).is_some(),
+        Kind::Request | Kind::Notification => speaks_bare && message.method().comes_from_servers(),
+    }
+}

@@ -1,0 +1,314 @@
+//! The life of a backend's process: started, ready, crashed, restarted. See `LIFECYCLE.md` beside this file.
+
+use crate::answers::Cause;
+use crate::backend::{State, Then, Waiting};
+use crate::event::{Action, BackendId, ClientId, Launch, StopHow};
+use crate::exchange::Core;
+use crate::fact::{Fact, Outcome};
+use crate::pending::{Asker, Pending, Progress};
+use crate::settings::RetryAfterCrash;
+use serde_json::json;
+use std::borrow::Cow;
+use std::time::Duration;
+use switchboard_protocol::{Dialect, Method, Outgoing, Part, Patch, RawId, dialect};
+
+const FIRST_BACKOFF: Duration = Duration::from_millis(100);
+const LONGEST_BACKOFF: Duration = Duration::from_secs(10);
+const FIRST_COOLDOWN: Duration = Duration::from_secs(15);
+const LONGEST_COOLDOWN: Duration = Duration::from_secs(300);
+
+impl Core {
+    /// Starts a process if the backend has none and nothing forbids it.
+    pub(crate) fn ensure_started(&mut self, backend: BackendId) {
+        let Some(b) = self.backends.get(&backend) else { return };
+        match &b.state {
+            State::Stopped => self.start(backend),
+            // The half-open trial.
+            State::Failed { until, .. } if self.now >= *until => self.start(backend),
+            State::Failed { .. }
+            | State::Starting { .. }
+            | State::Ready { .. }
+            | State::Stopping { .. }
+            | State::Backoff { .. } => {}
+        }
+    }
+
+    pub(crate) fn start(&mut self, backend: BackendId) {
+        let now = self.now;
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        b.launches += 1;
+        b.heard = false;
+        b.probe = None;
+        b.queued = 0;
+        b.state = State::Starting { number: b.launches, since: now };
+        let launch = Launch { backend, number: b.launches };
+        let framing = b.manner.framing();
+        self.report(Fact::Starting { backend, framing });
+        self.actions.push(Action::Start { launch, framing });
+    }
+
+    pub(crate) fn spawned(&mut self, launch: Launch, pid: u32) {
+        let Some(b) = self.backends.get(&launch.backend) else { return };
+        if !b.is_current(launch) || !matches!(b.state, State::Starting { .. }) {
+            return;
+        }
+        self.report(Fact::Spawned { backend: launch.backend, pid });
+        let greeting = self
+            .clients
+            .values()
+            .find(|c| c.backend == launch.backend)
+            .and_then(|c| c.handshake.to_replay())
+            .cloned();
+        let Some(initialize) = greeting else { return self.open(launch) };
+        let minted = self.pending.mint();
+        let mut out = Outgoing::of(&initialize);
+        out.replace(initialize.span(Part::Id), Patch::Id(RawId::from_number(minted)));
+        dialect::translate(&initialize, Dialect::Standard, &mut out);
+        let within = self.settings.server.start_timeout;
+        self.ask_ourselves(launch.backend, minted, Asker::Replay, Method::Initialize, within);
+        self.to_backend(launch, out);
+    }
+
+    /// Enters a request of our own into the books.
+    pub(crate) fn ask_ourselves(
+        &mut self,
+        backend: BackendId,
+        minted: u64,
+        asker: Asker,
+        method: Method,
+        within: Duration,
+    ) {
+        let deadline = self.now + within;
+        let pending = Pending {
+            asker,
+            backend,
+            method,
+            name: Cow::Borrowed(method.name().unwrap_or("?")),
+            progress: Progress::Sent(None),
+            token: None,
+            is_task: false,
+            retried: false,
+            accepted: self.now,
+            deadline,
+            latest: None,
+        };
+        self.pending.insert(minted, pending);
+        self.wake_at(deadline);
+    }
+
+    /// The process takes messages: what waited goes out, in its order.
+    fn open(&mut self, launch: Launch) {
+        let now = self.now;
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        b.state = State::Ready { number: launch.number, since: now };
+        for waiting in std::mem::take(&mut b.waiting) {
+            match waiting {
+                Waiting::Request(minted) => self.send(minted),
+                Waiting::Notification(out) => self.tell_backend(launch, out),
+            }
+        }
+    }
+
+    /// A replayed handshake was answered.
+    pub(crate) fn replayed(&mut self, launch: Launch, failed: bool) {
+        if failed {
+            // It greeted this client before and now refuses it: as good as a crash.
+            return self.stop(launch, StopHow::Kill);
+        }
+        let Some(b) = self.backends.get(&launch.backend) else { return };
+        let State::Starting { since, .. } = b.state else { return };
+        let after = self.now.since(since);
+        let client = self.clients.values().find(|c| c.backend == launch.backend);
+        let initialized = client.and_then(|c| c.handshake.initialized()).cloned();
+        if let Some(message) = initialized {
+            let mut out = Outgoing::of(&message);
+            dialect::translate(&message, Dialect::Standard, &mut out);
+            self.to_backend(launch, out);
+        }
+        self.report(Fact::Ready { backend: launch.backend, after, restarted: true });
+        self.open(launch);
+    }
+
+    /// A client's own handshake was answered.
+    pub(crate) fn greeted(&mut self, launch: Launch, client: ClientId, pending: &Pending, failed: bool) {
+        let after = self.now.since(pending.accepted);
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        if failed {
+            return c.handshake.fail();
+        }
+        c.handshake.answer();
+        if let Some(b) = self.backends.get_mut(&launch.backend) {
+            b.proven = true;
+        }
+        self.report(Fact::Ready { backend: launch.backend, after, restarted: false });
+    }
+
+    pub(crate) fn spawn_failed(&mut self, launch: Launch, reason: String, hint: Option<String>) {
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        if !b.is_current(launch) {
+            return;
+        }
+        // Nothing is tried again by itself: a command that is not there will not be there in a second.
+        b.state = State::Stopped;
+        self.report(Fact::SpawnFailed { backend: launch.backend, reason: reason.clone() });
+        self.fail_all(launch.backend, &Cause::Spawn { reason, hint });
+        self.check_drained();
+        self.check_finished();
+    }
+
+    pub(crate) fn stop(&mut self, launch: Launch, how: StopHow) {
+        self.actions.push(Action::Stop { launch, how });
+    }
+
+    /// Stops a process that no longer works, and starts another.
+    pub(crate) fn restart(&mut self, backend: BackendId, why: &'static str) {
+        let grace = self.settings.server.shutdown_grace;
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        let State::Ready { number, .. } = b.state else { return };
+        b.probe = None;
+        b.note_crash(self.now);
+        b.state = State::Stopping { number, then: Then::Restart };
+        self.report(Fact::Stopping { backend, why });
+        self.settle_sent(backend, &Cause::Restarted { why });
+        self.stop(Launch { backend, number }, StopHow::Gently { grace });
+    }
+
+    pub(crate) fn backend_ended(&mut self, launch: Launch, how: &str, stderr: &str) {
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        if !b.is_current(launch) {
+            return;
+        }
+        match b.state {
+            State::Stopping { then, .. } => {
+                b.state = State::Stopped;
+                self.report(Fact::Stopped { backend: launch.backend, how: how.to_owned() });
+                self.settle_sent(launch.backend, &Cause::Stopped);
+                if then == Then::Restart {
+                    self.recover(launch.backend, how);
+                }
+            }
+            State::Starting { .. } | State::Ready { .. } => self.crashed(launch, how, stderr),
+            State::Stopped | State::Backoff { .. } | State::Failed { .. } => {}
+        }
+        self.check_drained();
+        self.check_finished();
+    }
+
+    fn crashed(&mut self, launch: Launch, how: &str, stderr: &str) {
+        let backend = launch.backend;
+        let pending = self.pending.ids(|p| p.backend == backend).len();
+        self.report(Fact::Crashed { backend, how: how.to_owned(), pending, stderr: stderr.to_owned() });
+        let now = self.now;
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        b.note_crash(now);
+        b.state = State::Stopped;
+        let (how, stderr) = (how.to_owned(), stderr.to_owned());
+        if b.proven {
+            self.settle_sent(backend, &Cause::Died { how: how.clone(), stderr });
+        } else {
+            // It never worked: whoever waits should learn why at once, rather than after five more tries.
+            self.fail_all(backend, &Cause::DiedAtStart { how: how.clone(), stderr });
+        }
+        self.recover(backend, &how);
+    }
+
+    /// After a process is gone: start again now, later, or not at all.
+    fn recover(&mut self, backend: BackendId, how: &str) {
+        if !self.is_running() && self.nothing_waits(backend) {
+            return;
+        }
+        let roll = self.roll();
+        let limit = self.settings.limits.restarts_per_minute;
+        let now = self.now;
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        let crashes = b.crashes.len();
+        if crashes == 0 {
+            return self.start(backend);
+        }
+        if crashes > limit {
+            let cooldown = (FIRST_COOLDOWN * 2u32.saturating_pow(b.opened)).min(LONGEST_COOLDOWN);
+            b.opened = b.opened.saturating_add(1);
+            b.state = State::Failed { until: now + cooldown, why: how.to_owned() };
+            self.report(Fact::BreakerOpened { backend, cooldown, crashes });
+            return self.fail_all(backend, &Cause::BreakerOpen { why: how.to_owned(), wait: cooldown });
+        }
+        if !b.proven && b.waiting.is_empty() {
+            // Nobody waits, and it has never worked: the next request tries again.
+            return;
+        }
+        let delay = backoff(crashes, roll);
+        b.state = State::Backoff { until: now + delay };
+        self.wake_at(now + delay);
+        self.report(Fact::RestartIn { backend, delay, crashes });
+    }
+
+    fn nothing_waits(&self, backend: BackendId) -> bool {
+        self.backends.get(&backend).is_none_or(|b| b.waiting.is_empty())
+    }
+
+    /// Everything that was sent to a process that is gone: repeated once if that is safe, else answered.
+    pub(crate) fn settle_sent(&mut self, backend: BackendId, cause: &Cause) {
+        let error = self.cause(cause);
+        let may_retry = self.settings.server.retry_after_crash == RetryAfterCrash::Safe && self.is_running();
+        let ids = self.pending.ids(|p| p.backend == backend && !matches!(p.progress, Progress::Waiting(_)));
+        let mut again = Vec::new();
+        for minted in ids {
+            let Some(mut pending) = self.pending.remove(minted) else { continue };
+            match std::mem::replace(&mut pending.progress, Progress::Sent(None)) {
+                Progress::Sent(Some(message))
+                    if may_retry && !pending.retried && pending.method.is_repeatable() =>
+                {
+                    self.report(Fact::Retried { backend, method: pending.name.clone() });
+                    pending.retried = true;
+                    pending.progress = Progress::Waiting(message);
+                    self.pending.insert(minted, pending);
+                    again.push(minted);
+                }
+                Progress::Cancelled => {}
+                Progress::Sent(_) | Progress::Waiting(_) => self.fail(&pending, &error),
+            }
+        }
+        if let Some(b) = self.backends.get_mut(&backend) {
+            for minted in again.into_iter().rev() {
+                b.waiting.push_front(Waiting::Request(minted));
+            }
+        }
+        self.forget_asked(backend);
+    }
+
+    /// Everything that was sent or waits is answered.
+    pub(crate) fn fail_all(&mut self, backend: BackendId, cause: &Cause) {
+        let error = self.cause(cause);
+        for minted in self.pending.ids(|p| p.backend == backend) {
+            if let Some(pending) = self.pending.remove(minted) {
+                self.fail(&pending, &error);
+            }
+        }
+        if let Some(b) = self.backends.get_mut(&backend) {
+            b.waiting.clear();
+        }
+        self.forget_asked(backend);
+    }
+
+    /// The process that asked is gone: its client need not go on, say, showing a dialog.
+    pub(crate) fn forget_asked(&mut self, backend: BackendId) {
+        for minted in self.asked.ids(|asked| asked.backend == backend) {
+            let Some(asked) = self.asked.remove(minted) else { continue };
+            self.report_asked(&asked, Outcome::Cancelled);
+            let notice = json!({
+                "jsonrpc": "2.0",
+                "method": "notifications/cancelled",
+                "params": { "requestId": minted, "reason": "the server that asked is gone" },
+            });
+            self.tell_client(asked.client, Outgoing::raw(notice.to_string().into()));
+        }
+        self.task_tokens.retain(|kept| kept.backend != backend);
+    }
+}
+
+/// Doubles with each crash; a quarter more or less, so that many do not come back at the same instant.
+fn backoff(crashes: usize, roll: u64) -> Duration {
+    let doubled = FIRST_BACKOFF * 2u32.saturating_pow(crashes.saturating_sub(1).min(16) as u32);
+    let jitter = 0.75 + 0.5 * (roll % 1024) as f64 / 1024.0;
+    doubled.min(LONGEST_BACKOFF).mul_f64(jitter)
+}

@@ -1,0 +1,131 @@
+//! The one place through which messages leave, with the byte credits of the outboxes. A message that does not
+//! fit becomes a small error (a request, an answer) or is counted and dropped (a notification).
+
+use crate::event::{Action, BackendId, ClientId, Launch, Peer};
+use crate::exchange::Core;
+use crate::fact::Fact;
+use crate::client::Presence;
+use switchboard_protocol::{Dialect, ErrorAnswer, Outgoing, RawId};
+
+impl Core {
+    /// Sends an answer to a client, alone or as part of its batch. It must already fit.
+    fn put_answer(&mut self, client: ClientId, batch: Option<u32>, out: Outgoing) {
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        if c.presence == Presence::Lost {
+            return;
+        }
+        let out = match batch {
+            None => out,
+            Some(batch) => match c.batches.done(batch, Some(out.to_vec())) {
+                Some(array) => Outgoing::raw(array.into()),
+                None => return,
+            },
+        };
+        c.queued += out.len();
+        self.actions.push(Action::ToClient { client, out });
+    }
+
+    /// A member of a batch that gets no answer.
+    pub(crate) fn no_answer(&mut self, client: ClientId, batch: Option<u32>) {
+        let Some(batch) = batch else { return };
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        if let Some(array) = c.batches.done(batch, None) {
+            self.put_answer(client, None, Outgoing::raw(array.into()));
+        }
+    }
+
+    /// Passes a server's answer on, or says that the client is too slow for it. `true` if it was passed on.
+    pub(crate) fn answer(&mut self, client: ClientId, id: &RawId, batch: Option<u32>, out: Outgoing) -> bool {
+        let limit = self.settings.limits.client_bytes;
+        let Some(c) = self.clients.get(&client) else { return false };
+        // An empty outbox takes any answer: the limit is for what piles up.
+        let waits = c.queued + c.batches.bytes();
+        if waits > 0 && waits + out.len() > limit {
+            let error = self.client_too_slow(out.len());
+            self.answer_error(client, id, batch, &error);
+            return false;
+        }
+        self.put_answer(client, batch, out);
+        true
+    }
+
+    /// Errors are small and always go: every accepted request is answered.
+    pub(crate) fn answer_error(&mut self, client: ClientId, id: &RawId, batch: Option<u32>, error: &ErrorAnswer) {
+        let Some(c) = self.clients.get(&client) else { return };
+        let bytes = error.to_bytes(id, c.ear.dialect());
+        self.put_answer(client, batch, Outgoing::raw(bytes));
+    }
+
+    /// Sends a notification or request of a server to its client; `false` if there is no room or nobody.
+    pub(crate) fn tell_client(&mut self, client: ClientId, out: Outgoing) -> bool {
+        let limit = self.settings.limits.client_bytes / 2;
+        let Some(c) = self.clients.get_mut(&client) else { return false };
+        if c.presence == Presence::Lost {
+            return false;
+        }
+        if c.queued > 0 && c.queued + out.len() > limit {
+            c.dropped += 1;
+            let total = c.dropped;
+            self.report_dropped(client.to_string(), total);
+            return false;
+        }
+        c.queued += out.len();
+        self.actions.push(Action::ToClient { client, out });
+        true
+    }
+
+    /// Whether a request of this size may still be accepted for the backend.
+    pub(crate) fn has_room(&self, backend: BackendId, bytes: usize) -> bool {
+        let limit = self.settings.limits.backend_bytes;
+        self.backends.get(&backend).is_some_and(|b| b.queued == 0 || b.queued + bytes <= limit)
+    }
+
+    pub(crate) fn to_backend(&mut self, launch: Launch, out: Outgoing) {
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        if !b.is_current(launch) {
+            return;
+        }
+        b.queued += out.len();
+        self.actions.push(Action::ToBackend { launch, out });
+    }
+
+    /// A notification for a backend; counted and dropped if the backend does not read.
+    pub(crate) fn tell_backend(&mut self, launch: Launch, out: Outgoing) {
+        if self.has_room(launch.backend, 2 * out.len()) {
+            return self.to_backend(launch, out);
+        }
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        b.dropped += 1;
+        let total = b.dropped;
+        self.report_dropped(self.server_name().to_owned(), total);
+    }
+
+    /// Answers a backend's own request with an error.
+    pub(crate) fn refuse_backend(&mut self, launch: Launch, id: &RawId, error: &ErrorAnswer) {
+        self.to_backend(launch, Outgoing::raw(error.to_bytes(id, Dialect::Standard)));
+    }
+
+    /// The first of a run, and then each time their number has doubled: a flood must not flood the log too.
+    fn report_dropped(&mut self, to: String, total: u64) {
+        if total.is_power_of_two() {
+            self.report(Fact::DroppedNotification { to: to.into(), total });
+        }
+    }
+
+    pub(crate) fn flushed(&mut self, peer: Peer, bytes: usize) {
+        match peer {
+            Peer::Client(client) => {
+                if let Some(c) = self.clients.get_mut(&client) {
+                    c.queued = c.queued.saturating_sub(bytes);
+                }
+            }
+            Peer::Backend(launch) => {
+                if let Some(b) = self.backends.get_mut(&launch.backend)
+                    && b.is_current(launch)
+                {
+                    b.queued = b.queued.saturating_sub(bytes);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Requests that have been accepted and not yet answered, in both directions.
+
+use crate::event::{BackendId, ClientId, Launch};
+use crate::moment::Moment;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use switchboard_protocol::{Message, Method, RawId};
+
+/// Who waits for the answer.
+#[derive(Debug, Clone)]
+pub(crate) enum Asker {
+    /// A client, with the id as it spelled it.
+    Client { client: ClientId, id: RawId, batch: Option<u32> },
+    /// We ourselves: the replayed handshake.
+    Replay,
+    /// We ourselves: a sign of life.
+    Probe,
+}
+
+/// How far a request has got.
+#[derive(Debug)]
+pub(crate) enum Progress {
+    /// In the backend's queue, not written: may go to any process.
+    Waiting(Message),
+    /// Handed to the backend's outbox. What may be repeated after a crash is kept.
+    Sent(Option<Message>),
+    /// The client took it back; an answer that comes all the same is still passed on.
+    Cancelled,
+}
+
+/// A request from us to a backend.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    pub(crate) asker: Asker,
+    pub(crate) backend: BackendId,
+    pub(crate) method: Method,
+    pub(crate) name: Cow<'static, str>,
+    pub(crate) progress: Progress,
+    /// The client's progress token; ours is the minted id.
+    pub(crate) token: Option<RawId>,
+    /// It runs as a task: its progress goes on after its answer.
+    pub(crate) is_task: bool,
+    pub(crate) retried: bool,
+    pub(crate) accepted: Moment,
+    pub(crate) deadline: Moment,
+    /// Progress moves the deadline, but not beyond this.
+    pub(crate) latest: Option<Moment>,
+}
+
+/// A request from a backend to its client.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) client: ClientId,
+    pub(crate) backend: BackendId,
+    /// The process that asked.
+    pub(crate) number: u32,
+    pub(crate) id: RawId,
+    pub(crate) name: Cow<'static, str>,
+    pub(crate) token: Option<RawId>,
+    pub(crate) accepted: Moment,
+    pub(crate) deadline: Option<Moment>,
+}
+
+impl Asked {
+    pub(crate) fn launch(&self) -> Launch {
+        Launch { backend: self.backend, number: self.number }
+    }
+}
+
+/// The name of a message's method, without an allocation where it is a known one.
+pub(crate) fn name_of(message: &Message) -> Cow<'static, str> {
+    const LONGEST: usize = 80;
+    match message.method().name() {
+        Some(name) => Cow::Borrowed(name),
+        None => Cow::Owned(message.method_name().chars().take(LONGEST).collect()),
+    }
+}
+
+/// Numbers that were minted, with what stands behind them.
+#[derive(Debug)]
+pub(crate) struct Table<T> {
+    next: u64,
+    entries: HashMap<u64, T>,
+}
+
+impl<T> Table<T> {
+    pub(crate) fn new() -> Self {
+        // Not 0: some servers take it for no id at all.
+        Self { next: 1, entries: HashMap::new() }
+    }
+
+    pub(crate) fn mint(&mut self) -> u64 {
+        let id = self.next;
+        self.next += 1;
+        id
+    }
+
+    pub(crate) fn insert(&mut self, id: u64, entry: T) {
+        self.entries.insert(id, entry);
+    }
+
+    pub(crate) fn get(&self, id: u64) -> Option<&T> {
+        self.entries.get(&id)
+    }
+
+    pub(crate) fn get_mut(&mut self, id: u64) -> Option<&mut T> {
+        self.entries.get_mut(&id)
+    }
+
+    pub(crate) fn remove(&mut self, id: u64) -> Option<T> {
+        let entry = self.entries.remove(&id);
+        // After a burst the table gives its memory back.
+        if self.entries.is_empty() && self.entries.capacity() > 1024 {
+            self.entries.shrink_to(64);
+        }
+        entry
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
+        self.entries.iter().map(|(&id, entry)| (id, entry))
+    }
+
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.entries.values_mut()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The ids of the entries for which `pick` holds, in the order in which they were minted.
+    pub(crate) fn ids(&self, mut pick: impl FnMut(&T) -> bool) -> Vec<u64> {
+        let mut ids: Vec<u64> = self.iter().filter(|(_, entry)| pick(entry)).map(|(id, _)| id).collect();
+        ids.sort_unstable();
+        ids
+    }
+}
