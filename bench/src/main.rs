@@ -1,1 +1,67 @@
-fn main() {}
+//! How fast is Switchboard, next to no proxy at all and next to the cheapest proxy there could be?
+//!
+//! # Layout
+//! - [`wire`]: what the benchmark's two ends agree on: requests, payloads, and a cheap scan for an id.
+//! - [`spawn`]: the one place that starts a process.
+//! - [`backend`]: `backend`, an MCP server over stdio that does as little as it can.
+//! - [`pump`]: `pump`, the floor: two copy loops that understand nothing.
+//! - [`run`]: `run`, the comparison of the two with Switchboard.
+//!
+//! Nothing here knows Switchboard's crates: it is measured from outside, as a client sees it.
+
+#![cfg_attr(
+    target_os = "linux",
+    expect(
+        clippy::print_stdout,
+        reason = "the report is this program's output; the fronts' rule does not apply"
+    )
+)]
+#![expect(clippy::print_stderr, reason = "a command line tool: what goes wrong is told on stderr")]
+
+#[cfg(target_os = "linux")]
+mod backend;
+#[cfg(target_os = "linux")]
+mod pump;
+#[cfg(target_os = "linux")]
+mod run;
+#[cfg(target_os = "linux")]
+mod spawn;
+#[cfg(target_os = "linux")]
+mod wire;
+
+use std::process::ExitCode;
+
+#[cfg(target_os = "linux")]
+const USAGE: &str = "\
+usage: switchboard-bench run [OPTIONS]           compare direct, pump and switchboard
+       switchboard-bench pump -- COMMAND ARGS…   the floor: copy bytes to COMMAND and back
+       switchboard-bench backend [--id-last] [--payload plain|code]
+                                                 the MCP server that all of them talk to
+`switchboard-bench run --help` lists the options.";
+
+#[cfg(target_os = "linux")]
+fn main() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1);
+    let command = arguments.next().unwrap_or_default();
+    let rest: Vec<_> = arguments.collect();
+    let outcome = match command.to_str() {
+        Some("backend") => backend::main(&rest),
+        Some("pump") => pump::main(&rest),
+        Some("run") => run::main(&rest),
+        Some("--help" | "-h" | "help") => {
+            println!("{USAGE}");
+            Ok(ExitCode::SUCCESS)
+        }
+        Some(_) | None => Err(USAGE.to_owned()),
+    };
+    outcome.unwrap_or_else(|message| {
+        eprintln!("{message}");
+        ExitCode::from(2)
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() -> ExitCode {
+    eprintln!("the comparison reads CPU time and memory from /proc: run it on Linux");
+    ExitCode::from(2)
+}

@@ -189,7 +189,7 @@ impl Core {
         // The probe's own deadline decides; this entry only makes its answer known.
         self.ask_ourselves(backend, id, Asker::Probe, Method::Ping, PROBE_TIME * 1000);
         let ping = json!({ "jsonrpc": "2.0", "id": id, "method": "ping" });
-        self.to_backend(launch, Outgoing::raw(ping.to_string().into()));
+        self.send_to_backend(launch, Outgoing::raw(ping.to_string().into()));
     }
 }
 

@@ -91,13 +91,13 @@ impl Core {
     fn dispatch(&mut self, event: Event) {
         match event {
             Event::ClientConnected { client } => self.client_connected(client),
-            Event::FromClient { client, frame } => self.from_client(client, frame),
+            Event::FromClient { client, frame } => self.client_sent(client, frame),
             Event::ClientTooLong { client, length, glimpses } => self.client_too_long(client, length, &glimpses),
             Event::ClientInputEnded { client } => self.client_input_ended(client),
             Event::ClientLost { client } => self.client_lost(client),
             Event::Spawned { launch, pid } => self.spawned(launch, pid),
             Event::SpawnFailed { launch, reason, hint } => self.spawn_failed(launch, reason, hint),
-            Event::FromBackend { launch, message } => self.from_backend(launch, message),
+            Event::FromBackend { launch, message } => self.backend_sent(launch, message),
             Event::BackendNoise { launch, text, broken } => self.backend_noise(launch, &text, broken),
             Event::BackendTooLong { launch, length, glimpses } => {
                 self.backend_too_long(launch, length, &glimpses);

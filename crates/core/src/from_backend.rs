@@ -18,7 +18,7 @@ const MOST_TASK_TOKENS: usize = 1024;
 const QUARANTINE_TEXT: usize = 200;
 
 impl Core {
-    pub(crate) fn from_backend(&mut self, launch: Launch, message: Message) {
+    pub(crate) fn backend_sent(&mut self, launch: Launch, message: Message) {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         if !b.is_current(launch) {
             return;

@@ -15,7 +15,7 @@ use switchboard_protocol::{
 };
 
 impl Core {
-    pub(crate) fn from_client(&mut self, client: ClientId, frame: Result<Parsed, Broken>) {
+    pub(crate) fn client_sent(&mut self, client: ClientId, frame: Result<Parsed, Broken>) {
         match frame {
             Ok(Parsed::One(message)) => self.client_message(client, message, None),
             Ok(Parsed::Batch(members)) => {
@@ -216,7 +216,7 @@ impl Core {
             pending.progress = Progress::Sent(Some(message));
         }
         self.wake_at(deadline);
-        self.to_backend(launch, out);
+        self.send_to_backend(launch, out);
     }
 
     fn say_farewell(&mut self, client: ClientId, id: RawId, batch: Option<u32>) {
@@ -348,7 +348,7 @@ impl Core {
         let mut out = Outgoing::of(message);
         out.replace(message.span(Part::Id), Patch::Id(asked.id));
         dialect::translate(message, Dialect::Standard, &mut out);
-        self.to_backend(launch, out);
+        self.send_to_backend(launch, out);
     }
 
     /// When a request of this kind must be answered, if it is sent now.

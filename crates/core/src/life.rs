@@ -66,7 +66,7 @@ impl Core {
         dialect::translate(&initialize, Dialect::Standard, &mut out);
         let within = self.settings.server.start_timeout;
         self.ask_ourselves(launch.backend, minted, Asker::Replay, Method::Initialize, within);
-        self.to_backend(launch, out);
+        self.send_to_backend(launch, out);
     }
 
     /// Enters a request of our own into the books.
@@ -123,7 +123,7 @@ impl Core {
         if let Some(message) = initialized {
             let mut out = Outgoing::of(&message);
             dialect::translate(&message, Dialect::Standard, &mut out);
-            self.to_backend(launch, out);
+            self.send_to_backend(launch, out);
         }
         self.report(Fact::Ready { backend: launch.backend, after, restarted: true });
         self.open(launch);

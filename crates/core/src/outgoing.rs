@@ -80,7 +80,7 @@ impl Core {
         self.backends.get(&backend).is_some_and(|b| b.queued == 0 || b.queued + bytes <= limit)
     }
 
-    pub(crate) fn to_backend(&mut self, launch: Launch, out: Outgoing) {
+    pub(crate) fn send_to_backend(&mut self, launch: Launch, out: Outgoing) {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         if !b.is_current(launch) {
             return;
@@ -92,7 +92,7 @@ impl Core {
     /// A notification for a backend; counted and dropped if the backend does not read.
     pub(crate) fn tell_backend(&mut self, launch: Launch, out: Outgoing) {
         if self.has_room(launch.backend, 2 * out.len()) {
-            return self.to_backend(launch, out);
+            return self.send_to_backend(launch, out);
         }
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         b.dropped += 1;
@@ -102,7 +102,7 @@ impl Core {
 
     /// Answers a backend's own request with an error.
     pub(crate) fn refuse_backend(&mut self, launch: Launch, id: &RawId, error: &ErrorAnswer) {
-        self.to_backend(launch, Outgoing::raw(error.to_bytes(id, Dialect::Standard)));
+        self.send_to_backend(launch, Outgoing::raw(error.to_bytes(id, Dialect::Standard)));
     }
 
     /// The first of a run, and then each time their number has doubled: a flood must not flood the log too.

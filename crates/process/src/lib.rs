@@ -1,1 +1,20 @@
-//! Under construction.
+//! Child processes, their pipes and our own standard streams.
+//!
+//! This is the one crate that may mention an operating system, and the one that starts processes. It must
+//! not know what the bytes mean: no JSON, no MCP, no configuration.
+//!
+//! # Layout
+//! - [`pipe`]: [`ByteReader`](pipe::ByteReader) and [`ByteWriter`](pipe::ByteWriter), one type each whatever
+//!   stands behind: `polled` for pipes and sockets, `threaded` for all that cannot be polled, `descriptor`
+//!   for what makes a descriptor non-blocking without harm to those who share it.
+//! - [`stdio`]: our own standard streams, moved away from where a stray print could reach them.
+//! - [`child`]: `resolve` (which file a command means), `error` (why it did not start, and what to do),
+//!   and per system `unix` (process group, exit watch, stop) and `windows`.
+//! - [`memory`]: makes the allocator give big buffers back.
+//!
+//! All that waits needs a tokio runtime with I/O and time enabled, and is made inside its context.
+
+pub mod child;
+pub mod memory;
+pub mod pipe;
+pub mod stdio;

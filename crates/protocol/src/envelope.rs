@@ -14,6 +14,7 @@ use bytes::Bytes;
 
 /// A frame, understood.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "the large variant is the usual one; a box would cost each message")]
 pub enum Parsed {
     One(Message),
     /// A JSON-RPC batch; each member stands for itself.
