@@ -1,0 +1,56 @@
+//! The floor: what any proxy that is a process of its own must cost. Two threads copy bytes, one for each
+//! direction, and nothing is looked at. No splice(2) either (`io::copy` would use it), since a proxy
+//! that must read its messages cannot.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::AsFd;
+use std::process::{ExitCode, Stdio};
+use std::thread;
+
+use crate::spawn::{self, Group};
+
+const BUFFER: usize = 64 * 1024;
+
+pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
+    let command = match arguments.split_first() {
+        Some((dashes, command)) if dashes == "--" && !command.is_empty() => command,
+        Some(_) | None => return Err("usage: switchboard-bench pump -- COMMAND ARGS…".to_owned()),
+    };
+    pump(command).map_err(|error| format!("pump: {error}"))
+}
+
+/// Ends when the child's stdout does: by then whatever was asked has been answered.
+fn pump(command: &[OsString]) -> io::Result<ExitCode> {
+    let mut child = spawn::piped(command, None, Stdio::inherit(), Group::Shared)?;
+    let to_child = child.stdin.take().expect("stdin was asked to be a pipe");
+    let from_child = child.stdout.take().expect("stdout was asked to be a pipe");
+    let from_client = unbuffered(io::stdin().as_fd())?;
+    let to_client = unbuffered(io::stdout().as_fd())?;
+
+    // The thread is never joined: it may sit in a read from a client that has nothing more to say. Its
+    // end closes the child's stdin, which is how the child learns that the client has left.
+    thread::spawn(move || copy(from_client, to_child));
+    copy(from_child, to_client)?;
+
+    let status = child.wait()?;
+    Ok(ExitCode::from(u8::try_from(status.code().unwrap_or(1)).unwrap_or(1)))
+}
+
+fn copy(mut from: impl Read, mut to: impl Write) -> io::Result<()> {
+    let mut buffer = vec![0; BUFFER];
+    loop {
+        match from.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(count) => to.write_all(&buffer[..count])?,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The standard library buffers stdin and stdout; a duplicate of the descriptor does not.
+pub(crate) fn unbuffered(standard: impl AsFd) -> io::Result<File> {
+    standard.as_fd().try_clone_to_owned().map(File::from)
+}

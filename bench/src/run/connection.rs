@@ -1,0 +1,294 @@
+//! One running subject, and the client that speaks to it: the handshake, calls, and the checks that keep a
+//! broken proxy from looking fast. It knows nothing of rounds and figures.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde_json::{Value, json};
+
+use super::Failure;
+use super::subject::Subject;
+use super::watchdog::{Watch, Watchdog};
+use crate::spawn::{self, Group};
+use crate::wire::{self, Lines, PROTOCOL_VERSION, TINY_TEXT};
+
+/// How long a subject may take to end after its stdin did.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+pub(super) struct Connection {
+    child: Child,
+    pid: Pid,
+    /// `None` once the subject has been told to end.
+    to: Option<ChildStdin>,
+    lines: Lines<ChildStdout>,
+    watch: Option<Watch>,
+    /// What it printed on stderr, shown if it fails.
+    log: PathBuf,
+    next_id: u64,
+    /// The length of a tiny answer without its id.
+    tiny_length: usize,
+    request: Vec<u8>,
+}
+
+impl Connection {
+    /// Starts the subject and says nothing yet.
+    pub(super) fn spawn(subject: &Subject, dog: &Watchdog, scratch: &Path) -> Result<Self, Failure> {
+        let log = scratch.join(format!("{}.stderr", subject.name.replace('/', "_")));
+        let stderr = Stdio::from(File::create(&log)?);
+        let mut child = spawn::piped(&subject.argv, Some(&scratch.join("state")), stderr, Group::Own)?;
+        let pid = Pid::from_child(&child);
+        let to = child.stdin.take();
+        let lines = Lines::new(child.stdout.take().expect("stdout was asked to be a pipe"));
+        let watch = Some(dog.watch(pid));
+        Ok(Self { child, pid, to, lines, watch, log, next_id: 1, tiny_length: 0, request: Vec::new() })
+    }
+
+    pub(super) fn pid(&self) -> Pid {
+        self.pid
+    }
+
+    /// Runs `turn` with this subject's time counting, and says why if it failed.
+    pub(super) fn turn(
+        &mut self,
+        turn: impl FnOnce(&mut Self) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        self.watch.iter().for_each(Watch::begin_turn);
+        let outcome = turn(self).map_err(|failure| self.explain(failure));
+        self.watch.iter().for_each(Watch::end_turn);
+        outcome
+    }
+
+    /// The first request of all: from here on the subject is there.
+    pub(super) fn initialize(&mut self) -> Result<(), Failure> {
+        let parameters = json!({
+            "protocolVersion": PROTOCOL_VERSION,
+            "capabilities": {},
+            "clientInfo": { "name": "switchboard-bench", "version": env!("CARGO_PKG_VERSION") },
+        });
+        let result = self.ask("initialize", &parameters)?;
+        if result["protocolVersion"] != PROTOCOL_VERSION {
+            return Err(Failure(format!("initialize was answered with {result}")));
+        }
+        Ok(())
+    }
+
+    /// What follows `initialize`, up to a first small call whose answer is read in full: the later ones are
+    /// only compared with it.
+    pub(super) fn settle(&mut self) -> Result<(), Failure> {
+        self.send(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")?;
+        let listed = self.ask("tools/list", &json!({}))?;
+        for tool in ["tiny", "echo", "answer"] {
+            if !listed["tools"].as_array().is_some_and(|all| all.iter().any(|one| one["name"] == tool)) {
+                return Err(Failure(format!("tools/list does not offer `{tool}`")));
+            }
+        }
+        let id = self.mint();
+        let mut request = Vec::new();
+        wire::push_call(&mut request, id, "tiny", &[]);
+        self.send(&request)?;
+        let answer = self.receive(id)?;
+        let parsed: Value = serde_json::from_slice(answer).map_err(|error| Failure(error.to_string()))?;
+        if parsed["result"]["content"][0]["text"] != TINY_TEXT {
+            return Err(wrong(id, answer));
+        }
+        self.tiny_length = answer.len() - digits(id);
+        Ok(())
+    }
+
+    /// Sequential small calls; the round trip of each goes to `round_trips`, in nanoseconds.
+    pub(super) fn tiny_calls(&mut self, count: usize, round_trips: &mut Vec<u32>) -> Result<(), Failure> {
+        let mut request = std::mem::take(&mut self.request);
+        for _ in 0..count {
+            let id = self.mint();
+            request.clear();
+            wire::push_call(&mut request, id, "tiny", &[]);
+            let started = Instant::now();
+            self.send(&request)?;
+            let length = self.tiny_length + digits(id);
+            let answer = self.receive(id)?;
+            let took = started.elapsed();
+            if answer.len() != length {
+                return Err(wrong(id, answer));
+            }
+            round_trips.push(u32::try_from(took.as_nanos()).unwrap_or(u32::MAX));
+        }
+        self.request = request;
+        Ok(())
+    }
+
+    /// Small calls with so many in flight: for every answer that a read brings a new call is sent, all of
+    /// them in one write, as a client does that multiplexes many callers.
+    pub(super) fn tiny_calls_at_once(&mut self, count: usize, callers: usize) -> Result<Duration, Failure> {
+        let first = self.next_id;
+        let mut answered = vec![false; count];
+        let mut left = count;
+        let mut request = std::mem::take(&mut self.request);
+        let started = Instant::now();
+        let mut free = callers.min(count);
+        while left > 0 {
+            request.clear();
+            let unsent = count - (self.next_id - first) as usize;
+            for _ in 0..free.min(unsent) {
+                let id = self.mint();
+                wire::push_call(&mut request, id, "tiny", &[]);
+            }
+            if !request.is_empty() {
+                self.send(&request)?;
+            }
+            free = 0;
+            if self.lines.fill()? == 0 {
+                return Err(ended());
+            }
+            while let Some(line) = self.lines.buffered_line() {
+                let answer = self.lines.bytes(&line);
+                let id = answered_id(answer).unwrap_or(0);
+                let slot = id.checked_sub(first).and_then(|index| answered.get_mut(index as usize));
+                match slot {
+                    Some(seen) if !*seen && answer.len() == self.tiny_length + digits(id) => *seen = true,
+                    Some(_) | None if is_notice(answer) => continue,
+                    Some(_) | None => return Err(wrong(id, answer)),
+                }
+                left -= 1;
+                free += 1;
+            }
+        }
+        self.request = request;
+        Ok(started.elapsed())
+    }
+
+    /// One call with a large text up, down or both. The answer must be `expected`, byte for byte.
+    pub(super) fn large_call(
+        &mut self,
+        tool: &str,
+        arguments: &[&[u8]],
+        expected: &[u8],
+    ) -> Result<Duration, Failure> {
+        let id = self.mint();
+        let mut request = std::mem::take(&mut self.request);
+        request.clear();
+        wire::push_call(&mut request, id, tool, arguments);
+        let started = Instant::now();
+        self.send(&request)?;
+        let answer = self.receive(id)?;
+        let took = started.elapsed();
+        let text = wire::text(answer).map(|range| &answer[range]);
+        if text != Some(expected) {
+            return Err(wrong(id, answer));
+        }
+        self.request = request;
+        Ok(took)
+    }
+
+    /// Ends the subject as a client does that leaves: its stdin is closed, and it must go by itself.
+    pub(super) fn close(mut self) -> Result<(), Failure> {
+        self.to = None;
+        // From the first wait on the pid may be another's: the watchdog has to let go before.
+        self.watch = None;
+        let deadline = Instant::now() + FAREWELL;
+        while Instant::now() < deadline {
+            if self.child.try_wait()?.is_some() {
+                return Ok(());
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        kill_group(self.pid);
+        self.child.wait()?;
+        Err(Failure(format!("did not end within {} s after its stdin did", FAREWELL.as_secs())))
+    }
+
+    /// Why a call failed, with what the subject printed.
+    fn explain(&self, failure: Failure) -> Failure {
+        let mut message = match self.watch.as_ref().and_then(Watch::bit) {
+            Some(limit) => format!("killed, since it had not finished after {} s", limit.as_secs()),
+            None => failure.0,
+        };
+        let log = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let lines: Vec<_> = log.lines().collect();
+        for line in &lines[lines.len().saturating_sub(5)..] {
+            message.push_str("\n    stderr: ");
+            message.push_str(line);
+        }
+        Failure(message)
+    }
+
+    fn ask(&mut self, method: &str, parameters: &Value) -> Result<Value, Failure> {
+        let id = self.mint();
+        let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": parameters });
+        self.send(format!("{request}\n").as_bytes())?;
+        let answer = self.receive(id)?;
+        let mut parsed: Value = serde_json::from_slice(answer).map_err(|error| Failure(error.to_string()))?;
+        if parsed["result"].is_null() {
+            return Err(wrong(id, answer));
+        }
+        Ok(parsed["result"].take())
+    }
+
+    fn mint(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id - 1
+    }
+
+    fn send(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let to = self.to.as_mut().expect("only `close` takes the pipe, and it takes all");
+        to.write_all(bytes).map_err(|error| Failure(format!("writing to it: {error}")))
+    }
+
+    /// The answer to the request `id`, which is the only one in flight.
+    fn receive(&mut self, id: u64) -> Result<&[u8], Failure> {
+        loop {
+            let Some(line) = self.lines.next_line()? else { return Err(ended()) };
+            let answer = self.lines.bytes(&line);
+            if answered_id(answer) == Some(id) {
+                return Ok(self.lines.bytes(&line));
+            }
+            if !is_notice(answer) {
+                return Err(wrong(id, answer));
+            }
+        }
+    }
+}
+
+impl Drop for Connection {
+    /// Left without [`Connection::close`], since something failed: nothing may stay behind.
+    fn drop(&mut self) {
+        if self.watch.take().is_some() {
+            kill_group(self.pid);
+            let _ = self.child.wait();
+        }
+    }
+}
+
+fn kill_group(pid: Pid) {
+    // It may have ended by itself and not have been reaped yet, which is as good.
+    let _ = kill_process_group(pid, Signal::KILL);
+}
+
+fn answered_id(answer: &[u8]) -> Option<u64> {
+    wire::field(answer, b"\"id\"")?.iter().try_fold(0_u64, |number, byte| match byte {
+        b'0'..=b'9' => number.checked_mul(10)?.checked_add(u64::from(byte - b'0')),
+        _ => None,
+    })
+}
+
+/// Notifications and a proxy's own requests are legal and have nothing to do with what is measured.
+fn is_notice(line: &[u8]) -> bool {
+    wire::field(line, b"\"method\"").is_some()
+}
+
+fn digits(id: u64) -> usize {
+    id.checked_ilog10().map_or(1, |power| power as usize + 1)
+}
+
+fn ended() -> Failure {
+    Failure("it ended, or closed its stdout, while answers were due".to_owned())
+}
+
+fn wrong(id: u64, answer: &[u8]) -> Failure {
+    let shown = String::from_utf8_lossy(&answer[..answer.len().min(200)]);
+    Failure(format!("wrong answer to request {id}, {} bytes: {shown}", answer.len()))
+}

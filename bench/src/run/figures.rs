@@ -1,0 +1,209 @@
+//! What was measured: for each measure and subject one value per round. It knows units, but no targets.
+
+use std::collections::BTreeMap;
+
+use super::options::Section;
+
+/// What a value stands for. The order is that of the report.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Measure {
+    RoundTripMedian,
+    RoundTripP99,
+    SequentialCpu,
+    CallRate,
+    ConcurrentCpu,
+    IdleMemory,
+    ColdStart,
+    EchoRate,
+    AnswerRate,
+    PeakMemory,
+    MemoryKept,
+}
+
+impl Measure {
+    pub(super) const ALL: [Self; 11] = [
+        Self::RoundTripMedian,
+        Self::RoundTripP99,
+        Self::SequentialCpu,
+        Self::CallRate,
+        Self::ConcurrentCpu,
+        Self::IdleMemory,
+        Self::ColdStart,
+        Self::EchoRate,
+        Self::AnswerRate,
+        Self::PeakMemory,
+        Self::MemoryKept,
+    ];
+
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Self::RoundTripMedian => "round trip, one caller, median",
+            Self::RoundTripP99 => "round trip, one caller, p99",
+            Self::SequentialCpu => "proxy CPU per call, one caller",
+            Self::CallRate => "calls per second, 64 callers",
+            Self::ConcurrentCpu => "proxy CPU per call, 64 callers",
+            Self::IdleMemory => "memory when idle",
+            Self::ColdStart => "spawn to first answer",
+            Self::EchoRate => "10 MiB echo (up and back)",
+            Self::AnswerRate => "10 MiB answers",
+            Self::PeakMemory => "peak memory, 10 MiB messages",
+            Self::MemoryKept => "memory kept 2 s after those",
+        }
+    }
+
+    pub(super) fn unit(self) -> &'static str {
+        match self {
+            Self::RoundTripMedian | Self::RoundTripP99 | Self::SequentialCpu | Self::ConcurrentCpu => "µs",
+            Self::CallRate => "/s",
+            Self::IdleMemory | Self::PeakMemory | Self::MemoryKept => "MiB",
+            Self::ColdStart => "ms",
+            Self::EchoRate | Self::AnswerRate => "MiB/s",
+        }
+    }
+
+    /// The measurement that yields it.
+    pub(super) fn section(self) -> Section {
+        match self {
+            Self::RoundTripMedian | Self::RoundTripP99 | Self::SequentialCpu => Section::Latency,
+            Self::CallRate | Self::ConcurrentCpu => Section::Throughput,
+            Self::IdleMemory => Section::Idle,
+            Self::ColdStart => Section::ColdStart,
+            Self::EchoRate | Self::AnswerRate | Self::PeakMemory | Self::MemoryKept => Section::Payload,
+        }
+    }
+
+    /// The name in the JSON report.
+    pub(super) fn key(self) -> &'static str {
+        match self {
+            Self::RoundTripMedian => "round_trip_median",
+            Self::RoundTripP99 => "round_trip_p99",
+            Self::SequentialCpu => "cpu_per_call_sequential",
+            Self::CallRate => "calls_per_second",
+            Self::ConcurrentCpu => "cpu_per_call_concurrent",
+            Self::IdleMemory => "memory_idle",
+            Self::ColdStart => "cold_start",
+            Self::EchoRate => "echo_rate",
+            Self::AnswerRate => "answer_rate",
+            Self::PeakMemory => "memory_peak",
+            Self::MemoryKept => "memory_kept",
+        }
+    }
+}
+
+/// Median, least and greatest over the rounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Summary {
+    pub(super) median: f64,
+    pub(super) least: f64,
+    pub(super) greatest: f64,
+}
+
+impl Summary {
+    /// `None` without values.
+    pub(super) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let mut sorted: Vec<f64> = values.into_iter().collect();
+        sorted.sort_by(f64::total_cmp);
+        let (least, greatest) = (*sorted.first()?, *sorted.last()?);
+        let middle = sorted.len() / 2;
+        let median =
+            if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 };
+        Some(Self { median, least, greatest })
+    }
+}
+
+pub(super) struct Figures {
+    subjects: usize,
+    /// By measure and subject, then by round.
+    values: BTreeMap<(Measure, usize), BTreeMap<usize, f64>>,
+    failures: Vec<(Section, usize, String)>,
+}
+
+impl Figures {
+    pub(super) fn new(subjects: usize) -> Self {
+        Self { subjects, values: BTreeMap::new(), failures: Vec::new() }
+    }
+
+    pub(super) fn record(&mut self, measure: Measure, subject: usize, round: usize, value: f64) {
+        self.values.entry((measure, subject)).or_default().insert(round, value);
+    }
+
+    pub(super) fn fail(&mut self, section: Section, subject: usize, message: String) {
+        self.failures.push((section, subject, message));
+    }
+
+    pub(super) fn failed(&self, section: Section, subject: usize) -> bool {
+        self.failures.iter().any(|failure| failure.0 == section && failure.1 == subject)
+    }
+
+    pub(super) fn failures(&self) -> impl Iterator<Item = &str> {
+        self.failures.iter().map(|(_, _, message)| message.as_str())
+    }
+
+    pub(super) fn rounds(&self, measure: Measure, subject: usize) -> impl Iterator<Item = f64> {
+        self.values.get(&(measure, subject)).into_iter().flat_map(|rounds| rounds.values().copied())
+    }
+
+    pub(super) fn summary(&self, measure: Measure, subject: usize) -> Option<Summary> {
+        Summary::of(self.rounds(measure, subject))
+    }
+
+    pub(super) fn measured(&self, measure: Measure) -> bool {
+        (0..self.subjects).any(|subject| self.values.contains_key(&(measure, subject)))
+    }
+
+    /// What `relate` makes of the values that these subjects had in the same round, over all rounds that
+    /// all of them came through. Comparing within a round takes the machine's drift out.
+    pub(super) fn related<const N: usize>(
+        &self,
+        measure: Measure,
+        subjects: [usize; N],
+        relate: impl Fn([f64; N]) -> f64,
+    ) -> Option<Summary> {
+        let rounds = self.values.get(&(measure, subjects[0]))?.keys();
+        Summary::of(rounds.filter_map(|round| {
+            let mut values = [0.0; N];
+            for (value, subject) in values.iter_mut().zip(subjects) {
+                *value = *self.values.get(&(measure, subject))?.get(round)?;
+            }
+            Some(relate(values))
+        }))
+    }
+}
+
+/// The value below which so much of the sorted `samples` lies.
+pub(super) fn quantile(samples: &[u32], share: f64) -> f64 {
+    let last = samples.len().saturating_sub(1);
+    samples.get((last as f64 * share).round() as usize).copied().map_or(0.0, f64::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_is_of_the_middle_and_the_ends() {
+        let summary =
+            |values: &[f64]| Summary::of(values.iter().copied()).map(|it| (it.least, it.median, it.greatest));
+        assert_eq!(summary(&[]), None);
+        assert_eq!(summary(&[3.0, 1.0, 2.0]), Some((1.0, 2.0, 3.0)));
+        assert_eq!(summary(&[4.0, 1.0]), Some((1.0, 2.5, 4.0)));
+    }
+
+    #[test]
+    fn only_rounds_that_all_came_through_are_related() {
+        let mut figures = Figures::new(2);
+        figures.record(Measure::CallRate, 0, 0, 100.0);
+        figures.record(Measure::CallRate, 0, 1, 200.0);
+        figures.record(Measure::CallRate, 1, 1, 50.0);
+        let ratio = figures.related(Measure::CallRate, [1, 0], |[ours, floor]| ours / floor);
+        assert_eq!(ratio.map(|it| it.median), Some(0.25));
+    }
+
+    #[test]
+    fn a_quantile_is_a_sample() {
+        let samples: Vec<u32> = (0..=100).collect();
+        assert_eq!(quantile(&samples, 0.5), 50.0);
+        assert_eq!(quantile(&samples, 0.99), 99.0);
+        assert_eq!(quantile(&[], 0.5), 0.0);
+    }
+}

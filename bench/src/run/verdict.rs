@@ -1,0 +1,138 @@
+//! The promises that Switchboard makes about its cost, and whether this run kept them. It measures nothing.
+
+use std::process::ExitCode;
+
+use super::Bench;
+use super::figures::{Measure, Summary};
+use super::subject::Role;
+
+/// How far above its idle size a proxy may stay after large messages, in MiB.
+const KEPT: f64 = 4.0;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Pass,
+    Miss,
+    /// There is no promise: the value is shown for what it tells.
+    Shown,
+    /// There is a promise, but the subject did not come through.
+    Failed,
+}
+
+impl Verdict {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Pass => "PASS",
+            Self::Miss => "MISS",
+            Self::Shown => "",
+            Self::Failed => "FAIL",
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Target {
+    AtMost(f64),
+    AtLeast(f64),
+    None,
+}
+
+/// One line of the table of promises.
+pub(super) struct Line {
+    pub(super) title: &'static str,
+    pub(super) unit: &'static str,
+    pub(super) value: Option<Summary>,
+    target: Target,
+    pub(super) verdict: Verdict,
+}
+
+impl Line {
+    fn new(title: &'static str, unit: &'static str, value: Option<Summary>, target: Target) -> Self {
+        let verdict = match (target, value) {
+            (Target::None, _) => Verdict::Shown,
+            (Target::AtMost(_) | Target::AtLeast(_), None) => Verdict::Failed,
+            (Target::AtMost(limit), Some(value)) if value.median <= limit => Verdict::Pass,
+            (Target::AtLeast(limit), Some(value)) if value.median >= limit => Verdict::Pass,
+            (Target::AtMost(_) | Target::AtLeast(_), Some(_)) => Verdict::Miss,
+        };
+        Self { title, unit, value, target, verdict }
+    }
+
+    pub(super) fn target(&self) -> String {
+        match self.target {
+            Target::AtMost(limit) => format!("≤ {limit}"),
+            Target::AtLeast(limit) => format!("≥ {limit}"),
+            Target::None => String::new(),
+        }
+    }
+}
+
+/// Empty if Switchboard was not among the subjects.
+pub(super) fn lines(bench: &Bench) -> Vec<Line> {
+    let Some(ours) = bench.subjects.iter().position(|subject| subject.role == Role::Switchboard) else {
+        return Vec::new();
+    };
+    let measured: Vec<_> =
+        Measure::ALL.into_iter().filter(|measure| bench.figures.measured(*measure)).collect();
+    measured.into_iter().flat_map(|measure| of_measure(bench, ours, measure)).collect()
+}
+
+fn of_measure(bench: &Bench, ours: usize, measure: Measure) -> Vec<Line> {
+    let position = |role| bench.subjects.iter().position(|subject| subject.role == role);
+    let direct = position(Role::Direct).expect("direct is always a subject");
+    let pump = position(Role::Pump).expect("the pump is always a subject");
+    let figures = &bench.figures;
+    let plain = || figures.summary(measure, ours);
+    let to_pump = || figures.related(measure, [ours, pump], |[ours, pump]| ours / pump);
+    let added = || figures.related(measure, [ours, direct], |[ours, direct]| ours - direct);
+    let failed = figures.failed(measure.section(), ours);
+    let line = |title, unit, value: Option<Summary>, target| {
+        Line::new(title, unit, value.filter(|_| !failed), target)
+    };
+    match measure {
+        Measure::RoundTripMedian => {
+            let added_to_pump = figures.related(measure, [ours, pump, direct], |[ours, pump, direct]| {
+                (ours - direct) / (pump - direct)
+            });
+            vec![
+                line("latency added, median", "µs", added(), Target::None),
+                line("latency added, times the pump's", "×", added_to_pump, Target::AtMost(2.0)),
+                line("whole round trip, times the pump's", "×", to_pump(), Target::None),
+            ]
+        }
+        Measure::RoundTripP99 => vec![line("latency added, p99", "µs", added(), Target::None)],
+        Measure::SequentialCpu => {
+            vec![line("CPU per call, one caller, times the pump's", "×", to_pump(), Target::None)]
+        }
+        Measure::CallRate => {
+            vec![line("calls/s with 64 callers, of the pump's", "×", to_pump(), Target::AtLeast(0.6))]
+        }
+        Measure::ConcurrentCpu => {
+            vec![line("CPU per call, 64 callers, times the pump's", "×", to_pump(), Target::None)]
+        }
+        Measure::IdleMemory => vec![line("memory when idle", "MiB", plain(), Target::AtMost(8.0))],
+        Measure::ColdStart => vec![line("cold start added", "ms", added(), Target::AtMost(15.0))],
+        Measure::EchoRate => {
+            vec![line("10 MiB echo, of the pump's rate", "×", to_pump(), Target::AtLeast(0.55))]
+        }
+        Measure::AnswerRate => {
+            vec![line("10 MiB answers, of the pump's rate", "×", to_pump(), Target::AtLeast(0.35))]
+        }
+        Measure::PeakMemory => {
+            let limit = 4.0 * bench.plan.payload_bytes as f64 / f64::from(1 << 20);
+            vec![line("peak memory with 10 MiB messages", "MiB", plain(), Target::AtMost(limit))]
+        }
+        Measure::MemoryKept => {
+            vec![line("memory kept 2 s after those", "MiB", plain(), Target::AtMost(KEPT))]
+        }
+    }
+}
+
+/// A subject that fails is an error always; a target that is missed only where that was asked for.
+pub(super) fn exit_code(bench: &Bench, lines: &[Line], strict: bool) -> ExitCode {
+    if bench.figures.failures().next().is_some() {
+        return ExitCode::from(3);
+    }
+    let missed = lines.iter().any(|line| line.verdict == Verdict::Miss);
+    ExitCode::from(u8::from(strict && missed))
+}

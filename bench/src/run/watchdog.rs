@@ -1,0 +1,116 @@
+//! No subject can hold the run up: one that has used up its time is killed, by its pid, with its process
+//! group. Time counts only while it is a subject's turn. It knows pids and deadlines only.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+/// Coarse, so that the thread's waking is not part of what is measured.
+const TICK: Duration = Duration::from_secs(1);
+/// How long the end of a killed subject may take until someone else must be holding its pipe.
+const GRACE: Duration = Duration::from_secs(10);
+
+#[derive(Clone)]
+pub(super) struct Watchdog {
+    limit: Duration,
+    watched: Arc<Mutex<HashMap<Pid, Watched>>>,
+}
+
+#[derive(Clone, Copy)]
+enum Watched {
+    /// Another's turn; so much time is left.
+    Resting(Duration),
+    /// Its turn, which must be over by then.
+    Busy(Instant),
+    Killed(Instant),
+}
+
+/// A process being watched; dropping this ends it. That must come before the process is reaped, since from
+/// then on the pid may be another's.
+pub(super) struct Watch {
+    dog: Watchdog,
+    pid: Pid,
+}
+
+impl Watchdog {
+    pub(super) fn start(limit: Duration) -> Self {
+        let dog = Self { limit, watched: Arc::default() };
+        let patrol = dog.clone();
+        thread::spawn(move || {
+            loop {
+                thread::sleep(TICK);
+                patrol.check(Instant::now());
+            }
+        });
+        dog
+    }
+
+    pub(super) fn watch(&self, pid: Pid) -> Watch {
+        self.table().insert(pid, Watched::Resting(self.limit));
+        Watch { dog: self.clone(), pid }
+    }
+
+    fn check(&self, now: Instant) {
+        for (pid, watched) in self.table().iter_mut() {
+            match watched {
+                Watched::Busy(deadline) if now >= *deadline => {
+                    // It may have ended by itself and not have been reaped yet, which is as good.
+                    let _ = kill_process_group(*pid, Signal::KILL);
+                    *watched = Watched::Killed(now);
+                }
+                Watched::Killed(when) if now >= *when + GRACE => {
+                    let pid = pid.as_raw_nonzero();
+                    eprintln!(
+                        "process {pid} was killed, but something that it started keeps its stdout open: giving up"
+                    );
+                    std::process::exit(3);
+                }
+                Watched::Resting(_) | Watched::Busy(_) | Watched::Killed(_) => {}
+            }
+        }
+    }
+
+    /// The table is whole after every statement, so a panic elsewhere does not spoil it.
+    fn table(&self) -> MutexGuard<'_, HashMap<Pid, Watched>> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Watch {
+    pub(super) fn begin_turn(&self) {
+        self.change(|watched, now| match watched {
+            Watched::Resting(left) => Watched::Busy(now + left),
+            Watched::Busy(_) | Watched::Killed(_) => watched,
+        });
+    }
+
+    pub(super) fn end_turn(&self) {
+        self.change(|watched, now| match watched {
+            Watched::Busy(deadline) => Watched::Resting(deadline.saturating_duration_since(now)),
+            Watched::Resting(_) | Watched::Killed(_) => watched,
+        });
+    }
+
+    fn change(&self, to: impl FnOnce(Watched, Instant) -> Watched) {
+        if let Some(watched) = self.dog.table().get_mut(&self.pid) {
+            *watched = to(*watched, Instant::now());
+        }
+    }
+
+    /// The limit, if the process was killed for having passed it.
+    pub(super) fn bit(&self) -> Option<Duration> {
+        match self.dog.table().get(&self.pid) {
+            Some(Watched::Killed(_)) => Some(self.dog.limit),
+            Some(Watched::Resting(_) | Watched::Busy(_)) | None => None,
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.dog.table().remove(&self.pid);
+    }
+}

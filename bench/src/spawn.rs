@@ -1,0 +1,46 @@
+//! The one place of the benchmark that starts a process. It knows nothing of what is started.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// In whose process group a child runs.
+#[derive(Clone, Copy)]
+pub(crate) enum Group {
+    /// Ours: a signal to us reaches the child too.
+    Shared,
+    /// Its own, so that the child and all that it started can be killed at once by its pid.
+    Own,
+}
+
+/// Starts `argv` with its stdin and stdout on pipes that we hold the other ends of.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the benchmark must not use crates/process: it would measure what it is measured with"
+)]
+pub(crate) fn piped(
+    argv: &[OsString],
+    state: Option<&Path>,
+    stderr: Stdio,
+    group: Group,
+) -> io::Result<Child> {
+    let (program, arguments) = argv
+        .split_first()
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no command was given"))?;
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr);
+    if let Some(folder) = state {
+        command.env("SWITCHBOARD_STATE_DIR", folder);
+    }
+    match group {
+        Group::Shared => {}
+        Group::Own => {
+            command.process_group(0);
+        }
+    }
+    command.spawn().map_err(|error| {
+        io::Error::new(error.kind(), format!("cannot start {}: {error}", program.to_string_lossy()))
+    })
+}
