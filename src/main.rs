@@ -1,1 +1,37 @@
-fn main() {}
+//! `switchboard`: one MCP server for your IDE, every other MCP server behind it.
+
+mod cli;
+mod commands;
+mod exit;
+
+use clap::Parser;
+use exit::Exit;
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    switchboard_gateway::prepare_process();
+    let cli = cli::Cli::parse();
+    match run(cli) {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            let exit = exit::of(&error);
+            // Nothing is left to be done about a stderr that cannot be written.
+            let _ = writeln!(std::io::stderr(), "switchboard: {error:#}");
+            exit.into()
+        }
+    }
+}
+
+fn run(cli: cli::Cli) -> anyhow::Result<Exit> {
+    use cli::Command;
+    match cli.command {
+        None if cli.stdio.is_default() && std::io::stdin().is_terminal() => commands::help::run(),
+        None => commands::stdio::run(cli.stdio),
+        Some(Command::Stdio(args)) => commands::stdio::run(args),
+        Some(Command::Check(args)) => commands::check::run(&args),
+        Some(Command::Trust(args)) => commands::trust::run(&args),
+        Some(Command::Schema) => commands::schema::run(),
+        Some(Command::Completions { shell }) => commands::completions::run(shell),
+    }
+}

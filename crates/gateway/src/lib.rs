@@ -1,2 +1,32 @@
-//! Under construction.
+//! The I/O around core: fronts, backends, config, telemetry.
+//!
+//! # Layout, from the outside in
+//! - [`config`]: what the user wrote down.
+//! - [`solo`]: one client and its backend in one process; wires everything below together.
+//! - [`raw`]: no message is read: the launcher, which only governs the process.
+//! - `fronts`: the code that talks to clients.
+//! - `backends`: the code that talks to servers.
+//! - `intake`: reading, for both.
+//! - `outbox`: writing, for both.
+//! - `hub`: the core under its lock, and the hands that do what it says.
+//! - [`telemetry`]: the listeners of facts: the log.
+//!
+//! This crate decides nothing about messages: that is `core`'s.
+
 pub mod config;
+pub mod solo;
+pub mod raw;
+mod fronts;
+mod backends;
+mod intake;
+mod outbox;
+mod hub;
+pub mod telemetry;
+
+pub use switchboard_process::child::Ended;
+pub use switchboard_process::stdio::{OwnStdio, take as take_stdio};
+
+/// To be called first in `main`, before there is a thread.
+pub fn prepare_process() {
+    switchboard_process::memory::allocator_gives_back();
+}

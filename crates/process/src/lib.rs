@@ -10,6 +10,7 @@
 //! - [`stdio`]: our own standard streams, moved away from where a stray print could reach them.
 //! - [`child`]: `resolve` (which file a command means), `error` (why it did not start, and what to do),
 //!   and per system `unix` (process group, exit watch, stop) and `windows`.
+//! - [`signals`]: requests that we end. [`stderr`]: our own, for those who must not wait for its reader.
 //! - [`memory`]: makes the allocator give big buffers back.
 //!
 //! All that waits needs a tokio runtime with I/O and time enabled, and is made inside its context.
@@ -17,4 +18,6 @@
 pub mod child;
 pub mod memory;
 pub mod pipe;
+pub mod signals;
+pub mod stderr;
 pub mod stdio;

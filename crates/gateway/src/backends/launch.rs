@@ -1,0 +1,55 @@
+//! From a server's entry to exactly what exec gets, and what to say when that does not work.
+
+use crate::config::environment::{child_environment, withheld_hint};
+use crate::config::{ServerConfig, expand};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use switchboard_process::child::{Launch, SpawnError};
+
+/// A server's entry with the surroundings that it is filled in from.
+pub(crate) struct LaunchPlan {
+    pub(crate) server: ServerConfig,
+    pub(crate) root: Option<PathBuf>,
+}
+
+/// Ready to be started.
+pub(crate) struct Prepared {
+    pub(crate) launch: Launch,
+    withheld: Vec<String>,
+}
+
+/// It could not even be tried.
+pub(crate) struct Unready {
+    pub(crate) reason: String,
+    pub(crate) hint: Option<String>,
+}
+
+impl LaunchPlan {
+    pub(crate) fn expand(&self) -> Result<Prepared, Unready> {
+        let server = &self.server;
+        let parts = expand::launch_parts(server, self.root.as_deref(), &|name| std::env::var_os(name))
+            .map_err(|error| Unready { reason: error.to_string(), hint: None })?;
+        let environment = child_environment(std::env::vars_os(), server.inherit_env, &server.pass_env, &parts.env);
+        let launch = Launch {
+            program: parts.command.into(),
+            args: parts.args.into_iter().map(OsString::from).collect(),
+            env: environment.vars.into_iter().collect(),
+            cwd: parts.cwd.or_else(|| self.root.clone()),
+        };
+        Ok(Prepared { launch, withheld: environment.withheld })
+    }
+
+    /// What to say about a server that ends before it works: it may miss what it was not given.
+    pub(crate) fn hint(&self) -> Option<String> {
+        self.expand().ok().and_then(|prepared| withheld_hint(&prepared.withheld))
+    }
+}
+
+impl Prepared {
+    pub(crate) fn explain(&self, error: &SpawnError) -> String {
+        match withheld_hint(&self.withheld) {
+            Some(withheld) => format!("{}; {withheld}", error.hint()),
+            None => error.hint(),
+        }
+    }
+}

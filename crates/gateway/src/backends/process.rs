@@ -1,0 +1,90 @@
+//! A backend that is a process on this machine: started, read, stopped.
+
+use crate::backends::launch::LaunchPlan;
+use crate::backends::stderr::{self, Tail};
+use crate::hub::Hub;
+use crate::intake;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use switchboard_core::{Event, Launch, Peer, StopHow};
+use switchboard_process::child::{self, Child, Spawned};
+use switchboard_protocol::{Framer, Framing};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+/// How long after a process's end its last words are waited for. A grandchild may hold the pipe open for ever.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// How to make a process of the server, and how to read it.
+pub(crate) struct Plan {
+    pub(crate) launch: LaunchPlan,
+    pub(crate) max_message_bytes: usize,
+}
+
+/// One process, from its start to its end.
+pub(crate) async fn run(
+    hub: Arc<Hub>,
+    plan: Arc<Plan>,
+    launch: Launch,
+    framing: Framing,
+    mut orders: mpsc::Receiver<StopHow>,
+) {
+    let spawned = match start(&plan) {
+        Ok(spawned) => spawned,
+        Err((reason, hint)) => {
+            let mut turn = hub.turn();
+            turn.forget(launch);
+            return turn.handle(Event::SpawnFailed { launch, reason, hint });
+        }
+    };
+    let Spawned { mut child, stdin, stdout, stderr } = spawned;
+    hub.open_outbox(Peer::Backend(launch), stdin, framing);
+    hub.handle(Event::Spawned { launch, pid: child.pid() });
+
+    let tail = Arc::new(Mutex::new(Tail::default()));
+    let words = tokio::spawn(stderr::follow(stderr, tail.clone(), hub.telemetry().clone()));
+    let reading = {
+        // Whatever the process's own manner of writing is, it is told from its first bytes.
+        let framer = Framer::new(None, plan.max_message_bytes);
+        let hub = hub.clone();
+        tokio::spawn(async move { intake::read_all(&hub, Peer::Backend(launch), stdout, framer).await })
+    };
+    let how = govern(&mut child, &mut orders).await;
+    // The leader is gone; what is left of its group goes with it.
+    drop(child);
+    last_words(reading).await;
+    last_words(words).await;
+    let stderr = tail.lock().unwrap_or_else(PoisonError::into_inner).text();
+    let mut turn = hub.turn();
+    turn.forget(launch);
+    turn.handle(Event::BackendEnded { launch, how, stderr });
+}
+
+fn start(plan: &Plan) -> Result<Spawned, (String, Option<String>)> {
+    let launch = plan.launch.expand().map_err(|failure| (failure.reason, failure.hint))?;
+    child::spawn(&launch.launch).map_err(|error| (error.to_string(), Some(launch.explain(&error))))
+}
+
+/// Waits for the process's end, or brings it about. Says how it ended.
+async fn govern(child: &mut Child, orders: &mut mpsc::Receiver<StopHow>) -> String {
+    let order = tokio::select! {
+        ended = child.wait() => return ended.to_string(),
+        order = orders.recv() => order,
+    };
+    if let Some(StopHow::Gently { grace }) = order {
+        tokio::select! {
+            stopped = child.stop(grace) => return stopped.ended.to_string(),
+            // A second order while the first is carried out can only be to kill.
+            _ = orders.recv() => {}
+        }
+    }
+    child.kill_now();
+    child.wait().await.to_string()
+}
+
+async fn last_words(task: JoinHandle<()>) {
+    let abort = task.abort_handle();
+    if tokio::time::timeout(LAST_WORDS, task).await.is_err() {
+        abort.abort();
+    }
+}

@@ -1,0 +1,52 @@
+//! What a backend says on stderr: into its own log file, and the last lines into errors about its end.
+
+use crate::telemetry::Telemetry;
+use bytes::{Buf, BytesMut};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use switchboard_process::pipe::ByteReader;
+
+const LINES: usize = 20;
+const LINE: usize = 500;
+
+/// The last lines of a process.
+#[derive(Debug, Default)]
+pub(crate) struct Tail(VecDeque<String>);
+
+impl Tail {
+    fn push(&mut self, line: &str) {
+        if self.0.len() == LINES {
+            self.0.pop_front();
+        }
+        self.0.push_back(line.chars().take(LINE).collect());
+    }
+
+    pub(crate) fn text(&self) -> String {
+        self.0.iter().map(String::as_str).collect::<Vec<_>>().join("\n")
+    }
+}
+
+pub(crate) async fn follow(mut stderr: ByteReader, tail: Arc<Mutex<Tail>>, telemetry: Arc<Telemetry>) {
+    let mut buffer = BytesMut::new();
+    loop {
+        let ended = !matches!(stderr.read(&mut buffer).await, Ok(1..));
+        while let Some(end) = memchr::memchr(b'\n', &buffer) {
+            let line = buffer.split_to(end);
+            buffer.advance(1);
+            take(&line, &tail, &telemetry);
+        }
+        // A line without an end is not collected for ever.
+        if buffer.len() > 16 * LINE || (ended && !buffer.is_empty()) {
+            take(&buffer.split(), &tail, &telemetry);
+        }
+        if ended {
+            return;
+        }
+    }
+}
+
+fn take(line: &[u8], tail: &Mutex<Tail>, telemetry: &Telemetry) {
+    let text = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
+    tail.lock().unwrap_or_else(PoisonError::into_inner).push(&text);
+    telemetry.stderr(text);
+}

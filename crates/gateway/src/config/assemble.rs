@@ -1,0 +1,211 @@
+//! From the text of a file to a [`Config`]: reads the entries, then checks what no single value can show.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::time::Duration;
+
+use super::keys::{FileEntry, LogEntry, ServerEntry, Servers};
+use super::quantity::{spell_size, spell_time};
+use super::read::{Key, Size, Time};
+use super::report::{Place, Report, shown};
+use super::syntax::{self, span};
+use super::{Config, LogConfig, Problem, ServerConfig, defaults};
+
+const SMALLEST_MESSAGE_LIMIT: usize = 1 << 10;
+const LARGEST_MESSAGE_LIMIT: usize = 1 << 30;
+
+/// What became of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loaded {
+    /// `None` if any problem is an error: a config that is partly wrong is not used in part.
+    pub config: Option<Config>,
+    /// All of them, in the order of the file.
+    pub problems: Vec<Problem>,
+}
+
+/// Reads the text of a config file. `path` is for the problems only; nothing is read from disk.
+pub fn load(path: &Path, source: &str) -> Loaded {
+    // Some Windows editors put a byte order mark at the start.
+    let source = source.strip_prefix('\u{feff}').unwrap_or(source);
+    let mut report = Report::new(path, source);
+    let config = syntax::parse(source, &mut report).map(|object| {
+        let top = Place::nameless(span(&object));
+        let entry = FileEntry::read_object(&object, &top, &mut report);
+        file(entry, &top, &mut report)
+    });
+    Loaded { config: config.filter(|_| !report.failed()), problems: report.finish() }
+}
+
+fn file(entry: FileEntry, top: &Place, report: &mut Report<'_>) -> Config {
+    if entry.mcp_servers.is_absent() && entry.servers.is_absent() {
+        let remedy = r#"add "mcpServers": { "NAME": { "command": "…" } }"#.to_owned();
+        let brace = Place::nameless(top.span.start..top.span.start + 1);
+        report.warning(&brace, "no servers in this file", Some(remedy));
+    }
+    let shutdown_grace = entry.shutdown_grace.or(Time(defaults::SHUTDOWN_GRACE)).0;
+    let first = named(entry.mcp_servers);
+    let second = named(entry.servers);
+    refuse_in_both(&first, &second, report);
+    let servers = first
+        .into_iter()
+        .chain(second)
+        .filter_map(|(name, place, entry)| server(name, &place, entry, shutdown_grace, report))
+        .collect();
+    Config {
+        servers,
+        framing: entry.framing.or(defaults::FRAMING),
+        dialect: entry.dialect.or(defaults::DIALECT),
+        max_message_bytes: message_limit(entry.max_message_bytes, report),
+        shutdown_grace,
+        log: entry.log.value().map(log).unwrap_or_default(),
+    }
+}
+
+fn named(servers: Key<Servers>) -> Vec<(String, Place, ServerEntry)> {
+    servers.value().map(|Servers(servers)| servers).unwrap_or_default()
+}
+
+fn refuse_in_both(
+    first: &[(String, Place, ServerEntry)],
+    second: &[(String, Place, ServerEntry)],
+    report: &mut Report<'_>,
+) {
+    let names: HashSet<&String> = first.iter().map(|(name, ..)| name).collect();
+    for (name, place, _) in second.iter().filter(|(name, ..)| names.contains(name)) {
+        let message = format!("`{}` is in both `mcpServers` and `servers`", shown(name));
+        report.error(place, message, "remove one of the two");
+    }
+}
+
+fn log(entry: LogEntry) -> LogConfig {
+    LogConfig {
+        level: entry.level.or(defaults::LOG_LEVEL),
+        format: entry.format.or(defaults::LOG_FORMAT),
+        file: entry.file.value(),
+        bodies: entry.bodies.or(defaults::LOG_BODIES),
+    }
+}
+
+fn message_limit(limit: Key<Size>, report: &mut Report<'_>) -> usize {
+    let Key::Given(Size(bytes), place) = limit else { return defaults::MAX_MESSAGE_BYTES };
+    if !(SMALLEST_MESSAGE_LIMIT..=LARGEST_MESSAGE_LIMIT).contains(&bytes) {
+        let (least, most) = (spell_size(SMALLEST_MESSAGE_LIMIT), spell_size(LARGEST_MESSAGE_LIMIT));
+        let message = format!("{} is out of bounds", spell_size(bytes));
+        report.error(&place.readable(), message, format!("write a size from {least} to {most}"));
+    }
+    bytes
+}
+
+/// `None` for a server that is not loaded, which is then reported.
+fn server(
+    name: String,
+    place: &Place,
+    entry: ServerEntry,
+    shutdown_grace: Duration,
+    report: &mut Report<'_>,
+) -> Option<ServerConfig> {
+    check_name(&name, place, report);
+    if entry.command.is_absent() && is_remote(&entry) {
+        let remedy = "until then, keep it in your IDE's own config".to_owned();
+        report.warning(place, "remote servers come with a later release; skipped", Some(remedy));
+        return None;
+    }
+    let pass_env = pass_env(entry.pass_env, report);
+    let start_timeout = not_zero(entry.start_timeout, defaults::START_TIMEOUT, report);
+    let timeout = not_zero(entry.timeout.into(), defaults::TIMEOUT, report);
+    let hard_timeout = hard_timeout(entry.hard_timeout, timeout, place, report);
+    Some(ServerConfig {
+        command: command(entry.command, place, report)?,
+        name,
+        args: entry.args.or(Vec::new()),
+        env: entry.env.or(Default::default()),
+        cwd: entry.cwd.value(),
+        disabled: entry.disabled.or(defaults::DISABLED) || !entry.enabled.or(!defaults::DISABLED),
+        framing: entry.framing.or(defaults::FRAMING),
+        inherit_env: entry.inherit_env.or(defaults::INHERIT_ENV),
+        pass_env,
+        start_timeout,
+        timeout,
+        hard_timeout,
+        on_timeout: entry.on_timeout.or(defaults::ON_TIMEOUT),
+        retry_after_crash: entry.retry_after_crash.or(defaults::RETRY_AFTER_CRASH),
+        shutdown_grace: entry.shutdown_grace.or(Time(shutdown_grace)).0,
+        expand: true,
+    })
+}
+
+fn check_name(name: &str, place: &Place, report: &mut Report<'_>) {
+    if name.trim().is_empty() {
+        report.error(place, "a server without a name", "give it a short name, such as \"github\"");
+    } else if name.contains(char::is_control) {
+        report.error(place, "a control character in a server's name", "use letters, digits, - and _");
+    }
+}
+
+fn is_remote(entry: &ServerEntry) -> bool {
+    const KINDS: &[&str] = &["http", "sse", "streamable-http", "streamableHttp", "streamable_http", "remote"];
+    matches!(&entry.kind, Key::Given(kind, _) if KINDS.contains(&kind.as_str()))
+        || !entry.url.is_absent()
+        || !entry.http_url.is_absent()
+        || !entry.server_url.is_absent()
+}
+
+fn command(command: Key<String>, server: &Place, report: &mut Report<'_>) -> Option<String> {
+    let remedy = "add the program to start, such as \"command\": \"npx\"";
+    match command {
+        Key::Given(command, place) if command.trim().is_empty() => {
+            report.error(&place, "`command` is empty", remedy);
+            None
+        }
+        Key::Given(command, _) => Some(command),
+        Key::Absent => {
+            report.error(server, "`command` is missing", remedy);
+            None
+        }
+        Key::Wrong => None,
+    }
+}
+
+fn pass_env(patterns: Key<Vec<String>>, report: &mut Report<'_>) -> Vec<String> {
+    let Key::Given(patterns, place) = patterns else { return Vec::new() };
+    for pattern in &patterns {
+        // The text is not repeated: after the `=` there may be a secret.
+        if pattern.contains('=') || pattern.is_empty() {
+            let remedy = "write names, such as \"GITHUB_*\"; values go into `env`";
+            report.error(&place, "not the name of an environment variable", remedy);
+        }
+    }
+    patterns
+}
+
+fn not_zero(time: Key<Time>, default: Duration, report: &mut Report<'_>) -> Duration {
+    let Key::Given(Time(time), place) = time else { return default };
+    if time.is_zero() {
+        let remedy = format!("write a longer time, or remove the key to get {}", spell_time(default));
+        report.error(&place.readable(), "there must be some time", remedy);
+    }
+    time
+}
+
+fn hard_timeout(
+    hard: Key<Time>,
+    timeout: Duration,
+    server: &Place,
+    report: &mut Report<'_>,
+) -> Option<Duration> {
+    let (hard, place) = match hard {
+        Key::Given(Time(hard), _) if hard.is_zero() => return None,
+        Key::Given(Time(hard), place) => (hard, place),
+        Key::Absent | Key::Wrong => (defaults::HARD_TIMEOUT, server.clone()),
+    };
+    if hard < timeout {
+        let (hard, timeout) = (spell_time(hard), spell_time(timeout));
+        let message = format!("`hardTimeout` ({hard}) ends a call before `timeout` ({timeout}) does");
+        report.warning(
+            &place.readable(),
+            message,
+            Some("give a longer `hardTimeout`, or 0 for never".to_owned()),
+        );
+    }
+    Some(hard)
+}

@@ -1,0 +1,122 @@
+//! The settings that are one word out of a few. Each enum states its words once: the loader accepts them,
+//! the schema lists them, and `Display` writes them.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+
+/// An enum that stands in the file as one of a fixed set of words.
+pub(super) trait Choice: Copy + 'static {
+    const WORDS: &'static [(&'static str, Self)];
+}
+
+macro_rules! choice {
+    ($(#[$about:meta])* $Name:ident { $( $(#[$meaning:meta])* $Variant:ident = $word:literal, )* }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, JsonSchema)]
+        pub enum $Name {
+            $( $(#[$meaning])* #[schemars(rename = $word)] $Variant, )*
+        }
+
+        impl $Name {
+            /// The word for this choice in the config file.
+            pub const fn word(self) -> &'static str {
+                match self { $( Self::$Variant => $word, )* }
+            }
+        }
+
+        impl Choice for $Name {
+            const WORDS: &'static [(&'static str, Self)] = &[ $( ($word, Self::$Variant), )* ];
+        }
+
+        impl fmt::Display for $Name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.word())
+            }
+        }
+    };
+}
+
+choice! {
+    /// How messages are told apart in a stream of bytes.
+    Framing {
+        /// Seen from the first bytes that the other side sends.
+        Auto = "auto",
+        /// One message per line, as MCP says.
+        Newline = "newline",
+        /// A `Content-Length` header before each message, as the Language Server Protocol has it.
+        ContentLength = "content-length",
+    }
+}
+
+choice! {
+    /// What the client's messages look like.
+    Dialect {
+        /// Seen from the first message.
+        Auto = "auto",
+        /// JSON-RPC 2.0 as MCP says.
+        Standard = "standard",
+        /// Messages without the `"jsonrpc": "2.0"` member.
+        Bare = "bare",
+    }
+}
+
+choice! {
+    /// Which of our own environment variables a server gets.
+    InheritEnv {
+        /// Those on the documented safe list: what programs need to run, and no secrets.
+        Safe = "safe",
+        /// All of them, secrets included.
+        All = "all",
+        /// None.
+        None = "none",
+    }
+}
+
+choice! {
+    /// What happens to a backend when a call runs into `timeout`.
+    OnTimeout {
+        /// Ask whether it still lives; restart it only if it does not answer.
+        Probe = "probe",
+        /// Restart it at once.
+        Restart = "restart",
+        /// Leave it alone; only the call fails.
+        Keep = "keep",
+    }
+}
+
+choice! {
+    /// What happens to the requests that a backend had not answered when it crashed.
+    RetryAfterCrash {
+        /// Those without side effects (lists, reads) are sent once more; tool calls never are.
+        Safe = "safe",
+        /// None is; each gets an error.
+        Off = "off",
+    }
+}
+
+choice! {
+    /// How a log line is written.
+    LogFormat {
+        /// For people.
+        Human = "human",
+        /// One JSON object per line.
+        Json = "json",
+    }
+}
+
+choice! {
+    /// How much is logged: the named level and all above it.
+    LogLevel {
+        /// What failed.
+        Error = "error",
+        /// What may fail soon, or was ignored.
+        Warn = "warn",
+        /// What started, stopped and was restarted.
+        Info = "info",
+        /// Every request, without its content.
+        Debug = "debug",
+        /// Everything.
+        Trace = "trace",
+    }
+}

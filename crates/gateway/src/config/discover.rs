@@ -1,0 +1,362 @@
+//! Finds the config file and reads it. What is trusted and what is loaded is the same text, read once: a
+//! file cannot change between the two.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use super::trust::{Trust, TrustError, Verdict};
+use super::variables::Lookup;
+use super::{Loaded, Problem, Severity, folders, load, os};
+
+/// The variable that names the config file.
+pub const VARIABLE: &str = "SWITCHBOARD_CONFIG";
+/// The config file of a project, in its folder.
+pub const PROJECT_FILE: &str = "switchboard.json";
+/// The user's config file, by the names it may have in [`folders::config_dir`]; the first one found counts.
+pub const USER_FILES: &[&str] = &["config.json", "config.jsonc", "switchboard.json"];
+
+/// A file that people write by hand is not larger.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// Why this file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Named on the command line.
+    Given,
+    /// Named by [`VARIABLE`].
+    Variable,
+    /// The project's, and trusted.
+    Project,
+    /// The user's.
+    User,
+}
+
+/// A config file with the text that was in it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ConfigFile {
+    pub path: PathBuf,
+    pub origin: Origin,
+    pub source: String,
+}
+
+/// A project's config file that is not used. `Display` says so, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Untrusted {
+    pub path: PathBuf,
+    pub why: Distrust,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Distrust {
+    /// It was never approved.
+    Unknown,
+    /// It was approved with another content.
+    Changed,
+    /// It, or the list of approved files, could not be read.
+    Unreadable(String),
+}
+
+/// The outcome of a search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Discovery {
+    pub file: Option<ConfigFile>,
+    /// The project's file, if there is one that was passed over.
+    pub untrusted: Option<Untrusted>,
+    /// Where else a file would have been found.
+    pub searched: Vec<PathBuf>,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read the config file {} ({origin}): {cause}", path.display())]
+pub struct DiscoverError {
+    pub path: PathBuf,
+    pub origin: Origin,
+    pub cause: ReadError,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    #[error("it is not a file")]
+    NotAFile,
+    #[error("it is larger than {} MiB, which no config is", MAX_BYTES >> 20)]
+    TooLarge,
+    #[error("it is not UTF-8; save it as UTF-8 in your editor")]
+    NotText,
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Looks for the config file: the `given` one; the one that [`VARIABLE`] names; the one in the folder
+/// `project`, if it is trusted; the user's. A file that was named must be there; the others need not.
+pub fn discover(
+    given: Option<&Path>,
+    project: Option<&Path>,
+    vars: Lookup<'_>,
+) -> Result<Discovery, DiscoverError> {
+    let variable = vars(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
+    let named = given
+        .map(|path| (path.to_owned(), Origin::Given))
+        .or_else(|| variable.map(|path| (path, Origin::Variable)));
+    if let Some((path, origin)) = named {
+        let file = Some(open(path, origin)?);
+        return Ok(Discovery { file, untrusted: None, searched: Vec::new() });
+    }
+
+    let mut searched = Vec::new();
+    let mut untrusted = None;
+    if let Some(folder) = project {
+        let path = folder.join(PROJECT_FILE);
+        if exists(&path) {
+            match open_project(&path, vars) {
+                Ok(file) => return Ok(Discovery { file: Some(file), untrusted: None, searched }),
+                Err(why) => untrusted = Some(Untrusted { path, why }),
+            }
+        } else {
+            searched.push(path);
+        }
+    }
+    for path in user_files(vars) {
+        if exists(&path) {
+            let file = Some(open(path, Origin::User)?);
+            return Ok(Discovery { file, untrusted, searched });
+        }
+        searched.push(path);
+    }
+    Ok(Discovery { file: None, untrusted, searched })
+}
+
+/// Where the user's config file may be; nowhere without a home folder.
+fn user_files(vars: Lookup<'_>) -> Vec<PathBuf> {
+    let Ok(folder) = folders::config_dir(vars) else { return Vec::new() };
+    USER_FILES.iter().map(|name| folder.join(name)).collect()
+}
+
+/// Also true for a broken link, which is better reported than passed over.
+fn exists(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok()
+}
+
+fn open_project(path: &Path, vars: Lookup<'_>) -> Result<ConfigFile, Distrust> {
+    let unreadable = |error: &dyn fmt::Display| Distrust::Unreadable(error.to_string());
+    let state = folders::state_dir(vars).map_err(|error| unreadable(&error))?;
+    let file = open(path.to_owned(), Origin::Project).map_err(|error| unreadable(&error))?;
+    let verdict = Trust::new(&state).verdict(path, &file.source);
+    match verdict.map_err(|error: TrustError| unreadable(&error))? {
+        Verdict::Trusted => Ok(file),
+        Verdict::Changed => Err(Distrust::Changed),
+        Verdict::Unknown => Err(Distrust::Unknown),
+    }
+}
+
+fn open(path: PathBuf, origin: Origin) -> Result<ConfigFile, DiscoverError> {
+    match read(&path) {
+        Ok(source) => Ok(ConfigFile { path, origin, source }),
+        Err(cause) => Err(DiscoverError { path, origin, cause }),
+    }
+}
+
+/// The text of a config file.
+pub fn read(path: &Path) -> Result<String, ReadError> {
+    // Asked before opening, since opening a named pipe would wait for a writer.
+    if !fs::metadata(path)?.is_file() {
+        return Err(ReadError::NotAFile);
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(ReadError::TooLarge);
+    }
+    String::from_utf8(bytes).map_err(|_| ReadError::NotText)
+}
+
+impl ConfigFile {
+    /// What is in the file; if others can change it, a warning too.
+    pub fn load(&self) -> Loaded {
+        let mut loaded = load(&self.path, &self.source);
+        loaded.problems.splice(0..0, open_to_others(&self.path));
+        loaded
+    }
+}
+
+/// A config file names commands that run as its owner.
+fn open_to_others(path: &Path) -> Option<Problem> {
+    os::is_writable_by_others(path).is_ok_and(|writable| writable).then(|| {
+        Problem::with_file(
+            path.to_owned(),
+            Severity::Warning,
+            "others can write to this file, and so run commands as you".to_owned(),
+            format!("run: chmod go-w '{}'", path.display()),
+        )
+    })
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Given => f.write_str("given on the command line"),
+            Origin::Variable => write!(f, "named by ${VARIABLE}"),
+            Origin::Project => f.write_str("the project's"),
+            Origin::User => f.write_str("the user's"),
+        }
+    }
+}
+
+/// Without the text, which may hold secrets.
+impl fmt::Debug for ConfigFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConfigFile")
+            .field("path", &self.path)
+            .field("origin", &self.origin)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for Untrusted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        match &self.why {
+            Distrust::Unknown => {
+                write!(f, "found {path}, not trusted: look at it, then run `switchboard trust`")
+            }
+            Distrust::Changed => write!(
+                f,
+                "found {path}, which has changed since you trusted it: look at it, then run `switchboard trust`"
+            ),
+            Distrust::Unreadable(error) => write!(f, "found {path}, not used: {error}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::tests::{Scratch, lookup};
+
+    /// A machine with a home folder and a project.
+    struct Machine {
+        scratch: Scratch,
+        home: String,
+    }
+
+    impl Machine {
+        fn new() -> Self {
+            let scratch = Scratch::new();
+            fs::create_dir_all(scratch.path("app")).unwrap();
+            Self { home: scratch.path("home").to_str().unwrap().to_owned(), scratch }
+        }
+
+        fn vars(&self) -> [(&'static str, &str); 3] {
+            [("XDG_CONFIG_HOME", &self.home), ("XDG_STATE_HOME", &self.home), ("HOME", &self.home)]
+        }
+
+        fn discover(&self, given: Option<&Path>) -> Result<Discovery, DiscoverError> {
+            discover(given, Some(&self.scratch.path("app")), &lookup(&self.vars()))
+        }
+
+        fn trust(&self) -> Trust {
+            Trust::new(&folders::state_dir(&lookup(&self.vars())).unwrap())
+        }
+
+        #[track_caller]
+        fn check(&self, origin: Origin, source: &str) {
+            let file = self.discover(None).unwrap().file.unwrap();
+            assert_eq!((file.origin, file.source.as_str()), (origin, source));
+        }
+    }
+
+    #[test]
+    fn takes_the_given_file_then_the_variable() {
+        let machine = Machine::new();
+        let [a, b] = ["a.json", "b.json"].map(|name| machine.scratch.file(name, name));
+        machine.scratch.file("home/switchboard/config.json", "user");
+        let vars = [("SWITCHBOARD_CONFIG", b.to_str().unwrap())];
+        let found = |given| discover(given, None, &lookup(&vars)).unwrap().file.unwrap();
+        assert_eq!((found(Some(&a)).origin, found(Some(&a)).source), (Origin::Given, "a.json".to_owned()));
+        assert_eq!((found(None).origin, found(None).source), (Origin::Variable, "b.json".to_owned()));
+    }
+
+    #[test]
+    fn a_named_file_must_be_there() {
+        let machine = Machine::new();
+        let missing = machine.scratch.path("missing.json");
+        let error = machine.discover(Some(&missing)).unwrap_err().to_string();
+        assert!(error.contains("missing.json (given on the command line)"), "{error}");
+        let vars = [(VARIABLE, missing.to_str().unwrap())];
+        let error = discover(None, None, &lookup(&vars)).unwrap_err().to_string();
+        assert!(error.contains("missing.json (named by $SWITCHBOARD_CONFIG)"), "{error}");
+    }
+
+    #[test]
+    fn the_users_file_has_three_names() {
+        let machine = Machine::new();
+        for name in USER_FILES.iter().rev() {
+            machine.scratch.file(&format!("home/switchboard/{name}"), name);
+            machine.check(Origin::User, name);
+        }
+    }
+
+    #[test]
+    fn a_project_file_counts_once_it_is_trusted() {
+        let machine = Machine::new();
+        machine.scratch.file("home/switchboard/config.json", "user");
+        let project = machine.scratch.file("app/switchboard.json", "project");
+        let why = |machine: &Machine| machine.discover(None).unwrap().untrusted.unwrap().why;
+
+        machine.check(Origin::User, "user");
+        assert_eq!(why(&machine), Distrust::Unknown);
+
+        machine.trust().trust(&project, "project").unwrap();
+        machine.check(Origin::Project, "project");
+        assert_eq!(machine.discover(None).unwrap().untrusted, None);
+
+        machine.scratch.file("app/switchboard.json", "evil");
+        machine.check(Origin::User, "user");
+        assert_eq!(why(&machine), Distrust::Changed);
+
+        machine.trust().untrust(&project).unwrap();
+        assert_eq!(why(&machine), Distrust::Unknown);
+    }
+
+    #[test]
+    fn an_untrusted_file_tells_what_to_do() {
+        let untrusted = Untrusted { path: "/app/switchboard.json".into(), why: Distrust::Unknown };
+        assert_eq!(
+            untrusted.to_string(),
+            "found /app/switchboard.json, not trusted: look at it, then run `switchboard trust`"
+        );
+    }
+
+    #[test]
+    fn with_no_file_it_says_where_it_looked() {
+        let machine = Machine::new();
+        let discovery = machine.discover(None).unwrap();
+        assert_eq!(discovery.file, None);
+        assert_eq!(discovery.searched.len(), 1 + USER_FILES.len());
+    }
+
+    #[test]
+    fn refuses_what_is_no_config() {
+        let scratch = Scratch::new();
+        assert!(matches!(read(&scratch.path(".")), Err(ReadError::NotAFile)));
+        let large = scratch.file("large", &" ".repeat(MAX_BYTES as usize + 1));
+        assert!(matches!(read(&large), Err(ReadError::TooLarge)));
+        let latin = scratch.path("latin");
+        fs::write(&latin, b"\xe9").unwrap();
+        assert!(matches!(read(&latin), Err(ReadError::NotText)));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn warns_of_a_file_that_others_can_change() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let scratch = Scratch::new();
+        let path = scratch.file("config.json", r#"{ "mcpServers": {} }"#);
+        for (mode, warnings) in [(0o600, 0), (0o644, 0), (0o664, 1), (0o606, 1)] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            let loaded = open(path.clone(), Origin::User).unwrap().load();
+            assert_eq!((loaded.problems.len(), loaded.config.is_some()), (warnings, true), "{mode:o}");
+        }
+    }
+}

@@ -1,0 +1,400 @@
+//! Fills in `${VAR}`, `${workspaceFolder}` and `~`. Pure: the environment and the root are arguments.
+//!
+//! Text is gone through once, from left to right, and what was filled in is never looked at again: a
+//! variable whose value contains `${…}` gives just that.
+
+use std::ffi::OsString;
+use std::path::{MAIN_SEPARATOR, MAIN_SEPARATOR_STR, Path, PathBuf};
+
+use super::report::shown;
+use super::variables::Lookup;
+use super::{LogConfig, ServerConfig, Variables, folders};
+
+/// What to start: exactly what `exec` gets, save the environment that is inherited.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expanded {
+    pub command: String,
+    pub args: Vec<String>,
+    pub env: Variables,
+    pub cwd: Option<PathBuf>,
+}
+
+/// A text that could not be filled in.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {cause}")]
+pub struct ExpandError {
+    /// Such as `server "github", env.GITHUB_TOKEN`.
+    pub place: String,
+    pub cause: ExpandCause,
+}
+
+/// Why. Each says what to do; none repeats a value, which may be a secret.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExpandCause {
+    #[error(
+        "the variable {0} is not set; set it where Switchboard is started, or give a default: ${{{0}:-…}}"
+    )]
+    Unset(String),
+    #[error("the variable {0} is not valid UTF-8; give it another value")]
+    NotText(String),
+    #[error("the folder {0} is not valid UTF-8; give it another name")]
+    PathNotText(String),
+    #[error(
+        "a workspace is needed here and none is known; open a folder in the IDE, or write the path itself"
+    )]
+    NoRoot,
+    #[error(
+        "${{{0}}} is for VS Code to ask or look up; put the value into an environment variable and write ${{NAME}}"
+    )]
+    OnlyInVsCode(String),
+    #[error("${{{0}}} is not the name of a variable; for a literal ${{ write $${{")]
+    NotAName(String),
+    #[error("the default of ${{{0}:-…}} contains another ${{…}}, which is not supported")]
+    Nested(String),
+    #[error("${{ without a }}; for a literal ${{ write $${{")]
+    Unclosed,
+    #[error("~ needs a home folder; set HOME, or write the path itself")]
+    NoHome,
+    #[error("nothing is left of the command; give the variable in it a value")]
+    NoCommand,
+}
+
+/// What `server` starts for `root`.
+pub fn launch_parts(
+    server: &ServerConfig,
+    root: Option<&Path>,
+    vars: Lookup<'_>,
+) -> Result<Expanded, ExpandError> {
+    if !server.expand {
+        return Ok(Expanded {
+            command: server.command.clone(),
+            args: server.args.clone(),
+            env: server.env.clone(),
+            cwd: server.cwd.as_ref().map(PathBuf::from),
+        });
+    }
+    let at =
+        |key: String| move |cause| ExpandError { place: format!("server \"{}\", {key}", server.name), cause };
+    let scope = Scope { root, vars };
+
+    let command = scope.fill_path(&server.command).map_err(at("command".into()))?;
+    if command.trim().is_empty() {
+        return Err(at("command".into())(ExpandCause::NoCommand));
+    }
+    let mut args = Vec::with_capacity(server.args.len());
+    for (index, arg) in server.args.iter().enumerate() {
+        args.push(scope.fill(arg).map_err(at(format!("args[{index}]")))?);
+    }
+    let mut env = Variables::default();
+    for (name, value) in server.env.iter() {
+        env.push((name.clone(), scope.fill(value).map_err(at(format!("env.{name}")))?));
+    }
+    let cwd = server.cwd.as_ref().map(|cwd| scope.fill_path(cwd).map_err(at("cwd".into()))).transpose()?;
+    // Joining leaves an absolute path as it is.
+    let cwd = cwd.map(|cwd| root.map_or_else(|| PathBuf::from(&cwd), |root| root.join(&cwd)));
+    Ok(Expanded { command, args, env, cwd })
+}
+
+/// Whether what `server` starts depends on the root, so that each root needs a backend of its own. Trying
+/// it with two made-up roots also sees what is not spelt out, such as a relative `cwd`.
+pub fn uses_root(server: &ServerConfig, vars: Lookup<'_>) -> bool {
+    let [one, other] = ["/one", "/other"].map(|root| launch_parts(server, Some(Path::new(root)), vars));
+    one != other
+}
+
+/// Where the log goes; a relative path starts at the folder of the config file.
+pub fn log_file(
+    log: &LogConfig,
+    config_file: &Path,
+    vars: Lookup<'_>,
+) -> Result<Option<PathBuf>, ExpandError> {
+    let Some(file) = &log.file else { return Ok(None) };
+    let file = Scope { root: None, vars }
+        .fill_path(file)
+        .map_err(|cause| ExpandError { place: "log.file".to_owned(), cause })?;
+    Ok(Some(config_file.parent().unwrap_or(Path::new("")).join(file)))
+}
+
+/// What there is to fill in with.
+struct Scope<'a> {
+    root: Option<&'a Path>,
+    vars: Lookup<'a>,
+}
+
+impl Scope<'_> {
+    fn fill(&self, text: &str) -> Result<String, ExpandCause> {
+        let mut filled = String::with_capacity(text.len());
+        for piece in pieces(text)? {
+            match piece {
+                Piece::Text(text) => filled.push_str(text),
+                Piece::Fill(fill) => filled.push_str(&self.value(fill)?),
+            }
+        }
+        Ok(filled)
+    }
+
+    /// As `fill`, with a `~` at the start.
+    fn fill_path(&self, text: &str) -> Result<String, ExpandCause> {
+        match text.strip_prefix('~') {
+            Some(rest) if rest.is_empty() || rest.starts_with(['/', MAIN_SEPARATOR]) => {
+                Ok(self.home()? + &self.fill(rest)?)
+            }
+            Some(_) | None => self.fill(text),
+        }
+    }
+
+    fn value(&self, fill: Fill<'_>) -> Result<String, ExpandCause> {
+        match fill {
+            Fill::Root => path_text(self.root()?),
+            Fill::RootName => path_text(self.root()?.file_name().unwrap_or_default()),
+            Fill::Home => self.home(),
+            Fill::Separator => Ok(MAIN_SEPARATOR_STR.to_owned()),
+            Fill::Variable { name, default } => self.variable(name, default),
+        }
+    }
+
+    fn root(&self) -> Result<&Path, ExpandCause> {
+        self.root.ok_or(ExpandCause::NoRoot)
+    }
+
+    fn home(&self) -> Result<String, ExpandCause> {
+        path_text(folders::home(self.vars).ok_or(ExpandCause::NoHome)?)
+    }
+
+    fn variable(&self, name: &str, default: Option<&str>) -> Result<String, ExpandCause> {
+        match ((self.vars)(name), default) {
+            // As in a shell, a default also stands in for an empty value.
+            (Some(value), Some(default)) if value.is_empty() => Ok(default.to_owned()),
+            (Some(value), _) => value.into_string().map_err(|_| ExpandCause::NotText(name.to_owned())),
+            (None, Some(default)) => Ok(default.to_owned()),
+            (None, None) => Err(ExpandCause::Unset(name.to_owned())),
+        }
+    }
+}
+
+fn path_text(path: impl Into<OsString>) -> Result<String, ExpandCause> {
+    path.into().into_string().map_err(|path| ExpandCause::PathNotText(path.to_string_lossy().into_owned()))
+}
+
+/// A stretch of a text: taken as it is, or to be filled in.
+enum Piece<'a> {
+    Text(&'a str),
+    Fill(Fill<'a>),
+}
+
+enum Fill<'a> {
+    Root,
+    RootName,
+    Home,
+    Separator,
+    Variable { name: &'a str, default: Option<&'a str> },
+}
+
+/// Cuts a text at its `${…}`. Every other `$` is only a dollar sign; `$${` is a literal `${`.
+fn pieces(mut text: &str) -> Result<Vec<Piece<'_>>, ExpandCause> {
+    let mut pieces = Vec::new();
+    while let Some(start) = text.find("${") {
+        if text[..start].ends_with('$') {
+            pieces.push(Piece::Text(&text[..start - 1]));
+            pieces.push(Piece::Text("${"));
+            text = &text[start + 2..];
+            continue;
+        }
+        pieces.push(Piece::Text(&text[..start]));
+        let inside = &text[start + 2..];
+        let end = inside.find('}').ok_or(ExpandCause::Unclosed)?;
+        pieces.push(Piece::Fill(fill(&inside[..end])?));
+        text = &inside[end + 1..];
+    }
+    pieces.push(Piece::Text(text));
+    Ok(pieces)
+}
+
+/// What the inside of a `${…}` asks for.
+fn fill(inside: &str) -> Result<Fill<'_>, ExpandCause> {
+    match inside {
+        "root" | "workspaceFolder" => return Ok(Fill::Root),
+        "workspaceFolderBasename" => return Ok(Fill::RootName),
+        "userHome" => return Ok(Fill::Home),
+        "pathSeparator" | "/" => return Ok(Fill::Separator),
+        _ => {}
+    }
+    let (name, default) = match inside.split_once(":-") {
+        Some((name, default)) => (name, Some(default)),
+        None => (inside, None),
+    };
+    let name = name.strip_prefix("env:").unwrap_or(name);
+    if ["input:", "command:", "config:"].iter().any(|prefix| name.starts_with(prefix)) {
+        return Err(ExpandCause::OnlyInVsCode(shown(name)));
+    }
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '(' | ')'));
+    if !is_name {
+        return Err(ExpandCause::NotAName(shown(name)));
+    }
+    // `${A:-${B}}` would end at the first brace and leave the second in the text.
+    if default.is_some_and(|default| default.contains("${")) {
+        return Err(ExpandCause::Nested(name.to_owned()));
+    }
+    Ok(Fill::Variable { name, default })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::tests::lookup;
+
+    const VARS: &[(&str, &str)] = &[
+        ("HOME", if cfg!(windows) { "C:\\home\\me" } else { "/home/me" }),
+        ("TOKEN", "t0k"),
+        ("EMPTY", ""),
+        ("TRICKY", "${TOKEN} ~ $$"),
+        ("ProgramFiles(x86)", "C:\\x86"),
+    ];
+
+    fn server(arg: &str) -> ServerConfig {
+        ServerConfig { expand: true, ..ServerConfig::for_command("s", "cmd", vec![arg.to_owned()]) }
+    }
+
+    #[track_caller]
+    fn check(text: &str, expect: &str) {
+        let expanded = launch_parts(&server(text), Some(Path::new("/work/app")), &lookup(VARS));
+        assert_eq!(expanded.map(|expanded| expanded.args[0].clone()), Ok(expect.to_owned()), "{text:?}");
+    }
+
+    #[track_caller]
+    fn check_error(text: &str, expect: ExpandCause) {
+        let error = launch_parts(&server(text), None, &lookup(VARS)).unwrap_err();
+        assert_eq!((error.place.as_str(), error.cause), ("server \"s\", args[0]", expect), "{text:?}");
+    }
+
+    #[test]
+    fn fills_in_variables() {
+        check("${TOKEN}", "t0k");
+        check("a${TOKEN}b${env:TOKEN}", "at0kbt0k");
+        check("${NONE:-x}", "x");
+        check("${NONE:-}", "");
+        check("${env:NONE:-x}", "x");
+        check("${EMPTY:-x}", "x");
+        check("${EMPTY}", "");
+        check("${TOKEN:-x}", "t0k");
+        check("${NONE:-http://a:1/$b}", "http://a:1/$b");
+        check("${ProgramFiles(x86)}", "C:\\x86");
+    }
+
+    #[test]
+    fn fills_in_the_root() {
+        check("${workspaceFolder}/x", "/work/app/x");
+        check("${root}", "/work/app");
+        check("${workspaceFolderBasename}", "app");
+        check("${/}${pathSeparator}", &MAIN_SEPARATOR_STR.repeat(2));
+        check("${userHome}", VARS[0].1);
+    }
+
+    #[test]
+    fn leaves_the_rest_alone() {
+        for text in ["", "$", "$$", "$TOKEN", "a$", "100%", "}", "$ {TOKEN}", "~/x", "a~", "{}"] {
+            check(text, text);
+        }
+        check("$${TOKEN}", "${TOKEN}");
+        check("$$${TOKEN}", "$${TOKEN}");
+        check("$${", "${");
+        check("é$${é", "é${é");
+    }
+
+    #[test]
+    fn fills_in_once() {
+        check("${TRICKY}", "${TOKEN} ~ $$");
+    }
+
+    #[test]
+    fn says_what_is_wrong() {
+        check_error("${NONE}", ExpandCause::Unset("NONE".into()));
+        check_error("${env:NONE}", ExpandCause::Unset("NONE".into()));
+        check_error("${root}", ExpandCause::NoRoot);
+        check_error("${input:token}", ExpandCause::OnlyInVsCode("input:token".into()));
+        check_error("${config:x.y}", ExpandCause::OnlyInVsCode("config:x.y".into()));
+        check_error("${", ExpandCause::Unclosed);
+        check_error("x${TOKEN", ExpandCause::Unclosed);
+        check_error("${}", ExpandCause::NotAName("".into()));
+        check_error("${a.b}", ExpandCause::NotAName("a.b".into()));
+        check_error("${A:-${B}}", ExpandCause::Nested("A".into()));
+    }
+
+    #[test]
+    fn an_error_tells_place_and_remedy_and_no_value() {
+        let error = launch_parts(&server("${NONE}"), None, &lookup(VARS)).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "server \"s\", args[0]: the variable NONE is not set; set it where Switchboard is started, \
+             or give a default: ${NONE:-…}"
+        );
+        let error = launch_parts(&server("${no name:-s3cret}"), None, &lookup(VARS)).unwrap_err().to_string();
+        assert!(!error.contains("s3cret"), "{error}");
+    }
+
+    #[test]
+    fn goes_through_every_part() {
+        let server = ServerConfig {
+            command: "~/bin/${TOKEN}".into(),
+            env: vec![("A".into(), "${TOKEN}".into()), ("B".into(), "~".into())].into(),
+            cwd: Some("sub/${TOKEN}".into()),
+            ..server("${root}")
+        };
+        let root = Path::new("/work/app");
+        let expanded = launch_parts(&server, Some(root), &lookup(VARS)).unwrap();
+        assert_eq!(expanded.command, format!("{}/bin/t0k", VARS[0].1));
+        assert_eq!(*expanded.env, [("A".to_owned(), "t0k".to_owned()), ("B".to_owned(), "~".to_owned())]);
+        assert_eq!(expanded.cwd, Some(root.join("sub/t0k")));
+        assert!(uses_root(&server, &lookup(VARS)));
+    }
+
+    #[test]
+    fn the_home_folder_stands_at_the_start_only() {
+        let cwd = |cwd: &str| {
+            let server = ServerConfig { cwd: Some(cwd.into()), ..server("") };
+            launch_parts(&server, None, &lookup(VARS)).map(|expanded| expanded.cwd.unwrap())
+        };
+        assert_eq!(cwd("~"), Ok(PathBuf::from(VARS[0].1)));
+        assert_eq!(cwd("~other"), Ok(PathBuf::from("~other")));
+        assert_eq!(cwd("/a/~"), Ok(PathBuf::from("/a/~")));
+        let server = ServerConfig { cwd: Some("~".into()), ..server("") };
+        let error = launch_parts(&server, None, &lookup(&[])).unwrap_err();
+        assert_eq!(error.cause, ExpandCause::NoHome);
+    }
+
+    #[test]
+    fn an_empty_command_is_refused() {
+        let server = ServerConfig { command: "${EMPTY}".into(), ..server("") };
+        let error = launch_parts(&server, None, &lookup(VARS)).unwrap_err();
+        assert_eq!(error.cause, ExpandCause::NoCommand);
+    }
+
+    #[test]
+    fn a_command_line_is_taken_as_it_is() {
+        let server = ServerConfig::for_command("s", "sh", vec!["-c".into(), "echo ${x} ${root}".into()]);
+        let expanded = launch_parts(&server, None, &lookup(&[])).unwrap();
+        assert_eq!(expanded.args[1], "echo ${x} ${root}");
+        assert!(!uses_root(&server, &lookup(VARS)));
+    }
+
+    #[test]
+    fn the_root_counts_where_it_makes_a_difference() {
+        let uses_root = |server: &ServerConfig| uses_root(server, &lookup(VARS));
+        assert!(uses_root(&server("--in=${workspaceFolder}")));
+        assert!(uses_root(&ServerConfig { cwd: Some("sub".into()), ..server("") }));
+        assert!(!uses_root(&ServerConfig { cwd: Some("~/sub".into()), ..server("") }));
+        assert!(!uses_root(&server("$${workspaceFolder}")));
+        assert!(!uses_root(&server("${TOKEN}")));
+        assert!(!uses_root(&server("${NONE}")));
+    }
+
+    #[test]
+    fn the_log_file_starts_at_the_config_file() {
+        let log = |file: &str| LogConfig { file: Some(file.into()), ..LogConfig::default() };
+        let at = |file: &str| log_file(&log(file), Path::new("/etc/sb/config.json"), &lookup(VARS));
+        assert_eq!(at("a.log"), Ok(Some(PathBuf::from("/etc/sb/a.log"))));
+        assert_eq!(at("${TOKEN}.log"), Ok(Some(PathBuf::from("/etc/sb/t0k.log"))));
+        assert_eq!(at("~/a.log"), Ok(Some(PathBuf::from(format!("{}/a.log", VARS[0].1)))));
+    }
+}

@@ -1,0 +1,277 @@
+//! Every key of the file, once: its name, its type, what it means, its default and an example. The loader
+//! reads with these definitions and the schema is made from them, so neither can know a key that the other
+//! does not.
+
+use std::borrow::Cow;
+
+use jsonc_parser::ast::{Object, Value};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::json;
+
+use super::choices::{Dialect, Framing, InheritEnv, LogFormat, LogLevel, OnTimeout, RetryAfterCrash};
+use super::quantity::{spell_size, spell_time};
+use super::read::{CallTime, Key, Read, Size, Time, expected, warn_of_unknown};
+use super::report::{Place, Report};
+use super::syntax::span;
+use super::{Variables, defaults};
+
+/// Keys of the outermost object that other programs use; ignored.
+pub(super) const FOREIGN_AT_TOP: &[&str] = &["$schema", "inputs"];
+
+/// Keys of a server that other programs use; ignored, so that a block pasted from one of them gives no
+/// warning.
+pub(super) const FOREIGN_IN_SERVER: &[&str] = &[
+    "alwaysAllow",
+    "alwaysLoad",
+    "auth",
+    "authProviderType",
+    "autoApprove",
+    "bearer_token_env_var",
+    "default_tools_approval_mode",
+    "description",
+    "dev",
+    "disabledTools",
+    "disabled_tools",
+    "enabledTools",
+    "enabled_tools",
+    "envFile",
+    "env_http_headers",
+    "env_vars",
+    "excludeTools",
+    "gallery",
+    "headers",
+    "headersHelper",
+    "http_headers",
+    "icon",
+    "id",
+    "includeTools",
+    "name",
+    "networkTimeout",
+    "note",
+    "oauth",
+    "required",
+    "sandbox",
+    "sandboxEnabled",
+    "scopes",
+    "startup_timeout_ms",
+    "startup_timeout_sec",
+    "supports_parallel_tool_calls",
+    "tags",
+    "targetAudience",
+    "targetServiceAccount",
+    "tool_timeout_sec",
+    "tools",
+    "transport",
+    "transportType",
+    "trust",
+    "version",
+    "watchPaths",
+];
+
+/// Declares an object of the file: a struct with a field per key, and how it is read.
+macro_rules! object {
+    (
+        $(#[$about:meta])*
+        $Name:ident, ignoring $foreign:expr, {
+            $( $(#[$meaning:meta])* $key:literal => $field:ident: $Type:ty, )*
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(JsonSchema)]
+        #[schemars(transform = nothing_required)]
+        pub(super) struct $Name {
+            $( $(#[$meaning])* #[schemars(rename = $key)] pub(super) $field: Key<$Type>, )*
+        }
+
+        impl Read for $Name {
+            fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self> {
+                let object = object(value, place, report)?;
+                Some(Self::read_object(object, place, report))
+            }
+        }
+
+        impl $Name {
+            pub(super) fn read_object(object: &Object<'_>, place: &Place, report: &mut Report<'_>) -> Self {
+                warn_of_unknown(object, &[$( $key ),*], $foreign, place, report);
+                Self { $( $field: Key::read(object, $key, place, report), )* }
+            }
+        }
+    };
+}
+
+/// `Key` is optional in the file, which schemars cannot know.
+fn nothing_required(schema: &mut Schema) {
+    schema.remove("required");
+}
+
+fn object<'v, 'a>(value: &'v Value<'a>, place: &Place, report: &mut Report<'_>) -> Option<&'v Object<'a>> {
+    if let Value::Object(object) = value {
+        return Some(object);
+    }
+    expected("an object", "write { … }", value, place, report);
+    None
+}
+
+object! {
+    /// Switchboard's config file: JSON with comments and trailing commas.
+    FileEntry, ignoring FOREIGN_AT_TOP, {
+        /// The MCP servers, by name, as Claude, Cursor and others have them.
+        #[schemars(example = json!({ "time": { "command": "uvx", "args": ["mcp-server-time"] } }))]
+        "mcpServers" => mcp_servers: Servers,
+
+        /// The same as `mcpServers`; VS Code's name for it.
+        #[schemars(example = json!({ "time": { "command": "uvx", "args": ["mcp-server-time"] } }))]
+        "servers" => servers: Servers,
+
+        /// How messages are told apart on the client's side.
+        #[schemars(extend("default" = defaults::FRAMING.word()), example = json!("newline"))]
+        "framing" => framing: Framing,
+
+        /// Whether the client's messages have the `"jsonrpc": "2.0"` member.
+        #[schemars(extend("default" = defaults::DIALECT.word()), example = json!("standard"))]
+        "dialect" => dialect: Dialect,
+
+        /// The largest message that a client or a server may send, from 1KiB to 1GiB.
+        #[schemars(extend("default" = spell_size(defaults::MAX_MESSAGE_BYTES)), example = json!("64MiB"))]
+        "maxMessageBytes" => max_message_bytes: Size,
+
+        /// How long a server has to end by itself before it is killed.
+        #[schemars(extend("default" = spell_time(defaults::SHUTDOWN_GRACE)), example = json!("10s"))]
+        "shutdownGrace" => shutdown_grace: Time,
+
+        /// What is logged, and where to.
+        #[schemars(example = json!({ "level": "debug" }))]
+        "log" => log: LogEntry,
+    }
+}
+
+object! {
+    /// What is logged, and where to.
+    LogEntry, ignoring &[], {
+        /// How much is logged.
+        #[schemars(extend("default" = defaults::LOG_LEVEL.word()), example = json!("debug"))]
+        "level" => level: LogLevel,
+
+        /// How a log line is written.
+        #[schemars(extend("default" = defaults::LOG_FORMAT.word()), example = json!("json"))]
+        "format" => format: LogFormat,
+
+        /// A file to log to instead of stderr. A relative path starts at the config file's folder.
+        #[schemars(example = json!("~/switchboard.log"))]
+        "file" => file: String,
+
+        /// Whether the content of messages is logged too. It may hold anything, secrets included.
+        #[schemars(extend("default" = defaults::LOG_BODIES), example = json!(true))]
+        "bodies" => bodies: bool,
+    }
+}
+
+object! {
+    /// One MCP server.
+    ServerEntry, ignoring FOREIGN_IN_SERVER, {
+        /// The program to start: a name that is looked up in `PATH`, or a path.
+        #[schemars(example = json!("npx"))]
+        "command" => command: String,
+
+        /// The program's arguments.
+        #[schemars(extend("default" = []), example = json!(["-y", "@modelcontextprotocol/server-github"]))]
+        "args" => args: Vec<String>,
+
+        /// Environment variables for the program, over those that it inherits.
+        #[schemars(extend("default" = {}), example = json!({ "GITHUB_TOKEN": "${GITHUB_TOKEN}" }))]
+        "env" => env: Variables,
+
+        /// The folder the program starts in. A relative path starts at the workspace.
+        #[schemars(example = json!("${workspaceFolder}/server"))]
+        "cwd" => cwd: String,
+
+        /// `true`: the server stays in the file and is not used.
+        #[schemars(extend("default" = defaults::DISABLED), example = json!(true))]
+        "disabled" => disabled: bool,
+
+        /// The opposite of `disabled`, as some clients write it.
+        #[schemars(extend("default" = !defaults::DISABLED), example = json!(false))]
+        "enabled" => enabled: bool,
+
+        /// `stdio`, or what the server is reached by otherwise.
+        #[schemars(extend("default" = "stdio"), example = json!("stdio"))]
+        "type" => kind: String,
+
+        /// Where a remote server is. Remote servers come with a later release.
+        #[schemars(example = json!("https://example.com/mcp"))]
+        "url" => url: String,
+
+        /// Gemini's name for `url`.
+        #[schemars(example = json!("https://example.com/mcp"))]
+        "httpUrl" => http_url: String,
+
+        /// Windsurf's name for `url`.
+        #[schemars(example = json!("https://example.com/mcp"))]
+        "serverUrl" => server_url: String,
+
+        /// How messages are told apart on the server's side.
+        #[schemars(extend("default" = defaults::FRAMING.word()), example = json!("content-length"))]
+        "framing" => framing: Framing,
+
+        /// Which of Switchboard's own environment variables the server gets.
+        #[schemars(extend("default" = defaults::INHERIT_ENV.word()), example = json!("all"))]
+        "inheritEnv" => inherit_env: InheritEnv,
+
+        /// Names of variables that the server gets in addition; `*` stands for any characters.
+        #[schemars(extend("default" = []), example = json!(["GITHUB_*"]))]
+        "passEnv" => pass_env: Vec<String>,
+
+        /// How long the server has for its first answer.
+        #[schemars(extend("default" = spell_time(defaults::START_TIMEOUT)), example = json!("2m"))]
+        "startTimeout" => start_timeout: Time,
+
+        /// How long a call may take before `onTimeout` applies. A bare number from 1000 on is milliseconds.
+        #[schemars(extend("default" = spell_time(defaults::TIMEOUT)), example = json!("90s"))]
+        "timeout" => timeout: CallTime,
+
+        /// When a call fails whatever `onTimeout` says; `0` is never.
+        #[schemars(extend("default" = spell_time(defaults::HARD_TIMEOUT)), example = json!("4h"))]
+        "hardTimeout" => hard_timeout: Time,
+
+        /// What happens to the server when a call takes longer than `timeout`.
+        #[schemars(extend("default" = defaults::ON_TIMEOUT.word()), example = json!("restart"))]
+        "onTimeout" => on_timeout: OnTimeout,
+
+        /// What happens to unanswered requests when the server crashes.
+        #[schemars(extend("default" = defaults::RETRY_AFTER_CRASH.word()), example = json!("off"))]
+        "retryAfterCrash" => retry_after_crash: RetryAfterCrash,
+
+        /// How long this server has to end by itself; the outer `shutdownGrace` unless given.
+        #[schemars(example = json!("30s"))]
+        "shutdownGrace" => shutdown_grace: Time,
+    }
+}
+
+/// Servers by name, in the order of the file, each with the place of its name.
+pub(super) struct Servers(pub(super) Vec<(String, Place, ServerEntry)>);
+
+impl Read for Servers {
+    fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self> {
+        let mut servers = Vec::new();
+        for property in &object(value, place, report)?.properties {
+            let name = property.name.as_str();
+            let named = place.key(name, span(&property.name));
+            let valued = place.key(name, span(&property.value));
+            if let Some(entry) = ServerEntry::read(&property.value, &valued, report) {
+                servers.push((name.to_owned(), named, entry));
+            }
+        }
+        Some(Self(servers))
+    }
+}
+
+impl JsonSchema for Servers {
+    fn schema_name() -> Cow<'static, str> {
+        "Servers".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let server = generator.subschema_for::<ServerEntry>();
+        json_schema!({ "type": "object", "additionalProperties": server })
+    }
+}

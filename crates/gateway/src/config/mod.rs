@@ -1,0 +1,44 @@
+//! What the user wrote down: which servers there are, and how they are to be run.
+//!
+//! Everything here turns text and environment into plain values. It starts nothing and logs nothing: what
+//! is wrong with a file comes back as a list of [`Problem`]s, and what a child would get as a value.
+//!
+//! # Layout
+//! - [`load`] reads a file's text: `syntax` (JSON with comments), `keys` (every key, once), `read` (one
+//!   value), `assemble` (entries to [`Config`]). What it dislikes becomes a [`Problem`], which knows how to
+//!   show itself.
+//! - [`schema`] is the JSON Schema, made from `keys`.
+//! - [`expand`] fills in `${VAR}`; [`environment`] decides which variables a child gets.
+//! - [`discover`] finds the file, [`trust`] remembers which project files may be used, [`folders`] says
+//!   where our own files are.
+
+mod assemble;
+mod choices;
+pub mod defaults;
+pub mod discover;
+pub mod environment;
+mod excerpt;
+pub mod expand;
+pub mod folders;
+mod keys;
+mod model;
+mod os;
+mod problem;
+mod quantity;
+mod read;
+mod report;
+mod safe_list;
+mod schema;
+mod syntax;
+pub mod trust;
+mod variables;
+
+#[cfg(test)]
+mod tests;
+
+pub use assemble::{Loaded, load};
+pub use choices::{Dialect, Framing, InheritEnv, LogFormat, LogLevel, OnTimeout, RetryAfterCrash};
+pub use model::{Config, LogConfig, ServerConfig};
+pub use problem::{Problem, Severity};
+pub use schema::schema;
+pub use variables::{Lookup, Variables};

@@ -1,0 +1,322 @@
+//! From one place in the tree to one value, or to a problem that says what stands there and what may. Knows
+//! how values are written, and no key by name.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use jsonc_parser::ast::{Object, Value};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+use super::Variables;
+use super::choices::Choice;
+use super::problem::Severity;
+use super::quantity;
+use super::report::{Place, Report, shown};
+use super::syntax::span;
+
+/// A type that a key's value can have.
+pub(super) trait Read: Sized {
+    /// `None` after a problem was reported.
+    fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self>;
+}
+
+/// What stands at a key. Unlike `Option` its schema does not allow `null`: that could mean "the default" or
+/// "none", and which is not ours to guess.
+pub(super) enum Key<T> {
+    Absent,
+    /// Something that is not a `T`; this has been reported.
+    Wrong,
+    Given(T, Place),
+}
+
+impl<T> Key<T> {
+    pub(super) fn value(self) -> Option<T> {
+        match self {
+            Key::Given(value, _) => Some(value),
+            Key::Absent | Key::Wrong => None,
+        }
+    }
+
+    pub(super) fn or(self, default: T) -> T {
+        self.value().unwrap_or(default)
+    }
+
+    pub(super) fn is_absent(&self) -> bool {
+        matches!(self, Key::Absent)
+    }
+}
+
+impl<T: Read> Key<T> {
+    pub(super) fn read(object: &Object<'_>, key: &str, parent: &Place, report: &mut Report<'_>) -> Self {
+        let Some(property) = object.properties.iter().find(|property| property.name.as_str() == key) else {
+            return Key::Absent;
+        };
+        let place = parent.key(key, span(&property.value));
+        match T::read(&property.value, &place, report) {
+            Some(value) => Key::Given(value, place),
+            None => Key::Wrong,
+        }
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Key<T> {
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+}
+
+/// Warns of the keys in `object` that are neither in `known` nor in `foreign`.
+pub(super) fn warn_of_unknown(
+    object: &Object<'_>,
+    known: &[&str],
+    foreign: &[&str],
+    parent: &Place,
+    report: &mut Report<'_>,
+) {
+    for property in &object.properties {
+        let key = property.name.as_str();
+        if known.contains(&key) || foreign.contains(&key) {
+            continue;
+        }
+        let remedy = if report.is_full_of(Severity::Warning) { None } else { nearest(key, known) };
+        let remedy = remedy.map(|near| format!("did you mean `{near}`?"));
+        let place = parent.key(key, span(&property.name));
+        report.warning(&place, format!("unknown key `{}`; it is ignored", shown(key)), remedy);
+    }
+}
+
+fn nearest<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
+    const MAX_LENGTH: usize = 40;
+    if key.len() > MAX_LENGTH {
+        return None;
+    }
+    // `start_timeout` and `startTimeout` are the same word.
+    let plain = |key: &str| key.replace(['_', '-'], "").to_lowercase();
+    let key = plain(key);
+    let distance = |candidate: &str| strsim::osa_distance(&key, &plain(candidate));
+    let (near, distance) = known.iter().map(|known| (*known, distance(known))).min_by_key(|(_, far)| *far)?;
+    (distance <= near.len() / 3).then_some(near)
+}
+
+/// Reports a value of the wrong type, of which only the type is told: the value may be a secret.
+pub(super) fn expected(what: &str, remedy: &str, value: &Value<'_>, place: &Place, report: &mut Report<'_>) {
+    let (found, remedy) = match value {
+        Value::StringLit(_) => ("a string", remedy),
+        Value::NumberLit(_) => ("a number", remedy),
+        Value::BooleanLit(_) => ("a boolean", remedy),
+        Value::Object(_) => ("an object", remedy),
+        Value::Array(_) => ("an array", remedy),
+        Value::NullKeyword(_) => ("null", "remove the key to get the default"),
+    };
+    report.error(place, format!("expected {what}, found {found}"), remedy);
+}
+
+/// Reports a wrong value at a key that never holds a secret, and shows it.
+fn refuse(value: &Value<'_>, what: &str, remedy: impl Into<String>, place: &Place, report: &mut Report<'_>) {
+    let (found, place) = match value {
+        Value::StringLit(string) => (format!("\"{}\"", shown(&string.value)), place.readable()),
+        Value::NumberLit(number) => (shown(number.value), place.readable()),
+        Value::BooleanLit(boolean) => (boolean.value.to_string(), place.readable()),
+        Value::NullKeyword(_) => ("null".to_owned(), place.readable()),
+        // With these anything may have come here.
+        Value::Object(_) => ("an object".to_owned(), place.clone()),
+        Value::Array(_) => ("an array".to_owned(), place.clone()),
+    };
+    report.error(&place, format!("{what} {found}"), remedy);
+}
+
+impl Read for bool {
+    fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self> {
+        if let Value::BooleanLit(boolean) = value {
+            return Some(boolean.value);
+        }
+        expected("true or false", "write true or false, without quotes", value, place, report);
+        None
+    }
+}
+
+impl Read for String {
+    fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self> {
+        let Value::StringLit(string) = value else {
+            expected("a string", "write text in double quotes", value, place, report);
+            return None;
+        };
+        if string.value.contains('\0') {
+            report.error(
+                place,
+                "contains a NUL character",
+                "remove the \\u0000: no program can be given one",
+            );
+            return None;
+        }
+        Some(string.value.clone().into_owned())
+    }
+}
+
+impl Read for Vec<String> {
+    fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self> {
+        let Value::Array(array) = value else {
+            expected("an array of strings", r#"write ["…", "…"]"#, value, place, report);
+            return None;
+        };
+        let elements = array.elements.iter().enumerate();
+        let strings: Vec<Option<String>> = elements
+            .map(|(index, element)| String::read(element, &place.index(index, span(element)), report))
+            .collect();
+        // Only now, so that one bad element does not hide the problems of those after it.
+        strings.into_iter().collect()
+    }
+}
+
+impl Read for Variables {
+    fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self> {
+        let Value::Object(object) = value else {
+            expected("an object of strings", r#"write { "NAME": "value" }"#, value, place, report);
+            return None;
+        };
+        let mut variables = Vec::with_capacity(object.properties.len());
+        for property in &object.properties {
+            let name = property.name.as_str();
+            let is_name = !name.is_empty() && !name.contains(['=', '\0']);
+            if !is_name {
+                let place = place.key(name, span(&property.name));
+                report.error(&place, "not a name for an environment variable", "use letters, digits and _");
+            }
+            let text = String::read(&property.value, &place.key(name, span(&property.value)), report);
+            variables.push(text.filter(|_| is_name).map(|text| (name.to_owned(), text)));
+        }
+        // Only now, so that one bad variable does not hide the problems of those after it.
+        variables.into_iter().collect::<Option<Vec<_>>>().map(Variables)
+    }
+}
+
+impl JsonSchema for Variables {
+    fn schema_name() -> Cow<'static, str> {
+        "Variables".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "object", "additionalProperties": { "type": "string" } })
+    }
+}
+
+impl<T: Choice> Read for T {
+    fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self> {
+        if let Value::StringLit(string) = value
+            && let Some((_, choice)) = T::WORDS.iter().find(|(word, _)| *word == string.value)
+        {
+            return Some(*choice);
+        }
+        let words: Vec<String> = T::WORDS.iter().map(|(word, _)| format!("\"{word}\"")).collect();
+        let remedy = format!("write one of {}", words.join(", "));
+        refuse(value, "unknown value", remedy, place, report);
+        None
+    }
+}
+
+/// A length of time: a string with a unit, or a number of seconds.
+pub(super) struct Time(pub(super) Duration);
+
+impl Read for Time {
+    fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self> {
+        let time = match value {
+            Value::StringLit(string) => quantity::parse_time(&string.value),
+            Value::NumberLit(number) => quantity::time(number.value, Duration::from_secs(1)),
+            Value::BooleanLit(_) | Value::Object(_) | Value::Array(_) | Value::NullKeyword(_) => None,
+        };
+        if time.is_none() {
+            let remedy = r#"write "500ms", "90s", "10m" or "1h", or a number of seconds; at most a year"#;
+            refuse(value, "not a length of time:", remedy, place, report);
+        }
+        time.map(Self)
+    }
+}
+
+impl JsonSchema for Time {
+    fn schema_name() -> Cow<'static, str> {
+        "Time".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": ["string", "number"],
+            "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*(ms|s|m|h)\s*$",
+            "minimum": 0,
+        })
+    }
+}
+
+/// The time that a call may take. Unlike elsewhere a number from 1000 on is taken for milliseconds: several
+/// clients write this key so, and nobody means a quarter of an hour by 1000.
+pub(super) struct CallTime(pub(super) Duration);
+
+impl From<Key<CallTime>> for Key<Time> {
+    fn from(key: Key<CallTime>) -> Self {
+        match key {
+            Key::Absent => Key::Absent,
+            Key::Wrong => Key::Wrong,
+            Key::Given(CallTime(time), place) => Key::Given(Time(time), place),
+        }
+    }
+}
+
+impl Read for CallTime {
+    fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self> {
+        if let Value::NumberLit(number) = value
+            && number.value.parse::<f64>().is_ok_and(|number| number >= 1000.0)
+            && let Some(time) = quantity::time(number.value, Duration::from_millis(1))
+        {
+            let spelt = quantity::spell_time(time);
+            let message = format!("{} is taken for milliseconds, that is {spelt}", shown(number.value));
+            report.warning(&place.readable(), message, Some(format!("write \"{spelt}\" to be clear")));
+            return Some(Self(time));
+        }
+        Time::read(value, place, report).map(|Time(time)| Self(time))
+    }
+}
+
+impl JsonSchema for CallTime {
+    fn schema_name() -> Cow<'static, str> {
+        "CallTime".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Time::json_schema(generator)
+    }
+}
+
+/// A number of bytes: a string with a unit, or a number.
+pub(super) struct Size(pub(super) usize);
+
+impl Read for Size {
+    fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self> {
+        let size = match value {
+            Value::StringLit(string) => quantity::parse_size(&string.value),
+            Value::NumberLit(number) => number.value.parse().ok(),
+            Value::BooleanLit(_) | Value::Object(_) | Value::Array(_) | Value::NullKeyword(_) => None,
+        };
+        if size.is_none() {
+            let remedy = r#"write "64KiB", "10MB" or "512MiB", or a whole number of bytes"#;
+            refuse(value, "not a size:", remedy, place, report);
+        }
+        size.map(Self)
+    }
+}
+
+impl JsonSchema for Size {
+    fn schema_name() -> Cow<'static, str> {
+        "Size".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": ["string", "integer"],
+            "pattern": r"^\s*[0-9]+\s*([KkMmGg][Ii]?)?[Bb]\s*$",
+            "minimum": 0,
+        })
+    }
+}

@@ -1,0 +1,159 @@
+//! `docs/config.md`, the schema and the loader say the same: the same keys, the same defaults, the same
+//! examples, and examples that work.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::config::environment::TOLD;
+use crate::config::keys::{FOREIGN_AT_TOP, FOREIGN_IN_SERVER};
+use crate::config::safe_list::SAFE;
+use crate::config::{load, schema};
+
+const DOCS: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/config.md"));
+
+/// The cells of the tables under a heading, without the head of each.
+fn rows(heading: &str) -> Vec<Vec<&'static str>> {
+    let (_, section) = DOCS.split_once(&format!("\n{heading}\n")).expect("the docs have this heading");
+    let section = section.split("\n#").next().unwrap_or_default();
+    let lines = section.lines().filter(|line| line.starts_with('|')).skip(2);
+    lines.map(|line| line.trim_matches('|').split(" | ").map(str::trim).collect()).collect()
+}
+
+fn code(cell: &str) -> Option<&str> {
+    cell.strip_prefix('`')?.strip_suffix('`')
+}
+
+/// What the docs say about each key: its default and its example, as JSON.
+fn documented(heading: &str) -> BTreeMap<&'static str, (Option<Value>, Option<Value>)> {
+    let json = |cell| {
+        code(cell).map(|text| serde_json::from_str(text).unwrap_or_else(|_| panic!("not JSON: {text}")))
+    };
+    rows(heading)
+        .iter()
+        .map(|row| {
+            let [key, _type, default, example, _meaning] = row[..] else { panic!("five columns: {row:?}") };
+            (code(key).expect("a key in backticks"), (json(default), json(example)))
+        })
+        .collect()
+}
+
+/// What the schema says about each key.
+fn defined(object: &Value) -> BTreeMap<&str, (Option<Value>, Option<Value>)> {
+    let properties = object["properties"].as_object().expect("an object has properties");
+    properties
+        .iter()
+        .map(|(key, value)| {
+            (key.as_str(), (value.get("default").cloned(), value["examples"].get(0).cloned()))
+        })
+        .collect()
+}
+
+#[test]
+fn docs_and_schema_have_the_same_keys_defaults_and_examples() {
+    let file = schema();
+    let server = &file["properties"]["mcpServers"]["additionalProperties"];
+    assert_eq!(documented("## Keys of the file"), defined(&file));
+    assert_eq!(documented("## Keys of a server"), defined(server));
+    assert_eq!(documented("## Keys of `log`"), defined(&file["properties"]["log"]));
+}
+
+#[test]
+fn every_key_has_a_description() {
+    let file = schema();
+    let server = &file["properties"]["servers"]["additionalProperties"];
+    for object in [&file, server, &file["properties"]["log"]] {
+        for (key, value) in object["properties"].as_object().unwrap() {
+            assert!(value["description"].is_string(), "{key}");
+        }
+    }
+}
+
+#[test]
+fn the_loader_knows_every_key_and_takes_its_default_and_its_example() {
+    let all = |heading| {
+        let keys = documented(heading).into_iter();
+        keys.flat_map(|(key, (default, example))| {
+            [default, example].into_iter().flatten().map(move |v| (key, v))
+        })
+    };
+    let check = |source: String| assert_eq!(load(Path::new("docs"), &source).problems, [], "{source}");
+    for (key, value) in all("## Keys of the file") {
+        let servers = if key == "mcpServers" { "" } else { r#""mcpServers": {}, "# };
+        check(format!(r#"{{ {servers}"{key}": {value} }}"#));
+    }
+    for (key, value) in all("## Keys of a server") {
+        let command = if key == "command" { "" } else { r#""command": "c", "# };
+        check(format!(r#"{{ "mcpServers": {{ "s": {{ {command}"{key}": {value} }} }} }}"#));
+    }
+    for (key, value) in all("## Keys of `log`") {
+        check(format!(r#"{{ "mcpServers": {{}}, "log": {{ "{key}": {value} }} }}"#));
+    }
+}
+
+#[test]
+fn the_values_of_a_choice_are_listed() {
+    let file = schema();
+    let server = &file["properties"]["mcpServers"]["additionalProperties"];
+    let objects = [
+        ("## Keys of the file", &file),
+        ("## Keys of a server", server),
+        ("## Keys of `log`", &file["properties"]["log"]),
+    ];
+    for (heading, object) in objects {
+        for row in rows(heading) {
+            let key = code(row[0]).unwrap();
+            let Some(choices) = object["properties"][key]["oneOf"].as_array() else { continue };
+            let words: Vec<String> =
+                choices.iter().map(|choice| format!("`{}`", choice["const"].as_str().unwrap())).collect();
+            assert_eq!(row[1], words.join(", "), "{key}");
+        }
+    }
+}
+
+#[test]
+fn the_foreign_keys_are_listed() {
+    let (_, section) = DOCS.split_once("\n## Keys of other programs\n").unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    let listed: Vec<&str> = section.split('`').skip(1).step_by(2).collect();
+    let known: Vec<&str> = FOREIGN_AT_TOP.iter().chain(FOREIGN_IN_SERVER).copied().collect();
+    assert_eq!(listed, known);
+}
+
+#[test]
+fn the_safe_list_is_the_one_in_the_code() {
+    let listed: Vec<(String, Vec<String>)> = rows("### The safe list")
+        .iter()
+        .map(|row| {
+            let names = row[1].split(", ").map(|name| code(name).expect("a name in backticks").to_owned());
+            (row[0].to_owned(), names.collect())
+        })
+        .collect();
+    let known: Vec<(String, Vec<String>)> = SAFE
+        .iter()
+        .map(|(group, names)| (group.to_string(), names.iter().map(|name| name.to_string()).collect()))
+        .collect();
+    assert_eq!(listed, known);
+    for (name, value) in TOLD {
+        assert!(DOCS.contains(&format!("`{name}={value}`")), "{name}");
+    }
+}
+
+#[test]
+fn the_examples_work() {
+    let blocks: Vec<&str> =
+        DOCS.split("```jsonc\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert!(!blocks.is_empty());
+    for block in blocks {
+        let loaded = load(Path::new("docs"), block);
+        assert_eq!(loaded.problems, [], "{block}");
+    }
+}
+
+#[test]
+fn the_error_is_as_shown() {
+    let source = "{\n  \"mcpServers\": {\n    \"github\": {\n      \"command\": \"npx\",\n      \"timeout\": \"soon\"\n";
+    let loaded = load(Path::new("switchboard.json"), &format!("{source}    }}\n  }}\n}}"));
+    assert!(DOCS.contains(&loaded.problems[0].to_string()), "{}", loaded.problems[0]);
+}

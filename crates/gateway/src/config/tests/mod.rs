@@ -1,0 +1,49 @@
+//! What only the parts together can show: [`load`](super::load) on whole files, and that docs, schema and
+//! loader say the same.
+
+mod docs;
+mod hostile;
+mod loading;
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// An environment of these variables only.
+pub(super) fn lookup(vars: &[(&str, &str)]) -> impl Fn(&str) -> Option<OsString> {
+    let vars: Vec<(String, OsString)> =
+        vars.iter().map(|(name, value)| (name.to_string(), value.into())).collect();
+    move |name| vars.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+}
+
+/// A folder of its own for one test, removed at its end.
+pub(super) struct Scratch(PathBuf);
+
+impl Scratch {
+    pub(super) fn new() -> Self {
+        static COUNTER: AtomicU32 = AtomicU32::new(0);
+        let unique =
+            format!("switchboard-{}-{}", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(unique);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    pub(super) fn file(&self, name: &str, content: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap_or(Path::new(""))).unwrap();
+        fs::write(&path, content).unwrap();
+        path
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,3 @@
+//! The code that talks to clients.
+
+pub(crate) mod stdio;

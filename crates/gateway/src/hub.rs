@@ -1,0 +1,263 @@
+//! The core, and the hands that do what it says. One lock: a [`Turn`] holds it, asks the core about one or
+//! many events, puts what comes out into the outboxes, and writes at its end.
+
+use crate::backends::process::{self, Plan};
+use crate::outbox::{Left, Outbox};
+use crate::telemetry::Telemetry;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use switchboard_core::{Action, ClientId, Core, Event, Fact, Launch, Moment, Peer, StopHow};
+use switchboard_process::pipe::ByteWriter;
+use switchboard_protocol::{Framing, Outgoing};
+use tokio::sync::{Notify, mpsc};
+
+pub(crate) struct Hub {
+    inside: Mutex<Inside>,
+    started: Instant,
+    telemetry: Arc<Telemetry>,
+    plan: Arc<Plan>,
+    /// The core wants to be woken earlier than the alarm is set for.
+    alarm: Notify,
+    /// An outbox has room again.
+    room: Notify,
+    finished: Notify,
+}
+
+struct Inside {
+    core: Core,
+    actions: Vec<Action>,
+    outboxes: HashMap<Peer, Outbox>,
+    controls: HashMap<Launch, mpsc::Sender<StopHow>>,
+    /// Outboxes with something new in them.
+    dirty: Vec<Peer>,
+    facts: Vec<Fact>,
+    /// What the alarm is set for.
+    armed: Option<Moment>,
+    finished: bool,
+}
+
+impl Hub {
+    pub(crate) fn new(core: Core, plan: Plan, telemetry: Arc<Telemetry>) -> Arc<Self> {
+        let inside = Inside {
+            core,
+            actions: Vec::new(),
+            outboxes: HashMap::new(),
+            controls: HashMap::new(),
+            dirty: Vec::new(),
+            facts: Vec::new(),
+            armed: None,
+            finished: false,
+        };
+        Arc::new(Self {
+            inside: Mutex::new(inside),
+            started: Instant::now(),
+            telemetry,
+            plan: Arc::new(plan),
+            alarm: Notify::new(),
+            room: Notify::new(),
+            finished: Notify::new(),
+        })
+    }
+
+    /// Takes the lock for one or more events.
+    pub(crate) fn turn(self: &Arc<Self>) -> Turn<'_> {
+        // A panic inside a turn is a bug in the core; what it left is still better than to end everyone's
+        // work here.
+        let inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        Turn { hub: self, inside, now: Moment::after_start(self.started.elapsed()) }
+    }
+
+    pub(crate) fn handle(self: &Arc<Self>, event: Event) {
+        self.turn().handle(event);
+    }
+
+    pub(crate) fn telemetry(&self) -> &Arc<Telemetry> {
+        &self.telemetry
+    }
+
+    /// Gives a peer its outbox, and the outbox the task that writes what is left behind.
+    pub(crate) fn open_outbox(self: &Arc<Self>, peer: Peer, writer: ByteWriter, framing: Framing) {
+        let mut outbox = Outbox::new(writer, framing);
+        let (hub, writer, left) = (self.clone(), outbox.writer(), outbox.left());
+        let task = tokio::spawn(async move {
+            loop {
+                left.notified().await;
+                if writer.writable().await.is_err() {
+                    return;
+                }
+                hub.turn().touch(peer);
+            }
+        });
+        outbox.set_task(task.abort_handle());
+        self.turn().inside.outboxes.insert(peer, outbox);
+    }
+
+    /// Waits while a peer leaves so much unread that nothing more should be read from it.
+    pub(crate) async fn wait_for_room(self: &Arc<Self>, peer: Peer) {
+        loop {
+            let room = self.room.notified();
+            if !self.turn().inside.core.is_clogged(peer) {
+                return;
+            }
+            room.await;
+        }
+    }
+
+    /// Waits until the core has said that all is done, and the client has what was meant for it.
+    pub(crate) async fn finished(self: &Arc<Self>, client: ClientId, patience: Duration) {
+        loop {
+            let finished = self.finished.notified();
+            if self.turn().inside.finished {
+                break;
+            }
+            finished.await;
+        }
+        let _ = tokio::time::timeout(patience, self.written(Peer::Client(client))).await;
+    }
+
+    async fn written(self: &Arc<Self>, peer: Peer) {
+        loop {
+            let room = self.room.notified();
+            let writer = match self.turn().inside.outboxes.get(&peer) {
+                Some(outbox) if outbox.is_empty() => outbox.writer(),
+                Some(_) => {
+                    room.await;
+                    continue;
+                }
+                None => return,
+            };
+            return writer.drained().await;
+        }
+    }
+
+    /// Wakes the core when it wants to be woken.
+    pub(crate) async fn keep_time(self: Arc<Self>) {
+        loop {
+            let alarm = self.alarm.notified();
+            let wake = {
+                let mut turn = self.turn();
+                let wake = turn.inside.core.wake();
+                turn.inside.armed = wake;
+                wake
+            };
+            match wake {
+                None => alarm.await,
+                Some(moment) => {
+                    let instant = self.started + moment.since_start();
+                    tokio::select! {
+                        () = alarm => {}
+                        () = tokio::time::sleep_until(instant.into()) => self.handle(Event::Tick),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A stretch of work under the lock. Its end writes what the events brought forth.
+pub(crate) struct Turn<'a> {
+    hub: &'a Arc<Hub>,
+    inside: MutexGuard<'a, Inside>,
+    now: Moment,
+}
+
+impl Turn<'_> {
+    pub(crate) fn handle(&mut self, event: Event) {
+        let inside = &mut *self.inside;
+        inside.core.handle(self.now, event, &mut inside.actions);
+        let mut actions = std::mem::take(&mut inside.actions);
+        for action in actions.drain(..) {
+            self.perform(action);
+        }
+        self.inside.actions = actions;
+    }
+
+    /// Fixes how a peer is spoken to.
+    pub(crate) fn set_framing(&mut self, peer: Peer, framing: Framing) {
+        if let Some(outbox) = self.inside.outboxes.get_mut(&peer) {
+            outbox.set_framing(framing);
+        }
+    }
+
+    /// Marks an outbox as having something to write.
+    fn touch(&mut self, peer: Peer) {
+        if !self.inside.dirty.contains(&peer) {
+            self.inside.dirty.push(peer);
+        }
+    }
+
+    fn perform(&mut self, action: Action) {
+        match action {
+            Action::ToClient { client, out } => self.put(Peer::Client(client), out),
+            Action::ToBackend { launch, out } => self.put(Peer::Backend(launch), out),
+            Action::Report(fact) => self.inside.facts.push(fact),
+            Action::Start { launch, framing } => {
+                let (control, orders) = mpsc::channel(4);
+                self.inside.controls.insert(launch, control);
+                tokio::spawn(process::run(self.hub.clone(), self.hub.plan.clone(), launch, framing, orders));
+            }
+            Action::Stop { launch, how } => {
+                let peer = Peer::Backend(launch);
+                self.flush(peer);
+                // Its input is closed: the first and politest request to end.
+                self.inside.outboxes.remove(&peer);
+                if let Some(control) = self.inside.controls.get(&launch) {
+                    // A full channel holds orders to end already.
+                    let _ = control.try_send(how);
+                }
+            }
+            Action::Finished => {
+                self.inside.finished = true;
+                self.hub.finished.notify_waiters();
+            }
+        }
+    }
+
+    /// A process is gone; nothing can be said to it any more.
+    pub(crate) fn forget(&mut self, launch: Launch) {
+        self.inside.outboxes.remove(&Peer::Backend(launch));
+        self.inside.controls.remove(&launch);
+    }
+
+    fn put(&mut self, peer: Peer, out: Outgoing) {
+        if let Some(outbox) = self.inside.outboxes.get_mut(&peer) {
+            outbox.put(out);
+            self.touch(peer);
+        }
+    }
+
+    fn flush(&mut self, peer: Peer) {
+        let Some(outbox) = self.inside.outboxes.get_mut(&peer) else { return };
+        let (bytes, left) = outbox.flush();
+        if bytes > 0 {
+            self.handle(Event::Flushed { peer, bytes });
+        }
+        match (left, peer) {
+            (Left::Nothing, _) => self.hub.room.notify_waiters(),
+            (Left::Something, _) => {}
+            (Left::Broken, Peer::Client(client)) => {
+                self.hub.room.notify_waiters();
+                self.handle(Event::ClientLost { client });
+            }
+            // Its end will be reported by those who watch the process.
+            (Left::Broken, Peer::Backend(_)) => {}
+        }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        while let Some(peer) = self.inside.dirty.pop() {
+            self.flush(peer);
+        }
+        let wake = self.inside.core.wake();
+        if wake.is_some_and(|wake| self.inside.armed.is_none_or(|armed| wake < armed)) {
+            self.inside.armed = wake;
+            self.hub.alarm.notify_one();
+        }
+        if !self.inside.facts.is_empty() {
+            self.hub.telemetry.report(&mut self.inside.facts);
+        }
+    }
+}

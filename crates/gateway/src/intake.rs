@@ -1,0 +1,156 @@
+//! Reading: bytes from a peer become frames, frames become events. The same loop for both sides.
+
+use crate::hub::Hub;
+use bytes::Bytes;
+use std::sync::Arc;
+use switchboard_core::{ClientId, Event, Launch, Peer};
+use switchboard_process::pipe::ByteReader;
+use switchboard_protocol::recover::recover;
+use switchboard_protocol::{Broken, Frame, Framer, Framing, Message, Parsed, parse};
+
+/// Longer messages are scanned on another thread, so that they do not hold up everyone else.
+const LONG: usize = 256 << 10;
+
+/// Reads a peer to its end.
+pub(crate) async fn read_all(hub: &Arc<Hub>, peer: Peer, mut reader: ByteReader, mut framer: Framer) {
+    let mut framing = None;
+    // An error is an end too: there is nothing more to be had from this peer.
+    while let Ok(1..) = reader.read(framer.buffer()).await {
+        take_frames(hub, peer, &mut framer, &mut framing).await;
+        hub.wait_for_room(peer).await;
+    }
+    if let Some(frame) = framer.end() {
+        show_body(hub, peer, &frame);
+        handle_frame(hub, peer, frame, framing).await;
+    }
+}
+
+async fn take_frames(hub: &Arc<Hub>, peer: Peer, framer: &mut Framer, framing: &mut Option<Framing>) {
+    while let Some(long) = take_short_frames(hub, peer, framer, framing) {
+        handle_frame(hub, peer, Frame::Message(long), *framing).await;
+    }
+}
+
+/// One turn for all the short frames that have arrived, so that what they cause is written together. Gives
+/// the first long one back.
+fn take_short_frames(
+    hub: &Arc<Hub>,
+    peer: Peer,
+    framer: &mut Framer,
+    framing: &mut Option<Framing>,
+) -> Option<Bytes> {
+    let mut turn = hub.turn();
+    while let Some(frame) = framer.next_frame() {
+        if *framing != framer.framing() {
+            *framing = framer.framing();
+            if let (Peer::Client(_), Some(framing)) = (peer, *framing) {
+                turn.set_framing(peer, framing);
+            }
+        }
+        show_body(hub, peer, &frame);
+        match frame {
+            Frame::Message(bytes) if bytes.len() > LONG => return Some(bytes),
+            frame => understand(peer, frame, *framing, &mut |event| turn.handle(event)),
+        }
+    }
+    None
+}
+
+/// One frame, scanned elsewhere if it is long.
+async fn handle_frame(hub: &Arc<Hub>, peer: Peer, frame: Frame, framing: Option<Framing>) {
+    let is_long = matches!(&frame, Frame::Message(bytes) if bytes.len() > LONG);
+    if !is_long {
+        let mut turn = hub.turn();
+        return understand(peer, frame, framing, &mut |event| turn.handle(event));
+    }
+    let scanned = tokio::task::spawn_blocking(move || {
+        let mut events = Vec::new();
+        understand(peer, frame, framing, &mut |event| events.push(event));
+        events
+    });
+    // The scan cannot panic on any input (a fuzz target says so), and the runtime outlives this task.
+    for event in scanned.await.unwrap_or_default() {
+        hub.handle(event);
+    }
+}
+
+/// For those who asked to see what is said.
+fn show_body(hub: &Hub, peer: Peer, frame: &Frame) {
+    if let Frame::Message(bytes) = frame
+        && hub.telemetry().wants_bodies()
+    {
+        let from = match peer {
+            Peer::Client(client) => client.to_string(),
+            Peer::Backend(launch) => launch.backend.to_string(),
+        };
+        hub.telemetry().body(from, bytes);
+    }
+}
+
+/// What a frame means, as events.
+fn understand(peer: Peer, frame: Frame, framing: Option<Framing>, tell: &mut dyn FnMut(Event)) {
+    match peer {
+        Peer::Client(client) => tell(from_client(client, frame, framing)),
+        Peer::Backend(launch) => from_backend(launch, frame, framing, tell),
+    }
+}
+
+fn from_client(client: ClientId, frame: Frame, framing: Option<Framing>) -> Event {
+    match frame {
+        Frame::Message(bytes) | Frame::Noise(bytes) => {
+            let mut frame = parse(bytes);
+            if let (Some(Framing::ContentLength), Ok(parsed)) = (framing, &mut frame) {
+                mark_multiline(parsed);
+            }
+            Event::FromClient { client, frame }
+        }
+        Frame::TooLong { length, glimpses } => Event::ClientTooLong { client, length, glimpses },
+    }
+}
+
+fn from_backend(launch: Launch, frame: Frame, framing: Option<Framing>, tell: &mut dyn FnMut(Event)) {
+    let line = match frame {
+        Frame::Message(line) => line,
+        Frame::Noise(text) => return tell(Event::BackendNoise { launch, text, broken: None }),
+        Frame::TooLong { length, glimpses } => return tell(Event::BackendTooLong { launch, length, glimpses }),
+    };
+    match parse(line.clone()) {
+        Ok(mut parsed) => {
+            if framing == Some(Framing::ContentLength) {
+                mark_multiline(&mut parsed);
+            }
+            match parsed {
+                Parsed::One(message) => tell(Event::FromBackend { launch, message }),
+                Parsed::Batch(members) => members.into_iter().for_each(|member| tell(member_event(launch, member, &line))),
+            }
+        }
+        Err(broken) => firewall(launch, line, broken, tell),
+    }
+}
+
+fn member_event(launch: Launch, member: Result<Message, Broken>, line: &Bytes) -> Event {
+    match member {
+        Ok(message) => Event::FromBackend { launch, message },
+        Err(broken) => Event::BackendNoise { launch, text: line.clone(), broken: Some(broken) },
+    }
+}
+
+/// The stdout firewall's second half: what a backend prints that is no message is kept from the client; a
+/// message that shares its line with chatter is recovered.
+fn firewall(launch: Launch, line: Bytes, broken: Broken, tell: &mut dyn FnMut(Event)) {
+    let found = recover(&line);
+    if found.messages.is_empty() {
+        return tell(Event::BackendNoise { launch, text: line, broken: Some(broken) });
+    }
+    tell(Event::BackendNoise { launch, text: found.noise.into(), broken: None });
+    for message in found.messages {
+        tell(Event::FromBackend { launch, message });
+    }
+}
+
+fn mark_multiline(parsed: &mut Parsed) {
+    match parsed {
+        Parsed::One(message) => message.mark_multiline(),
+        Parsed::Batch(members) => members.iter_mut().flatten().for_each(Message::mark_multiline),
+    }
+}

@@ -1,0 +1,179 @@
+//! What waits to be written to one peer. A message is written by the task that brought it, directly, while
+//! the peer keeps up; what does not go is left to the outbox's own task. Must not know what a message means.
+
+use bytes::{Buf, Bytes};
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+use std::sync::Arc;
+use switchboard_process::pipe::ByteWriter;
+use switchboard_protocol::splice::Piece;
+use switchboard_protocol::{Framing, Outgoing};
+use tokio::sync::Notify;
+use tokio::task::AbortHandle;
+
+/// Messages below this are copied together, so that many go out in one system call.
+const SMALL: usize = 16 << 10;
+/// So many pieces are given to one system call.
+const PIECES: usize = 64;
+/// The gathering buffer is given back when a burst made it larger than this.
+const KEPT: usize = 64 << 10;
+
+/// What a flush left behind.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    Nothing,
+    /// The peer does not take more at the moment.
+    Something,
+    /// The peer is gone.
+    Broken,
+}
+
+pub(crate) struct Outbox {
+    writer: Arc<ByteWriter>,
+    framing: Framing,
+    /// Pieces in order; then `small`.
+    queue: VecDeque<Bytes>,
+    /// Small messages, gathered.
+    small: Vec<u8>,
+    /// Wakes the outbox's task when something was left behind.
+    left: Arc<Notify>,
+    task: Option<AbortHandle>,
+    broken: bool,
+}
+
+impl Outbox {
+    pub(crate) fn new(writer: ByteWriter, framing: Framing) -> Self {
+        Self {
+            writer: Arc::new(writer),
+            framing,
+            queue: VecDeque::new(),
+            small: Vec::new(),
+            left: Arc::new(Notify::new()),
+            task: None,
+            broken: false,
+        }
+    }
+
+    pub(crate) fn writer(&self) -> Arc<ByteWriter> {
+        self.writer.clone()
+    }
+
+    pub(crate) fn left(&self) -> Arc<Notify> {
+        self.left.clone()
+    }
+
+    /// The task that writes what was left; it ends with the outbox.
+    pub(crate) fn set_task(&mut self, task: AbortHandle) {
+        self.task = Some(task);
+    }
+
+    pub(crate) fn set_framing(&mut self, framing: Framing) {
+        self.framing = framing;
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty() && self.small.is_empty()
+    }
+
+    /// Puts a message in, framed in the peer's manner.
+    pub(crate) fn put(&mut self, out: Outgoing) {
+        let out = match self.framing {
+            Framing::Newline => out.on_one_line(),
+            Framing::ContentLength => out,
+        };
+        let length = out.len();
+        if let Some(head) = self.framing.head(length) {
+            self.small.extend_from_slice(head.as_bytes());
+        }
+        if length < SMALL {
+            out.write_to(&mut self.small);
+        } else {
+            for piece in out.pieces() {
+                match piece {
+                    Piece::Kept(range) if range.len() < SMALL => {
+                        self.small.extend_from_slice(&out.original()[range]);
+                    }
+                    Piece::Kept(range) => {
+                        self.close_small();
+                        self.queue.push_back(out.original().slice(range));
+                    }
+                    Piece::Put(bytes) => self.small.extend_from_slice(bytes),
+                }
+            }
+        }
+        self.small.extend_from_slice(self.framing.tail());
+    }
+
+    fn close_small(&mut self) {
+        if !self.small.is_empty() {
+            self.queue.push_back(std::mem::take(&mut self.small).into());
+        }
+    }
+
+    /// Writes what goes without waiting; says how many bytes that was and what is left.
+    pub(crate) fn flush(&mut self) -> (usize, Left) {
+        let mut flushed = 0;
+        while !self.is_empty() && !self.broken {
+            match self.write_some() {
+                Ok(written) => flushed += written,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.close_small();
+                    self.left.notify_one();
+                    return (flushed, Left::Something);
+                }
+                Err(_) => self.broken = true,
+            }
+        }
+        if self.broken {
+            self.queue.clear();
+            self.small = Vec::new();
+            return (flushed, Left::Broken);
+        }
+        (flushed, Left::Nothing)
+    }
+
+    fn write_some(&mut self) -> io::Result<usize> {
+        if self.queue.is_empty() {
+            let written = self.writer.try_write(&[IoSlice::new(&self.small)])?;
+            if written == self.small.len() && self.small.capacity() <= KEPT {
+                self.small.clear();
+            } else {
+                let mut rest = Bytes::from(std::mem::take(&mut self.small));
+                rest.advance(written);
+                self.queue.extend((!rest.is_empty()).then_some(rest));
+            }
+            return Ok(written);
+        }
+        let mut slices = [IoSlice::new(&[]); PIECES];
+        let mut count = 0;
+        for (slice, piece) in slices.iter_mut().zip(self.queue.iter().map(|b| &b[..]).chain([&self.small[..]])) {
+            *slice = IoSlice::new(piece);
+            count += 1;
+        }
+        let written = self.writer.try_write(&slices[..count])?;
+        self.forget(written);
+        Ok(written)
+    }
+
+    fn forget(&mut self, mut written: usize) {
+        while let Some(first) = self.queue.front_mut() {
+            if written < first.len() {
+                first.advance(written);
+                return;
+            }
+            written -= first.len();
+            self.queue.pop_front();
+        }
+        self.small.drain(..written);
+    }
+}
+
+impl Drop for Outbox {
+    fn drop(&mut self) {
+        // The task holds the writer too; the peer sees the end only when both are gone.
+        if let Some(task) = &self.task {
+            task.abort();
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The launcher: bytes pass untouched, only the process is governed. For a server that must be started in
+//! order and leave nothing behind, but whose messages nobody should read.
+
+use crate::backends::launch::LaunchPlan;
+use crate::config::ServerConfig;
+use bytes::{Buf, BytesMut};
+use std::io::{self, IoSlice};
+use std::path::PathBuf;
+use switchboard_process::child::{self, Ended, SpawnError, Spawned};
+use switchboard_process::pipe::{ByteReader, ByteWriter};
+use switchboard_process::signals::Signals;
+use switchboard_process::stdio::OwnStdio;
+
+/// It could not be started.
+#[derive(Debug, thiserror::Error)]
+#[error("{reason}\n  hint: {hint}")]
+pub struct NotStarted {
+    pub reason: String,
+    pub hint: String,
+    /// There is no such program.
+    pub is_missing: bool,
+}
+
+/// Runs the command until it ends, or is ended with us; says how it ended.
+pub async fn run(server: ServerConfig, root: Option<PathBuf>, stdio: OwnStdio) -> Result<Ended, NotStarted> {
+    let grace = server.shutdown_grace;
+    let plan = LaunchPlan { server, root };
+    let prepared = plan
+        .expand()
+        .map_err(|unready| failure(unready.reason, unready.hint.unwrap_or_default()))?;
+    let spawned = child::spawn(&prepared.launch).map_err(|error| NotStarted {
+        is_missing: matches!(error, SpawnError::NotFound { .. }),
+        ..failure(error.to_string(), prepared.explain(&error))
+    })?;
+    let mut signals = Signals::new().map_err(|error| failure(error.to_string(), String::new()))?;
+    let Spawned { mut child, stdin, stdout, stderr } = spawned;
+
+    let mut input = tokio::spawn(copy(stdio.input, stdin));
+    let output = tokio::spawn(copy(stdout, stdio.output));
+    let words = tokio::spawn(follow(stderr));
+    let ended = tokio::select! {
+        ended = child.wait() => ended,
+        // The client is done: so is the command, in order.
+        _ = &mut input => child.stop(grace).await.ended,
+        _ = signals.next() => {
+            input.abort();
+            tokio::select! {
+                stopped = child.stop(grace) => stopped.ended,
+                _ = signals.next() => {
+                    child.kill_now();
+                    child.wait().await
+                }
+            }
+        }
+    };
+    // What is left of its group goes, and with it whoever holds the pipes open.
+    drop(child);
+    let _ = tokio::time::timeout(grace, output).await;
+    words.abort();
+    Ok(ended)
+}
+
+fn failure(reason: String, hint: String) -> NotStarted {
+    NotStarted { reason, hint, is_missing: false }
+}
+
+async fn copy(mut from: ByteReader, to: ByteWriter) -> io::Result<()> {
+    let mut buffer = BytesMut::new();
+    while from.read(&mut buffer).await? > 0 {
+        while !buffer.is_empty() {
+            match to.try_write(&[IoSlice::new(&buffer)]) {
+                Ok(written) => buffer.advance(written),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => to.writable().await?,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    to.drained().await;
+    Ok(())
+}
+
+async fn follow(mut words: ByteReader) {
+    let mut buffer = BytesMut::new();
+    while let Ok(1..) = words.read(&mut buffer).await {
+        switchboard_process::stderr::write_if_it_goes(&buffer.split());
+    }
+}

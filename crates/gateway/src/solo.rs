@@ -1,0 +1,116 @@
+//! One client on our standard streams, and its backend, in one process.
+
+use crate::backends::launch::LaunchPlan;
+use crate::backends::process::Plan;
+use crate::config::{Config, Dialect, Framing, LogLevel, OnTimeout, RetryAfterCrash, ServerConfig};
+use crate::fronts;
+use crate::hub::Hub;
+use crate::telemetry::verdicts::Verdicts;
+use crate::telemetry::{LogOptions, Telemetry};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use switchboard_core::{ClientId, Core, Event, FramingChoice, Limits, ServerSettings, Settings};
+use switchboard_process::signals::Signals;
+use switchboard_process::stdio::OwnStdio;
+use switchboard_protocol::dialect::Ear;
+
+/// How long the last answers may take to be read, and the last log lines to be written.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What to run.
+pub struct Solo {
+    pub config: Config,
+    pub server: ServerConfig,
+    pub root: Option<PathBuf>,
+    pub state_folder: PathBuf,
+    pub log: LogOptions,
+}
+
+/// Serves the client until it, or a signal, ends it. Must be called within a tokio runtime.
+pub async fn run(solo: Solo, stdio: OwnStdio) -> std::io::Result<()> {
+    let signals = Signals::new()?;
+    let verdicts = Verdicts::new(&solo.state_folder, &solo.server);
+    let wants_routes = matches!(solo.log.level, LogLevel::Debug | LogLevel::Trace);
+    let plan = LaunchPlan { server: solo.server, root: solo.root };
+    let settings = settings(&solo.config, &plan, &verdicts, wants_routes);
+    let telemetry = Telemetry::start(solo.log, verdicts);
+    let plan = Plan { launch: plan, max_message_bytes: solo.config.max_message_bytes };
+    let hub = Hub::new(Core::new(settings), plan, telemetry.clone());
+
+    let client = ClientId(1);
+    let framing = fixed(solo.config.framing);
+    let time = tokio::spawn(hub.clone().keep_time());
+    let ending = tokio::spawn(obey(hub.clone(), signals));
+    let serving = tokio::spawn(fronts::stdio::serve(
+        hub.clone(),
+        client,
+        stdio,
+        framing,
+        solo.config.max_message_bytes,
+    ));
+    hub.finished(client, PATIENCE).await;
+    for task in [time, ending, serving] {
+        task.abort();
+    }
+    telemetry.close(PATIENCE);
+    Ok(())
+}
+
+/// The first signal asks to end in order, the second to end at once.
+async fn obey(hub: Arc<Hub>, mut signals: Signals) {
+    let why = signals.next().await;
+    hub.handle(Event::Drain { why });
+    signals.next().await;
+    hub.handle(Event::Kill);
+}
+
+fn settings(config: &Config, plan: &LaunchPlan, verdicts: &Verdicts, report_routes: bool) -> Settings {
+    let server = &plan.server;
+    let framing = match fixed(server.framing).or_else(|| verdicts.known()) {
+        Some(framing) => FramingChoice::Fixed(framing),
+        None => FramingChoice::Try,
+    };
+    let dialect = match config.dialect {
+        Dialect::Auto => Ear::Open,
+        Dialect::Standard => Ear::Fixed(switchboard_protocol::Dialect::Standard),
+        Dialect::Bare => Ear::Fixed(switchboard_protocol::Dialect::Bare),
+    };
+    Settings {
+        server: ServerSettings {
+            name: server.name.clone(),
+            framing,
+            start_timeout: server.start_timeout,
+            timeout: server.timeout,
+            hard_timeout: server.hard_timeout,
+            on_timeout: match server.on_timeout {
+                OnTimeout::Probe => switchboard_core::OnTimeout::Probe,
+                OnTimeout::Restart => switchboard_core::OnTimeout::Restart,
+                OnTimeout::Keep => switchboard_core::OnTimeout::Keep,
+            },
+            retry_after_crash: match server.retry_after_crash {
+                RetryAfterCrash::Safe => switchboard_core::RetryAfterCrash::Safe,
+                RetryAfterCrash::Off => switchboard_core::RetryAfterCrash::Off,
+            },
+            shutdown_grace: server.shutdown_grace,
+        },
+        dialect,
+        shutdown_grace: config.shutdown_grace,
+        limits: Limits {
+            // Whatever is accepted as one message must have room, and a few more behind it.
+            client_bytes: Limits::default().client_bytes.max(4 * config.max_message_bytes),
+            backend_bytes: Limits::default().backend_bytes.max(4 * config.max_message_bytes),
+            ..Limits::default()
+        },
+        seed: SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |elapsed| elapsed.as_nanos() as u64),
+        report_routes,
+    }
+}
+
+fn fixed(framing: Framing) -> Option<switchboard_protocol::Framing> {
+    match framing {
+        Framing::Auto => None,
+        Framing::Newline => Some(switchboard_protocol::Framing::Newline),
+        Framing::ContentLength => Some(switchboard_protocol::Framing::ContentLength),
+    }
+}

@@ -1,0 +1,230 @@
+//! Facts as log lines: the only place that logs. Everything goes to the file at the chosen level; warnings
+//! and errors go to our stderr too, where an IDE shows them. Bodies are never written unless asked for.
+
+use super::LogOptions;
+use super::clock::Stamp;
+use super::redact::redact;
+use super::rolling::{Name, Rolling};
+use crate::config::{LogFormat, LogLevel};
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use switchboard_core::{Fact, Outcome};
+use tracing::level_filters::LevelFilter;
+use tracing::{Dispatch, debug, error, info, warn};
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::time::FormatTime;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::{Layer, Registry, fmt};
+
+pub(super) struct Log {
+    dispatch: Dispatch,
+    time: FactTime,
+    to_file: Gathered,
+    to_stderr: Gathered,
+    file: Rolling,
+    /// What the backend says on its stderr, in a file of its own.
+    words: Rolling,
+    words_gathered: Vec<u8>,
+    server: String,
+    root: String,
+}
+
+impl Log {
+    pub(super) fn open(options: LogOptions) -> Self {
+        let (to_file, to_stderr, time) = (Gathered::default(), Gathered::default(), FactTime::default());
+        let plain = || fmt::layer().with_ansi(false).with_target(false).with_timer(time.clone());
+        let level = level_filter(options.level);
+        let file_layer = match options.format {
+            LogFormat::Human => plain().with_writer(to_file.clone()).with_filter(level).boxed(),
+            LogFormat::Json => {
+                plain().json().flatten_event(true).with_writer(to_file.clone()).with_filter(level).boxed()
+            }
+        };
+        let stderr_layer = plain().with_writer(to_stderr.clone()).with_filter(level.min(LevelFilter::WARN)).boxed();
+        let dispatch = Dispatch::new(Registry::default().with(vec![file_layer, stderr_layer]));
+        let daily = |stem: String| Name::Daily { folder: options.folder.clone(), stem };
+        let name = options.file.clone().map_or_else(|| daily("switchboard".into()), Name::Fixed);
+        Self {
+            dispatch,
+            time,
+            to_file,
+            to_stderr,
+            file: Rolling::new(name),
+            words: Rolling::new(daily(format!("{}.stderr", file_name(&options.server)))),
+            words_gathered: Vec::new(),
+            root: options.root.map(|root| root.display().to_string()).unwrap_or_default(),
+            server: options.server,
+        }
+    }
+
+    pub(super) fn fact(&mut self, time: SystemTime, fact: &Fact) {
+        self.time.set(time);
+        tracing::dispatcher::with_default(&self.dispatch, || tell(fact, &self.server, &self.root));
+    }
+
+    pub(super) fn body(&mut self, time: SystemTime, from: &str, text: &[u8]) {
+        self.time.set(time);
+        let body = redact(&String::from_utf8_lossy(text));
+        tracing::dispatcher::with_default(&self.dispatch, || info!(from, body, "message"));
+    }
+
+    pub(super) fn stderr(&mut self, time: SystemTime, line: &str) {
+        self.words_gathered.extend_from_slice(format!("{} {}\n", Stamp(time), redact(line)).as_bytes());
+    }
+
+    /// Writes what was gathered.
+    pub(super) fn flush(&mut self, dropped: u64) {
+        if dropped > 0 {
+            self.time.set(SystemTime::now());
+            tracing::dispatcher::with_default(&self.dispatch, || warn!(dropped, "log lines were dropped"));
+        }
+        self.file.write(&self.to_file.take());
+        self.words.write(&std::mem::take(&mut self.words_gathered));
+        switchboard_process::stderr::write_if_it_goes(&self.to_stderr.take());
+    }
+}
+
+/// One fact, one line.
+fn tell(fact: &Fact, server: &str, root: &str) {
+    match fact {
+        Fact::ClientConnected { client } => debug!(%client, "client connected"),
+        Fact::ClientInputEnded { client } => debug!(%client, "client closed its end"),
+        Fact::ClientLost { client } => debug!(%client, "client is gone"),
+        Fact::Starting { framing, .. } => debug!(server, root, framing = framing.name(), "starting"),
+        Fact::Spawned { pid, .. } => info!(server, root, pid, "spawned"),
+        Fact::SpawnFailed { reason, .. } => error!(server, root, reason, "could not be started"),
+        Fact::Ready { after, restarted, .. } => info!(server, root, ms = ms(*after), restarted, "ready"),
+        Fact::Crashed { how, pending, stderr, .. } => {
+            error!(server, root, how, pending, stderr = redact(stderr), "crashed");
+        }
+        Fact::RestartIn { delay, crashes, .. } => {
+            info!(server, root, delay_ms = ms(*delay), crashes, "restarts");
+        }
+        Fact::BreakerOpened { cooldown, crashes, .. } => {
+            error!(server, root, cooldown_ms = ms(*cooldown), crashes, "crashes too often; resting");
+        }
+        Fact::Stopping { why, .. } => info!(server, root, why, "stopping"),
+        Fact::Stopped { how, .. } => info!(server, root, how, "stopped"),
+        Fact::FramingLearnt { framing, .. } => debug!(server, framing = framing.name(), "framing learnt"),
+        Fact::Probing { .. } => warn!(server, root, "asked for a sign of life after a time-out"),
+        Fact::Routed { client, backend, method, id, minted } => {
+            debug!(%client, %backend, server, root, %method, %id, minted, "routed");
+        }
+        Fact::Answered { method, took, outcome, id, .. } => tell_answered(method, id, *took, *outcome, server, root),
+        Fact::Asked { method, took, outcome, .. } => {
+            info!(%method, server, root, ms = ms(*took), outcome = word(*outcome), "asked its client");
+        }
+        Fact::Quarantined { text, bytes, total, .. } => {
+            // Said aloud once; a chatty server would fill the IDE's log.
+            let text = redact(text);
+            match total {
+                1 => warn!(server, text, bytes, total, "printed something on stdout that is no message; kept back"),
+                _ => info!(server, text, bytes, total, "quarantined"),
+            }
+        }
+        Fact::BadMessage { from, what } => warn!(%from, what, "bad message"),
+        Fact::TooLong { from, bytes } => warn!(%from, bytes, "a message beyond the limit was dropped"),
+        Fact::LateAnswer { total, .. } => info!(server, total, "an answer came too late and was dropped"),
+        Fact::DroppedNotification { to, total } => warn!(%to, total, "notifications were dropped: nobody reads"),
+        Fact::Retried { method, .. } => info!(server, %method, "sent once more"),
+        Fact::Draining { why, pending } => info!(why, pending, "draining"),
+        Fact::Finished => info!("finished"),
+    }
+}
+
+fn tell_answered(
+    method: &str,
+    id: &switchboard_protocol::RawId,
+    took: Duration,
+    outcome: Outcome,
+    server: &str,
+    root: &str,
+) {
+    let outcome = word(outcome);
+    if tracing::enabled!(tracing::Level::DEBUG) {
+        debug!(method, server, root, ms = ms(took), outcome, %id, "answered");
+    } else {
+        info!(method, server, root, ms = ms(took), outcome, "answered");
+    }
+}
+
+fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Ok => "ok",
+        Outcome::ServerError => "error",
+        Outcome::Refused(kind) => kind.name(),
+        Outcome::Cancelled => "cancelled",
+    }
+}
+
+fn ms(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1e6).round() / 1e3
+}
+
+fn level_filter(level: LogLevel) -> LevelFilter {
+    match level {
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
+        LogLevel::Trace => LevelFilter::TRACE,
+    }
+}
+
+/// A server's name as part of a file's name.
+fn file_name(server: &str) -> String {
+    let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
+    let name: String = server.chars().map(safe).take(60).collect();
+    // `..` and the like would be other folders.
+    if name.chars().all(|c| c == '.') { "server".into() } else { name }
+}
+
+/// The time of the fact that is being written, not of the writing.
+#[derive(Clone, Default)]
+struct FactTime(Arc<AtomicU64>);
+
+impl FactTime {
+    fn set(&self, time: SystemTime) {
+        let micros = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_micros();
+        self.0.store(micros as u64, Ordering::Relaxed);
+    }
+}
+
+impl FormatTime for FactTime {
+    fn format_time(&self, w: &mut Writer<'_>) -> std::fmt::Result {
+        let time = UNIX_EPOCH + Duration::from_micros(self.0.load(Ordering::Relaxed));
+        write!(w, "{}", Stamp(time))
+    }
+}
+
+/// Lines that wait to be written in one go.
+#[derive(Clone, Default)]
+struct Gathered(Arc<Mutex<Vec<u8>>>);
+
+impl Gathered {
+    fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl io::Write for Gathered {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl MakeWriter<'_> for Gathered {
+    type Writer = Self;
+
+    fn make_writer(&self) -> Self {
+        self.clone()
+    }
+}

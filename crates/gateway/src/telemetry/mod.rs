@@ -1,0 +1,186 @@
+//! What happened, made visible. Facts are handed over without waiting and without waking anyone more than a
+//! few times a second; one thread of its own turns them into log lines. A full disk or a stalled reader of our
+//! stderr holds up that thread and nobody else: beyond a limit facts are dropped, and counted.
+//!
+//! # Layout
+//! - [`log`]: facts as log lines, the only place that logs.
+//! - [`rolling`]: a file by day and size.
+//! - [`redact`]: what must not be written down.
+//! - [`clock`]: dates without a library.
+//! - [`verdicts`]: which framing a server turned out to speak.
+
+mod clock;
+mod log;
+pub(crate) mod redact;
+mod rolling;
+pub(crate) mod verdicts;
+
+use crate::config::{LogFormat, LogLevel};
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime};
+use switchboard_core::Fact;
+use verdicts::Verdicts;
+
+
+/// So many facts may wait to be written.
+const MOST_WAITING: usize = 20_000;
+/// Facts are gathered for so long before they are written.
+const GATHER: Duration = Duration::from_millis(100);
+
+/// Where logs go, and how.
+#[derive(Debug, Clone)]
+pub struct LogOptions {
+    pub level: LogLevel,
+    pub format: LogFormat,
+    /// A file instead of the daily one in `folder`.
+    pub file: Option<PathBuf>,
+    pub folder: PathBuf,
+    pub bodies: bool,
+    /// The server's name, which its stderr file is named after.
+    pub server: String,
+    pub root: Option<PathBuf>,
+}
+
+/// What the thread is given.
+enum Item {
+    Fact(SystemTime, Fact),
+    Body { time: SystemTime, from: String, text: Vec<u8> },
+    Stderr(SystemTime, String),
+}
+
+#[derive(Default)]
+struct Queue {
+    items: Vec<Item>,
+    dropped: u64,
+    /// The thread waits to be woken. While it gathers, nobody needs to.
+    asleep: bool,
+    closing: bool,
+    closed: bool,
+}
+
+/// The front that everyone reports to.
+pub struct Telemetry {
+    queue: Arc<(Mutex<Queue>, Condvar)>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    bodies: bool,
+}
+
+impl Telemetry {
+    pub(crate) fn start(options: LogOptions, verdicts: Verdicts) -> Arc<Self> {
+        let queue = Arc::new((Mutex::new(Queue::default()), Condvar::new()));
+        let bodies = options.bodies;
+        let shared = queue.clone();
+        let thread = std::thread::Builder::new()
+            .name("telemetry".into())
+            .stack_size(256 << 10)
+            .spawn(move || listen(&shared, options, verdicts))
+            .ok();
+        Arc::new(Self { queue, thread: Mutex::new(thread), bodies })
+    }
+
+    /// Takes the facts out of `facts`. Never waits for a disk or a reader.
+    pub(crate) fn report(&self, facts: &mut Vec<Fact>) {
+        let time = SystemTime::now();
+        let mut queue = self.lock();
+        for fact in facts.drain(..) {
+            queue.push(Item::Fact(time, fact));
+        }
+        self.wake(queue);
+    }
+
+    pub(crate) fn stderr(&self, line: String) {
+        let mut queue = self.lock();
+        queue.push(Item::Stderr(SystemTime::now(), line));
+        self.wake(queue);
+    }
+
+    pub(crate) fn wants_bodies(&self) -> bool {
+        self.bodies
+    }
+
+    pub(crate) fn body(&self, from: String, text: &[u8]) {
+        let mut queue = self.lock();
+        queue.push(Item::Body { time: SystemTime::now(), from, text: text[..text.len().min(4096)].to_vec() });
+        self.wake(queue);
+    }
+
+    /// Writes what is left, within limits: the end of the program is not held up by a stalled reader.
+    pub(crate) fn close(&self, patience: Duration) {
+        let deadline = Instant::now() + patience;
+        let mut queue = self.lock();
+        queue.closing = true;
+        self.queue.1.notify_all();
+        while !queue.closed {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            queue = self.queue.1.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        drop(queue);
+        if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            let _ = thread.join();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wake(&self, mut queue: MutexGuard<'_, Queue>) {
+        if std::mem::take(&mut queue.asleep) {
+            drop(queue);
+            self.queue.1.notify_all();
+        }
+    }
+}
+
+impl Queue {
+    fn push(&mut self, item: Item) {
+        if self.items.len() < MOST_WAITING {
+            self.items.push(item);
+        } else {
+            self.dropped += 1;
+        }
+    }
+}
+
+/// The thread: gathers, then writes.
+fn listen(shared: &(Mutex<Queue>, Condvar), options: LogOptions, mut verdicts: Verdicts) {
+    let (queue, changed) = shared;
+    let mut log = log::Log::open(options);
+    loop {
+        let mut waiting = queue.lock().unwrap_or_else(PoisonError::into_inner);
+        while waiting.items.is_empty() && !waiting.closing {
+            waiting.asleep = true;
+            waiting = changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+        }
+        let gathered = Instant::now() + GATHER;
+        while !waiting.closing && Instant::now() < gathered {
+            let left = gathered.saturating_duration_since(Instant::now());
+            waiting = changed.wait_timeout(waiting, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let items = std::mem::take(&mut waiting.items);
+        let dropped = std::mem::take(&mut waiting.dropped);
+        let closing = waiting.closing;
+        drop(waiting);
+        for item in &items {
+            match item {
+                Item::Fact(time, fact) => {
+                    verdicts.hear(fact);
+                    log.fact(*time, fact);
+                }
+                Item::Body { time, from, text } => log.body(*time, from, text),
+                Item::Stderr(time, line) => log.stderr(*time, line),
+            }
+        }
+        log.flush(dropped);
+        if closing {
+            queue.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
+            changed.notify_all();
+            return;
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! A log file that begins anew each day and when it is large, and of which only so many are kept. Several
+//! processes may append to the same one. A write that fails is dropped: logging is never a reason to fail.
+
+use super::clock::Day;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+const LARGEST: u64 = 10 << 20;
+const KEPT: usize = 8;
+
+/// What the file is called.
+#[derive(Debug, Clone)]
+pub(crate) enum Name {
+    /// `STEM-2026-11-15.log` in this folder.
+    Daily { folder: PathBuf, stem: String },
+    Fixed(PathBuf),
+}
+
+pub(crate) struct Rolling {
+    name: Name,
+    day: Day,
+    file: Option<File>,
+}
+
+impl Rolling {
+    pub(crate) fn new(name: Name) -> Self {
+        Self { name, day: Day::of(SystemTime::now()), file: None }
+    }
+
+    pub(crate) fn write(&mut self, lines: &[u8]) {
+        if lines.is_empty() {
+            return;
+        }
+        self.roll();
+        if let Some(file) = &mut self.file {
+            // A full disk: these lines are lost, the next ones may not be.
+            let _ = file.write_all(lines);
+        }
+    }
+
+    fn roll(&mut self) {
+        let today = Day::of(SystemTime::now());
+        if today != self.day {
+            self.day = today;
+            self.file = None;
+        }
+        let path = self.path();
+        let is_large = |length: u64| length >= LARGEST;
+        if self.file.as_ref().is_some_and(|file| file.metadata().is_ok_and(|meta| is_large(meta.len()))) {
+            self.file = None;
+            // Another process may have moved it away already: then the one at the path is a new one.
+            if fs::metadata(&path).is_ok_and(|meta| is_large(meta.len())) {
+                let _ = fs::rename(&path, self.set_aside(&path));
+                self.prune();
+            }
+        }
+        if self.file.is_none() {
+            self.file = self.open(&path);
+            self.prune();
+        }
+    }
+
+    fn open(&self, path: &Path) -> Option<File> {
+        if let Some(folder) = path.parent() {
+            let _ = fs::create_dir_all(folder);
+        }
+        OpenOptions::new().create(true).append(true).open(path).ok()
+    }
+
+    fn path(&self) -> PathBuf {
+        match &self.name {
+            Name::Daily { folder, stem } => folder.join(format!("{stem}-{}.log", self.day)),
+            Name::Fixed(path) => path.clone(),
+        }
+    }
+
+    /// The first free `….1`, `….2`, …; the last one is written over.
+    fn set_aside(&self, path: &Path) -> PathBuf {
+        let numbered = |number: usize| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(format!(".{number}"));
+            PathBuf::from(name)
+        };
+        (1..KEPT).map(numbered).find(|free| !free.exists()).unwrap_or_else(|| numbered(KEPT))
+    }
+
+    /// Removes the oldest of the daily files with this stem.
+    fn prune(&self) {
+        let Name::Daily { folder, stem } = &self.name else { return };
+        let Ok(entries) = fs::read_dir(folder) else { return };
+        let prefix = format!("{stem}-2");
+        let mut files: Vec<(SystemTime, PathBuf)> = entries
+            .flatten()
+            .filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix))
+            .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+            .collect();
+        files.sort();
+        let excess = files.len().saturating_sub(KEPT);
+        for (_, path) in &files[..excess] {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_file_is_set_aside_and_the_oldest_go() {
+        let folder = std::env::temp_dir().join(format!("switchboard-rolling-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        let mut log = Rolling::new(Name::Daily { folder: folder.clone(), stem: "x".into() });
+        let block = vec![b'.'; LARGEST as usize / 2];
+        for _ in 0..40 {
+            log.write(&block);
+        }
+        let files = fs::read_dir(&folder).unwrap().flatten().count();
+        assert!((2..=KEPT + 1).contains(&files), "{files} files");
+        let largest = fs::read_dir(&folder).unwrap().flatten().map(|f| f.metadata().unwrap().len()).max();
+        assert!(largest.unwrap() <= 2 * LARGEST);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_no_reason_to_fail() {
+        let mut log = Rolling::new(Name::Fixed("/dev/null/no/such/place.log".into()));
+        log.write(b"lost\n");
+    }
+}

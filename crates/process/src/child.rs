@@ -1,0 +1,147 @@
+//! A child process with its three pipes: started, waited for, stopped together with all it started. Must not
+//! know what it is for.
+//!
+//! What makes sure that nothing is left when *we* are killed (the guard process, job objects) is not here
+//! yet. Its place is `os::spawn`, between us and the process group.
+
+mod error;
+mod resolve;
+
+#[cfg(unix)]
+#[path = "child/unix.rs"]
+mod os;
+#[cfg(windows)]
+#[path = "child/windows.rs"]
+mod os;
+
+use crate::pipe::{ByteReader, ByteWriter};
+use std::{
+    ffi::{OsStr, OsString},
+    fmt,
+    path::PathBuf,
+    time::Duration,
+};
+
+pub use error::SpawnError;
+pub use resolve::resolve;
+
+/// What is to be started. Nothing else of ours reaches the child: neither environment nor descriptors.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Launch {
+    pub program: OsString,
+    pub args: Vec<OsString>,
+    /// The whole environment; of two values for one name the later one counts.
+    pub env: Vec<(OsString, OsString)>,
+    /// Ours, if there is none.
+    pub cwd: Option<PathBuf>,
+}
+
+impl Launch {
+    /// The PATH that the program is looked for in: the child's, not ours.
+    fn path_var(&self) -> Option<&OsStr> {
+        self.env.iter().rev().find(|(name, _)| os::is_path_var(name)).map(|(_, value)| value.as_os_str())
+    }
+}
+
+/// Without the environment's values: they are where secrets are kept.
+impl fmt::Debug for Launch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.env.iter().map(|(name, _)| name).collect();
+        f.debug_struct("Launch")
+            .field("program", &self.program)
+            .field("args", &self.args)
+            .field("env", &names)
+            .field("cwd", &self.cwd)
+            .finish()
+    }
+}
+
+/// A child that runs, and our ends of its pipes. A pattern that leaves out `child` drops and so kills it.
+pub struct Spawned {
+    pub child: Child,
+    pub stdin: ByteWriter,
+    pub stdout: ByteReader,
+    pub stderr: ByteReader,
+}
+
+/// Starts a process in a group of its own. Returns once the program runs, or could not be started: about a
+/// millisecond. Must be called in the context of a tokio runtime.
+pub fn spawn(launch: &Launch) -> Result<Spawned, SpawnError> {
+    os::spawn(launch)
+}
+
+/// A started process and the group it leads. Dropping it kills the group and leaves no zombie.
+pub struct Child(os::Child);
+
+impl Child {
+    /// The process id; on Unix also that of its group. It is not reused by the system before this value is
+    /// dropped or has been stopped.
+    pub fn pid(&self) -> u32 {
+        self.0.pid()
+    }
+
+    /// Waits until the process itself has ended, and may be asked again. Members of its group may live on:
+    /// [`stop`](Self::stop) or a drop ends them. Cancel-safe.
+    pub async fn wait(&mut self) -> Ended {
+        self.0.wait().await
+    }
+
+    /// Ends the whole group, politely at first. The caller has closed the child's stdin by dropping the
+    /// writer, which is the request to end; after `grace` follows SIGTERM, after `grace` again SIGKILL.
+    /// Whatever is left of the group when its leader has ended is killed.
+    ///
+    /// A future that is dropped half way leaves a child that can be stopped again.
+    pub async fn stop(&mut self, grace: Duration) -> Stopped {
+        self.0.stop(grace).await
+    }
+
+    /// SIGKILL to the whole group, at once. The child is still to be waited for.
+    pub fn kill_now(&self) {
+        self.0.kill_now();
+    }
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    Exited(i32),
+    Signalled(i32),
+    /// It is gone, or cannot be brought to an end, and the system does not tell how.
+    Unknown,
+}
+
+impl Ended {
+    /// Whether the process says that all went well.
+    pub fn success(self) -> bool {
+        self == Self::Exited(0)
+    }
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exited(code) => write!(f, "exit code {code}"),
+            Self::Signalled(signal) => match os::signal_name(*signal) {
+                Some(name) => write!(f, "signal {signal} ({name})"),
+                None => write!(f, "signal {signal}"),
+            },
+            Self::Unknown => write!(f, "an unknown end"),
+        }
+    }
+}
+
+/// The outcome of [`Child::stop`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stopped {
+    pub ended: Ended,
+    pub how: StoppedBy,
+}
+
+/// What it took to end a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoppedBy {
+    /// It went by itself when its stdin was closed, or had gone before.
+    Eof,
+    Term,
+    Kill,
+}

@@ -1,0 +1,175 @@
+//! How we learn that a child has ended, and how. Must not know groups or why anyone waits.
+//!
+//! Only ever about one process by its number: a `waitpid(-1)` would steal the ends of children that others
+//! in this process wait for.
+
+use super::Ended;
+use rustix::{
+    io::Errno,
+    process::{Pid, Signal, WaitId, WaitIdOptions, waitid},
+};
+use std::io;
+#[cfg(target_os = "linux")]
+use std::os::fd::OwnedFd;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// What a child is doing.
+pub(super) enum Look {
+    Running,
+    /// It has ended and can still be reaped.
+    Ended(Ended),
+    /// It is no child of ours any more; someone else has reaped it.
+    Gone,
+}
+
+/// Looks without waiting and without reaping.
+pub(super) fn look(pid: Pid) -> Look {
+    match wait(pid, WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT) {
+        Ok(Some(ended)) => Look::Ended(ended),
+        Ok(None) => Look::Running,
+        Err(_) => Look::Gone,
+    }
+}
+
+/// Takes a child that has ended off the system's table; its number is free afterwards.
+pub(super) fn reap(pid: Pid) {
+    // It has ended, so this does not wait; and there is no error but that it is gone already.
+    let _ = wait(pid, WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
+}
+
+/// Blocks this thread until the child has ended.
+pub(super) fn wait_for_end(pid: Pid) {
+    let _ = wait(pid, WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
+}
+
+fn wait(pid: Pid, options: WaitIdOptions) -> rustix::io::Result<Option<Ended>> {
+    loop {
+        match waitid(WaitId::Pid(pid), options) {
+            Err(Errno::INTR) => {}
+            result => {
+                return Ok(result?.map(|status| match (status.exit_status(), status.terminating_signal()) {
+                    (Some(code), _) => Ended::Exited(code),
+                    (None, Some(signal)) => Ended::Signalled(signal),
+                    (None, None) => Ended::Unknown,
+                }));
+            }
+        }
+    }
+}
+
+/// Tells when it is time to look.
+pub(super) enum Watch {
+    /// Becomes readable when the process has ended.
+    #[cfg(target_os = "linux")]
+    Pidfd(tokio::io::unix::AsyncFd<OwnedFd>),
+    /// Some child of ours has changed its state, perhaps this one. For systems without pidfd, and for
+    /// Linux where it is forbidden (seccomp) or no descriptor is left for it.
+    Sigchld(tokio::signal::unix::Signal),
+}
+
+impl Watch {
+    pub(super) fn on(pid: Pid) -> io::Result<Self> {
+        #[cfg(target_os = "linux")]
+        if let Ok(watch) = Self::pidfd(pid) {
+            return Ok(watch);
+        }
+        let _ = pid;
+        Self::sigchld()
+    }
+
+    #[cfg(target_os = "linux")]
+    fn pidfd(pid: Pid) -> io::Result<Self> {
+        use rustix::process::{PidfdFlags, pidfd_open};
+        use tokio::io::{Interest, unix::AsyncFd};
+        tokio::runtime::Handle::try_current().map_err(io::Error::other)?;
+        // The number cannot have become another's: the child is ours and not reaped.
+        let fd = pidfd_open(pid, PidfdFlags::NONBLOCK)?;
+        // SAFETY: an `OwnedFd` stays open and the same until the `AsyncFd`, which owns it, is dropped.
+        Ok(Self::Pidfd(unsafe { AsyncFd::register_with_interest(fd, Interest::READABLE) }?))
+    }
+
+    fn sigchld() -> io::Result<Self> {
+        Ok(Self::Sigchld(signal(SignalKind::child())?))
+    }
+
+    /// Waits until the child has ended; nothing if it was reaped by someone else. Cancel-safe.
+    pub(super) async fn end(&mut self, pid: Pid) -> Option<Ended> {
+        loop {
+            // The watch was set up before this look, so an end after it is still reported.
+            match look(pid) {
+                Look::Ended(ended) => return Some(ended),
+                Look::Gone => return None,
+                Look::Running => {}
+            }
+            match self {
+                #[cfg(target_os = "linux")]
+                Self::Pidfd(fd) => match fd.readable().await {
+                    Ok(mut ready) if matches!(look(pid), Look::Running) => ready.clear_ready(),
+                    Ok(_) => {}
+                    // The runtime is shutting down, and this future with it.
+                    Err(_) => std::future::pending().await,
+                },
+                Self::Sigchld(signals) => {
+                    if signals.recv().await.is_none() {
+                        std::future::pending().await
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The usual name of a signal.
+pub(in crate::child) fn signal_name(number: i32) -> Option<&'static str> {
+    const NAMES: [(Signal, &str); 20] = [
+        (Signal::HUP, "SIGHUP"),
+        (Signal::INT, "SIGINT"),
+        (Signal::QUIT, "SIGQUIT"),
+        (Signal::ILL, "SIGILL"),
+        (Signal::TRAP, "SIGTRAP"),
+        (Signal::ABORT, "SIGABRT"),
+        (Signal::BUS, "SIGBUS"),
+        (Signal::FPE, "SIGFPE"),
+        (Signal::KILL, "SIGKILL"),
+        (Signal::USR1, "SIGUSR1"),
+        (Signal::SEGV, "SIGSEGV"),
+        (Signal::USR2, "SIGUSR2"),
+        (Signal::PIPE, "SIGPIPE"),
+        (Signal::ALARM, "SIGALRM"),
+        (Signal::TERM, "SIGTERM"),
+        (Signal::XCPU, "SIGXCPU"),
+        (Signal::XFSZ, "SIGXFSZ"),
+        (Signal::VTALARM, "SIGVTALRM"),
+        (Signal::PROF, "SIGPROF"),
+        (Signal::SYS, "SIGSYS"),
+    ];
+    NAMES.iter().find(|(signal, _)| signal.as_raw() == number).map(|(_, name)| *name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::child::{Launch, spawn};
+
+    /// What other systems than Linux do, and Linux where pidfd is forbidden.
+    #[tokio::test]
+    async fn an_end_is_seen_by_sigchld_alone() {
+        for code in 0..20 {
+            let mut watch = Watch::sigchld().unwrap();
+            let spawned = spawn(&Launch {
+                program: "/bin/sh".into(),
+                args: ["-c", "read line; exit $line"].map(Into::into).to_vec(),
+                env: Vec::new(),
+                cwd: None,
+            })
+            .unwrap();
+            let pid = Pid::from_raw(spawned.child.pid().cast_signed()).unwrap();
+            spawned.stdin.try_write(&[io::IoSlice::new(format!("{code}\n").as_bytes())]).unwrap();
+            assert_eq!(watch.end(pid).await, Some(Ended::Exited(code)));
+            // Looking has not reaped it.
+            assert_eq!(watch.end(pid).await, Some(Ended::Exited(code)));
+            drop(spawned);
+            assert_eq!(watch.end(pid).await, None);
+        }
+    }
+}

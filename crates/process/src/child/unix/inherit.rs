@@ -1,0 +1,69 @@
+//! What a child would inherit from us that it must not, and what we have inherited that would harm us.
+//! Must not know which child.
+
+use std::sync::Once;
+
+/// Gives SIGCHLD its default back if our parent left it ignored: that is inherited, and makes the system reap
+/// our children by itself. Their ends would be unknown and their numbers free at once (see `unix`).
+pub(super) fn keep_children_as_zombies() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: an all-zero sigaction is a valid value (no handler, empty mask); sigaction writes the old
+        // state into the one and reads the other. A handler that somebody installed is left in place.
+        unsafe {
+            let mut now: libc::sigaction = std::mem::zeroed();
+            let asked = libc::sigaction(libc::SIGCHLD, std::ptr::null(), &mut now);
+            if asked == 0 && (now.sa_sigaction == libc::SIG_IGN || now.sa_flags & libc::SA_NOCLDWAIT != 0) {
+                let mut default: libc::sigaction = std::mem::zeroed();
+                default.sa_sigaction = libc::SIG_DFL;
+                libc::sigaction(libc::SIGCHLD, &default, std::ptr::null_mut());
+            }
+        }
+    });
+}
+
+/// Marks every descriptor of ours but the three standard ones as close-on-exec. Rust opens its files that way;
+/// those that our own parent leaked to us, and those of C libraries, are not.
+pub(super) fn close_descriptors_on_exec() {
+    #[cfg(target_os = "linux")]
+    {
+        const CLOSE_RANGE_CLOEXEC: libc::c_uint = 4;
+        // SAFETY: with this flag close_range closes nothing; it sets a flag on our own descriptors. It is made
+        // as a bare system call because older C libraries have no function for it.
+        let result = unsafe {
+            libc::syscall(libc::SYS_close_range, 3 as libc::c_uint, libc::c_uint::MAX, CLOSE_RANGE_CLOEXEC)
+        };
+        if result == 0 {
+            return;
+        }
+    }
+    mark_one_by_one();
+}
+
+/// For macOS and for Linux before 5.11.
+fn mark_one_by_one() {
+    let Ok(entries) = std::fs::read_dir("/dev/fd") else { return };
+    for number in entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok()) {
+        if number > 2 {
+            // SAFETY: only a flag of the descriptor is changed, which no owner relies on; if it was closed
+            // meanwhile, the call fails.
+            unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::io::{FdFlags, fcntl_getfd, fcntl_setfd};
+    use std::fs::File;
+
+    #[test]
+    fn both_ways_mark_a_leaked_descriptor() {
+        for mark in [super::close_descriptors_on_exec, super::mark_one_by_one] {
+            let file = File::open("/dev/null").unwrap();
+            fcntl_setfd(&file, FdFlags::empty()).unwrap();
+            mark();
+            assert!(fcntl_getfd(&file).unwrap().contains(FdFlags::CLOEXEC));
+        }
+    }
+}

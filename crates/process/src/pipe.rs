@@ -1,0 +1,176 @@
+//! One type to read bytes with and one to write them, whatever stands behind. Must not know what the bytes
+//! mean, nor whose they are.
+//!
+//! A descriptor that can be polled (a pipe, a socket) is read and written directly by the calling task: no
+//! thread and no copy between. What cannot be polled (a regular file, a terminal, `/dev/null`, and for now
+//! everything on Windows) has a thread that blocks in our stead.
+//!
+//! A write to a pipe that nobody reads gives `BrokenPipe` and no signal: Rust's runtime ignores SIGPIPE in us
+//! before `main`, and gives it back its default in every child.
+
+#[cfg(unix)]
+mod descriptor;
+#[cfg(unix)]
+mod polled;
+mod threaded;
+
+use bytes::BytesMut;
+use std::io::{self, IoSlice};
+
+#[cfg(unix)]
+pub(crate) use descriptor::Inherited;
+#[cfg(unix)]
+use descriptor::{Descriptor, Direction};
+
+/// With less spare room than this a read is not worth its system call.
+const LEAST_ROOM: usize = 4 * 1024;
+/// What is reserved then: as much as a pipe holds.
+const ROOM: usize = 64 * 1024;
+
+/// The end of a stream that bytes come out of. Dropping it closes it (a thread that is blocked in a read
+/// holds it open until that read returns).
+pub struct ByteReader(Reader);
+
+enum Reader {
+    #[cfg(unix)]
+    Polled(polled::PolledReader),
+    Threaded(threaded::ThreadedReader),
+}
+
+impl ByteReader {
+    /// Appends what has arrived to `buf` and says how much; 0 is the end of the stream.
+    ///
+    /// Reads into the spare capacity of `buf`, in one system call, so that a caller who knows that much is to
+    /// come can reserve much; 64 KiB are reserved when less than 4 KiB are spare. Cancel-safe: a future that
+    /// is dropped has read nothing.
+    pub async fn read(&mut self, buf: &mut BytesMut) -> io::Result<usize> {
+        if buf.capacity() - buf.len() < LEAST_ROOM {
+            buf.reserve(ROOM);
+        }
+        match &mut self.0 {
+            #[cfg(unix)]
+            Reader::Polled(polled) => polled.read(buf).await,
+            Reader::Threaded(threaded) => threaded.read(buf).await,
+        }
+    }
+
+    /// Whether a thread stands between the caller and the descriptor.
+    pub fn is_threaded(&self) -> bool {
+        matches!(self.0, Reader::Threaded(_))
+    }
+}
+
+/// The end of a stream that bytes go into. Dropping it closes it, after what a thread was handed over has
+/// been written.
+pub struct ByteWriter(Writer);
+
+enum Writer {
+    #[cfg(unix)]
+    Polled(polled::PolledWriter),
+    Threaded(threaded::ThreadedWriter),
+}
+
+impl ByteWriter {
+    /// Writes as much as goes without waiting and says how much that was; `WouldBlock` if nothing goes, and
+    /// then [`writable`](Self::writable) tells when to try again.
+    pub fn try_write(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
+        match &self.0 {
+            #[cfg(unix)]
+            Writer::Polled(polled) => polled.try_write(bufs),
+            Writer::Threaded(threaded) => threaded.try_write(bufs),
+        }
+    }
+
+    /// Waits until a `try_write` may succeed, or fail for good. It may still say `WouldBlock`. Cancel-safe.
+    pub async fn writable(&self) -> io::Result<()> {
+        match &self.0 {
+            #[cfg(unix)]
+            Writer::Polled(polled) => polled.writable().await,
+            Writer::Threaded(threaded) => {
+                threaded.writable().await;
+                Ok(())
+            }
+        }
+    }
+
+    /// Waits until all that `try_write` accepted has reached the system, or never will. Cancel-safe.
+    pub async fn drained(&self) {
+        match &self.0 {
+            #[cfg(unix)]
+            Writer::Polled(_) => {}
+            Writer::Threaded(threaded) => threaded.drained().await,
+        }
+    }
+
+    /// Whether a thread stands between the caller and the descriptor.
+    pub fn is_threaded(&self) -> bool {
+        matches!(self.0, Writer::Threaded(_))
+    }
+}
+
+#[cfg(unix)]
+mod unix {
+    use super::*;
+    use std::os::fd::OwnedFd;
+
+    impl ByteReader {
+        /// Takes over a descriptor whose open file description is ours alone: a pipe or socket is made
+        /// non-blocking for good.
+        pub fn from_fd(fd: OwnedFd) -> io::Result<Self> {
+            Self::over(Descriptor::private(fd)?)
+        }
+
+        pub(crate) fn inherited(fd: Inherited) -> io::Result<Self> {
+            Self::over(Descriptor::inherited(fd, Direction::Read)?)
+        }
+
+        fn over(descriptor: Descriptor) -> io::Result<Self> {
+            match polled::register(descriptor, Direction::Read)? {
+                Ok(fd) => Ok(Self(Reader::Polled(polled::PolledReader::new(fd)))),
+                Err(unpollable) => Ok(Self(Reader::Threaded(threaded::ThreadedReader::start(unpollable)?))),
+            }
+        }
+    }
+
+    impl ByteWriter {
+        /// Takes over a descriptor whose open file description is ours alone: a pipe or socket is made
+        /// non-blocking for good.
+        pub fn from_fd(fd: OwnedFd) -> io::Result<Self> {
+            Self::over(Descriptor::private(fd)?)
+        }
+
+        pub(crate) fn inherited(fd: Inherited) -> io::Result<Self> {
+            Self::over(Descriptor::inherited(fd, Direction::Write)?)
+        }
+
+        fn over(descriptor: Descriptor) -> io::Result<Self> {
+            match polled::register(descriptor, Direction::Write)? {
+                Ok(fd) => Ok(Self(Writer::Polled(polled::PolledWriter::new(fd)))),
+                Err(unpollable) => Ok(Self(Writer::Threaded(threaded::ThreadedWriter::start(unpollable)?))),
+            }
+        }
+    }
+}
+
+#[cfg(windows)]
+mod windows {
+    //! Child pipes must not each pin blocking threads: this is the place to change. Named pipes that were
+    //! opened for overlapped I/O go into tokio's `NamedPipeClient` as a second variant beside `Threaded`.
+
+    use super::*;
+    use std::{fs::File, os::windows::io::OwnedHandle};
+
+    impl ByteReader {
+        /// Takes over a handle.
+        pub fn from_handle(handle: OwnedHandle) -> io::Result<Self> {
+            Ok(Self(Reader::Threaded(threaded::ThreadedReader::start(File::from(handle))?)))
+        }
+    }
+
+    impl ByteWriter {
+        /// Takes over a handle.
+        pub fn from_handle(handle: OwnedHandle) -> io::Result<Self> {
+            Ok(Self(Writer::Threaded(threaded::ThreadedWriter::start(File::from(handle))?)))
+        }
+    }
+}

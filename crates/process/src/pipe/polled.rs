@@ -1,0 +1,106 @@
+//! Pipes and sockets: read and written directly, with the runtime's poller (epoll, kqueue) to say when.
+//! Must not know how a descriptor came to be non-blocking.
+//!
+//! The poller is edge-triggered: it tells that something came, not that something is there. Readiness is
+//! cached by the runtime until we clear it, and we may clear it only after the system has said that there is
+//! nothing left; every later event then counts up the cache's tick, and a clear for an older tick does nothing.
+
+use super::descriptor::{Descriptor, Direction};
+use bytes::BytesMut;
+use rustix::io::Errno;
+use std::{
+    future::poll_fn,
+    io::{self, IoSlice},
+};
+use tokio::{
+    io::{Interest, unix::AsyncFd},
+    runtime::Handle,
+};
+
+/// Puts the descriptor under the poller's eye, or gives it back if it cannot be polled.
+pub(super) fn register(
+    descriptor: Descriptor,
+    direction: Direction,
+) -> io::Result<Result<AsyncFd<Descriptor>, Descriptor>> {
+    if !descriptor.can_be_polled() {
+        return Ok(Err(descriptor));
+    }
+    // The registration would panic.
+    Handle::try_current().map_err(io::Error::other)?;
+    let interest = match direction {
+        Direction::Read => Interest::READABLE,
+        Direction::Write => Interest::WRITABLE,
+    };
+    // SAFETY: a `Descriptor` owns its file descriptor, never exchanges it, and closes it when it is dropped,
+    // which the `AsyncFd` does after it has deregistered.
+    match unsafe { AsyncFd::register_with_interest(descriptor, interest) } {
+        Ok(registered) => Ok(Ok(registered)),
+        Err(error) => match error.into_parts() {
+            (descriptor, cause) if cause.raw_os_error() == Some(Errno::PERM.raw_os_error()) => {
+                Ok(Err(descriptor))
+            }
+            (_, cause) => Err(cause),
+        },
+    }
+}
+
+pub(super) struct PolledReader(AsyncFd<Descriptor>);
+
+impl PolledReader {
+    pub(super) fn new(fd: AsyncFd<Descriptor>) -> Self {
+        Self(fd)
+    }
+
+    pub(super) async fn read(&mut self, buf: &mut BytesMut) -> io::Result<usize> {
+        loop {
+            // Polled and not `readable().await`: this way counts against the task's budget, so that a peer
+            // who never stops sending cannot keep the other tasks of the thread from running.
+            let mut ready = poll_fn(|cx| self.0.poll_read_ready(cx)).await?;
+            let spare = buf.spare_capacity_mut();
+            let room = spare.len();
+            match self.0.get_ref().read_now(spare) {
+                Ok(count) => {
+                    // A short read has emptied the pipe, and reading again only to be told so would cost a
+                    // system call per message. The end cannot get lost: a hang-up that came along with the
+                    // data is kept by `clear_ready`, which leaves the closed state alone, and a later one is
+                    // an event of its own. A read of nothing is the end, which stays ready for ever.
+                    if 0 < count && count < room && self.0.get_ref().short_read_means_empty() {
+                        ready.clear_ready();
+                    }
+                    // SAFETY: the read has initialised the first `count` bytes of the spare capacity.
+                    unsafe { buf.set_len(buf.len() + count) };
+                    return Ok(count);
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => ready.clear_ready(),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+pub(super) struct PolledWriter(AsyncFd<Descriptor>);
+
+impl PolledWriter {
+    pub(super) fn new(fd: AsyncFd<Descriptor>) -> Self {
+        Self(fd)
+    }
+
+    pub(super) fn try_write(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
+        match self.0.get_ref().write_now(bufs) {
+            // The cached readiness is now known to be stale, but it may be cleared only against a tick that
+            // was read before the write: else an event between the write and the clear would be lost, and
+            // `writable` would wait for ever. Hence a second write in here; it is made only if the cache says
+            // ready, so once per time the pipe fills up.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.0.try_io(Interest::WRITABLE, |descriptor| descriptor.write_now(bufs))
+            }
+            result => result,
+        }
+    }
+
+    pub(super) async fn writable(&self) -> io::Result<()> {
+        self.0.writable().await?.retain_ready();
+        Ok(())
+    }
+}

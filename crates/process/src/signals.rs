@@ -1,0 +1,74 @@
+//! The requests of the system, or of whoever started us, that we end.
+
+use std::io;
+
+/// Such requests, one after the other.
+pub struct Signals(os::Signals);
+
+impl Signals {
+    /// From here on the signals no longer end the process by themselves.
+    pub fn new() -> io::Result<Self> {
+        os::Signals::new().map(Self)
+    }
+
+    /// Waits for the next one; says what it was.
+    pub async fn next(&mut self) -> &'static str {
+        self.0.next().await
+    }
+}
+
+#[cfg(unix)]
+mod os {
+    use std::io;
+    use tokio::signal::unix::{Signal, SignalKind, signal};
+
+    pub(super) struct Signals {
+        terminate: Signal,
+        interrupt: Signal,
+        hang_up: Signal,
+    }
+
+    impl Signals {
+        pub(super) fn new() -> io::Result<Self> {
+            Ok(Self {
+                terminate: signal(SignalKind::terminate())?,
+                interrupt: signal(SignalKind::interrupt())?,
+                hang_up: signal(SignalKind::hangup())?,
+            })
+        }
+
+        pub(super) async fn next(&mut self) -> &'static str {
+            tokio::select! {
+                _ = self.terminate.recv() => "SIGTERM",
+                _ = self.interrupt.recv() => "SIGINT",
+                _ = self.hang_up.recv() => "SIGHUP",
+            }
+        }
+    }
+}
+
+#[cfg(windows)]
+mod os {
+    use std::io;
+    use tokio::signal::windows::{CtrlBreak, CtrlC, CtrlClose, ctrl_break, ctrl_c, ctrl_close};
+
+    pub(super) struct Signals {
+        ctrl_c: CtrlC,
+        ctrl_break: CtrlBreak,
+        close: CtrlClose,
+    }
+
+    impl Signals {
+        pub(super) fn new() -> io::Result<Self> {
+            Ok(Self { ctrl_c: ctrl_c()?, ctrl_break: ctrl_break()?, close: ctrl_close()? })
+        }
+
+        pub(super) async fn next(&mut self) -> &'static str {
+            tokio::select! {
+                _ = self.ctrl_c.recv() => "Ctrl-C",
+                _ = self.ctrl_break.recv() => "Ctrl-Break",
+                _ = self.close.recv() => "the console was closed",
+            }
+        }
+    }
+}

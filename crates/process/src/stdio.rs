@@ -1,0 +1,36 @@
+//! Our own standard streams: the first half of the firewall that keeps the protocol's stdout clean. Must not
+//! know what is written to them.
+
+use crate::pipe::{ByteReader, ByteWriter};
+use std::{
+    io,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+#[cfg(unix)]
+#[path = "stdio/unix.rs"]
+mod os;
+#[cfg(windows)]
+#[path = "stdio/windows.rs"]
+mod os;
+
+/// What the process was given as stdin and stdout, out of reach of anyone else.
+pub struct OwnStdio {
+    pub input: ByteReader,
+    pub output: ByteWriter,
+}
+
+/// Takes the real stdin and stdout away from descriptors 0 and 1.
+///
+/// From then on a stray print of any dependency goes to stderr and never to the client, a stray read finds
+/// nothing, and no child inherits either stream. Streams that were closed at start count as `/dev/null`.
+///
+/// To be called once, inside the runtime's context, before there are threads that might print or start
+/// processes; a second call is an error.
+pub fn take() -> io::Result<OwnStdio> {
+    static TAKEN: AtomicBool = AtomicBool::new(false);
+    if TAKEN.swap(true, Ordering::SeqCst) {
+        return Err(io::Error::other("the standard streams were taken already"));
+    }
+    os::take()
+}

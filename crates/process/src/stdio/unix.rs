@@ -1,0 +1,43 @@
+//! The standard streams on Unix: three descriptors that anyone may use by number.
+
+use super::OwnStdio;
+use crate::pipe::{ByteReader, ByteWriter, Inherited};
+use rustix::{
+    fs::{Mode, OFlags, open},
+    io::{Errno, fcntl_dupfd_cloexec, fcntl_getfd},
+    stdio::{dup2_stderr, dup2_stdin, dup2_stdout, stderr, stdin, stdout},
+};
+use std::{
+    io,
+    os::fd::{BorrowedFd, OwnedFd},
+};
+
+/// The first number that nobody uses by habit.
+const FIRST_PRIVATE: i32 = 3;
+
+pub(super) fn take() -> io::Result<OwnStdio> {
+    let null = null_device()?;
+    let input = private_copy(stdin(), &null)?;
+    let output = private_copy(stdout(), &null)?;
+    dup2_stdin(&null)?;
+    if fcntl_getfd(stderr()).is_err() {
+        // Left closed, the next file that anyone opens would become stderr, and be printed into.
+        dup2_stderr(&null)?;
+    }
+    dup2_stdout(stderr())?;
+    let (input, output) = Inherited::pair(input, output)?;
+    Ok(OwnStdio { input: ByteReader::inherited(input)?, output: ByteWriter::inherited(output)? })
+}
+
+/// `/dev/null`, above the three numbers even if they are free.
+fn null_device() -> io::Result<OwnedFd> {
+    let null = open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+    Ok(fcntl_dupfd_cloexec(&null, FIRST_PRIVATE)?)
+}
+
+fn private_copy(fd: BorrowedFd<'_>, null: &OwnedFd) -> io::Result<OwnedFd> {
+    match fcntl_dupfd_cloexec(fd, FIRST_PRIVATE) {
+        Err(Errno::BADF) => Ok(fcntl_dupfd_cloexec(null, FIRST_PRIVATE)?),
+        copy => Ok(copy?),
+    }
+}

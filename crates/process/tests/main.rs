@@ -1,0 +1,11 @@
+//! This crate's promises, kept with real children: `sh`, `cat`, `sleep`.
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "these are tests, all of it")]
+
+mod children;
+mod errors;
+mod fixture;
+mod pipes;
+mod stdio;
+mod stopping;
+mod support;

@@ -1,0 +1,62 @@
+//! Says what is wrong with the config file, where, and what to do.
+
+use crate::cli::CheckArgs;
+use crate::exit::{Exit, fatal};
+use std::fmt::Write;
+use switchboard_gateway::config::discover::discover;
+use switchboard_gateway::config::{Config, Severity, expand};
+
+pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
+    let project = std::env::current_dir().ok();
+    let found = discover(args.config.as_deref(), project.as_deref(), &super::vars)
+        .map_err(|error| fatal(Exit::Config, error.to_string()))?;
+    let mut text = String::new();
+    if let Some(untrusted) = &found.untrusted {
+        writeln!(text, "note: {untrusted}\n")?;
+    }
+    let Some(file) = found.file else {
+        let places: Vec<String> = found.searched.iter().map(|path| format!("  {}", path.display())).collect();
+        super::print(&text)?;
+        return Err(fatal(
+            Exit::Config,
+            format!("there is no config file; looked for\n{}\n  hint: see docs/config.md for one to start with", places.join("\n")),
+        ));
+    };
+    let loaded = file.load();
+    for problem in &loaded.problems {
+        writeln!(text, "{problem}\n")?;
+    }
+    let count = |severity| loaded.problems.iter().filter(|problem| problem.severity == severity).count();
+    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    let mut unready = 0;
+    if let Some(config) = &loaded.config {
+        unready = describe(config, &mut text)?;
+    }
+    writeln!(text, "{}: {errors} errors, {warnings} warnings", file.path.display())?;
+    super::print(&text)?;
+    Ok(if errors + unready == 0 { Exit::Ok } else { Exit::Config })
+}
+
+/// One line a server: what would be run. Gives the number of those that could not be.
+fn describe(config: &Config, text: &mut String) -> anyhow::Result<usize> {
+    let root = std::env::current_dir().ok();
+    let mut unready = 0;
+    for server in &config.servers {
+        let state = if server.disabled {
+            "disabled".to_owned()
+        } else {
+            match expand::launch_parts(server, root.as_deref(), &super::vars) {
+                Ok(parts) => {
+                    let words = std::iter::once(parts.command).chain(parts.args);
+                    words.collect::<Vec<_>>().join(" ")
+                }
+                Err(error) => {
+                    unready += 1;
+                    format!("error: {error}")
+                }
+            }
+        };
+        writeln!(text, "  {}: {state}", server.name)?;
+    }
+    Ok(unready)
+}

@@ -1,0 +1,25 @@
+//! One file per command.
+
+pub(crate) mod check;
+pub(crate) mod completions;
+pub(crate) mod help;
+pub(crate) mod schema;
+pub(crate) mod stdio;
+pub(crate) mod trust;
+
+use std::ffi::OsString;
+
+/// The environment, as the gateway's functions want to be given it.
+fn vars(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
+
+/// Writes to stdout what the user asked to see.
+fn print(text: &str) -> std::io::Result<()> {
+    use std::io::Write;
+    match std::io::stdout().write_all(text.as_bytes()) {
+        // `switchboard schema | head` is not an error.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}

@@ -1,0 +1,173 @@
+//! MCP over stdin and stdout: to one server given after `--`, or to what the config file names.
+
+use crate::cli::StdioArgs;
+use crate::exit::{Exit, fatal};
+use anyhow::Context;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use switchboard_gateway::config::discover::discover;
+use switchboard_gateway::config::{Config, ServerConfig, Severity, expand, folders};
+use switchboard_gateway::solo::{self, Solo};
+use switchboard_gateway::telemetry::LogOptions;
+use switchboard_gateway::{Ended, raw, take_stdio};
+
+pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
+    let root = args.root.first().map(|root| absolute(root)).transpose()?;
+    let (config, server, config_file) = choose(&args)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        // Long messages are scanned on another thread; two at a time are enough.
+        .max_blocking_threads(2)
+        .thread_keep_alive(std::time::Duration::from_secs(2))
+        .build()
+        .context("cannot start the event loop")?;
+    let outcome = runtime.block_on(async {
+        let stdio = take_stdio().context("cannot use the standard streams")?;
+        if args.raw {
+            return run_raw(server, root, stdio).await;
+        }
+        let log = log_options(&args, &config, &config_file, &server.name, root.clone())?;
+        let state_folder = state_folder();
+        solo::run(Solo { config, server, root, state_folder, log }, stdio).await?;
+        Ok(Exit::Ok)
+    });
+    // A thread may be stuck in a read of a terminal or file; nothing waits for it.
+    runtime.shutdown_background();
+    outcome
+}
+
+/// Which server, with which settings, from which file.
+fn choose(args: &StdioArgs) -> anyhow::Result<(Config, ServerConfig, Option<PathBuf>)> {
+    if let Some((command, rest)) = args.command.split_first() {
+        let config = match &args.config {
+            Some(_) => load_config(args)?.0,
+            None => Config::default(),
+        };
+        let mut server = ServerConfig::for_command(name_of(command, rest), command, rest.to_vec());
+        server.shutdown_grace = config.shutdown_grace;
+        return Ok((config, server, args.config.clone()));
+    }
+    let (config, path) = load_config(args)?;
+    let server = pick(&config, args.server.as_deref(), &path)?;
+    Ok((config, server, Some(path)))
+}
+
+fn load_config(args: &StdioArgs) -> anyhow::Result<(Config, PathBuf)> {
+    let project = std::env::current_dir().ok();
+    let found = discover(args.config.as_deref(), project.as_deref(), &super::vars)
+        .map_err(|error| fatal(Exit::Config, error.to_string()))?;
+    if let Some(untrusted) = &found.untrusted {
+        complain(&format!("warning: {untrusted}"));
+    }
+    let Some(file) = found.file else {
+        let places: Vec<String> = found.searched.iter().map(|path| format!("  {}", path.display())).collect();
+        let text = format!(
+            "no server was given after `--`, and there is no config file; looked for\n{}\n  \
+             hint: `switchboard stdio -- COMMAND ARGS…`, or write a config file (docs/config.md)",
+            places.join("\n")
+        );
+        return Err(fatal(Exit::Config, text));
+    };
+    let loaded = file.load();
+    for problem in &loaded.problems {
+        if problem.severity == Severity::Error || args.log_bodies {
+            complain(&problem.to_string());
+        }
+    }
+    match loaded.config {
+        Some(config) => Ok((config, file.path)),
+        None => {
+            let path = file.path.display();
+            Err(fatal(Exit::Config, format!("{path} has errors\n  hint: `switchboard check --config {path}`")))
+        }
+    }
+}
+
+/// The one server that is to be served. Serving several as one is to come.
+fn pick(config: &Config, wanted: Option<&str>, path: &Path) -> anyhow::Result<ServerConfig> {
+    let enabled: Vec<&ServerConfig> = config.servers.iter().filter(|server| !server.disabled).collect();
+    let names = || enabled.iter().map(|server| server.name.as_str()).collect::<Vec<_>>().join(", ");
+    let path = path.display();
+    if let Some(wanted) = wanted {
+        return enabled.iter().find(|server| server.name == wanted).map(|server| (*server).clone()).ok_or_else(|| {
+            fatal(Exit::Config, format!("{path} has no enabled server `{wanted}`; it has: {}", names()))
+        });
+    }
+    match enabled.as_slice() {
+        [only] => Ok((*only).clone()),
+        [] => Err(fatal(Exit::Config, format!("{path} names no enabled server\n  hint: add one to `mcpServers`"))),
+        _ => Err(fatal(
+            Exit::Config,
+            format!(
+                "{path} names several servers ({}); this version serves one at a time\n  \
+                 hint: choose it with `--server NAME`, one entry in the IDE for each",
+                names()
+            ),
+        )),
+    }
+}
+
+async fn run_raw(
+    server: ServerConfig,
+    root: Option<PathBuf>,
+    stdio: switchboard_gateway::OwnStdio,
+) -> anyhow::Result<Exit> {
+    match raw::run(server, root, stdio).await {
+        Ok(Ended::Exited(code)) => Ok(Exit::Command(code as u8)),
+        Ok(Ended::Signalled(signal)) => Ok(Exit::Command((128 + signal) as u8)),
+        Ok(Ended::Unknown) => Ok(Exit::Failure),
+        Err(error) if error.is_missing => Err(fatal(Exit::NotFound, error.to_string())),
+        Err(error) => Err(fatal(Exit::CannotExecute, error.to_string())),
+    }
+}
+
+fn log_options(
+    args: &StdioArgs,
+    config: &Config,
+    config_file: &Option<PathBuf>,
+    server: &str,
+    root: Option<PathBuf>,
+) -> anyhow::Result<LogOptions> {
+    let configured = match config_file {
+        Some(path) => expand::log_file(&config.log, path, &super::vars)
+            .map_err(|error| fatal(Exit::Config, error.to_string()))?,
+        None => None,
+    };
+    Ok(LogOptions {
+        level: args.log_level.map_or(config.log.level, Into::into),
+        format: args.log_format.map_or(config.log.format, Into::into),
+        file: args.log_file.clone().or(configured),
+        folder: state_folder().join("logs"),
+        bodies: args.log_bodies || config.log.bodies,
+        server: server.to_owned(),
+        root,
+    })
+}
+
+/// Without a home folder the state goes where temporary files go: it is never a reason not to serve.
+fn state_folder() -> PathBuf {
+    folders::state_dir(&super::vars).unwrap_or_else(|_| std::env::temp_dir().join("switchboard"))
+}
+
+fn absolute(root: &Path) -> anyhow::Result<PathBuf> {
+    let root = root.canonicalize().with_context(|| format!("--root {}", root.display()));
+    root.map_err(|error| fatal(Exit::Usage, format!("{error:#}")))
+}
+
+/// A name for a server that was given as a command: what a person would call it.
+fn name_of(command: &str, args: &[String]) -> String {
+    const RUNNERS: &[&str] = &["npx", "uvx", "node", "python", "python3", "bunx", "pnpm", "deno", "bun", "uv"];
+    let base = |path: &str| Path::new(path).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let program = base(command).unwrap_or_else(|| command.to_owned());
+    if RUNNERS.contains(&program.as_str())
+        && let Some(package) = args.iter().find(|arg| !arg.starts_with('-') && *arg != "run" && *arg != "dlx")
+    {
+        return package.rsplit('/').next().filter(|last| !last.is_empty()).unwrap_or(package).to_owned();
+    }
+    program
+}
+
+fn complain(text: &str) {
+    // Nothing is left to be done about a stderr that cannot be written.
+    let _ = writeln!(std::io::stderr(), "{text}");
+}

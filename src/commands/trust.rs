@@ -1,0 +1,62 @@
+//! Allows a project's config file to be used, as it is now.
+
+use crate::cli::TrustArgs;
+use crate::exit::{Exit, fatal};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use switchboard_gateway::config::discover::{PROJECT_FILE, read};
+use switchboard_gateway::config::trust::Trust;
+use switchboard_gateway::config::{folders, load};
+
+pub(crate) fn run(args: &TrustArgs) -> anyhow::Result<Exit> {
+    let trust = Trust::new(&folders::state_dir(&super::vars)?);
+    if args.list {
+        return list(&trust);
+    }
+    let path = file_of(args.path.as_deref());
+    if args.revoke {
+        let text = match trust.untrust(&path)? {
+            true => format!("{} is no longer used\n", path.display()),
+            false => format!("{} was not trusted\n", path.display()),
+        };
+        super::print(&text)?;
+        return Ok(Exit::Ok);
+    }
+    allow(&trust, &path)
+}
+
+fn file_of(path: Option<&Path>) -> PathBuf {
+    match path {
+        None => PathBuf::from(PROJECT_FILE),
+        Some(path) if path.is_dir() => path.join(PROJECT_FILE),
+        Some(path) => path.to_owned(),
+    }
+}
+
+/// Shows what will be run, and remembers the content by its hash.
+fn allow(trust: &Trust, path: &Path) -> anyhow::Result<Exit> {
+    let source =
+        read(path).map_err(|error| fatal(Exit::Config, format!("cannot read {}: {error}", path.display())))?;
+    let loaded = load(path, &source);
+    let Some(config) = loaded.config else {
+        let problems: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
+        return Err(fatal(Exit::Config, format!("it has errors and is not trusted\n{}", problems.join("\n"))));
+    };
+    let trusted = trust.trust(path, &source)?;
+    let mut text = format!("trusted as it is now: {}\n", trusted.path.display());
+    for server in config.servers.iter().filter(|server| !server.disabled) {
+        writeln!(text, "  {} runs: {} {}", server.name, server.command, server.args.join(" "))?;
+    }
+    text.push_str("when it changes, it is ignored until you run this again\n");
+    super::print(&text)?;
+    Ok(Exit::Ok)
+}
+
+fn list(trust: &Trust) -> anyhow::Result<Exit> {
+    let mut text = String::new();
+    for trusted in trust.trusted()? {
+        writeln!(text, "{}  {}", &trusted.sha256[..12.min(trusted.sha256.len())], trusted.path.display())?;
+    }
+    super::print(&text)?;
+    Ok(Exit::Ok)
+}

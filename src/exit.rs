@@ -1,0 +1,57 @@
+//! Exit codes, by name. They are part of what users may rely on: `docs/cli.md` lists them.
+
+use std::process::ExitCode;
+
+/// How the program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    Ok,
+    /// Something failed that has no code of its own.
+    Failure,
+    /// The command line was not understood. `clap` uses this number too.
+    Usage,
+    /// A config file is missing, wrong or not trusted.
+    Config,
+    /// `--raw`: the command could not be executed, or was not found; the numbers that shells use.
+    CannotExecute,
+    NotFound,
+    /// `--raw`: the command's own exit code.
+    Command(u8),
+}
+
+impl Exit {
+    fn code(self) -> u8 {
+        match self {
+            Self::Ok => 0,
+            Self::Failure => 1,
+            Self::Usage => 2,
+            Self::Config => 3,
+            Self::CannotExecute => 126,
+            Self::NotFound => 127,
+            Self::Command(code) => code,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        exit.code().into()
+    }
+}
+
+/// An error that knows with which code the program should end.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct Fatal {
+    pub(crate) exit: Exit,
+    pub(crate) message: String,
+}
+
+/// The code of an error.
+pub(crate) fn of(error: &anyhow::Error) -> Exit {
+    error.downcast_ref::<Fatal>().map_or(Exit::Failure, |fatal| fatal.exit)
+}
+
+pub(crate) fn fatal(exit: Exit, message: impl Into<String>) -> anyhow::Error {
+    Fatal { exit, message: message.into() }.into()
+}
