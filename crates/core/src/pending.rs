@@ -4,6 +4,7 @@ use crate::event::{BackendId, ClientId, Launch};
 use crate::moment::Moment;
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use switchboard_protocol::{Message, Method, RawId};
 
 /// Who waits for the answer.
@@ -47,6 +48,13 @@ pub(crate) struct Pending {
     pub(crate) latest: Option<Moment>,
 }
 
+impl Pending {
+    /// Gives it more time, never less: `Core::wake` is not told.
+    pub(crate) fn go_on_until(&mut self, moment: Moment) {
+        self.deadline = self.deadline.max(self.latest.map_or(moment, |latest| moment.min(latest)));
+    }
+}
+
 /// A request from a backend to its client.
 #[derive(Debug)]
 pub(crate) struct Asked {
@@ -80,13 +88,34 @@ pub(crate) fn name_of(message: &Message) -> Cow<'static, str> {
 #[derive(Debug)]
 pub(crate) struct Table<T> {
     next: u64,
-    entries: HashMap<u64, T>,
+    entries: HashMap<u64, T, BuildHasherDefault<Spread>>,
+}
+
+/// A hash for numbers that we minted ourselves: nobody can choose them to collide, so one multiplication is
+/// enough to spread them.
+#[derive(Debug, Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(u64::from(byte));
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0 ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
 }
 
 impl<T> Table<T> {
     pub(crate) fn new() -> Self {
         // Not 0: some servers take it for no id at all.
-        Self { next: 1, entries: HashMap::new() }
+        Self { next: 1, entries: HashMap::default() }
     }
 
     pub(crate) fn mint(&mut self) -> u64 {

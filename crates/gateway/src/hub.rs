@@ -4,7 +4,7 @@
 use crate::backends::process::{self, Plan};
 use crate::outbox::{Left, Outbox};
 use crate::telemetry::Telemetry;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use switchboard_core::{Action, ClientId, Core, Event, Fact, Launch, Moment, Peer, StopHow};
@@ -27,8 +27,8 @@ pub(crate) struct Hub {
 struct Inside {
     core: Core,
     actions: Vec<Action>,
-    outboxes: HashMap<Peer, Outbox>,
-    controls: HashMap<Launch, mpsc::Sender<StopHow>>,
+    outboxes: BTreeMap<Peer, Outbox>,
+    controls: BTreeMap<Launch, mpsc::Sender<StopHow>>,
     /// Outboxes with something new in them.
     dirty: Vec<Peer>,
     facts: Vec<Fact>,
@@ -42,8 +42,8 @@ impl Hub {
         let inside = Inside {
             core,
             actions: Vec::new(),
-            outboxes: HashMap::new(),
-            controls: HashMap::new(),
+            outboxes: BTreeMap::new(),
+            controls: BTreeMap::new(),
             dirty: Vec::new(),
             facts: Vec::new(),
             armed: None,

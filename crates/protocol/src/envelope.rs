@@ -6,7 +6,7 @@
 
 use crate::hunt;
 use crate::id::RawId;
-use crate::json::{MAX_DEPTH, Next, NotJson, Scanner};
+use crate::json::{self, MAX_DEPTH, Next, NotJson, What};
 use crate::message::{Kind, Message};
 use crate::method::{self, Method};
 use crate::touch::{Branch, ENVELOPE, PARTS, Part, Span};
@@ -14,7 +14,6 @@ use bytes::Bytes;
 
 /// A frame, understood.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "the large variant is the usual one; a box would cost each message")]
 pub enum Parsed {
     One(Message),
     /// A JSON-RPC batch; each member stands for itself.
@@ -24,12 +23,12 @@ pub enum Parsed {
 /// Why a frame, or a member of a batch, is not a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    NotUtf8 { at: usize },
+    NotUtf8 { at: u32 },
     NotJson(NotJson),
     NotAnObject,
     EmptyBatch,
-    DuplicateKey(&'static str),
-    LookAlikeKey(&'static str),
+    DuplicateKey(Part),
+    LookAlikeKey(Part),
     IdIsNoId,
     MethodIsNoString,
     WrongVersion,
@@ -49,6 +48,12 @@ pub struct Broken {
     pub is_answer: bool,
 }
 
+impl From<NotJson> for Fault {
+    fn from(error: NotJson) -> Self {
+        Self::NotJson(error)
+    }
+}
+
 impl Fault {
     /// The JSON-RPC code: −32700 if it is not JSON, −32600 if it is JSON but no message.
     pub fn code(self) -> i32 {
@@ -64,8 +69,12 @@ impl Fault {
             Self::NotJson(NotJson { at, what }) => format!("not JSON: {what} (byte {at})"),
             Self::NotAnObject => "a message is a JSON object, or an array of them".into(),
             Self::EmptyBatch => "an empty batch asks for nothing".into(),
-            Self::DuplicateKey(key) => format!("the key `{key}` stands twice; which one counts is unclear"),
-            Self::LookAlikeKey(key) => format!("a key looks like `{key}` but is spelled differently"),
+            Self::DuplicateKey(part) => {
+                format!("the key `{}` stands twice; which one counts is unclear", key_of(ENVELOPE, part))
+            }
+            Self::LookAlikeKey(part) => {
+                format!("a key looks like `{}` but is spelled differently", key_of(ENVELOPE, part))
+            }
             Self::IdIsNoId => "`id` must be a string or a number".into(),
             Self::MethodIsNoString => "`method` must be a string".into(),
             Self::WrongVersion => "`jsonrpc` must be \"2.0\"".into(),
@@ -79,20 +88,19 @@ impl Fault {
 
 /// Reads one frame.
 pub fn parse(bytes: Bytes) -> Result<Parsed, Broken> {
-    if let Err(error) = std::str::from_utf8(&bytes) {
-        return Err(broken(Fault::NotUtf8 { at: error.valid_up_to() }, &bytes));
+    // Most messages are ASCII, which is found out faster.
+    if !bytes.is_ascii()
+        && let Err(error) = std::str::from_utf8(&bytes)
+    {
+        return Err(broken(Fault::NotUtf8 { at: error.valid_up_to() as u32 }, &bytes));
     }
-    let mut scanner = Scanner::new(&bytes);
-    scanner.skip_space();
-    match scanner.next() {
-        Ok(Next::Object) => {
-            let message = parse_object(bytes.clone(), scanner.pos())?;
-            Ok(Parsed::One(message))
-        }
-        Ok(Next::Array) => parse_batch(&bytes, scanner.pos()),
+    let start = json::space(&bytes, 0);
+    match json::next(&bytes, start) {
+        Ok(Next::Object) => parse_object(bytes, start).map(Parsed::One),
+        Ok(Next::Array) => parse_batch(&bytes, start),
         Ok(Next::String | Next::Number | Next::Literal) => {
             // `12 apples` is not JSON, `12` is JSON but no message.
-            let ended = scanner.skip_value().and_then(|()| end(&mut scanner));
+            let ended = json::value(&bytes, start).and_then(|pos| json::end(&bytes, pos));
             Err(broken(ended.map_or_else(Fault::NotJson, |()| Fault::NotAnObject), &bytes))
         }
         Err(error) => Err(broken(Fault::NotJson(error), &bytes)),
@@ -100,19 +108,18 @@ pub fn parse(bytes: Bytes) -> Result<Parsed, Broken> {
 }
 
 fn parse_object(bytes: Bytes, start: usize) -> Result<Message, Broken> {
-    let mut walk = Walk { bytes: &bytes, spans: [Span::default(); PARTS], alike: 0 };
-    let mut scanner = Scanner::at(&bytes, start);
-    let read = walk
-        .object(&mut scanner, ENVELOPE, Level::Envelope)
-        .and_then(|()| end(&mut scanner).map_err(Fault::NotJson))
-        .and_then(|()| walk.judge());
-    match read {
-        Ok((kind, method)) => {
-            let spans = walk.spans;
-            Ok(Message::new(bytes, kind, method, spans))
-        }
-        Err(fault) => Err(broken(fault, &bytes)),
+    let mut message = Message::blank(bytes);
+    match message.fill(|bytes, spans| read_object(bytes, start, spans)) {
+        Ok(()) => Ok(message),
+        Err(fault) => Err(broken(fault, message.bytes())),
     }
+}
+
+fn read_object(bytes: &[u8], start: usize, spans: &mut [Span; PARTS]) -> Result<(Kind, Method), Fault> {
+    let mut walk = Walk { bytes, spans, alike: 0 };
+    let pos = walk.object(start, ENVELOPE, Level::Envelope)?;
+    json::end(bytes, pos)?;
+    walk.judge()
 }
 
 fn parse_batch(bytes: &Bytes, start: usize) -> Result<Parsed, Broken> {
@@ -131,32 +138,23 @@ fn parse_batch(bytes: &Bytes, start: usize) -> Result<Parsed, Broken> {
 }
 
 fn batch_members(bytes: &[u8], start: usize) -> Result<Vec<Span>, NotJson> {
-    let mut scanner = Scanner::at(bytes, start + 1);
     let mut members = Vec::new();
-    scanner.skip_space();
-    if !scanner.take(b']') {
+    let mut pos = json::space(bytes, start + 1);
+    if json::byte(bytes, pos) != Some(b']') {
         loop {
-            scanner.skip_space();
-            let from = scanner.pos();
-            scanner.skip_value()?;
-            members.push(Span::new(from, scanner.pos()));
-            scanner.skip_space();
-            if !scanner.take(b',') {
+            let from = json::space(bytes, pos);
+            let behind = json::value(bytes, from)?;
+            members.push(Span::new(from, behind));
+            pos = json::space(bytes, behind);
+            if json::byte(bytes, pos) != Some(b',') {
                 break;
             }
+            pos += 1;
         }
-        scanner.expect(b']', "a comma or a closing bracket was expected here")?;
     }
-    end(&mut scanner)?;
+    let pos = json::exactly(bytes, pos, b']', What::NotClosed)?;
+    json::end(bytes, pos)?;
     Ok(members)
-}
-
-fn end(scanner: &mut Scanner<'_>) -> Result<(), NotJson> {
-    scanner.skip_space();
-    match scanner.peek() {
-        None => Ok(()),
-        Some(_) => scanner.fail("something follows the value"),
-    }
 }
 
 /// A broken frame, with the id that a tolerant look at it can find.
@@ -173,7 +171,7 @@ enum Level {
 
 struct Walk<'a> {
     bytes: &'a [u8],
-    spans: [Span; PARTS],
+    spans: &'a mut [Span; PARTS],
     /// Bit per part: a key was seen that differs from the part's only in case.
     alike: u64,
 }
@@ -181,54 +179,34 @@ struct Walk<'a> {
 const _: () = assert!(PARTS <= 64, "`Walk::alike` has a bit per part");
 
 impl Walk<'_> {
-    /// Reads an object beside its branches of the touch table; the cursor stands on its brace.
-    fn object(&mut self, scanner: &mut Scanner<'_>, branches: &'static [Branch], level: Level) -> Result<(), Fault> {
-        scanner.take(b'{');
-        scanner.skip_space();
-        if scanner.take(b'}') {
-            return Ok(());
+    /// Reads the object at `pos` beside its branches of the touch table; gives the place behind it.
+    fn object(&mut self, pos: usize, branches: &'static [Branch], level: Level) -> Result<usize, Fault> {
+        let bytes = self.bytes;
+        let mut pos = json::space(bytes, pos + 1);
+        if json::byte(bytes, pos) == Some(b'}') {
+            return Ok(pos + 1);
         }
         loop {
-            let branch = self.key(scanner, branches, level)?;
-            let start = scanner.pos();
-            match branch {
-                Some(branch) if !branch.below.is_empty() && scanner.peek() == Some(b'{') => {
-                    self.object(scanner, branch.below, Level::Inner)?;
+            let (behind, start) = json::key(bytes, pos)?;
+            let key = &bytes[pos + 1..behind - 1];
+            let branch = match branches.iter().find(|branch| branch.is(key)) {
+                Some(branch) => Some(branch),
+                None => self.near_key(key, &bytes[pos..behind], branches, level)?,
+            };
+            pos = match branch {
+                Some(branch) if !branch.below.is_empty() && json::byte(bytes, start) == Some(b'{') => {
+                    self.object(start, branch.below, Level::Inner)?
                 }
-                _ => scanner.skip_value().map_err(Fault::NotJson)?,
-            }
+                _ => json::value(bytes, start)?,
+            };
             if let Some(branch) = branch {
-                self.note(branch, Span::new(start, scanner.pos()))?;
+                self.note(branch, Span::new(start, pos))?;
             }
-            scanner.skip_space();
-            if scanner.take(b',') {
-                scanner.skip_space();
-                continue;
+            pos = json::space(bytes, pos);
+            if json::byte(bytes, pos) != Some(b',') {
+                return Ok(json::exactly(bytes, pos, b'}', What::NotClosed)?);
             }
-            return scanner.expect(b'}', "a comma or a closing brace was expected here").map_err(Fault::NotJson);
-        }
-    }
-
-    /// Reads a key and its colon, and finds its branch.
-    fn key(
-        &mut self,
-        scanner: &mut Scanner<'_>,
-        branches: &'static [Branch],
-        level: Level,
-    ) -> Result<Option<&'static Branch>, Fault> {
-        if scanner.peek() != Some(b'"') {
-            return scanner.fail("a key in double quotes was expected here").map_err(Fault::NotJson);
-        }
-        let start = scanner.pos();
-        scanner.skip_string().map_err(Fault::NotJson)?;
-        let quoted = &self.bytes[start..scanner.pos()];
-        scanner.skip_space();
-        scanner.expect(b':', "a colon was expected here").map_err(Fault::NotJson)?;
-        scanner.skip_space();
-        let key = &quoted[1..quoted.len() - 1];
-        match branches.iter().find(|branch| branch.key.as_bytes() == key) {
-            Some(branch) => Ok(Some(branch)),
-            None => self.near_key(key, quoted, branches, level),
+            pos = json::space(bytes, pos + 1);
         }
     }
 
@@ -256,7 +234,7 @@ impl Walk<'_> {
             branches.iter().find(|branch| branch.key.eq_ignore_ascii_case(&folded))
         };
         match (branch, level) {
-            (Some(branch), Level::Envelope) => Err(Fault::LookAlikeKey(branch.key)),
+            (Some(branch), Level::Envelope) => Err(Fault::LookAlikeKey(branch.part)),
             (Some(branch), Level::Inner) => {
                 self.alike |= 1 << branch.part as u64;
                 Ok(None)
@@ -268,10 +246,19 @@ impl Walk<'_> {
     fn note(&mut self, branch: &'static Branch, span: Span) -> Result<(), Fault> {
         let place = &mut self.spans[branch.part as usize];
         if !place.is_absent() {
-            return Err(Fault::DuplicateKey(branch.key));
+            return Err(Fault::DuplicateKey(branch.part));
         }
         *place = span;
         Ok(())
+    }
+
+    /// A part that is there, and whose look-alike is there too.
+    fn doubtful(&self, branches: &[Branch]) -> Option<Part> {
+        branches.iter().find_map(|branch| {
+            let part = branch.part;
+            let is_both = self.alike & (1 << part as u64) != 0 && !self.spans[part as usize].is_absent();
+            if is_both { Some(part) } else { self.doubtful(branch.below) }
+        })
     }
 
     fn part(&self, part: Part) -> Option<&[u8]> {
@@ -281,9 +268,10 @@ impl Walk<'_> {
 
     /// What kind of message the parts make.
     fn judge(&self) -> Result<(Kind, Method), Fault> {
-        let doubtful = (0..PARTS).find(|&i| self.alike & (1 << i) != 0 && !self.spans[i].is_absent());
-        if let Some(i) = doubtful {
-            return Err(Fault::DuplicateKey(key_of(ENVELOPE, i).unwrap_or("?")));
+        if self.alike != 0
+            && let Some(part) = self.doubtful(ENVELOPE)
+        {
+            return Err(Fault::DuplicateKey(part));
         }
         if self.part(Part::Jsonrpc).is_some_and(|version| version != b"\"2.0\"") {
             return Err(Fault::WrongVersion);
@@ -313,10 +301,14 @@ impl Walk<'_> {
     }
 }
 
-fn key_of(branches: &[Branch], part: usize) -> Option<&'static str> {
-    branches.iter().find_map(|branch| {
-        if branch.part as usize == part { Some(branch.key) } else { key_of(branch.below, part) }
-    })
+/// The key of a part, for people.
+fn key_of(branches: &[Branch], part: Part) -> &'static str {
+    fn find(branches: &[Branch], part: Part) -> Option<&'static str> {
+        branches.iter().find_map(|branch| {
+            if branch.part == part { Some(branch.key) } else { find(branch.below, part) }
+        })
+    }
+    find(branches, part).unwrap_or("?")
 }
 
 /// Folds away what some parsers ignore: NUL characters, and the two letters outside ASCII whose lower case

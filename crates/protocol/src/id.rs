@@ -1,12 +1,21 @@
 //! Ids and tokens, kept as the bytes that were sent: `1`, `"1"`, `1.50` and `1e3` are four different things
 //! to give back, whatever a JSON library would make of them.
 
-use smallvec::SmallVec;
 use std::fmt;
+use std::hash::{Hash, Hasher};
+
+/// So many bytes are kept without an allocation: numbers, and most strings.
+const SHORT: usize = 22;
 
 /// A JSON-RPC id or progress token exactly as it was spelled, quotes included.
-#[derive(Clone, PartialEq, Eq, Hash, Default)]
-pub struct RawId(SmallVec<[u8; 24]>);
+#[derive(Clone)]
+pub struct RawId(Spelling);
+
+#[derive(Clone)]
+enum Spelling {
+    Short { length: u8, bytes: [u8; SHORT] },
+    Long(Box<[u8]>),
+}
 
 impl RawId {
     pub const NULL: &'static [u8] = b"null";
@@ -15,8 +24,13 @@ impl RawId {
         Self::from_bytes(Self::NULL)
     }
 
-    pub fn from_bytes(bytes: &[u8]) -> Self {
-        Self(SmallVec::from_slice(bytes))
+    pub fn from_bytes(spelling: &[u8]) -> Self {
+        if spelling.len() > SHORT {
+            return Self(Spelling::Long(spelling.into()));
+        }
+        let mut bytes = [0; SHORT];
+        bytes[..spelling.len()].copy_from_slice(spelling);
+        Self(Spelling::Short { length: spelling.len() as u8, bytes })
     }
 
     /// The spelling of an id that we mint.
@@ -35,7 +49,10 @@ impl RawId {
     }
 
     pub fn as_bytes(&self) -> &[u8] {
-        &self.0
+        match &self.0 {
+            Spelling::Short { length, bytes } => &bytes[..usize::from(*length)],
+            Spelling::Long(bytes) => bytes,
+        }
     }
 
     /// The number that we minted, if this is one: also as a peer may respell it (`7.0`, `"7"`).
@@ -60,9 +77,23 @@ impl RawId {
     }
 }
 
+impl PartialEq for RawId {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_bytes() == other.as_bytes()
+    }
+}
+
+impl Eq for RawId {}
+
+impl Hash for RawId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_bytes().hash(state);
+    }
+}
+
 impl fmt::Display for RawId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&String::from_utf8_lossy(&self.0))
+        f.write_str(&String::from_utf8_lossy(self.as_bytes()))
     }
 }
 

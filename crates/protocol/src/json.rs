@@ -7,21 +7,48 @@
 /// Nesting beyond this is refused: no real message comes near, and a bomb should be cheap to turn away.
 pub const MAX_DEPTH: usize = 1024;
 
-/// Why bytes are not JSON, and where.
+/// Why bytes are not JSON, and where. Small, since every step of the scanner may return one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotJson {
-    pub at: usize,
-    pub what: &'static str,
+    pub at: u32,
+    pub what: What,
 }
 
-/// A cursor over bytes that are known to be UTF-8.
-#[derive(Debug, Clone)]
-pub struct Scanner<'a> {
-    bytes: &'a [u8],
-    pos: usize,
+/// What is wrong at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    NoValue,
+    NoKey,
+    NoColon,
+    NoDigit,
+    NotClosed,
+    Ends,
+    EndsInString,
+    ControlCharacter,
+    BadEscape,
+    TooDeep,
+    MoreFollows,
 }
 
-/// What stands at the cursor, by its first byte.
+impl std::fmt::Display for What {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::NoValue => "a JSON value was expected here",
+            Self::NoKey => "a key in double quotes was expected here",
+            Self::NoColon => "a colon was expected here",
+            Self::NoDigit => "a digit was expected here",
+            Self::NotClosed => "a comma or a closing bracket was expected here",
+            Self::Ends => "the text ends too early",
+            Self::EndsInString => "the text ends inside a string",
+            Self::ControlCharacter => "a control character stands unescaped in a string",
+            Self::BadEscape => "an unknown escape in a string",
+            Self::TooDeep => "it is nested too deep",
+            Self::MoreFollows => "something follows the value",
+        })
+    }
+}
+
+/// What stands at a place, by its first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     Object,
@@ -31,205 +58,180 @@ pub enum Next {
     Literal,
 }
 
-impl<'a> Scanner<'a> {
-    pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, pos: 0 }
-    }
+/// Where a value ends, or why there is none. All steps below take the bytes, which are known to be UTF-8, and
+/// a place among them, and give the place behind what they stepped over: so that both stay in registers.
+pub type Stepped = Result<usize, NotJson>;
 
-    pub fn at(bytes: &'a [u8], pos: usize) -> Self {
-        Self { bytes, pos }
-    }
+#[cold]
+fn fault<T>(at: usize, what: What) -> Result<T, NotJson> {
+    // Frames are limited to far less than 4 GiB.
+    Err(NotJson { at: at as u32, what })
+}
 
-    pub fn pos(&self) -> usize {
-        self.pos
-    }
+#[inline]
+pub fn byte(bytes: &[u8], pos: usize) -> Option<u8> {
+    bytes.get(pos).copied()
+}
 
-    pub fn peek(&self) -> Option<u8> {
-        self.bytes.get(self.pos).copied()
+/// Steps over white space.
+#[inline]
+pub fn space(bytes: &[u8], mut pos: usize) -> usize {
+    while let Some(b' ' | b'\t' | b'\n' | b'\r') = byte(bytes, pos) {
+        pos += 1;
     }
+    pos
+}
 
-    pub fn fail<T>(&self, what: &'static str) -> Result<T, NotJson> {
-        Err(NotJson { at: self.pos, what })
+/// Steps over one certain byte.
+#[inline]
+pub fn exactly(bytes: &[u8], pos: usize, wanted: u8, what: What) -> Stepped {
+    if byte(bytes, pos) == Some(wanted) { Ok(pos + 1) } else { fault(pos, what) }
+}
+
+/// Nothing but white space may follow.
+pub fn end(bytes: &[u8], pos: usize) -> Result<(), NotJson> {
+    let pos = space(bytes, pos);
+    if pos == bytes.len() { Ok(()) } else { fault(pos, What::MoreFollows) }
+}
+
+#[inline]
+pub fn next(bytes: &[u8], pos: usize) -> Result<Next, NotJson> {
+    match byte(bytes, pos) {
+        Some(b'{') => Ok(Next::Object),
+        Some(b'[') => Ok(Next::Array),
+        Some(b'"') => Ok(Next::String),
+        Some(b'-' | b'0'..=b'9') => Ok(Next::Number),
+        Some(b't' | b'f' | b'n') => Ok(Next::Literal),
+        Some(_) => fault(pos, What::NoValue),
+        None => fault(pos, What::Ends),
     }
+}
 
-    #[inline]
-    pub fn skip_space(&mut self) {
-        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
-            self.pos += 1;
+/// Steps over one whole value of any kind.
+#[inline]
+pub fn value(bytes: &[u8], pos: usize) -> Stepped {
+    match next(bytes, pos)? {
+        Next::Object | Next::Array => nested(bytes, pos),
+        Next::String => string(bytes, pos),
+        Next::Number => number(bytes, pos),
+        Next::Literal => literal(bytes, pos),
+    }
+}
+
+/// Steps over an object or array without recursion: one bit per open level says which of the two it is.
+fn nested(bytes: &[u8], mut pos: usize) -> Stepped {
+    let mut open = Levels::default();
+    loop {
+        // At the start of a value.
+        match next(bytes, pos)? {
+            Next::Object => {
+                pos = space(bytes, pos + 1);
+                if byte(bytes, pos) != Some(b'}') {
+                    open.push(true).ok_or(NotJson { at: pos as u32, what: What::TooDeep })?;
+                    pos = key(bytes, pos)?.1;
+                    continue;
+                }
+                pos += 1;
+            }
+            Next::Array => {
+                pos = space(bytes, pos + 1);
+                if byte(bytes, pos) != Some(b']') {
+                    open.push(false).ok_or(NotJson { at: pos as u32, what: What::TooDeep })?;
+                    continue;
+                }
+                pos += 1;
+            }
+            Next::String => pos = string(bytes, pos)?,
+            Next::Number => pos = number(bytes, pos)?,
+            Next::Literal => pos = literal(bytes, pos)?,
         }
-    }
-
-    /// Consumes `byte` if it is next.
-    #[inline]
-    pub fn take(&mut self, byte: u8) -> bool {
-        let taken = self.peek() == Some(byte);
-        self.pos += usize::from(taken);
-        taken
-    }
-
-    pub fn expect(&mut self, byte: u8, what: &'static str) -> Result<(), NotJson> {
-        if self.take(byte) { Ok(()) } else { self.fail(what) }
-    }
-
-    pub fn next(&self) -> Result<Next, NotJson> {
-        match self.peek() {
-            Some(b'{') => Ok(Next::Object),
-            Some(b'[') => Ok(Next::Array),
-            Some(b'"') => Ok(Next::String),
-            Some(b'-' | b'0'..=b'9') => Ok(Next::Number),
-            Some(b't' | b'f' | b'n') => Ok(Next::Literal),
-            Some(_) => self.fail("a JSON value was expected here"),
-            None => self.fail("the text ends too early"),
-        }
-    }
-
-    /// Steps over one whole value of any kind.
-    pub fn skip_value(&mut self) -> Result<(), NotJson> {
-        match self.next()? {
-            Next::Object | Next::Array => self.skip_nested(),
-            Next::String => self.skip_string(),
-            Next::Number => self.skip_number(),
-            Next::Literal => self.skip_literal(),
-        }
-    }
-
-    /// Steps over an object or array without recursion: one bit per open level says which of the two it is.
-    fn skip_nested(&mut self) -> Result<(), NotJson> {
-        let mut open = Levels::default();
+        // After a value: close levels until one goes on.
         loop {
-            // At the start of a value.
-            match self.next()? {
-                Next::Object => {
-                    self.pos += 1;
-                    self.skip_space();
-                    if !self.take(b'}') {
-                        open.push(true).ok_or(self.too_deep())?;
-                        self.skip_key()?;
-                        continue;
-                    }
+            let Some(in_object) = open.top() else { return Ok(pos) };
+            pos = space(bytes, pos);
+            if byte(bytes, pos) == Some(b',') {
+                pos = space(bytes, pos + 1);
+                if in_object {
+                    pos = key(bytes, pos)?.1;
                 }
-                Next::Array => {
-                    self.pos += 1;
-                    self.skip_space();
-                    if !self.take(b']') {
-                        open.push(false).ok_or(self.too_deep())?;
-                        continue;
-                    }
-                }
-                Next::String => self.skip_string()?,
-                Next::Number => self.skip_number()?,
-                Next::Literal => self.skip_literal()?,
+                break;
             }
-            // After a value: close levels until one goes on.
-            loop {
-                let Some(in_object) = open.top() else { return Ok(()) };
-                self.skip_space();
-                if self.take(b',') {
-                    self.skip_space();
-                    if in_object {
-                        self.skip_key()?;
-                    }
-                    break;
-                }
-                self.expect(if in_object { b'}' } else { b']' }, "a comma or a closing bracket was expected here")?;
-                open.pop();
-            }
+            pos = exactly(bytes, pos, if in_object { b'}' } else { b']' }, What::NotClosed)?;
+            open.pop();
         }
     }
+}
 
-    fn too_deep(&self) -> NotJson {
-        NotJson { at: self.pos, what: "it is nested too deep" }
+/// Steps over a key and its colon: where the key's closing quote is behind, and where its value begins.
+#[inline]
+pub fn key(bytes: &[u8], pos: usize) -> Result<(usize, usize), NotJson> {
+    if byte(bytes, pos) != Some(b'"') {
+        return fault(pos, What::NoKey);
     }
+    let behind = string(bytes, pos)?;
+    let colon = exactly(bytes, space(bytes, behind), b':', What::NoColon)?;
+    Ok((behind, space(bytes, colon)))
+}
 
-    fn skip_key(&mut self) -> Result<(), NotJson> {
-        if self.peek() != Some(b'"') {
-            return self.fail("a key in double quotes was expected here");
+/// Steps over a string; `pos` is its opening quote.
+#[inline]
+pub fn string(bytes: &[u8], pos: usize) -> Stepped {
+    let mut pos = plain_end(bytes, pos + 1);
+    loop {
+        match byte(bytes, pos) {
+            Some(b'"') => return Ok(pos + 1),
+            Some(b'\\') => pos = plain_end(bytes, escape(bytes, pos)?),
+            Some(_) => return fault(pos, What::ControlCharacter),
+            None => return fault(pos, What::EndsInString),
         }
-        self.skip_string()?;
-        self.skip_space();
-        self.expect(b':', "a colon was expected here")?;
-        self.skip_space();
-        Ok(())
     }
+}
 
-    /// Steps over a string; the cursor stands on its opening quote.
-    pub fn skip_string(&mut self) -> Result<(), NotJson> {
-        self.pos += 1;
-        loop {
-            self.pos += plain_run(&self.bytes[self.pos..]);
-            match self.peek() {
-                Some(b'"') => {
-                    self.pos += 1;
-                    return Ok(());
-                }
-                Some(b'\\') => self.skip_escape()?,
-                Some(_) => return self.fail("a control character stands unescaped in a string"),
-                None => return self.fail("the text ends inside a string"),
-            }
-        }
+fn escape(bytes: &[u8], pos: usize) -> Stepped {
+    match byte(bytes, pos + 1) {
+        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(pos + 2),
+        // Lone surrogates pass: node and Python write them, and the text is not ours to judge.
+        Some(b'u') => match bytes.get(pos + 2..pos + 6) {
+            Some(digits) if digits.iter().all(u8::is_ascii_hexdigit) => Ok(pos + 6),
+            _ => fault(pos, What::BadEscape),
+        },
+        Some(_) => fault(pos, What::BadEscape),
+        None => fault(pos, What::EndsInString),
     }
+}
 
-    fn skip_escape(&mut self) -> Result<(), NotJson> {
-        match self.bytes.get(self.pos + 1) {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.pos += 2,
-            Some(b'u') => {
-                let digits = self.bytes.get(self.pos + 2..self.pos + 6);
-                // Lone surrogates pass: node and Python write them, and the text is not ours to judge.
-                if !digits.is_some_and(|d| d.iter().all(u8::is_ascii_hexdigit)) {
-                    return self.fail("\\u wants four hexadecimal digits");
-                }
-                self.pos += 6;
-            }
-            Some(_) => return self.fail("an unknown escape in a string"),
-            None => return self.fail("the text ends inside a string"),
-        }
-        Ok(())
+fn number(bytes: &[u8], mut pos: usize) -> Stepped {
+    pos += usize::from(byte(bytes, pos) == Some(b'-'));
+    pos = match byte(bytes, pos) {
+        Some(b'0') => pos + 1,
+        _ => digits(bytes, pos)?,
+    };
+    if byte(bytes, pos) == Some(b'.') {
+        pos = digits(bytes, pos + 1)?;
     }
+    if let Some(b'e' | b'E') = byte(bytes, pos) {
+        pos += 1;
+        if let Some(b'+' | b'-') = byte(bytes, pos) {
+            pos += 1;
+        }
+        pos = digits(bytes, pos)?;
+    }
+    Ok(pos)
+}
 
-    pub fn skip_number(&mut self) -> Result<(), NotJson> {
-        self.take(b'-');
-        match self.peek() {
-            Some(b'0') => self.pos += 1,
-            Some(b'1'..=b'9') => self.skip_digits(),
-            _ => return self.fail("a number was expected here"),
-        }
-        if self.take(b'.') {
-            self.need_digits()?;
-        }
-        if let Some(b'e' | b'E') = self.peek() {
-            self.pos += 1;
-            if let Some(b'+' | b'-') = self.peek() {
-                self.pos += 1;
-            }
-            self.need_digits()?;
-        }
-        Ok(())
+/// At least one.
+fn digits(bytes: &[u8], start: usize) -> Stepped {
+    let mut pos = start;
+    while let Some(b'0'..=b'9') = byte(bytes, pos) {
+        pos += 1;
     }
+    if pos == start { fault(pos, What::NoDigit) } else { Ok(pos) }
+}
 
-    fn need_digits(&mut self) -> Result<(), NotJson> {
-        if !matches!(self.peek(), Some(b'0'..=b'9')) {
-            return self.fail("a digit was expected here");
-        }
-        self.skip_digits();
-        Ok(())
-    }
-
-    fn skip_digits(&mut self) {
-        while let Some(b'0'..=b'9') = self.peek() {
-            self.pos += 1;
-        }
-    }
-
-    fn skip_literal(&mut self) -> Result<(), NotJson> {
-        let rest = &self.bytes[self.pos..];
-        for word in [&b"null"[..], b"true", b"false"] {
-            if rest.starts_with(word) {
-                self.pos += word.len();
-                return Ok(());
-            }
-        }
-        self.fail("a JSON value was expected here")
-    }
+fn literal(bytes: &[u8], pos: usize) -> Stepped {
+    let rest = &bytes[pos..];
+    let word = [&b"null"[..], b"true", b"false"].into_iter().find(|word| rest.starts_with(word));
+    word.map_or_else(|| fault(pos, What::NoValue), |word| Ok(pos + word.len()))
 }
 
 /// The open levels of a nested value: one bit each, true for an object.
@@ -263,29 +265,48 @@ impl Levels {
     }
 }
 
-/// How many bytes from the start need no attention inside a string. Whole blocks are tested without a
-/// branch per byte, which the compiler turns into vector instructions.
+/// Where the bytes from `pos` on, inside a string, next need attention. Eight at a time by arithmetic on one
+/// word, which suits the short strings that most are; a long one goes on elsewhere.
 #[inline]
-fn plain_run(bytes: &[u8]) -> usize {
-    const BLOCK: usize = 32;
-    let mut run = 0;
-    loop {
-        // Short strings, and the last bytes of a long one, byte by byte.
-        let near = &bytes[run..bytes.len().min(run + BLOCK)];
-        if let Some(stop) = near.iter().position(|&b| is_special(b)) {
-            return run + stop;
+fn plain_end(bytes: &[u8], mut pos: usize) -> usize {
+    const SHORT: usize = 4;
+    for _ in 0..SHORT {
+        let Some(word) = bytes.get(pos..pos + 8).and_then(|eight| eight.try_into().ok()) else {
+            let rest = bytes.get(pos..).unwrap_or_default();
+            return pos + rest.iter().position(|&b| is_special(b)).unwrap_or(rest.len());
+        };
+        match first_special(u64::from_le_bytes(word)) {
+            Some(stop) => return pos + stop,
+            None => pos += 8,
         }
-        run += near.len();
-        if near.len() < BLOCK {
-            return run;
-        }
-        let (blocks, _) = bytes[run..].as_chunks::<BLOCK>();
-        let clean = blocks
-            .iter()
-            .position(|block| block.iter().fold(false, |any, &b| any | is_special(b)))
-            .unwrap_or(blocks.len());
-        run += clean * BLOCK;
     }
+    long_plain_end(bytes, pos)
+}
+
+/// In blocks that the compiler turns into vector instructions.
+fn long_plain_end(bytes: &[u8], pos: usize) -> usize {
+    const BLOCK: usize = 32;
+    let (blocks, _) = bytes[pos..].as_chunks::<BLOCK>();
+    let clean = blocks
+        .iter()
+        .position(|block| block.iter().fold(false, |any, &b| any | is_special(b)))
+        .unwrap_or(blocks.len());
+    let rest = &bytes[pos + clean * BLOCK..];
+    pos + clean * BLOCK + rest.iter().position(|&b| is_special(b)).unwrap_or(rest.len())
+}
+
+/// The place of the first special byte among eight. Each byte's top bit is set where the byte is special; a
+/// borrow can set it wrongly only above a byte for which it is set rightly, so the lowest is right.
+#[inline]
+fn first_special(word: u64) -> Option<usize> {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const TOPS: u64 = 0x8080_8080_8080_8080;
+    let is_zero = |word: u64| word.wrapping_sub(ONES) & !word;
+    let quote = is_zero(word ^ (ONES * b'"' as u64));
+    let backslash = is_zero(word ^ (ONES * b'\\' as u64));
+    let control = word.wrapping_sub(ONES * 0x20) & !word;
+    let found = (quote | backslash | control) & TOPS;
+    (found != 0).then(|| found.trailing_zeros() as usize / 8)
 }
 
 #[inline]
@@ -304,11 +325,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn whole(text: &[u8]) -> Result<(), NotJson> {
-        let mut scanner = Scanner::new(text);
-        scanner.skip_space();
-        scanner.skip_value()?;
-        scanner.skip_space();
-        if scanner.pos() == text.len() { Ok(()) } else { scanner.fail("something follows the value") }
+        end(text, value(text, space(text, 0))?)
     }
 
     /// `serde_json` stops at 128 levels and refuses lone surrogates when it decodes; `RawValue` does neither
@@ -329,11 +346,28 @@ mod tests {
     }
 
     #[test]
+    fn the_first_special_byte_of_a_word_is_found() {
+        for byte in 0..=255u8 {
+            for place in 0..8 {
+                let mut word = *b"abcdefgh";
+                word[place] = byte;
+                let expect = word.iter().position(|&b| is_special(b));
+                assert_eq!(first_special(u64::from_le_bytes(word)), expect, "{word:?}");
+                // With another special byte behind it, and bytes that a borrow could reach.
+                let mut word = [0x80, 0xff, b'!', b' ', b'#', 0x7f, b']', b'"'];
+                word[place] = byte;
+                let expect = word.iter().position(|&b| is_special(b));
+                assert_eq!(first_special(u64::from_le_bytes(word)), expect, "{word:?}");
+            }
+        }
+    }
+
+    #[test]
     fn depth_is_limited_and_long_strings_are_skipped() {
         let fits = "[".repeat(MAX_DEPTH) + &"]".repeat(MAX_DEPTH);
         assert!(whole(fits.as_bytes()).is_ok());
         let bomb = "[".repeat(MAX_DEPTH + 2) + &"]".repeat(MAX_DEPTH + 2);
-        assert_eq!(whole(bomb.as_bytes()).unwrap_err().what, "it is nested too deep");
+        assert_eq!(whole(bomb.as_bytes()).unwrap_err().what, What::TooDeep);
         for length in [0, 1, 31, 32, 33, 63, 64, 65, 1000] {
             let plain = format!("\"{}\"", "x".repeat(length));
             assert!(whole(plain.as_bytes()).is_ok(), "{length}");

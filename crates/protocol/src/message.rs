@@ -14,9 +14,13 @@ pub enum Kind {
     Response { failed: bool },
 }
 
-/// A message that passed the envelope's checks.
+/// A message that passed the envelope's checks. It changes hands many times on its way, so it is a pointer:
+/// moving its spans about cost more than the allocation.
 #[derive(Debug, Clone)]
-pub struct Message {
+pub struct Message(Box<Anatomy>);
+
+#[derive(Debug, Clone)]
+struct Anatomy {
     bytes: Bytes,
     kind: Kind,
     method: Method,
@@ -25,40 +29,51 @@ pub struct Message {
 }
 
 impl Message {
-    pub(crate) fn new(bytes: Bytes, kind: Kind, method: Method, spans: [Span; PARTS]) -> Self {
-        Self { bytes, kind, method, spans, multiline: false }
+    /// Nothing is known of it yet. The parts are noted where they will stay.
+    pub(crate) fn blank(bytes: Bytes) -> Self {
+        let spans = [Span::default(); PARTS];
+        Self(Box::new(Anatomy { bytes, kind: Kind::Notification, method: Method::Other, spans, multiline: false }))
+    }
+
+    pub(crate) fn fill<E>(
+        &mut self,
+        read: impl FnOnce(&[u8], &mut [Span; PARTS]) -> Result<(Kind, Method), E>,
+    ) -> Result<(), E> {
+        let Anatomy { bytes, spans, kind, method, .. } = &mut *self.0;
+        (*kind, *method) = read(bytes, spans)?;
+        Ok(())
     }
 
     /// Notes that this did not come as a line, so that it may hold line breaks.
     pub fn mark_multiline(&mut self) {
-        self.multiline = true;
+        self.0.multiline = true;
     }
 
     pub(crate) fn is_multiline(&self) -> bool {
-        self.multiline
+        self.0.multiline
     }
 
     pub fn bytes(&self) -> &Bytes {
-        &self.bytes
+        &self.0.bytes
     }
 
     pub fn kind(&self) -> Kind {
-        self.kind
+        self.0.kind
     }
 
     /// [`Method::Other`] for a response.
     pub fn method(&self) -> Method {
-        self.method
+        self.0.method
     }
 
     pub fn span(&self, part: Part) -> Span {
-        self.spans[part as usize]
+        self.0.spans[part as usize]
     }
 
     /// The bytes of a part as they stand in the message, quotes included.
     pub fn part(&self, part: Part) -> Option<&[u8]> {
         let span = self.span(part);
-        (!span.is_absent()).then(|| &self.bytes[span.range()])
+        (!span.is_absent()).then(|| &self.0.bytes[span.range()])
     }
 
     pub fn has(&self, part: Part) -> bool {
@@ -77,7 +92,7 @@ impl Message {
 
     /// The method's name, for people to read.
     pub fn method_name(&self) -> Cow<'_, str> {
-        match self.method.name() {
+        match self.0.method.name() {
             Some(name) => Cow::Borrowed(name),
             None => self.text(Part::Method).unwrap_or(Cow::Borrowed("?")),
         }

@@ -2,7 +2,7 @@
 //! one line, a message with something behind it. Everything else on the line is noise.
 
 use crate::envelope::{Parsed, parse};
-use crate::json::Scanner;
+use crate::json;
 use crate::message::{Kind, Message};
 use crate::touch::Part;
 use bytes::Bytes;
@@ -42,9 +42,8 @@ pub fn recover(line: &Bytes) -> Recovered {
 
 fn message_at(line: &Bytes, open: usize) -> Option<Message> {
     let valid = std::str::from_utf8(&line[open..]).map_or_else(|error| error.valid_up_to(), str::len);
-    let mut scanner = Scanner::new(&line[open..open + valid]);
-    scanner.skip_value().ok()?;
-    match parse(line.slice(open..open + scanner.pos())) {
+    let length = json::value(&line[open..open + valid], 0).ok()?;
+    match parse(line.slice(open..open + length)) {
         Ok(Parsed::One(message)) => is_meant(&message).then_some(message),
         Ok(Parsed::Batch(_)) | Err(_) => None,
     }

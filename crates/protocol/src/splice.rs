@@ -3,7 +3,7 @@
 use crate::id::RawId;
 use crate::message::Message;
 use crate::touch::Span;
-use bytes::{BufMut, Bytes};
+use bytes::Bytes;
 use smallvec::SmallVec;
 
 /// What stands in a replaced place.
@@ -27,7 +27,7 @@ impl Patch {
 pub struct Outgoing {
     bytes: Bytes,
     /// In the order of their places, not overlapping.
-    splices: SmallVec<[(Span, Patch); 3]>,
+    splices: SmallVec<[(Span, Patch); 2]>,
     /// The bytes did not come as a line, and may have line breaks in them.
     multiline: bool,
 }
@@ -75,13 +75,14 @@ impl Outgoing {
         &self.bytes
     }
 
-    pub fn write_to(&self, out: &mut impl BufMut) {
-        for piece in self.pieces() {
-            match piece {
-                Piece::Kept(range) => out.put_slice(&self.bytes[range]),
-                Piece::Put(bytes) => out.put_slice(bytes),
-            }
+    pub fn write_to(&self, out: &mut Vec<u8>) {
+        let mut from = 0;
+        for (span, patch) in &self.splices {
+            out.extend_from_slice(&self.bytes[from..span.start as usize]);
+            out.extend_from_slice(patch.as_bytes());
+            from = span.end as usize;
         }
+        out.extend_from_slice(&self.bytes[from..]);
     }
 
     pub fn to_vec(&self) -> Vec<u8> {

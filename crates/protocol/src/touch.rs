@@ -86,12 +86,34 @@ impl Span {
 #[derive(Debug)]
 pub struct Branch {
     pub key: &'static str,
+    /// Its first bytes: comparing them in one step tells nearly all keys apart.
+    head: u32,
     pub part: Part,
     pub below: &'static [Branch],
 }
 
 const fn leaf(key: &'static str, part: Part) -> Branch {
-    Branch { key, part, below: &[] }
+    node(key, part, &[])
+}
+
+const fn node(key: &'static str, part: Part, below: &'static [Branch]) -> Branch {
+    Branch { key, head: head(key.as_bytes()), part, below }
+}
+
+/// Length and first two bytes of a key, in one number.
+#[inline]
+const fn head(key: &[u8]) -> u32 {
+    if key.len() < 2 {
+        return 0;
+    }
+    (key.len() as u32) << 16 | (key[0] as u32) << 8 | key[1] as u32
+}
+
+impl Branch {
+    #[inline]
+    pub(crate) fn is(&self, key: &[u8]) -> bool {
+        self.head == head(key) && self.key.as_bytes() == key
+    }
 }
 
 const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
@@ -99,13 +121,13 @@ const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
 static PARAMS_META: &[Branch] = &[
     leaf("progressToken", Part::MetaProgressToken),
-    Branch { key: RELATED_TASK, part: Part::MetaRelatedTask, below: &[leaf("taskId", Part::MetaRelatedTaskId)] },
+    node(RELATED_TASK, Part::MetaRelatedTask, &[leaf("taskId", Part::MetaRelatedTaskId)]),
     leaf(SUBSCRIPTION_ID, Part::MetaSubscriptionId),
 ];
 
 static PARAMS: &[Branch] = &[
     leaf("name", Part::Name),
-    Branch { key: "_meta", part: Part::Meta, below: PARAMS_META },
+    node("_meta", Part::Meta, PARAMS_META),
     leaf("uri", Part::Uri),
     leaf("requestId", Part::RequestId),
     leaf("progressToken", Part::ProgressToken),
@@ -114,19 +136,19 @@ static PARAMS: &[Branch] = &[
     leaf("taskId", Part::TaskId),
     leaf("task", Part::Task),
     leaf("elicitationId", Part::ElicitationId),
-    Branch { key: "ref", part: Part::Ref, below: &[leaf("name", Part::RefName), leaf("uri", Part::RefUri)] },
+    node("ref", Part::Ref, &[leaf("name", Part::RefName), leaf("uri", Part::RefUri)]),
 ];
 
 static RESULT_META: &[Branch] = &[
-    Branch { key: RELATED_TASK, part: Part::ResultRelatedTask, below: &[leaf("taskId", Part::ResultRelatedTaskId)] },
+    node(RELATED_TASK, Part::ResultRelatedTask, &[leaf("taskId", Part::ResultRelatedTaskId)]),
     leaf(SUBSCRIPTION_ID, Part::ResultSubscriptionId),
 ];
 
 static RESULT: &[Branch] = &[
     leaf("resultType", Part::ResultType),
-    Branch { key: "task", part: Part::ResultTask, below: &[leaf("taskId", Part::ResultTaskId)] },
+    node("task", Part::ResultTask, &[leaf("taskId", Part::ResultTaskId)]),
     leaf("nextCursor", Part::NextCursor),
-    Branch { key: "_meta", part: Part::ResultMeta, below: RESULT_META },
+    node("_meta", Part::ResultMeta, RESULT_META),
 ];
 
 /// The keys of the envelope itself.
@@ -134,7 +156,7 @@ pub static ENVELOPE: &[Branch] = &[
     leaf("jsonrpc", Part::Jsonrpc),
     leaf("id", Part::Id),
     leaf("method", Part::Method),
-    Branch { key: "params", part: Part::Params, below: PARAMS },
-    Branch { key: "result", part: Part::Result, below: RESULT },
-    Branch { key: "error", part: Part::Error, below: &[leaf("code", Part::ErrorCode)] },
+    node("params", Part::Params, PARAMS),
+    node("result", Part::Result, RESULT),
+    node("error", Part::Error, &[leaf("code", Part::ErrorCode)]),
 ];

@@ -1,7 +1,7 @@
 //! Facts as log lines: the only place that logs. Everything goes to the file at the chosen level; warnings
 //! and errors go to our stderr too, where an IDE shows them. Bodies are never written unless asked for.
 
-use super::LogOptions;
+use super::{Crowd, LogOptions};
 use super::clock::Stamp;
 use super::redact::redact;
 use super::rolling::{Name, Rolling};
@@ -63,6 +63,15 @@ impl Log {
     pub(super) fn fact(&mut self, time: SystemTime, fact: &Fact) {
         self.time.set(time);
         tracing::dispatcher::with_default(&self.dispatch, || tell(fact, &self.server, &self.root));
+    }
+
+    pub(super) fn crowd(&mut self, time: SystemTime, crowd: &Crowd) {
+        self.time.set(time);
+        let Crowd { method, outcome, requests, longest } = crowd;
+        let (server, root) = (&*self.server, &*self.root);
+        tracing::dispatcher::with_default(&self.dispatch, || {
+            info!(%method, server, root, longest_ms = ms(*longest), outcome = word(*outcome), requests, "answered");
+        });
     }
 
     pub(super) fn body(&mut self, time: SystemTime, from: &str, text: &[u8]) {

@@ -16,16 +16,21 @@ mod rolling;
 pub(crate) mod verdicts;
 
 use crate::config::{LogFormat, LogLevel};
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
-use switchboard_core::Fact;
+use switchboard_core::{Fact, Outcome};
 use verdicts::Verdicts;
 
 
 /// So many facts may wait to be written.
 const MOST_WAITING: usize = 20_000;
+/// So many requests get a line of their own in one gathering; the rest of them are summed up.
+const MOST_REQUEST_LINES: usize = 500;
+/// So many kinds of requests are summed up apart.
+const MOST_CROWDS: usize = 64;
 /// Facts are gathered for so long before they are written.
 const GATHER: Duration = Duration::from_millis(100);
 
@@ -46,14 +51,27 @@ pub struct LogOptions {
 /// What the thread is given.
 enum Item {
     Fact(SystemTime, Fact),
+    /// Requests beyond those that get a line each.
+    Crowd(SystemTime, Crowd),
     Body { time: SystemTime, from: String, text: Vec<u8> },
     Stderr(SystemTime, String),
+}
+
+/// Requests of one kind that share a line: under a flood, one line each would cost more than the requests.
+struct Crowd {
+    method: Cow<'static, str>,
+    outcome: Outcome,
+    requests: u64,
+    longest: Duration,
 }
 
 #[derive(Default)]
 struct Queue {
     items: Vec<Item>,
     dropped: u64,
+    /// Request lines since the last writing.
+    requests: usize,
+    crowds: Vec<Crowd>,
     /// The thread waits to be woken. While it gathers, nobody needs to.
     asleep: bool,
     closing: bool,
@@ -85,7 +103,7 @@ impl Telemetry {
         let time = SystemTime::now();
         let mut queue = self.lock();
         for fact in facts.drain(..) {
-            queue.push(Item::Fact(time, fact));
+            queue.push_fact(time, fact);
         }
         self.wake(queue);
     }
@@ -138,6 +156,39 @@ impl Telemetry {
 }
 
 impl Queue {
+    fn push_fact(&mut self, time: SystemTime, fact: Fact) {
+        if let Fact::Answered { method, took, outcome, .. } = &fact {
+            if self.requests == MOST_REQUEST_LINES {
+                return self.join_crowd(method, *took, *outcome);
+            }
+            self.requests += 1;
+        }
+        self.push(Item::Fact(time, fact));
+    }
+
+    fn join_crowd(&mut self, method: &Cow<'static, str>, took: Duration, outcome: Outcome) {
+        let known = self.crowds.iter().position(|crowd| crowd.outcome == outcome && crowd.method == *method);
+        match known {
+            Some(at) => {
+                let crowd = &mut self.crowds[at];
+                crowd.requests += 1;
+                crowd.longest = crowd.longest.max(took);
+            }
+            None if self.crowds.len() < MOST_CROWDS => {
+                self.crowds.push(Crowd { method: method.clone(), outcome, requests: 1, longest: took });
+            }
+            None => self.dropped += 1,
+        }
+    }
+
+    fn take(&mut self) -> Vec<Item> {
+        self.requests = 0;
+        let now = SystemTime::now();
+        let mut items = std::mem::take(&mut self.items);
+        items.extend(self.crowds.drain(..).map(|crowd| Item::Crowd(now, crowd)));
+        items
+    }
+
     fn push(&mut self, item: Item) {
         if self.items.len() < MOST_WAITING {
             self.items.push(item);
@@ -162,7 +213,7 @@ fn listen(shared: &(Mutex<Queue>, Condvar), options: LogOptions, mut verdicts: V
             let left = gathered.saturating_duration_since(Instant::now());
             waiting = changed.wait_timeout(waiting, left).unwrap_or_else(PoisonError::into_inner).0;
         }
-        let items = std::mem::take(&mut waiting.items);
+        let items = waiting.take();
         let dropped = std::mem::take(&mut waiting.dropped);
         let closing = waiting.closing;
         drop(waiting);
@@ -172,6 +223,7 @@ fn listen(shared: &(Mutex<Queue>, Condvar), options: LogOptions, mut verdicts: V
                     verdicts.hear(fact);
                     log.fact(*time, fact);
                 }
+                Item::Crowd(time, crowd) => log.crowd(*time, crowd),
                 Item::Body { time, from, text } => log.body(*time, from, text),
                 Item::Stderr(time, line) => log.stderr(*time, line),
             }
