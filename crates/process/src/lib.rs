@@ -11,10 +11,12 @@
 //! - [`child`]: `resolve` (which file a command means), `error` (why it did not start, and what to do),
 //!   and per system `unix` (process group, exit watch, stop) and `windows`.
 //! - [`signals`]: requests that we end. [`stderr`]: our own, for those who must not wait for its reader.
+//! - [`alive`]: whether a process is there, for reports.
 //! - [`memory`]: makes the allocator give big buffers back.
 //!
 //! All that waits needs a tokio runtime with I/O and time enabled, and is made inside its context.
 
+pub mod alive;
 pub mod child;
 pub mod memory;
 pub mod pipe;

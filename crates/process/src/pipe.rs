@@ -26,6 +26,8 @@ use descriptor::{Descriptor, Direction};
 const LEAST_ROOM: usize = 4 * 1024;
 /// What is reserved then: as much as a pipe holds.
 const ROOM: usize = 64 * 1024;
+/// So much of one message makes it a large one, for which pipes are widened and reads are longer.
+const LARGE: usize = 256 * 1024;
 
 /// The end of a stream that bytes come out of. Dropping it closes it (a thread that is blocked in a read
 /// holds it open until that read returns).
@@ -44,8 +46,9 @@ impl ByteReader {
     /// come can reserve much; 64 KiB are reserved when less than 4 KiB are spare. Cancel-safe: a future that
     /// is dropped has read nothing.
     pub async fn read(&mut self, buf: &mut BytesMut) -> io::Result<usize> {
-        if buf.capacity() - buf.len() < LEAST_ROOM {
-            buf.reserve(ROOM);
+        let times = if buf.len() > LARGE { 8 } else { 1 };
+        if buf.capacity() - buf.len() < LEAST_ROOM * times {
+            buf.reserve(ROOM * times);
         }
         match &mut self.0 {
             #[cfg(unix)]

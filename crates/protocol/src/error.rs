@@ -121,3 +121,46 @@ impl ErrorAnswer {
         out.into()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All kinds. The match makes sure that a new one is not forgotten.
+    fn all() -> [ErrorKind; 11] {
+        use ErrorKind::*;
+        match BadMessage {
+            BackendSpawnFailed | BackendUnavailable | BackendTimeout | RoutingFailed | Overloaded | ShuttingDown
+            | ClientTooSlow | MessageTooLarge | BadAnswer | MethodNotFound | BadMessage => {}
+        }
+        [
+            BackendSpawnFailed,
+            BackendUnavailable,
+            BackendTimeout,
+            RoutingFailed,
+            Overloaded,
+            ShuttingDown,
+            ClientTooSlow,
+            MessageTooLarge,
+            BadAnswer,
+            MethodNotFound,
+            BadMessage,
+        ]
+    }
+
+    #[test]
+    fn the_documentation_has_every_kind() {
+        let docs = include_str!("../../../docs/errors.md");
+        let (_, table) = docs.split_once("\n## The kinds\n").expect("a heading for the kinds");
+        let mut rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| `")).collect();
+        for kind in all() {
+            // Written with a true minus sign.
+            let cells = format!("| `{}` | \u{2212}{} |", kind.name(), kind.code().unsigned_abs());
+            let found = rows.iter().position(|row| row.starts_with(&cells));
+            rows.remove(found.unwrap_or_else(|| panic!("docs/errors.md: {cells} is missing")));
+        }
+        let parse_error = rows.iter().position(|row| row.starts_with("| `bad_message` | \u{2212}32700 |"));
+        rows.remove(parse_error.expect("what is not JSON has a code of its own"));
+        assert_eq!(rows, Vec::<&str>::new(), "docs/errors.md names a kind that does not exist");
+    }
+}

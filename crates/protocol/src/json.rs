@@ -283,16 +283,23 @@ fn plain_end(bytes: &[u8], mut pos: usize) -> usize {
     long_plain_end(bytes, pos)
 }
 
-/// In blocks that the compiler turns into vector instructions.
-fn long_plain_end(bytes: &[u8], pos: usize) -> usize {
-    const BLOCK: usize = 32;
-    let (blocks, _) = bytes[pos..].as_chunks::<BLOCK>();
-    let clean = blocks
-        .iter()
-        .position(|block| block.iter().fold(false, |any, &b| any | is_special(b)))
-        .unwrap_or(blocks.len());
-    let rest = &bytes[pos + clean * BLOCK..];
-    pos + clean * BLOCK + rest.iter().position(|&b| is_special(b)).unwrap_or(rest.len())
+/// Stretch by stretch, each short enough to stay in the nearest cache: where the next quote or backslash is,
+/// and then whether the text before it is free of control characters, which the compiler turns into vector
+/// instructions.
+fn long_plain_end(bytes: &[u8], mut pos: usize) -> usize {
+    const STRETCH: usize = 4096;
+    loop {
+        let stretch = &bytes[pos..bytes.len().min(pos + STRETCH)];
+        let stop = memchr::memchr2(b'"', b'\\', stretch);
+        let plain = &stretch[..stop.unwrap_or(stretch.len())];
+        if plain.iter().fold(u8::MAX, |least, &b| least.min(b)) < 0x20 {
+            return pos + plain.iter().position(|&b| b < 0x20).unwrap_or(plain.len());
+        }
+        pos += plain.len();
+        if stop.is_some() || pos == bytes.len() {
+            return pos;
+        }
+    }
 }
 
 /// The place of the first special byte among eight. Each byte's top bit is set where the byte is special; a

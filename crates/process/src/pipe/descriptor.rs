@@ -16,6 +16,10 @@ use std::{
     sync::Arc,
 };
 
+/// What a widened pipe holds; 64 KiB is usual.
+#[cfg(target_os = "linux")]
+const WIDE: usize = 512 * 1024;
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     Read,
@@ -125,6 +129,16 @@ impl Descriptor {
         let Inherited { fd, was_blocking, neighbours } = inherited;
         set_blocking(fd.as_fd(), false)?;
         Ok(Self { fd, kind, restore: was_blocking.then_some(neighbours) })
+    }
+
+    /// Makes a pipe hold more, for messages that would otherwise need many turns to get through. Only where
+    /// such a message has come up: the system limits what one user's pipes may hold together.
+    pub(super) fn widen(&self) {
+        #[cfg(target_os = "linux")]
+        if self.kind == Kind::Pipe {
+            // Without it the pipe is slower, and nothing else.
+            let _ = rustix::pipe::fcntl_setpipe_size(&self.fd, WIDE);
+        }
     }
 
     pub(super) fn can_be_polled(&self) -> bool {

@@ -5,12 +5,14 @@
 //! cached by the runtime until we clear it, and we may clear it only after the system has said that there is
 //! nothing left; every later event then counts up the cache's tick, and a clear for an older tick does nothing.
 
+use super::LARGE;
 use super::descriptor::{Descriptor, Direction};
 use bytes::BytesMut;
 use rustix::io::Errno;
 use std::{
     future::poll_fn,
     io::{self, IoSlice},
+    sync::atomic::{AtomicBool, Ordering},
 };
 use tokio::{
     io::{Interest, unix::AsyncFd},
@@ -44,27 +46,34 @@ pub(super) fn register(
     }
 }
 
-pub(super) struct PolledReader(AsyncFd<Descriptor>);
+pub(super) struct PolledReader {
+    fd: AsyncFd<Descriptor>,
+    widened: bool,
+}
 
 impl PolledReader {
     pub(super) fn new(fd: AsyncFd<Descriptor>) -> Self {
-        Self(fd)
+        Self { fd, widened: false }
     }
 
     pub(super) async fn read(&mut self, buf: &mut BytesMut) -> io::Result<usize> {
+        if buf.len() > LARGE && !self.widened {
+            self.widened = true;
+            self.fd.get_ref().widen();
+        }
         loop {
             // Polled and not `readable().await`: this way counts against the task's budget, so that a peer
             // who never stops sending cannot keep the other tasks of the thread from running.
-            let mut ready = poll_fn(|cx| self.0.poll_read_ready(cx)).await?;
+            let mut ready = poll_fn(|cx| self.fd.poll_read_ready(cx)).await?;
             let spare = buf.spare_capacity_mut();
             let room = spare.len();
-            match self.0.get_ref().read_now(spare) {
+            match self.fd.get_ref().read_now(spare) {
                 Ok(count) => {
                     // A short read has emptied the pipe, and reading again only to be told so would cost a
                     // system call per message. The end cannot get lost: a hang-up that came along with the
                     // data is kept by `clear_ready`, which leaves the closed state alone, and a later one is
                     // an event of its own. A read of nothing is the end, which stays ready for ever.
-                    if 0 < count && count < room && self.0.get_ref().short_read_means_empty() {
+                    if 0 < count && count < room && self.fd.get_ref().short_read_means_empty() {
                         ready.clear_ready();
                     }
                     // SAFETY: the read has initialised the first `count` bytes of the spare capacity.
@@ -79,28 +88,35 @@ impl PolledReader {
     }
 }
 
-pub(super) struct PolledWriter(AsyncFd<Descriptor>);
+pub(super) struct PolledWriter {
+    fd: AsyncFd<Descriptor>,
+    widened: AtomicBool,
+}
 
 impl PolledWriter {
     pub(super) fn new(fd: AsyncFd<Descriptor>) -> Self {
-        Self(fd)
+        Self { fd, widened: AtomicBool::new(false) }
     }
 
     pub(super) fn try_write(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
-        match self.0.get_ref().write_now(bufs) {
+        let much = bufs.iter().any(|buf| buf.len() > LARGE);
+        if much && !self.widened.swap(true, Ordering::Relaxed) {
+            self.fd.get_ref().widen();
+        }
+        match self.fd.get_ref().write_now(bufs) {
             // The cached readiness is now known to be stale, but it may be cleared only against a tick that
             // was read before the write: else an event between the write and the clear would be lost, and
             // `writable` would wait for ever. Hence a second write in here; it is made only if the cache says
             // ready, so once per time the pipe fills up.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                self.0.try_io(Interest::WRITABLE, |descriptor| descriptor.write_now(bufs))
+                self.fd.try_io(Interest::WRITABLE, |descriptor| descriptor.write_now(bufs))
             }
             result => result,
         }
     }
 
     pub(super) async fn writable(&self) -> io::Result<()> {
-        self.0.writable().await?.retain_ready();
+        self.fd.writable().await?.retain_ready();
         Ok(())
     }
 }

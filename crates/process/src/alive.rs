@@ -1,0 +1,56 @@
+//! Whether a process is there, by its number. For reports only: a number may be given to another process the
+//! moment after, so that nothing must be ended because of this answer.
+
+/// A process that has ended and waits for its parent to notice still counts on Unix.
+pub fn is_alive(pid: u32) -> bool {
+    os::is_alive(pid)
+}
+
+#[cfg(unix)]
+mod os {
+    use rustix::io::Errno;
+    use rustix::process::{Pid, test_kill_process};
+
+    pub(super) fn is_alive(pid: u32) -> bool {
+        let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
+        // Refused means that it is there, and someone else's.
+        !matches!(test_kill_process(pid), Err(Errno::SRCH))
+    }
+}
+
+#[cfg(windows)]
+mod os {
+    use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle, RawHandle};
+
+    const SYNCHRONIZE: u32 = 0x0010_0000;
+    const WAIT_TIMEOUT: u32 = 258;
+
+    unsafe extern "system" {
+        fn OpenProcess(access: u32, inherit: i32, pid: u32) -> RawHandle;
+        fn WaitForSingleObject(handle: RawHandle, milliseconds: u32) -> u32;
+    }
+
+    pub(super) fn is_alive(pid: u32) -> bool {
+        // SAFETY: three integers; a null handle is the only failure, and is looked for.
+        let handle = unsafe { OpenProcess(SYNCHRONIZE, 0, pid) };
+        if handle.is_null() {
+            return false;
+        }
+        // SAFETY: the handle was just opened and belongs to nobody else.
+        let process = unsafe { OwnedHandle::from_raw_handle(handle) };
+        // SAFETY: the handle is open, and 0 means not to wait.
+        unsafe { WaitForSingleObject(process.as_raw_handle(), 0) == WAIT_TIMEOUT }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_alive;
+
+    #[test]
+    fn we_are_alive_and_no_process_has_the_largest_number() {
+        assert!(is_alive(std::process::id()));
+        assert!(!is_alive(u32::MAX));
+        assert!(!is_alive(0x3fff_fffe));
+    }
+}
