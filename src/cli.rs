@@ -1,33 +1,70 @@
 //! The command line.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
-use switchboard_gateway::config::{LogFormat, LogLevel};
+use switchboard_gateway::config::{InheritEnv, LogFormat, LogLevel};
 
+/// Lines that fit into 80 columns: clap breaks longer ones without regard for their shape.
 const AFTER: &str = "\
 Examples:
-  switchboard demo                                  see what it does, on an example server
+  switchboard demo
+      see what it does, on an example server
   switchboard stdio -- npx -y @modelcontextprotocol/server-everything
-                                                    stand between a client and one server
-  switchboard stdio                                 serve what the config file names
-  switchboard check                                 say what is wrong with the config file
+      stand between a client and one server
+  switchboard stdio
+      serve what the config file names
+  switchboard check
+      say what is wrong with the config file
 
 In an IDE's MCP settings, put `switchboard` before a server's own command:
-  { \"command\": \"switchboard\", \"args\": [\"stdio\", \"--\", \"npx\", \"-y\", \"some-server\"] }
+  { \"command\": \"switchboard\",
+    \"args\": [\"stdio\", \"--\", \"npx\", \"-y\", \"some-server\"] }
 
-Exit codes: 0 ended in order, 1 failure, 2 wrong usage, 3 config missing or wrong;
-with --raw the command's own, 126 if it cannot be executed, 127 if it is not found.";
+Exit codes: 0 ended in order, 1 failure, 2 wrong usage, 3 config missing or
+wrong; with --raw the command's own, 126 if it cannot be executed, 127 if it
+is not found.";
 
 /// One MCP server for your IDE; every other MCP server behind it: started once, shared, routed by workspace,
 /// and never left running.
 #[derive(Debug, Parser)]
 #[command(name = "switchboard", version, after_help = AFTER, args_conflicts_with_subcommands = true)]
 #[command(about = "One MCP server for your IDE; every other MCP server behind it")]
+#[command(subcommand_value_name = "SUBCOMMAND", subcommand_help_heading = "Subcommands")]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
     #[command(flatten)]
     pub(crate) stdio: StdioArgs,
+}
+
+impl Cli {
+    /// Reads the command line; ends the program if it is wrong, or asks for help.
+    pub(crate) fn read() -> Self {
+        Self::try_parse().unwrap_or_else(|error| with_tip(error).exit())
+    }
+}
+
+/// A bare word that is not understood is a server's command without the `--` before it, or, as the first
+/// word, a subcommand that does not exist.
+fn with_tip(mut error: clap::Error) -> clap::Error {
+    let word = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(word)) if !word.starts_with('-') => word.clone(),
+        _ => return error,
+    };
+    if error.kind() != ErrorKind::UnknownArgument {
+        return error;
+    }
+    let mut tips =
+        vec![format!("a server's command comes after `--`, as in `switchboard stdio -- {word} …`").into()];
+    if std::env::args().nth(1).as_ref() == Some(&word) {
+        let command = Cli::command();
+        let names: Vec<_> =
+            command.get_subcommands().filter(|c| !c.is_hide_set()).map(|c| c.get_name()).collect();
+        tips.push(format!("the subcommands are {}", names.join(", ")).into());
+    }
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+    error
 }
 
 #[derive(Debug, Subcommand)]
@@ -44,12 +81,17 @@ pub(crate) enum Command {
     /// A config file names commands to run. One that lies in a project is ignored until you have looked at it
     /// and said so here; when it changes, it is ignored again.
     Trust(TrustArgs),
+    /// Show in a few seconds what Switchboard does, on an example server of its own.
+    ///
+    /// Needs nothing else on the machine, and ends with what to put into an IDE's settings.
+    Demo,
     /// Print the JSON Schema of the config file, for editors.
     Schema,
     /// Print the completions for a shell.
-    Completions {
-        shell: clap_complete::Shell,
-    },
+    Completions { shell: clap_complete::Shell },
+    /// A small MCP server over stdin and stdout, to try things on. The demo uses it.
+    #[command(hide = true)]
+    ExampleServer,
 }
 
 #[derive(Debug, Args)]
@@ -90,6 +132,14 @@ pub(crate) struct StdioArgs {
     #[arg(long, requires = "command")]
     pub(crate) raw: bool,
 
+    /// Which of our environment variables the COMMAND gets: those on the safe list, all, or none.
+    #[arg(long, value_name = "WHICH", value_enum, requires = "command")]
+    pub(crate) inherit_env: Option<InheritArg>,
+
+    /// A variable that the COMMAND gets beyond those, such as GITHUB_TOKEN or `AWS_*`; may be repeated.
+    #[arg(long, value_name = "NAME", requires = "command")]
+    pub(crate) pass_env: Vec<String>,
+
     /// The server to run: its command and arguments. Its names stay as they are.
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
@@ -98,7 +148,11 @@ pub(crate) struct StdioArgs {
 impl StdioArgs {
     /// Nothing was said: on a terminal that is a request for help.
     pub(crate) fn is_default(&self) -> bool {
-        self.command.is_empty() && self.config.is_none() && self.server.is_none() && self.root.is_empty() && !self.solo
+        self.command.is_empty()
+            && self.config.is_none()
+            && self.server.is_none()
+            && self.root.is_empty()
+            && !self.solo
     }
 }
 
@@ -143,6 +197,23 @@ impl From<LevelArg> for LogLevel {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum InheritArg {
+    Safe,
+    All,
+    None,
+}
+
+impl From<InheritArg> for InheritEnv {
+    fn from(which: InheritArg) -> Self {
+        match which {
+            InheritArg::Safe => Self::Safe,
+            InheritArg::All => Self::All,
+            InheritArg::None => Self::None,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum FormatArg {
     Human,
     Json,
@@ -153,6 +224,71 @@ impl From<FormatArg> for LogFormat {
         match format {
             FormatArg::Human => Self::Human,
             FormatArg::Json => Self::Json,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DOCS: &str = include_str!("../docs/cli.md");
+
+    /// What `docs/cli.md` says about a subcommand.
+    fn section(name: &str) -> &'static str {
+        let (_, rest) =
+            DOCS.split_once(&format!("\n## `switchboard {name}`\n")).expect("a heading per subcommand");
+        rest.split("\n## ").next().unwrap_or_default()
+    }
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn docs_and_command_line_say_the_same() {
+        for command in Cli::command().get_subcommands().filter(|command| !command.is_hide_set()) {
+            let (name, section) = (command.get_name(), section(command.get_name()));
+            for arg in command.get_arguments() {
+                let written = match arg.get_long() {
+                    Some(long) => format!("--{long}"),
+                    None => arg.get_value_names().map(|names| names[0].to_string()).unwrap_or_default(),
+                };
+                // The word of the only argument stands in the text; flags stand in the table, with their values.
+                let row = section.lines().find(|line| line.starts_with("| ") && line.contains(&written));
+                assert!(row.is_some() || written == "SHELL", "docs/cli.md, {name}: {written} is missing");
+                let values = arg.get_possible_values();
+                for value in values.iter().filter(|_| arg.get_action().takes_values()) {
+                    let value = format!("`{}`", value.get_name());
+                    assert!(section.contains(&value), "docs/cli.md, {name}: {value} of {written} is missing");
+                }
+                if let Some(variable) = arg.get_env() {
+                    let variable = format!("`{}`", variable.display());
+                    assert!(DOCS.contains(&variable), "docs/cli.md: {variable} is missing");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn docs_name_nothing_that_is_not_there() {
+        let command = Cli::command();
+        let known: Vec<String> = command
+            .get_subcommands()
+            .flat_map(|command| command.get_arguments().filter_map(|arg| arg.get_long()))
+            .chain(["help", "version"])
+            .map(|long| format!("--{long}"))
+            .collect();
+        let words = DOCS.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
+        for flag in words
+            .filter(|word| word.strip_prefix("--").is_some_and(|rest| rest.starts_with(char::is_alphabetic)))
+        {
+            assert!(known.iter().any(|known| known == flag), "docs/cli.md: {flag} does not exist");
+        }
+        for heading in DOCS.lines().filter_map(|line| line.strip_prefix("## `switchboard ")) {
+            let name = heading.trim_end_matches('`');
+            assert!(command.find_subcommand(name).is_some(), "docs/cli.md: `{name}` does not exist");
         }
     }
 }

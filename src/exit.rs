@@ -55,3 +55,21 @@ pub(crate) fn of(error: &anyhow::Error) -> Exit {
 pub(crate) fn fatal(exit: Exit, message: impl Into<String>) -> anyhow::Error {
     Fatal { exit, message: message.into() }.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documentation_has_every_code() {
+        let docs = include_str!("../docs/cli.md");
+        let (_, table) = docs.split_once("\n## Exit codes\n").expect("a heading for exit codes");
+        for exit in [Exit::Ok, Exit::Failure, Exit::Usage, Exit::Config, Exit::CannotExecute, Exit::NotFound]
+        {
+            let row = format!("| {} | `{exit:?}` |", exit.code());
+            assert!(table.contains(&row), "docs/cli.md: {row} is missing");
+        }
+        assert!(table.contains("| any | `Command` |"));
+        assert_eq!(Exit::Command(7).code(), 7);
+    }
+}

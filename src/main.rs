@@ -4,14 +4,13 @@ mod cli;
 mod commands;
 mod exit;
 
-use clap::Parser;
 use exit::Exit;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     switchboard_gateway::prepare_process();
-    let cli = cli::Cli::parse();
+    let cli = cli::Cli::read();
     match run(cli) {
         Ok(exit) => exit.into(),
         Err(error) => {
@@ -31,7 +30,9 @@ fn run(cli: cli::Cli) -> anyhow::Result<Exit> {
         Some(Command::Stdio(args)) => commands::stdio::run(args),
         Some(Command::Check(args)) => commands::check::run(&args),
         Some(Command::Trust(args)) => commands::trust::run(&args),
+        Some(Command::Demo) => commands::demo::run(),
         Some(Command::Schema) => commands::schema::run(),
         Some(Command::Completions { shell }) => commands::completions::run(shell),
+        Some(Command::ExampleServer) => commands::example_server::run(),
     }
 }

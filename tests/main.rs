@@ -1,1 +1,28 @@
-#[test] fn placeholder() {}
+//! End to end: the real program between a scripted client and a fake or real server, over pipes. One file per
+//! promise. Every wait is for a fact; the time limits are for facts that do not come.
+
+mod support;
+
+mod transparency;
+mod framing;
+mod envelope;
+mod batch;
+mod dialect;
+mod oversize;
+mod firewall;
+mod environment;
+mod handshake;
+mod cancel_progress;
+mod server_requests;
+mod deadlines;
+mod crash;
+mod pressure;
+mod logs;
+mod raw;
+mod config;
+mod leftovers;
+mod cli;
+mod demo;
+mod docs;
+
+mod real;

@@ -4,7 +4,7 @@ use crate::cli::CheckArgs;
 use crate::exit::{Exit, fatal};
 use std::fmt::Write;
 use switchboard_gateway::config::discover::discover;
-use switchboard_gateway::config::{Config, Severity, expand};
+use switchboard_gateway::config::{Config, Severity};
 
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let project = std::env::current_dir().ok();
@@ -19,7 +19,10 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         super::print(&text)?;
         return Err(fatal(
             Exit::Config,
-            format!("there is no config file; looked for\n{}\n  hint: see docs/config.md for one to start with", places.join("\n")),
+            format!(
+                "there is no config file; looked for\n{}\n  hint: see docs/config.md for one to start with",
+                places.join("\n")
+            ),
         ));
     };
     let loaded = file.load();
@@ -32,9 +35,20 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     if let Some(config) = &loaded.config {
         unready = describe(config, &mut text)?;
     }
-    writeln!(text, "{}: {errors} errors, {warnings} warnings", file.path.display())?;
+    let errors = errors + unready;
+    writeln!(
+        text,
+        "{}: {}, {}",
+        file.path.display(),
+        counted(errors, "error"),
+        counted(warnings, "warning")
+    )?;
     super::print(&text)?;
-    Ok(if errors + unready == 0 { Exit::Ok } else { Exit::Config })
+    Ok(if errors == 0 { Exit::Ok } else { Exit::Config })
+}
+
+fn counted(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 /// One line a server: what would be run. Gives the number of those that could not be.
@@ -45,16 +59,10 @@ fn describe(config: &Config, text: &mut String) -> anyhow::Result<usize> {
         let state = if server.disabled {
             "disabled".to_owned()
         } else {
-            match expand::launch_parts(server, root.as_deref(), &super::vars) {
-                Ok(parts) => {
-                    let words = std::iter::once(parts.command).chain(parts.args);
-                    words.collect::<Vec<_>>().join(" ")
-                }
-                Err(error) => {
-                    unready += 1;
-                    format!("error: {error}")
-                }
-            }
+            switchboard_gateway::examine(server, root.clone()).unwrap_or_else(|reason| {
+                unready += 1;
+                format!("error: {reason}")
+            })
         };
         writeln!(text, "  {}: {state}", server.name)?;
     }

@@ -2,6 +2,8 @@
 
 pub(crate) mod check;
 pub(crate) mod completions;
+pub(crate) mod demo;
+pub(crate) mod example_server;
 pub(crate) mod help;
 pub(crate) mod schema;
 pub(crate) mod stdio;

@@ -6,13 +6,17 @@ use anyhow::Context;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use switchboard_gateway::config::discover::discover;
-use switchboard_gateway::config::{Config, ServerConfig, Severity, expand, folders};
+use switchboard_gateway::config::{Config, ServerConfig, expand, folders};
 use switchboard_gateway::solo::{self, Solo};
 use switchboard_gateway::telemetry::LogOptions;
 use switchboard_gateway::{Ended, raw, take_stdio};
 
 pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
-    let root = args.root.first().map(|root| absolute(root)).transpose()?;
+    // Without a root, the folder that the client started us in is the workspace.
+    let root = match args.root.first() {
+        Some(root) => Some(absolute(root)?),
+        None => std::env::current_dir().ok(),
+    };
     let (config, server, config_file) = choose(&args)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -45,6 +49,8 @@ fn choose(args: &StdioArgs) -> anyhow::Result<(Config, ServerConfig, Option<Path
         };
         let mut server = ServerConfig::for_command(name_of(command, rest), command, rest.to_vec());
         server.shutdown_grace = config.shutdown_grace;
+        server.inherit_env = args.inherit_env.map_or(server.inherit_env, Into::into);
+        server.pass_env.clone_from(&args.pass_env);
         return Ok((config, server, args.config.clone()));
     }
     let (config, path) = load_config(args)?;
@@ -70,9 +76,7 @@ fn load_config(args: &StdioArgs) -> anyhow::Result<(Config, PathBuf)> {
     };
     let loaded = file.load();
     for problem in &loaded.problems {
-        if problem.severity == Severity::Error || args.log_bodies {
-            complain(&problem.to_string());
-        }
+        complain(&problem.to_string());
     }
     match loaded.config {
         Some(config) => Ok((config, file.path)),

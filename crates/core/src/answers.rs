@@ -11,7 +11,7 @@ pub(crate) enum Cause {
     /// No process could be made.
     Spawn { reason: String, hint: Option<String> },
     /// A process was made, and ended before it answered the handshake.
-    DiedAtStart { how: String, stderr: String },
+    DiedAtStart { how: String, stderr: String, hint: Option<String> },
     Died { how: String, stderr: String },
     /// Too many crashes; nothing is tried for a while.
     BreakerOpen { why: String, wait: Duration },
@@ -34,12 +34,13 @@ impl Core {
                     None => answer.hint("run `switchboard check` to see what is wrong with its entry"),
                 }
             }
-            Cause::DiedAtStart { how, stderr } => {
+            Cause::DiedAtStart { how, stderr, hint } => {
+                let more = hint.as_deref().unwrap_or("start it by hand to see more");
                 let text = format!("the server `{server}` ended before it answered `initialize`: {how}");
                 ErrorAnswer::new(ErrorKind::BackendSpawnFailed, with_stderr(text, stderr))
                     .server(server)
                     .retryable(true)
-                    .hint("its own last words are in `data.stderr`; start it by hand to see more")
+                    .hint(format!("its own last words are in `data.stderr`; {more}"))
                     .with("stderr", json!(stderr))
             }
             Cause::Died { how, stderr } => {

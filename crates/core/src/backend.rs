@@ -75,10 +75,14 @@ pub(crate) struct Backend {
     /// How many processes were started so far.
     pub(crate) launches: u32,
     pub(crate) manner: Manner,
+    /// How the present process was spoken to.
+    pub(crate) framing: Framing,
     /// The present process has said something on its stdout.
     pub(crate) heard: bool,
-    /// It has answered a handshake at least once.
+    /// It has answered something at least once.
     pub(crate) proven: bool,
+    /// Started after the breaker was open, and has answered nothing yet.
+    pub(crate) on_trial: bool,
     pub(crate) ear: Ear,
     pub(crate) waiting: VecDeque<Waiting>,
     pub(crate) probe: Option<Probe>,
@@ -100,8 +104,10 @@ impl Backend {
             state: State::Stopped,
             launches: 0,
             manner: Manner::of(framing),
+            framing: Manner::of(framing).framing(),
             heard: false,
             proven: false,
+            on_trial: false,
             ear: Ear::Open,
             waiting: VecDeque::new(),
             probe: None,

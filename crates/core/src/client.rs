@@ -10,51 +10,72 @@ use switchboard_protocol::{Message, RawId};
 pub(crate) enum Handshake {
     /// Nothing yet. Requests pass all the same: what a server makes of them is its affair.
     New,
-    /// `initialize` is on its way. Some clients send `initialized` without waiting for the answer.
-    Asked { initialize: Message, initialized: Option<Message> },
-    Answered { initialize: Message, initialized: Option<Message> },
+    /// `initialize` is on its way. Some clients send `initialized` without waiting for the answer. An earlier
+    /// handshake counts until this one is answered.
+    Asked { initialized: Option<Message>, before: Option<Box<Greeting>> },
+    Answered(Greeting),
+}
+
+/// What a client said, and a server answered.
+#[derive(Debug)]
+pub(crate) struct Greeting {
+    pub(crate) initialize: Message,
+    pub(crate) initialized: Option<Message>,
 }
 
 impl Handshake {
-    pub(crate) fn ask(&mut self, message: Message) {
-        *self = Self::Asked { initialize: message, initialized: None };
-    }
-
-    pub(crate) fn answer(&mut self) {
-        *self = match std::mem::replace(self, Self::New) {
-            Self::Asked { initialize, initialized } => Self::Answered { initialize, initialized },
-            Self::New => Self::New,
-            Self::Answered { initialize, initialized } => Self::Answered { initialize, initialized },
+    pub(crate) fn ask(&mut self) {
+        let before = match std::mem::replace(self, Self::New) {
+            Self::New => None,
+            Self::Asked { before, .. } => before,
+            Self::Answered(greeting) => Some(Box::new(greeting)),
         };
+        *self = Self::Asked { initialized: None, before };
     }
 
-    /// The server refused: whatever comes next starts from the beginning.
+    pub(crate) fn answer(&mut self, initialize: Message) {
+        let initialized = match std::mem::replace(self, Self::New) {
+            Self::New => None,
+            Self::Asked { initialized, .. } => initialized,
+            Self::Answered(greeting) => greeting.initialized,
+        };
+        *self = Self::Answered(Greeting { initialize, initialized });
+    }
+
+    /// The server refused, or nobody answered: what was before counts again.
     pub(crate) fn fail(&mut self) {
-        if let Self::Asked { .. } = self {
-            *self = Self::New;
+        if let Self::Asked { before, .. } = self {
+            *self = before.take().map_or(Self::New, |greeting| Self::Answered(*greeting));
         }
     }
 
     pub(crate) fn confirm(&mut self, message: Message) {
         match self {
             Self::New => {}
-            Self::Asked { initialized, .. } | Self::Answered { initialized, .. } => *initialized = Some(message),
+            Self::Asked { initialized, .. } => *initialized = Some(message),
+            Self::Answered(greeting) => greeting.initialized = Some(message),
         }
     }
 
     /// What a new process must hear first, if this client was greeted by an earlier one.
-    pub(crate) fn to_replay(&self) -> Option<&Message> {
+    pub(crate) fn to_replay(&self) -> Option<&Greeting> {
         match self {
-            Self::New | Self::Asked { .. } => None,
-            Self::Answered { initialize, .. } => Some(initialize),
+            Self::New => None,
+            Self::Asked { before, .. } => before.as_deref(),
+            Self::Answered(greeting) => Some(greeting),
         }
     }
 
-    pub(crate) fn initialized(&self) -> Option<&Message> {
+    /// What followed an `initialize` that is still on its way.
+    pub(crate) fn confirmed_early(&self) -> Option<&Message> {
         match self {
-            Self::New => None,
-            Self::Asked { initialized, .. } | Self::Answered { initialized, .. } => initialized.as_ref(),
+            Self::New | Self::Answered(_) => None,
+            Self::Asked { initialized, .. } => initialized.as_ref(),
         }
+    }
+
+    pub(crate) fn is_answered(&self) -> bool {
+        matches!(self, Self::Answered(_))
     }
 }
 

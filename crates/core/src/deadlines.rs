@@ -14,7 +14,7 @@ use crate::pending::{Asker, Pending, Progress};
 use crate::settings::OnTimeout;
 use serde_json::json;
 use std::time::Duration;
-use switchboard_protocol::{Framing, Method, Outgoing};
+use switchboard_protocol::{Dialect, Framing, Method, Outgoing, dialect};
 
 /// How long a backend may take for a sign of life.
 const PROBE_TIME: Duration = Duration::from_secs(10);
@@ -40,11 +40,11 @@ impl Core {
             self.tick_backend(backend);
         }
         self.check_drained();
-        self.wake = self.earliest();
+        self.wake = self.next_deadline();
     }
 
     /// The true next deadline, by looking at everything.
-    fn earliest(&self) -> Option<Moment> {
+    pub fn next_deadline(&self) -> Option<Moment> {
         let pending = self.pending.iter().map(|(_, pending)| pending.deadline);
         let asked = self.asked.iter().filter_map(|(_, asked)| asked.deadline);
         let backends = self.backends.values().flat_map(|b| {
@@ -75,8 +75,9 @@ impl Core {
         }
         let Some(probe) = b.probe.filter(|probe| probe.deadline <= now) else { return };
         // A server that does one thing at a time answers nothing while it works on a call that still has time.
-        let is_busy = !self.pending.ids(|p| p.backend == backend && is_clients(p)).is_empty();
-        if is_busy {
+        // What came after the probe is no excuse.
+        let is_before = |id: u64, p: &Pending| id < probe.id && p.backend == backend && is_clients(p);
+        if self.pending.iter().any(|(id, pending)| is_before(id, pending)) {
             b.probe = Some(Probe { deadline: now + PROBE_TIME, ..probe });
             return;
         }
@@ -138,8 +139,10 @@ impl Core {
             let Some(b) = self.backends.get_mut(&backend) else { return };
             b.waiting.push_front(Waiting::Request(minted));
             let Asker::Client { client, .. } = pending.asker else { return };
-            if let Some(message) = self.clients.get(&client).and_then(|c| c.handshake.initialized()) {
-                b.waiting.insert(1, Waiting::Notification(Outgoing::of(message)));
+            if let Some(message) = self.clients.get(&client).and_then(|c| c.handshake.confirmed_early()) {
+                let mut out = Outgoing::of(message);
+                dialect::translate(message, Dialect::Standard, &mut out);
+                b.waiting.insert(1, Waiting::Notification(out));
             }
             self.wake_at(pending.deadline);
             self.pending.insert(minted, pending);
@@ -149,8 +152,9 @@ impl Core {
             // Neither framing was answered: the next start begins from the first.
             b.manner = Manner::Trying(Framing::Newline);
         }
-        b.state = State::Stopping { number, then: Then::Rest };
         b.note_crash(self.now);
+        // If something waits by then, another process is tried.
+        b.state = State::Stopping { number, then: Then::Restart };
         let error = self.timed_out(self.now.since(pending.accepted), true);
         self.fail(&pending, &error);
         self.report(Fact::Stopping { backend, why: "it did not answer `initialize`" });

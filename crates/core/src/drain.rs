@@ -5,10 +5,15 @@ use crate::backend::{State, Then};
 use crate::client::Presence;
 use crate::event::{Action, BackendId, ClientId, Launch, StopHow};
 use crate::exchange::Core;
-use crate::fact::Fact;
+use crate::fact::{Fact, Outcome};
 use crate::moment::Moment;
 use crate::pending::{Asker, Pending, Progress};
+use std::time::Duration;
 use switchboard_protocol::{Dialect, Outgoing, RawId};
+
+/// The grace of a backend when we have been asked to end for the second time: two of them must fit into the
+/// two seconds after which clients kill.
+const HURRY: Duration = Duration::from_millis(800);
 
 /// How near the end is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +29,16 @@ pub(crate) enum Ending {
 impl Core {
     pub(crate) fn is_running(&self) -> bool {
         self.ending == Ending::Running
+    }
+
+    /// A client of the usual kind closes its end, sends a signal when we are still there two seconds later,
+    /// and kills us after another two: by then the backends must be gone.
+    pub(crate) fn asked_to_end(&mut self, why: &'static str) {
+        if let Ending::Draining { leave: true, .. } | Ending::Stopping { leave: true } = self.ending {
+            self.ending = Ending::Stopping { leave: true };
+            return self.stop_all(StopHow::Gently { grace: HURRY });
+        }
+        self.drain(why);
     }
 
     pub(crate) fn drain(&mut self, why: &'static str) {
@@ -75,7 +90,11 @@ impl Core {
         self.check_finished();
     }
 
-    fn answer_farewells(&mut self) {
+    /// `shutdown` is answered when everything before it is, also to one who says it only then.
+    pub(crate) fn answer_farewells(&mut self) {
+        if let Ending::Running | Ending::Draining { .. } = self.ending {
+            return;
+        }
         let clients: Vec<ClientId> = self.clients.keys().copied().collect();
         for client in clients {
             let Some(c) = self.clients.get_mut(&client) else { continue };
@@ -116,12 +135,7 @@ impl Core {
         }
         c.presence = Presence::Listening;
         self.report(Fact::ClientInputEnded { client });
-        // It can no longer answer what servers asked of it.
-        for minted in self.asked.ids(|asked| asked.client == client) {
-            let Some(asked) = self.asked.remove(minted) else { continue };
-            let error = self.client_gone();
-            self.refuse_backend(asked.launch(), &asked.id, &error);
-        }
+        self.refuse_asked(client);
         self.drain_if_alone("the client closed its end");
     }
 
@@ -143,7 +157,19 @@ impl Core {
                 None => {}
             }
         }
+        self.refuse_asked(client);
         self.drain_if_alone("the client is gone");
+        self.check_drained();
+    }
+
+    /// The client can no longer answer what servers asked of it.
+    fn refuse_asked(&mut self, client: ClientId) {
+        for minted in self.asked.ids(|asked| asked.client == client) {
+            let Some(asked) = self.asked.remove(minted) else { continue };
+            let error = self.client_gone();
+            self.report_asked(&asked, Outcome::Refused(error.kind));
+            self.refuse_backend(asked.launch(), &asked.id, &error);
+        }
     }
 
     fn drain_if_alone(&mut self, why: &'static str) {

@@ -33,6 +33,12 @@ pub struct Launch {
     pub number: u32,
 }
 
+impl fmt::Display for Launch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}#{}", self.backend, self.number)
+    }
+}
+
 /// One end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Peer {
@@ -57,14 +63,14 @@ pub enum Event {
     /// Something on the backend's stdout that is not a message.
     BackendNoise { launch: Launch, text: Bytes, broken: Option<Broken> },
     BackendTooLong { launch: Launch, length: u64, glimpses: Vec<Glimpse> },
-    /// The process is gone.
-    BackendEnded { launch: Launch, how: String, stderr: String },
+    /// The process is gone. `hint` is what to say if it never worked.
+    BackendEnded { launch: Launch, how: String, stderr: String, hint: Option<String> },
 
     /// Bytes have left an outbox.
     Flushed { peer: Peer, bytes: usize },
     /// Time has passed.
     Tick,
-    /// We are to end in order: finish what is in flight, stop the backends.
+    /// We are to end in order: finish what is in flight, stop the backends. If we do already: faster.
     Drain { why: &'static str },
     /// We are to end at once.
     Kill,
@@ -73,7 +79,8 @@ pub enum Event {
 /// How a backend is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopHow {
-    /// Ask first: close its input, then terminate, then kill, each with this grace.
+    /// Ask first: close its input, then terminate, then kill, each with this grace. Said a second time:
+    /// terminate at once, then kill.
     Gently { grace: Duration },
     Kill,
 }

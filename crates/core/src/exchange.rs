@@ -102,10 +102,10 @@ impl Core {
             Event::BackendTooLong { launch, length, glimpses } => {
                 self.backend_too_long(launch, length, &glimpses);
             }
-            Event::BackendEnded { launch, how, stderr } => self.backend_ended(launch, &how, &stderr),
+            Event::BackendEnded { launch, how, stderr, hint } => self.backend_ended(launch, &how, &stderr, hint),
             Event::Flushed { peer, bytes } => self.flushed(peer, bytes),
             Event::Tick => self.tick(),
-            Event::Drain { why } => self.drain(why),
+            Event::Drain { why } => self.asked_to_end(why),
             Event::Kill => self.kill(),
         }
     }
@@ -127,8 +127,10 @@ impl Core {
         };
         self.clients.insert(id, client);
         self.report(Fact::ClientConnected { client: id });
-        // Nothing is gained by waiting: the client connected in order to use it.
-        self.ensure_started(backend);
+        // Nothing is gained by waiting: the client connected in order to use it. In the end it is too late.
+        if self.is_running() {
+            self.ensure_started(backend);
+        }
     }
 
     pub(crate) fn report(&mut self, fact: Fact) {

@@ -9,7 +9,7 @@ use crate::fact::{Fact, Outcome};
 use crate::pending::{Asked, Asker, Pending, Progress, name_of};
 use bytes::Bytes;
 use switchboard_protocol::dialect::{self, Ear};
-use switchboard_protocol::hunt::Glimpse;
+use switchboard_protocol::hunt::{self, Glimpse};
 use switchboard_protocol::{Broken, ErrorAnswer, Kind, Message, Method, Outgoing, Part, Patch, RawId};
 
 /// So many answered tasks may still report progress.
@@ -40,7 +40,9 @@ impl Core {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         b.heard = true;
         b.probe = None;
-        if let Manner::Trying(framing) = b.manner {
+        // Perhaps the last word of a process after which the other framing was to be tried.
+        if let Manner::Trying(_) = b.manner {
+            let framing = b.framing;
             b.manner = Manner::Known(framing);
             self.report(Fact::FramingLearnt { backend: launch.backend, framing });
         }
@@ -48,8 +50,7 @@ impl Core {
 
     fn backend_response(&mut self, launch: Launch, message: Message, failed: bool) {
         let minted = message.part(Part::Id).and_then(RawId::minted);
-        let is_ours = |pending: &Pending| pending.backend == launch.backend;
-        let known = minted.filter(|&id| self.pending.get(id).is_some_and(is_ours));
+        let known = minted.filter(|&id| self.pending.get(id).is_some_and(|p| p.was_sent_to(launch.backend)));
         let Some(minted) = known.or_else(|| self.only_candidate(launch, &message, failed)) else {
             return self.late_answer(launch);
         };
@@ -81,14 +82,23 @@ impl Core {
     }
 
     /// Gives an answer to the client that waits for it, with its own id put back.
-    fn deliver(&mut self, launch: Launch, minted: u64, pending: Pending, message: Message, failed: bool) {
+    fn deliver(&mut self, launch: Launch, minted: u64, mut pending: Pending, message: Message, failed: bool) {
         let Asker::Client { client, ref id, batch } = pending.asker else { return };
+        if let Some(b) = self.backends.get_mut(&launch.backend) {
+            b.proven |= !failed;
+            b.on_trial = false;
+        }
         let cancelled = matches!(pending.progress, Progress::Cancelled);
         if cancelled && batch.is_some() {
             return self.late_answer(launch);
         }
         if pending.method == Method::Initialize {
-            self.greeted(launch, client, &pending, failed);
+            // A client that is gone needs no handshake any more.
+            let initialize = match &mut pending.progress {
+                Progress::Sent(message) => message.take().filter(|_| !failed),
+                Progress::Waiting(_) | Progress::Cancelled => None,
+            };
+            self.greeted(launch, client, pending.accepted, initialize);
         }
         let Some(c) = self.clients.get(&client) else { return };
         let mut out = Outgoing::of(&message);
@@ -237,8 +247,7 @@ impl Core {
             && pending.backend == launch.backend
         {
             let Asker::Client { client, .. } = pending.asker else { return None };
-            let deadline = pending.deadline.max(now + timeout);
-            pending.deadline = pending.latest.map_or(deadline, |latest| deadline.min(latest));
+            pending.go_on_until(now + timeout);
             return pending.token.clone().map(|token| (client, token));
         }
         let kept = self.task_tokens.iter().find(|kept| kept.minted == minted && kept.backend == launch.backend)?;
@@ -249,25 +258,29 @@ impl Core {
         let Some(wanted) = message.part(Part::RequestId) else { return };
         let ids = self.asked.ids(|asked| asked.launch() == launch && asked.id.as_bytes() == wanted);
         let Some(&minted) = ids.last() else { return };
-        let Some(client) = self.asked.get(minted).map(|asked| asked.client) else { return };
-        let mut out = self.for_client(client, message);
+        // It waits no longer, and the client will not answer what was taken back.
+        let Some(asked) = self.asked.remove(minted) else { return };
+        self.report_asked(&asked, Outcome::Cancelled);
+        let mut out = self.for_client(asked.client, message);
         out.replace(message.span(Part::RequestId), Patch::Id(RawId::from_number(minted)));
-        self.tell_client(client, out);
+        self.tell_client(asked.client, out);
     }
 
     pub(crate) fn backend_noise(&mut self, launch: Launch, text: &Bytes, broken: Option<Broken>) {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        let is_current = b.is_current(launch);
         b.noise += 1;
         let total = b.noise;
         let cut = &text[..text.len().min(QUARANTINE_TEXT)];
         let shown = String::from_utf8_lossy(cut).into_owned();
         self.report(Fact::Quarantined { backend: launch.backend, text: shown, bytes: text.len(), total });
-        let Some(broken) = broken else { return };
+        // The same id may by now be another process's affair.
+        let Some(broken) = broken.filter(|_| is_current) else { return };
         let Some(id) = broken.id else { return };
         if broken.is_answer {
             let error = self.bad_answer(&broken.fault.explain());
             self.fail_minted(launch, &id, &error);
-        } else if broken.has_method {
+        } else if broken.has_method && is_meant_as_request(text) {
             let error = ErrorAnswer::of_fault(broken.fault);
             self.refuse_backend(launch, &id, &error);
         }
@@ -294,9 +307,8 @@ impl Core {
     fn fail_minted(&mut self, launch: Launch, id: &RawId, error: &ErrorAnswer) {
         let minted = RawId::minted(id.as_bytes());
         let known = minted.filter(|&minted| {
-            self.pending.get(minted).is_some_and(|p| {
-                p.backend == launch.backend && matches!(p.asker, Asker::Client { .. })
-            })
+            let pending = self.pending.get(minted);
+            pending.is_some_and(|p| p.was_sent_to(launch.backend) && matches!(p.asker, Asker::Client { .. }))
         });
         if let Some(pending) = known.and_then(|minted| self.pending.remove(minted)) {
             self.fail(&pending, error);
@@ -320,11 +332,17 @@ impl Core {
         let (now, timeout) = (self.now, self.settings.server.timeout);
         for pending in self.pending.values_mut() {
             if pending.backend == backend && !pending.method.is_short() {
-                let deadline = pending.deadline.max(now + timeout);
-                pending.deadline = pending.latest.map_or(deadline, |latest| deadline.min(latest));
+                pending.go_on_until(now + timeout);
             }
         }
     }
+}
+
+/// A broken line that a server meant as a request to its client. A text *about* a request is none: refusing
+/// it would answer whatever the server itself has asked under that id.
+fn is_meant_as_request(text: &[u8]) -> bool {
+    let is_object = text.trim_ascii_start().starts_with(b"{");
+    is_object && hunt::look(text).method.is_some_and(|name| Method::from_name(&name).comes_from_servers())
 }
 
 /// Structured logs on stdout are JSON objects too, and may have a `method` or an `id`. A line without

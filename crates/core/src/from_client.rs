@@ -8,7 +8,9 @@ use crate::event::{Action, BackendId, ClientId, Launch};
 use crate::exchange::Core;
 use crate::fact::{Fact, Outcome};
 use crate::moment::Moment;
+use crate::settings::{LIST_TIMEOUT, ServerSettings};
 use crate::pending::{Asker, Pending, Progress, name_of};
+use std::time::Duration;
 use switchboard_protocol::hunt::Glimpse;
 use switchboard_protocol::{
     Broken, Dialect, ErrorAnswer, Kind, Message, Method, Outgoing, Parsed, Part, Patch, RawId, dialect,
@@ -134,11 +136,29 @@ impl Core {
                 Some(self.overloaded("the server does not read what it is sent"))
             }
             State::Ready { .. } => None,
-            _ if b.waiting.len() >= self.settings.limits.waiting_per_backend => {
+            _ if !self.may_wait(backend, message.bytes().len()) => {
                 Some(self.overloaded("too many messages wait for the server to be ready"))
             }
             _ => None,
         }
+    }
+
+    /// Whether one more message of this size may wait for the backend to be ready.
+    fn may_wait(&self, backend: BackendId, bytes: usize) -> bool {
+        let Some(b) = self.backends.get(&backend) else { return false };
+        if b.waiting.len() >= self.settings.limits.waiting_per_backend {
+            return false;
+        }
+        let length = |waiting: &Waiting| match waiting {
+            Waiting::Request(minted) => self.pending.get(*minted).map_or(0, |pending| match &pending.progress {
+                Progress::Waiting(message) => message.bytes().len(),
+                Progress::Sent(_) | Progress::Cancelled => 0,
+            }),
+            Waiting::Notification(out) => out.len(),
+        };
+        // All of it is written at once in the end, so it has the limit of the outbox.
+        let waits: usize = b.waiting.iter().map(length).sum();
+        waits == 0 || waits + bytes <= self.settings.limits.backend_bytes
     }
 
     fn refuse(&mut self, client: ClientId, id: &RawId, batch: Option<u32>, message: &Message, error: &ErrorAnswer) {
@@ -157,12 +177,14 @@ impl Core {
         if let Some(c) = self.clients.get_mut(&client) {
             c.unanswered += 1;
             if message.method() == Method::Initialize {
-                c.handshake.ask(message.clone());
+                c.handshake.ask();
             }
         }
         let server = &self.settings.server;
         // Until it is sent: time for a start, and for a second one in the other framing.
-        let deadline = self.now + server.start_timeout * 2;
+        let latest = server.hard_timeout.map(|hard| self.now + hard);
+        let start = self.now + server.start_timeout * 2;
+        let deadline = latest.map_or(start, |latest| start.min(latest));
         let minted = self.pending.mint();
         let pending = Pending {
             asker: Asker::Client { client, id, batch },
@@ -175,7 +197,7 @@ impl Core {
             retried: false,
             accepted: self.now,
             deadline,
-            latest: server.hard_timeout.map(|hard| self.now + hard),
+            latest,
         };
         self.pending.insert(minted, pending);
         self.wake_at(deadline);
@@ -191,8 +213,8 @@ impl Core {
 
     /// Writes a waiting request to its backend, under its minted id and token.
     pub(crate) fn send(&mut self, minted: u64) {
-        let deadline = self.pending.get(minted).map(|pending| self.deadline_of(pending.method, pending.latest));
-        let (Some(pending), Some(deadline)) = (self.pending.get_mut(minted), deadline) else { return };
+        let Some(pending) = self.pending.get_mut(minted) else { return };
+        let deadline = deadline_of(&self.settings.server, self.now, pending);
         let Some(launch) = self.backends.get(&pending.backend).and_then(|b| b.launch()) else { return };
         let Progress::Waiting(message) = std::mem::replace(&mut pending.progress, Progress::Sent(None)) else {
             return;
@@ -227,6 +249,7 @@ impl Core {
         }
         c.farewell = Some(Farewell { id, batch, answered: false });
         self.begin_drain("the client asked for it", false);
+        self.answer_farewells();
     }
 
     fn client_notification(&mut self, client: ClientId, message: Message) {
@@ -238,7 +261,7 @@ impl Core {
                 let Some(c) = self.clients.get_mut(&client) else { return };
                 c.handshake.confirm(message.clone());
                 let is_ready = self.backends.get(&c.backend).is_some_and(|b| matches!(b.state, State::Ready { .. }));
-                if c.handshake.to_replay().is_some() && !is_ready {
+                if c.handshake.is_answered() && !is_ready {
                     // The new process hears it with the replayed handshake.
                     return;
                 }
@@ -252,13 +275,12 @@ impl Core {
 
     fn notify_backend(&mut self, client: ClientId, out: Outgoing) {
         let Some(backend) = self.clients.get(&client).map(|c| c.backend) else { return };
+        let may_wait = self.may_wait(backend, out.len());
         let Some(b) = self.backends.get_mut(&backend) else { return };
         match b.state {
             State::Ready { number, .. } => self.tell_backend(Launch { backend, number }, out),
             // In order with the requests around it.
-            State::Starting { .. } | State::Stopping { .. } | State::Backoff { .. }
-                if b.waiting.len() < self.settings.limits.waiting_per_backend =>
-            {
+            State::Starting { .. } | State::Stopping { .. } | State::Backoff { .. } if may_wait => {
                 b.waiting.push_back(Waiting::Notification(out));
             }
             // A process that is not there has nothing to be told: it learns what it needs by the handshake.
@@ -350,18 +372,17 @@ impl Core {
         dialect::translate(message, Dialect::Standard, &mut out);
         self.send_to_backend(launch, out);
     }
+}
 
-    /// When a request of this kind must be answered, if it is sent now.
-    fn deadline_of(&self, method: Method, latest: Option<Moment>) -> Moment {
-        let server = &self.settings.server;
-        let within = match method {
-            Method::Initialize => server.start_timeout,
-            // Waits for the end of a task, which has no time limit of its own.
-            Method::TaskResult => server.hard_timeout.unwrap_or(std::time::Duration::MAX),
-            method if method.is_short() => server.timeout.min(crate::settings::LIST_TIMEOUT),
-            _ => server.timeout,
-        };
-        let deadline = self.now + within;
-        latest.map_or(deadline, |latest| deadline.min(latest))
-    }
+/// When a request must be answered, if it is sent now.
+fn deadline_of(server: &ServerSettings, now: Moment, pending: &Pending) -> Moment {
+    let within = match pending.method {
+        Method::Initialize => server.start_timeout,
+        // Waits for the end of a task, which has no time limit of its own.
+        Method::TaskResult => server.hard_timeout.unwrap_or(Duration::MAX),
+        method if method.is_short() => server.timeout.min(LIST_TIMEOUT),
+        _ => server.timeout,
+    };
+    let deadline = now + within;
+    pending.latest.map_or(deadline, |latest| deadline.min(latest))
 }

@@ -5,12 +5,13 @@ use crate::backend::{State, Then, Waiting};
 use crate::event::{Action, BackendId, ClientId, Launch, StopHow};
 use crate::exchange::Core;
 use crate::fact::{Fact, Outcome};
+use crate::moment::Moment;
 use crate::pending::{Asker, Pending, Progress};
 use crate::settings::RetryAfterCrash;
 use serde_json::json;
 use std::borrow::Cow;
 use std::time::Duration;
-use switchboard_protocol::{Dialect, Method, Outgoing, Part, Patch, RawId, dialect};
+use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawId, dialect};
 
 const FIRST_BACKOFF: Duration = Duration::from_millis(100);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(10);
@@ -20,11 +21,13 @@ const LONGEST_COOLDOWN: Duration = Duration::from_secs(300);
 impl Core {
     /// Starts a process if the backend has none and nothing forbids it.
     pub(crate) fn ensure_started(&mut self, backend: BackendId) {
-        let Some(b) = self.backends.get(&backend) else { return };
+        let Some(b) = self.backends.get_mut(&backend) else { return };
         match &b.state {
             State::Stopped => self.start(backend),
-            // The half-open trial.
-            State::Failed { until, .. } if self.now >= *until => self.start(backend),
+            State::Failed { until, .. } if self.now >= *until => {
+                b.on_trial = true;
+                self.start(backend);
+            }
             State::Failed { .. }
             | State::Starting { .. }
             | State::Ready { .. }
@@ -43,6 +46,7 @@ impl Core {
         b.state = State::Starting { number: b.launches, since: now };
         let launch = Launch { backend, number: b.launches };
         let framing = b.manner.framing();
+        b.framing = framing;
         self.report(Fact::Starting { backend, framing });
         self.actions.push(Action::Start { launch, framing });
     }
@@ -58,11 +62,14 @@ impl Core {
             .values()
             .find(|c| c.backend == launch.backend)
             .and_then(|c| c.handshake.to_replay())
-            .cloned();
+            .map(|greeting| greeting.initialize.clone());
         let Some(initialize) = greeting else { return self.open(launch) };
         let minted = self.pending.mint();
         let mut out = Outgoing::of(&initialize);
         out.replace(initialize.span(Part::Id), Patch::Id(RawId::from_number(minted)));
+        if initialize.has(Part::MetaProgressToken) {
+            out.replace(initialize.span(Part::MetaProgressToken), Patch::Id(RawId::from_number(minted)));
+        }
         dialect::translate(&initialize, Dialect::Standard, &mut out);
         let within = self.settings.server.start_timeout;
         self.ask_ourselves(launch.backend, minted, Asker::Replay, Method::Initialize, within);
@@ -115,11 +122,12 @@ impl Core {
             // It greeted this client before and now refuses it: as good as a crash.
             return self.stop(launch, StopHow::Kill);
         }
-        let Some(b) = self.backends.get(&launch.backend) else { return };
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         let State::Starting { since, .. } = b.state else { return };
+        b.on_trial = false;
         let after = self.now.since(since);
         let client = self.clients.values().find(|c| c.backend == launch.backend);
-        let initialized = client.and_then(|c| c.handshake.initialized()).cloned();
+        let initialized = client.and_then(|c| c.handshake.to_replay()?.initialized.clone());
         if let Some(message) = initialized {
             let mut out = Outgoing::of(&message);
             dialect::translate(&message, Dialect::Standard, &mut out);
@@ -129,17 +137,12 @@ impl Core {
         self.open(launch);
     }
 
-    /// A client's own handshake was answered.
-    pub(crate) fn greeted(&mut self, launch: Launch, client: ClientId, pending: &Pending, failed: bool) {
-        let after = self.now.since(pending.accepted);
+    /// A client's own handshake was answered: with a result to `initialize`, or refused.
+    pub(crate) fn greeted(&mut self, launch: Launch, client: ClientId, asked: Moment, initialize: Option<Message>) {
+        let after = self.now.since(asked);
         let Some(c) = self.clients.get_mut(&client) else { return };
-        if failed {
-            return c.handshake.fail();
-        }
-        c.handshake.answer();
-        if let Some(b) = self.backends.get_mut(&launch.backend) {
-            b.proven = true;
-        }
+        let Some(initialize) = initialize else { return c.handshake.fail() };
+        c.handshake.answer(initialize);
         self.report(Fact::Ready { backend: launch.backend, after, restarted: false });
     }
 
@@ -165,7 +168,6 @@ impl Core {
         let grace = self.settings.server.shutdown_grace;
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let State::Ready { number, .. } = b.state else { return };
-        b.probe = None;
         b.note_crash(self.now);
         b.state = State::Stopping { number, then: Then::Restart };
         self.report(Fact::Stopping { backend, why });
@@ -173,7 +175,7 @@ impl Core {
         self.stop(Launch { backend, number }, StopHow::Gently { grace });
     }
 
-    pub(crate) fn backend_ended(&mut self, launch: Launch, how: &str, stderr: &str) {
+    pub(crate) fn backend_ended(&mut self, launch: Launch, how: &str, stderr: &str, hint: Option<String>) {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         if !b.is_current(launch) {
             return;
@@ -187,14 +189,14 @@ impl Core {
                     self.recover(launch.backend, how);
                 }
             }
-            State::Starting { .. } | State::Ready { .. } => self.crashed(launch, how, stderr),
+            State::Starting { .. } | State::Ready { .. } => self.crashed(launch, how, stderr, hint),
             State::Stopped | State::Backoff { .. } | State::Failed { .. } => {}
         }
         self.check_drained();
         self.check_finished();
     }
 
-    fn crashed(&mut self, launch: Launch, how: &str, stderr: &str) {
+    fn crashed(&mut self, launch: Launch, how: &str, stderr: &str, hint: Option<String>) {
         let backend = launch.backend;
         let pending = self.pending.ids(|p| p.backend == backend).len();
         self.report(Fact::Crashed { backend, how: how.to_owned(), pending, stderr: stderr.to_owned() });
@@ -207,7 +209,7 @@ impl Core {
             self.settle_sent(backend, &Cause::Died { how: how.clone(), stderr });
         } else {
             // It never worked: whoever waits should learn why at once, rather than after five more tries.
-            self.fail_all(backend, &Cause::DiedAtStart { how: how.clone(), stderr });
+            self.fail_all(backend, &Cause::DiedAtStart { how: how.clone(), stderr, hint });
         }
         self.recover(backend, &how);
     }
@@ -225,7 +227,8 @@ impl Core {
         if crashes == 0 {
             return self.start(backend);
         }
-        if crashes > limit {
+        // A trial that fails is enough.
+        if crashes > limit || b.on_trial {
             let cooldown = (FIRST_COOLDOWN * 2u32.saturating_pow(b.opened)).min(LONGEST_COOLDOWN);
             b.opened = b.opened.saturating_add(1);
             b.state = State::Failed { until: now + cooldown, why: how.to_owned() };
@@ -252,12 +255,17 @@ impl Core {
         let may_retry = self.settings.server.retry_after_crash == RetryAfterCrash::Safe && self.is_running();
         let ids = self.pending.ids(|p| p.backend == backend && !matches!(p.progress, Progress::Waiting(_)));
         let mut again = Vec::new();
+        let (mut room, most) = (self.settings.limits.backend_bytes, self.settings.limits.waiting_per_backend);
         for minted in ids {
             let Some(mut pending) = self.pending.remove(minted) else { continue };
             match std::mem::replace(&mut pending.progress, Progress::Sent(None)) {
                 Progress::Sent(Some(message))
-                    if may_retry && !pending.retried && pending.method.is_repeatable() =>
+                    if may_retry
+                        && !pending.retried
+                        && pending.method.is_repeatable()
+                        && (again.is_empty() || (again.len() < most && message.bytes().len() <= room)) =>
                 {
+                    room = room.saturating_sub(message.bytes().len());
                     self.report(Fact::Retried { backend, method: pending.name.clone() });
                     pending.retried = true;
                     pending.progress = Progress::Waiting(message);
@@ -269,6 +277,7 @@ impl Core {
             }
         }
         if let Some(b) = self.backends.get_mut(&backend) {
+            b.probe = None;
             for minted in again.into_iter().rev() {
                 b.waiting.push_front(Waiting::Request(minted));
             }
@@ -285,6 +294,7 @@ impl Core {
             }
         }
         if let Some(b) = self.backends.get_mut(&backend) {
+            b.probe = None;
             b.waiting.clear();
         }
         self.forget_asked(backend);
@@ -295,11 +305,13 @@ impl Core {
         for minted in self.asked.ids(|asked| asked.backend == backend) {
             let Some(asked) = self.asked.remove(minted) else { continue };
             self.report_asked(&asked, Outcome::Cancelled);
-            let notice = json!({
-                "jsonrpc": "2.0",
+            let mut notice = json!({
                 "method": "notifications/cancelled",
                 "params": { "requestId": minted, "reason": "the server that asked is gone" },
             });
+            if self.clients.get(&asked.client).is_none_or(|c| c.ear.dialect() == Dialect::Standard) {
+                notice["jsonrpc"] = json!("2.0");
+            }
             self.tell_client(asked.client, Outgoing::raw(notice.to_string().into()));
         }
         self.task_tokens.retain(|kept| kept.backend != backend);

@@ -49,6 +49,12 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
+    /// What waits to be sent cannot have been answered: that would be the word of a process that is being
+    /// stopped, and the next one will be asked.
+    pub(crate) fn was_sent_to(&self, backend: BackendId) -> bool {
+        self.backend == backend && !matches!(self.progress, Progress::Waiting(_))
+    }
+
     /// Gives it more time, never less: `Core::wake` is not told.
     pub(crate) fn go_on_until(&mut self, moment: Moment) {
         self.deadline = self.deadline.max(self.latest.map_or(moment, |latest| moment.min(latest)));

@@ -4,6 +4,7 @@
 //! - [`config`]: what the user wrote down.
 //! - [`solo`]: one client and its backend in one process; wires everything below together.
 //! - [`raw`]: no message is read: the launcher, which only governs the process.
+//! - [`peer`]: the other way round: a client of a program that we start, for the demo.
 //! - `fronts`: the code that talks to clients.
 //! - `backends`: the code that talks to servers.
 //! - `intake`: reading, for both.
@@ -16,6 +17,7 @@
 pub mod config;
 pub mod solo;
 pub mod raw;
+pub mod peer;
 mod fronts;
 mod backends;
 mod intake;
@@ -23,6 +25,8 @@ mod outbox;
 mod hub;
 pub mod telemetry;
 
+pub use switchboard_process::alive::is_alive;
+pub use backends::launch::examine;
 pub use switchboard_process::child::Ended;
 pub use switchboard_process::stdio::{OwnStdio, take as take_stdio};
 

@@ -57,7 +57,8 @@ pub async fn run(solo: Solo, stdio: OwnStdio) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The first signal asks to end in order, the second to end at once.
+/// The first signal asks to end in order (and, if the client had closed its end before, in haste), the second
+/// to end at once.
 async fn obey(hub: Arc<Hub>, mut signals: Signals) {
     let why = signals.next().await;
     hub.handle(Event::Drain { why });

@@ -37,6 +37,11 @@ pub struct Launch {
 }
 
 impl Launch {
+    /// Which file would be run.
+    pub fn resolve(&self) -> Result<PathBuf, SpawnError> {
+        resolve(&self.program, self.path_var(), self.cwd.as_deref())
+    }
+
     /// The PATH that the program is looked for in: the child's, not ours.
     fn path_var(&self) -> Option<&OsStr> {
         self.env.iter().rev().find(|(name, _)| os::is_path_var(name)).map(|(_, value)| value.as_os_str())
@@ -93,6 +98,12 @@ impl Child {
     /// A future that is dropped half way leaves a child that can be stopped again.
     pub async fn stop(&mut self, grace: Duration) -> Stopped {
         self.0.stop(grace).await
+    }
+
+    /// The same without the first wait: SIGTERM at once, after `grace` SIGKILL. For a child that was asked to
+    /// end before, when there is no more time.
+    pub async fn terminate(&mut self, grace: Duration) -> Stopped {
+        self.0.terminate(grace).await
     }
 
     /// SIGKILL to the whole group, at once. The child is still to be waited for.

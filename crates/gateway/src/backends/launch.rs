@@ -24,6 +24,15 @@ pub(crate) struct Unready {
     pub(crate) hint: Option<String>,
 }
 
+/// What would be run for a server: its command line, or why it could not be.
+pub fn examine(server: &ServerConfig, root: Option<PathBuf>) -> Result<String, String> {
+    let plan = LaunchPlan { server: server.clone(), root };
+    let launch = plan.expand().map_err(|unready| unready.reason)?.launch;
+    let program = launch.resolve().map_err(|error| format!("{error}\n    help: {}", error.hint()))?;
+    let words = [program.into_os_string()].into_iter().chain(launch.args);
+    Ok(words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" "))
+}
+
 impl LaunchPlan {
     pub(crate) fn expand(&self) -> Result<Prepared, Unready> {
         let server = &self.server;

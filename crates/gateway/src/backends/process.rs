@@ -57,7 +57,7 @@ pub(crate) async fn run(
     let stderr = tail.lock().unwrap_or_else(PoisonError::into_inner).text();
     let mut turn = hub.turn();
     turn.forget(launch);
-    turn.handle(Event::BackendEnded { launch, how, stderr });
+    turn.handle(Event::BackendEnded { launch, how, stderr, hint: plan.launch.hint() });
 }
 
 fn start(plan: &Plan) -> Result<Spawned, (String, Option<String>)> {
@@ -67,16 +67,19 @@ fn start(plan: &Plan) -> Result<Spawned, (String, Option<String>)> {
 
 /// Waits for the process's end, or brings it about. Says how it ended.
 async fn govern(child: &mut Child, orders: &mut mpsc::Receiver<StopHow>) -> String {
-    let order = tokio::select! {
+    let mut order = tokio::select! {
         ended = child.wait() => return ended.to_string(),
         order = orders.recv() => order,
     };
-    if let Some(StopHow::Gently { grace }) = order {
-        tokio::select! {
-            stopped = child.stop(grace) => return stopped.ended.to_string(),
-            // A second order while the first is carried out can only be to kill.
-            _ = orders.recv() => {}
-        }
+    let mut asked = false;
+    while let Some(StopHow::Gently { grace }) = order {
+        // Asked a second time, there is no use in waiting for what its closed input may do.
+        let stop = async { if asked { child.terminate(grace).await } else { child.stop(grace).await } };
+        order = tokio::select! {
+            stopped = stop => return stopped.ended.to_string(),
+            order = orders.recv() => order,
+        };
+        asked = true;
     }
     child.kill_now();
     child.wait().await.to_string()

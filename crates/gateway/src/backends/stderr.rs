@@ -1,6 +1,7 @@
 //! What a backend says on stderr: into its own log file, and the last lines into errors about its end.
 
 use crate::telemetry::Telemetry;
+use crate::telemetry::redact::redact;
 use bytes::{Buf, BytesMut};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -47,6 +48,6 @@ pub(crate) async fn follow(mut stderr: ByteReader, tail: Arc<Mutex<Tail>>, telem
 
 fn take(line: &[u8], tail: &Mutex<Tail>, telemetry: &Telemetry) {
     let text = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
-    tail.lock().unwrap_or_else(PoisonError::into_inner).push(&text);
+    tail.lock().unwrap_or_else(PoisonError::into_inner).push(&redact(&text));
     telemetry.stderr(text);
 }

@@ -101,7 +101,7 @@ pub fn withheld_hint(withheld: &[String]) -> Option<String> {
     }
     Some(format!(
         "not passed on to the server: {names}; if it needs one of them, name it in the server's `passEnv`, \
-         such as \"passEnv\": [\"{example}\"]"
+         such as \"passEnv\": [\"{example}\"], or give `--pass-env {example}` before a command's `--`"
     ))
 }
 

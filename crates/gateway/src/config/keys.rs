@@ -156,7 +156,8 @@ object! {
         #[schemars(extend("default" = defaults::LOG_FORMAT.word()), example = json!("json"))]
         "format" => format: LogFormat,
 
-        /// A file to log to instead of stderr. A relative path starts at the config file's folder.
+        /// A file to log to instead of the daily one in the state folder. A relative path starts at the config
+        /// file's folder.
         #[schemars(example = json!("~/switchboard.log"))]
         "file" => file: String,
 
@@ -225,11 +226,12 @@ object! {
         #[schemars(extend("default" = spell_time(defaults::START_TIMEOUT)), example = json!("2m"))]
         "startTimeout" => start_timeout: Time,
 
-        /// How long a call may take before `onTimeout` applies. A bare number from 1000 on is milliseconds.
+        /// How long a call may take, counted anew with each progress notification. A bare number from 1000
+        /// on is milliseconds.
         #[schemars(extend("default" = spell_time(defaults::TIMEOUT)), example = json!("90s"))]
         "timeout" => timeout: CallTime,
 
-        /// When a call fails whatever `onTimeout` says; `0` is never.
+        /// When a request fails whatever progress it reports; `0` is never.
         #[schemars(extend("default" = spell_time(defaults::HARD_TIMEOUT)), example = json!("4h"))]
         "hardTimeout" => hard_timeout: Time,
 

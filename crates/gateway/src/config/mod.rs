@@ -22,7 +22,7 @@ pub mod expand;
 pub mod folders;
 mod keys;
 mod model;
-mod os;
+pub(crate) mod os;
 mod problem;
 mod quantity;
 mod read;

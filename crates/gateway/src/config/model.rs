@@ -26,7 +26,7 @@ pub struct Config {
 pub struct LogConfig {
     pub level: LogLevel,
     pub format: LogFormat,
-    /// As written; [`expand::log_file`](super::expand::log_file) makes a path of it. `None` means stderr.
+    /// As written; [`expand::log_file`](super::expand::log_file) makes a path of it. `None`: the daily one.
     pub file: Option<String>,
     /// Whether the content of messages is logged.
     pub bodies: bool,

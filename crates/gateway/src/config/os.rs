@@ -20,8 +20,17 @@ pub(super) fn create_private_file(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
+/// A file to append to, that only its owner can read if it is new.
+pub(crate) fn append_to_private_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
 /// A folder, and those above it, that only their owner can enter; fine if it is there already.
-pub(super) fn create_private_dir(path: &Path) -> io::Result<()> {
+pub(crate) fn create_private_dir(path: &Path) -> io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

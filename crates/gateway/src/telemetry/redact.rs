@@ -36,11 +36,13 @@ fn announced_by(text: &str, lower: &str, word: &str, from: usize) -> Option<(usi
     let mut search = from;
     while let Some(found) = lower[search..].find(word) {
         let after = search + found + word.len();
-        if let Some(start) = value_start(&text[after..]).map(|skip| after + skip) {
+        if let Some((skip, sign)) = value_start(&text[after..]) {
+            let start = after + skip;
             let end = start + text[start..].find(is_end).unwrap_or(text.len() - start);
             // `bearer` and the like announce what follows; they are not the secret.
             let is_word = ANNOUNCING.contains(&lower[start..end].trim_matches(is_quote));
-            if end > start && !is_word && &text[start..end] != MASK {
+            let is_value = sign == Sign::Mark || word == "bearer" || looks_random(&text[start..end]);
+            if end > start && is_value && !is_word && &text[start..end] != MASK {
                 return Some((start, end));
             }
         }
@@ -49,11 +51,27 @@ fn announced_by(text: &str, lower: &str, word: &str, from: usize) -> Option<(usi
     None
 }
 
-/// Where the value begins, if what follows a word is `=`, `:` or (after `bearer`) a space and then a value.
-fn value_start(rest: &str) -> Option<usize> {
+/// What stands between a word and its value.
+#[derive(PartialEq, Eq)]
+enum Sign {
+    /// `=` or `:`
+    Mark,
+    Space,
+}
+
+/// Where the value begins, if one follows a word.
+fn value_start(rest: &str) -> Option<(usize, Sign)> {
     let skipped = rest.find(|c: char| !(is_quote(c) || matches!(c, ' ' | '=' | ':' | '\\')))?;
     let between = &rest[..skipped];
-    (between.contains(['=', ':']) || between == " ").then_some(skipped)
+    if between.contains(['=', ':']) {
+        return Some((skipped, Sign::Mark));
+    }
+    (between == " ").then_some((skipped, Sign::Space))
+}
+
+/// Tells `--token a81bc81b4f` from `the token is missing`, which its reader needs to see.
+fn looks_random(value: &str) -> bool {
+    value.len() >= 8 && value.contains(|c: char| c.is_ascii_digit())
 }
 
 fn prefixed_by(text: &str, prefix: &str, from: usize) -> Option<(usize, usize)> {
@@ -93,6 +111,8 @@ mod tests {
             ("use sk-abcdefghijklmnop now", "use [redacted] now"),
             ("no secrets here, only a tokenizer", "no secrets here, only a tokenizer"),
             ("1200 tokens were used", "1200 tokens were used"),
+            ("Error: GITHUB_TOKEN is not set", "Error: GITHUB_TOKEN is not set"),
+            ("run x --api-key a81bc81b4f --verbose", "run x --api-key [redacted] --verbose"),
             ("", ""),
             ("täglich token: ö", "täglich token: [redacted]"),
             (r#"\"token\":\"abc\""#, r#"\"token\":\"[redacted]\""#),

@@ -2,7 +2,8 @@
 //! processes may append to the same one. A write that fails is dropped: logging is never a reason to fail.
 
 use super::clock::Day;
-use std::fs::{self, File, OpenOptions};
+use crate::config::os;
+use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -64,9 +65,9 @@ impl Rolling {
 
     fn open(&self, path: &Path) -> Option<File> {
         if let Some(folder) = path.parent() {
-            let _ = fs::create_dir_all(folder);
+            let _ = os::create_private_dir(folder);
         }
-        OpenOptions::new().create(true).append(true).open(path).ok()
+        os::append_to_private_file(path).ok()
     }
 
     fn path(&self) -> PathBuf {

@@ -1,7 +1,7 @@
 //! Which framing a server turned out to speak, remembered between runs: the second start need not find out
 //! again. Keyed by the launch as it is written in the config.
 
-use crate::config::ServerConfig;
+use crate::config::{ServerConfig, os};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -51,7 +51,7 @@ impl Verdicts {
 
     fn write(&self, verdicts: &Map<String, Value>) -> std::io::Result<()> {
         if let Some(folder) = self.file.parent() {
-            fs::create_dir_all(folder)?;
+            os::create_private_dir(folder)?;
         }
         let draft = self.file.with_extension(format!("json.{}", std::process::id()));
         fs::write(&draft, serde_json::to_vec_pretty(verdicts)?)?;

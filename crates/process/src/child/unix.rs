@@ -115,19 +115,22 @@ impl Child {
     }
 
     pub(super) async fn stop(&mut self, grace: Duration) -> Stopped {
+        if self.ends_within(grace).await {
+            return Stopped { ended: self.finish(), how: StoppedBy::Eof };
+        }
+        self.terminate(grace).await
+    }
+
+    pub(super) async fn terminate(&mut self, grace: Duration) -> Stopped {
+        self.signal(Signal::TERM);
+        // A member that is suspended acts on SIGTERM only when it is continued.
+        self.signal(Signal::CONT);
         let how = if self.ends_within(grace).await {
-            StoppedBy::Eof
+            StoppedBy::Term
         } else {
-            self.signal(Signal::TERM);
-            // A member that is suspended acts on SIGTERM only when it is continued.
-            self.signal(Signal::CONT);
-            if self.ends_within(grace).await {
-                StoppedBy::Term
-            } else {
-                self.signal(Signal::KILL);
-                self.ends_within(KILL_PATIENCE).await;
-                StoppedBy::Kill
-            }
+            self.signal(Signal::KILL);
+            self.ends_within(KILL_PATIENCE).await;
+            StoppedBy::Kill
         };
         Stopped { ended: self.finish(), how }
     }

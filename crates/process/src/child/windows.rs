@@ -88,6 +88,10 @@ impl Child {
         Stopped { ended, how: StoppedBy::Kill }
     }
 
+    pub(super) async fn terminate(&mut self, grace: Duration) -> Stopped {
+        self.stop(grace).await
+    }
+
     pub(super) fn kill_now(&self) {
         // An error says that it has ended already.
         let _ = self.process.lock().unwrap_or_else(PoisonError::into_inner).start_kill();

@@ -1,0 +1,118 @@
+//! The other way round: we are the client. Starts a program with pipes and speaks newline-delimited JSON with
+//! it, one message at a time. For the demo, and later for `doctor`; not for the forwarding path.
+
+use bytes::{Bytes, BytesMut};
+use serde_json::Value;
+use std::ffi::OsString;
+use std::io::{self, IoSlice};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use switchboard_process::child::{self, Child, Ended, Launch, Spawned};
+use switchboard_process::pipe::{ByteReader, ByteWriter};
+use switchboard_protocol::framing::DEFAULT_LIMIT;
+use switchboard_protocol::{Frame, Framer, Framing};
+use tokio::task::JoinHandle;
+
+/// So much of what the program says on stderr is kept.
+const MOST_WORDS: usize = 64 << 10;
+/// How long after its end its last words are waited for.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// Why nothing was heard.
+#[derive(Debug, thiserror::Error)]
+pub enum Silence {
+    #[error("it said nothing within {:.1} s", .0.as_secs_f64())]
+    TooLong(Duration),
+    #[error("it closed its stdout")]
+    Ended,
+    #[error("it said something that is not JSON: {0}")]
+    NotJson(String),
+}
+
+/// A program that runs, and our half of the talk with it. Dropping it kills the program.
+pub struct Conversation {
+    child: Child,
+    stdin: ByteWriter,
+    stdout: ByteReader,
+    framer: Framer,
+    words: Arc<Mutex<Vec<u8>>>,
+    listening: JoinHandle<()>,
+}
+
+impl Conversation {
+    /// Must be called within a tokio runtime. The program gets exactly this environment.
+    pub fn start(program: OsString, args: Vec<OsString>, env: Vec<(OsString, OsString)>) -> io::Result<Self> {
+        let Spawned { child, stdin, stdout, stderr } =
+            child::spawn(&Launch { program, args, env, cwd: None }).map_err(io::Error::other)?;
+        let words = Arc::new(Mutex::new(Vec::new()));
+        let listening = tokio::spawn(listen(stderr, words.clone()));
+        let framer = Framer::new(Some(Framing::Newline), DEFAULT_LIMIT);
+        Ok(Self { child, stdin, stdout, framer, words, listening })
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.pid()
+    }
+
+    pub async fn say(&self, message: &Value) -> io::Result<()> {
+        let line = format!("{message}\n");
+        let mut rest = line.as_bytes();
+        while !rest.is_empty() {
+            match self.stdin.try_write(&[IoSlice::new(rest)]) {
+                Ok(written) => rest = &rest[written..],
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.stdin.writable().await?,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// The next message. A line that is none is an error: that is what a strict client would make of it.
+    pub async fn hear(&mut self, within: Duration) -> Result<Value, Silence> {
+        let line =
+            tokio::time::timeout(within, self.next_line()).await.map_err(|_| Silence::TooLong(within))?;
+        let line = line.ok_or(Silence::Ended)?;
+        serde_json::from_slice(&line)
+            .map_err(|_| Silence::NotJson(String::from_utf8_lossy(&line).into_owned()))
+    }
+
+    async fn next_line(&mut self) -> Option<Bytes> {
+        loop {
+            match self.framer.next_frame() {
+                Some(Frame::Message(line) | Frame::Noise(line)) => return Some(line),
+                Some(Frame::TooLong { .. }) => {}
+                None => {
+                    let Ok(1..) = self.stdout.read(self.framer.buffer()).await else { return None };
+                }
+            }
+        }
+    }
+
+    /// What the program has said on stderr so far.
+    pub fn words(&self) -> String {
+        String::from_utf8_lossy(&self.words.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+    }
+
+    /// Closes the program's input, waits for it to end, and ends it if it does not. Says how it ended, and what
+    /// it has said on stderr.
+    pub async fn end(self, grace: Duration) -> (Ended, String) {
+        let Self { mut child, stdin, stdout, words, listening, .. } = self;
+        drop(stdin);
+        let ended = child.stop(grace).await.ended;
+        drop((child, stdout));
+        let _ = tokio::time::timeout(LAST_WORDS, listening).await;
+        let words =
+            String::from_utf8_lossy(&words.lock().unwrap_or_else(PoisonError::into_inner)).into_owned();
+        (ended, words)
+    }
+}
+
+async fn listen(mut stderr: ByteReader, words: Arc<Mutex<Vec<u8>>>) {
+    let mut buffer = BytesMut::new();
+    while let Ok(1..) = stderr.read(&mut buffer).await {
+        let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = MOST_WORDS.saturating_sub(words.len()).min(buffer.len());
+        words.extend_from_slice(&buffer[..room]);
+        buffer.clear();
+    }
+}

@@ -1,0 +1,366 @@
+//! A scripted client: starts the real program, as an IDE would, and speaks to it over pipes. Synchronous: each
+//! stream has a thread, and a test reads as it happens.
+//!
+//! No byte is lost or changed on the way: what a test sends is what the program reads, and frames are compared
+//! as the bytes they are. Everything that waits has a limit, which only fails.
+
+mod input;
+mod start;
+mod stream;
+
+pub use start::{Framing, Start};
+
+use crate::patience::{self, LIMIT};
+use crate::pids::{self, Word};
+use crate::record::Record;
+use crate::scratch::Scratch;
+use input::Input;
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::process::{Child, ChildStderr, ChildStdout, ExitStatus};
+use stream::{Stream, show};
+
+/// The protocol version that [`Client::initialize`] asks for.
+pub const VERSION: &str = "2025-06-18";
+
+/// How the program ended.
+#[derive(Debug, PartialEq, Eq)]
+pub struct End {
+    /// The exit code; none if a signal ended it.
+    pub code: Option<i32>,
+    /// What it wrote to stdout and nobody had taken.
+    pub stdout: Vec<u8>,
+    pub stderr: String,
+}
+
+pub struct Client {
+    child: Child,
+    status: Option<ExitStatus>,
+    input: Input,
+    output: Output,
+    stderr: Option<Stream>,
+    /// Held open and never read.
+    _unread: Option<ChildStderr>,
+    framing: Framing,
+    /// Frames that came while another was waited for, with what they say.
+    aside: VecDeque<(Vec<u8>, Value)>,
+    next_id: u64,
+    scratch: Scratch,
+}
+
+enum Output {
+    Read(Stream),
+    Unread(ChildStdout),
+    /// Closed by the test.
+    Closed,
+}
+
+impl Client {
+    fn adopt(mut child: Child, start: Start) -> Self {
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+            unreachable!("all three were asked to be pipes");
+        };
+        let (stderr, unread) =
+            if start.reads_stderr { (Some(Stream::read(stderr)), None) } else { (None, Some(stderr)) };
+        Self {
+            child,
+            status: None,
+            input: Input::write(stdin),
+            output: if start.reads_output {
+                Output::Read(Stream::read(stdout))
+            } else {
+                Output::Unread(stdout)
+            },
+            stderr,
+            _unread: unread,
+            framing: start.framing,
+            aside: VecDeque::new(),
+            next_id: 1,
+            scratch: start.scratch,
+        }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn scratch(&self) -> &Scratch {
+        &self.scratch
+    }
+
+    /// What the fake backend was told.
+    pub fn record(&self) -> Record {
+        Record::in_folder(self.scratch.join("record"))
+    }
+
+    // ---- sending
+
+    /// Sends these bytes as they are, in one write.
+    pub fn send_bytes(&self, bytes: impl AsRef<[u8]>) {
+        self.input.send(bytes.as_ref().to_vec());
+    }
+
+    /// Sends these bytes in pieces of `size`, each a write of its own.
+    pub fn send_in_pieces(&self, bytes: impl AsRef<[u8]>, size: usize) {
+        bytes.as_ref().chunks(size).for_each(|piece| self.input.send(piece.to_vec()));
+    }
+
+    /// Sends one message in this client's framing.
+    pub fn send(&self, message: impl AsRef<[u8]>) {
+        let message = message.as_ref();
+        let framed = match self.framing {
+            Framing::Newline => [message, b"\n"].concat(),
+            Framing::ContentLength => {
+                [format!("Content-Length: {}\r\n\r\n", message.len()).as_bytes(), message].concat()
+            }
+        };
+        self.input.send(framed);
+    }
+
+    /// Waits until everything that was sent has been taken.
+    #[track_caller]
+    pub fn sent(&self) {
+        self.input.written();
+    }
+
+    /// Whether everything that was sent has been taken.
+    pub fn is_sent(&self) -> bool {
+        self.input.is_written()
+    }
+
+    /// Sends nothing more.
+    pub fn close_input(&self) {
+        self.input.close();
+    }
+
+    // ---- receiving
+
+    /// The next frame: without its newline or header, otherwise as it came.
+    #[track_caller]
+    pub fn recv(&mut self) -> Vec<u8> {
+        if let Some((frame, _)) = self.aside.pop_front() {
+            return frame;
+        }
+        match self.next_frame("a message") {
+            Some(frame) => frame,
+            None => panic!("the program closed its stdout; it said {:?}", self.stderr_so_far()),
+        }
+    }
+
+    /// The next frame, or nothing if the program closed its stdout first.
+    #[track_caller]
+    pub fn recv_or_end(&mut self) -> Option<Vec<u8>> {
+        self.aside.pop_front().map(|(frame, _)| frame).or_else(|| self.next_frame("a message or the end"))
+    }
+
+    #[track_caller]
+    pub fn recv_text(&mut self) -> String {
+        match String::from_utf8(self.recv()) {
+            Ok(text) => text,
+            Err(error) => panic!("not UTF-8: {:?}", show(error.as_bytes())),
+        }
+    }
+
+    #[track_caller]
+    pub fn recv_json(&mut self) -> Value {
+        parse(&self.recv())
+    }
+
+    /// The first message for which `is_it` holds; the others are kept for [`Self::recv`].
+    #[track_caller]
+    pub fn recv_where(&mut self, what: &str, is_it: impl Fn(&Value) -> bool) -> Value {
+        if let Some(at) = self.aside.iter().position(|(_, value)| is_it(value)) {
+            return self.aside.remove(at).map(|(_, value)| value).unwrap_or_default();
+        }
+        loop {
+            let Some(frame) = self.next_frame(what) else {
+                panic!("this did not come: {what}; the program said {:?}", self.stderr_so_far());
+            };
+            let value = parse(&frame);
+            if is_it(&value) {
+                return value;
+            }
+            self.aside.push_back((frame, value));
+        }
+    }
+
+    /// The answer to the request with this id.
+    #[track_caller]
+    pub fn answer(&mut self, id: impl Into<Value>) -> Value {
+        let id = id.into();
+        let is_it = |value: &Value| value.get("id") == Some(&id) && value.get("method").is_none();
+        self.recv_where(&format!("the answer to {id}"), is_it)
+    }
+
+    /// The next request or notification of this method.
+    #[track_caller]
+    pub fn told(&mut self, method: &str) -> Value {
+        self.recv_where(method, |value| value.get("method").is_some_and(|name| name == method))
+    }
+
+    #[track_caller]
+    fn next_frame(&mut self, what: &str) -> Option<Vec<u8>> {
+        let framing = self.framing;
+        let frame = self.stream().wait(what, |state| match framing {
+            Framing::Newline => state.take_line(),
+            Framing::ContentLength => state.take_body(),
+        })?;
+        match framing {
+            Framing::Newline => Some(frame[..frame.len() - 1].to_vec()),
+            Framing::ContentLength => Some(frame),
+        }
+    }
+
+    #[track_caller]
+    fn stream(&self) -> &Stream {
+        match &self.output {
+            Output::Read(stream) => stream,
+            Output::Unread(_) | Output::Closed => panic!("this client does not read"),
+        }
+    }
+
+    /// What came and was not taken yet, as bytes.
+    pub fn unread_bytes(&self) -> Vec<u8> {
+        self.stream().peek()
+    }
+
+    /// A client that was started without reading begins to.
+    pub fn start_reading(&mut self) {
+        self.output = match std::mem::replace(&mut self.output, Output::Closed) {
+            Output::Unread(pipe) => Output::Read(Stream::read(pipe)),
+            other => other,
+        };
+    }
+
+    /// Closes the end that the program writes to. Only for a client that does not read.
+    pub fn close_output(&mut self) {
+        self.output = Output::Closed;
+    }
+
+    // ---- speaking MCP
+
+    /// Sends a request and gives its id.
+    pub fn ask(&mut self, method: &str, params: Value) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        self.send(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string());
+        id
+    }
+
+    /// Sends a request and gives its whole answer, `result` or `error`.
+    #[track_caller]
+    pub fn request(&mut self, method: &str, params: Value) -> Value {
+        let id = self.ask(method, params);
+        self.answer(id)
+    }
+
+    /// Calls a tool and gives the whole answer.
+    #[track_caller]
+    pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        self.request("tools/call", json!({ "name": tool, "arguments": arguments }))
+    }
+
+    /// Calls a tool, does not wait, and gives the request's id.
+    pub fn start_call(&mut self, tool: &str, arguments: Value) -> u64 {
+        self.ask("tools/call", json!({ "name": tool, "arguments": arguments }))
+    }
+
+    pub fn notify(&self, method: &str, params: Value) {
+        self.send(json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string());
+    }
+
+    /// The handshake: `initialize`, its answer, `initialized`. Gives the server's result.
+    #[track_caller]
+    pub fn initialize(&mut self) -> Value {
+        let answer = self.request("initialize", initialize_params());
+        let Some(result) = answer.get("result") else { panic!("no greeting: {answer}") };
+        let result = result.clone();
+        self.notify("notifications/initialized", json!({}));
+        result
+    }
+
+    // ---- the program's stderr and its end
+
+    pub fn stderr_so_far(&self) -> String {
+        self.stderr
+            .as_ref()
+            .map(|stream| String::from_utf8_lossy(&stream.peek()).into_owned())
+            .unwrap_or_default()
+    }
+
+    /// Waits until the program has said this on stderr.
+    #[track_caller]
+    pub fn wait_for_stderr(&self, text: &str) {
+        patience::until_true(format_args!("`{text}` on stderr"), || self.stderr_so_far().contains(text));
+    }
+
+    pub fn signal(&self, word: Word) {
+        if self.status.is_none() {
+            pids::tell(self.pid(), word);
+        }
+    }
+
+    pub fn has_ended(&mut self) -> bool {
+        if self.status.is_none() {
+            self.status = self.child.try_wait().ok().flatten();
+        }
+        self.status.is_some()
+    }
+
+    /// Waits for the program's end.
+    #[track_caller]
+    pub fn wait_for_end(&mut self) -> End {
+        patience::until_true(format_args!("the program's end; it said {:?}", self.stderr_so_far()), || {
+            self.has_ended()
+        });
+        let stdout = match &self.output {
+            Output::Read(stream) => stream.rest(),
+            Output::Unread(_) | Output::Closed => Vec::new(),
+        };
+        let stderr = self.stderr.as_ref().map(Stream::rest).unwrap_or_default();
+        End {
+            code: self.status.and_then(|status| status.code()),
+            stdout,
+            stderr: String::from_utf8_lossy(&stderr).into_owned(),
+        }
+    }
+
+    /// Closes the input and waits for the end.
+    #[track_caller]
+    pub fn finish(&mut self) -> End {
+        self.close_input();
+        self.wait_for_end()
+    }
+}
+
+/// What [`Client::initialize`] says.
+pub fn initialize_params() -> Value {
+    json!({ "protocolVersion": VERSION, "capabilities": {}, "clientInfo": { "name": "testkit", "version": "1" } })
+}
+
+#[track_caller]
+fn parse(frame: &[u8]) -> Value {
+    match serde_json::from_slice(frame) {
+        Ok(value) => value,
+        Err(error) => panic!("not JSON ({error}): {:?}", show(frame)),
+    }
+}
+
+impl Drop for Client {
+    /// Two signals end the program at once and in order; whatever is left of it or its backend is killed.
+    fn drop(&mut self) {
+        self.input.close();
+        if !self.has_ended() {
+            self.signal(Word::Terminate);
+            let deadline = std::time::Instant::now() + LIMIT / 12;
+            while !self.has_ended() && std::time::Instant::now() < deadline {
+                self.signal(Word::Terminate);
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        self.record().clean_up();
+    }
+}

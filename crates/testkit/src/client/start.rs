@@ -1,0 +1,117 @@
+//! How the program is started: in an environment of its own, with a state folder of its own.
+
+use super::Client;
+use crate::record::Record;
+use crate::scratch::Scratch;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// How this client frames its messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    Newline,
+    ContentLength,
+}
+
+/// A client in the making.
+#[derive(Debug)]
+pub struct Start {
+    pub(super) scratch: Scratch,
+    pub(super) framing: Framing,
+    pub(super) reads_output: bool,
+    pub(super) reads_stderr: bool,
+    binary: PathBuf,
+    args: Vec<OsString>,
+    env: Vec<(OsString, OsString)>,
+    cwd: Option<PathBuf>,
+}
+
+impl Start {
+    /// The program, in an environment that holds no more than it needs: PATH, a home and a state folder in a
+    /// scratch folder of this test.
+    pub fn new(binary: impl Into<PathBuf>) -> Self {
+        let scratch = Scratch::new();
+        let home = scratch.folder("home");
+        let state = scratch.join("state");
+        let kept = ["PATH", "SystemRoot", "TMPDIR"];
+        let kept = kept.into_iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?)));
+        let mut env: Vec<(OsString, OsString)> = kept.collect();
+        env.push(("HOME".into(), home.into()));
+        env.push(("SWITCHBOARD_STATE_DIR".into(), state.into()));
+        Self {
+            scratch,
+            framing: Framing::Newline,
+            reads_output: true,
+            reads_stderr: true,
+            binary: binary.into(),
+            args: Vec::new(),
+            env,
+            cwd: None,
+        }
+    }
+
+    pub fn scratch(&self) -> &Scratch {
+        &self.scratch
+    }
+
+    /// Where the fake backend should write down what it hears.
+    pub fn record(&self) -> Record {
+        Record::in_folder(self.scratch.folder("record"))
+    }
+
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.args.push(arg.as_ref().to_owned());
+        self
+    }
+
+    pub fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    /// Later values of a name win.
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.env.push((name.into(), value.as_ref().to_owned()));
+        self
+    }
+
+    pub fn cwd(mut self, folder: impl AsRef<Path>) -> Self {
+        self.cwd = Some(folder.as_ref().to_owned());
+        self
+    }
+
+    pub fn framing(mut self, framing: Framing) -> Self {
+        self.framing = framing;
+        self
+    }
+
+    /// A client that does not read its answers until it is told to.
+    pub fn not_reading(mut self) -> Self {
+        self.reads_output = false;
+        self
+    }
+
+    /// An IDE that never reads our stderr.
+    pub fn not_reading_stderr(mut self) -> Self {
+        self.reads_stderr = false;
+        self
+    }
+
+    #[track_caller]
+    pub fn start(self) -> Client {
+        let mut command = Command::new(&self.binary);
+        command.args(&self.args).env_clear().envs(self.env.iter().map(|(name, value)| (name, value)));
+        command.current_dir(self.cwd.as_deref().unwrap_or(self.scratch.path()));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "this plays an IDE, which starts us; `Client` cleans up"
+        )]
+        let child = match command.spawn() {
+            Ok(child) => child,
+            Err(error) => panic!("{} cannot be started: {error}", self.binary.display()),
+        };
+        Client::adopt(child, self)
+    }
+}

@@ -1,0 +1,55 @@
+//! `fake-backend`: an MCP server that plays, on demand, the faults that real servers show rarely.
+//!
+//! What concerns the whole process is chosen by options (`options.rs`); what concerns one call is chosen by the
+//! call itself: the tools (`tools.rs`) are named after the fault. Everything it hears is written down.
+//!
+//! Never to be used for anything but tests: it does what its client says, including its own end.
+
+mod options;
+mod server;
+mod template;
+mod tools;
+mod wire;
+
+use options::{Framing, Options};
+use server::Server;
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Whatever happens to the test, this process does not outlive it by more than this.
+const LIFETIME: Duration = Duration::from_secs(300);
+
+fn main() -> ExitCode {
+    let options = match Options::parse(std::env::args().skip(1)) {
+        Ok(options) => options,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "fake-backend: {error}");
+            return ExitCode::from(64);
+        }
+    };
+    std::thread::spawn(|| {
+        std::thread::sleep(LIFETIME);
+        std::process::exit(99);
+    });
+    let (launch, record) = wire::Record::open(options.record.as_deref());
+    if let Some(text) = &options.stderr {
+        let _ = writeln!(std::io::stderr(), "{text}");
+    }
+    if let Some(code) = options.exit_at_start.filter(|_| options.is_faulty(launch)) {
+        return ExitCode::from(code);
+    }
+    if options.never_read && options.is_faulty(launch) {
+        wire::rest_for_ever();
+    }
+    let mut hear = wire::Ear::new(options.framing == Framing::ContentLength, record);
+    let mut server = Server::new(options, launch);
+    server.begin();
+    while let Some(message) = hear.next() {
+        server.heard(&message);
+        if server.is_deaf() {
+            wire::rest_for_ever();
+        }
+    }
+    server.end()
+}

@@ -1,0 +1,143 @@
+//! The server itself: answers what every server answers, and leaves calls to the tools.
+
+use crate::options::{Framing, Options};
+use crate::template::Blanks;
+use crate::{tools, wire};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+/// A message, as far as this server looks at it.
+pub(crate) struct Heard<'a> {
+    /// As it was spelled.
+    pub(crate) id: Option<&'a str>,
+    pub(crate) method: Option<String>,
+    pub(crate) params: Value,
+    pub(crate) token: String,
+    pub(crate) text: &'a str,
+}
+
+/// A call that waits for something.
+pub(crate) struct Held {
+    pub(crate) id: String,
+    pub(crate) label: Value,
+}
+
+pub(crate) struct Server {
+    options: Options,
+    launch: u32,
+    answers: u32,
+    deaf: bool,
+    /// Calls of `hold`, until `release`.
+    pub(crate) held: Vec<Held>,
+    /// Calls of `ask`, by the id of the request to the client.
+    pub(crate) asked: BTreeMap<String, String>,
+}
+
+impl Server {
+    pub(crate) fn new(options: Options, launch: u32) -> Self {
+        Self { options, launch, answers: 0, deaf: false, held: Vec::new(), asked: BTreeMap::new() }
+    }
+
+    pub(crate) fn begin(&self) {
+        if self.options.bom {
+            wire::write(b"\xEF\xBB\xBF");
+        }
+        if let Some(template) = &self.options.say {
+            wire::write(&Blanks::NONE.fill(template));
+        }
+    }
+
+    pub(crate) fn end(&self) -> ExitCode {
+        if let Some(template) = &self.options.last_words {
+            wire::write(&Blanks::NONE.fill(template));
+        }
+        if self.options.ignore_eof {
+            wire::rest_for_ever();
+        }
+        ExitCode::SUCCESS
+    }
+
+    pub(crate) fn is_deaf(&self) -> bool {
+        self.deaf
+    }
+
+    /// Reads nothing more from now on.
+    pub(crate) fn stop_reading(&mut self) {
+        self.deaf = true;
+    }
+
+    pub(crate) fn heard(&mut self, message: &[u8]) {
+        let Ok(text) = std::str::from_utf8(message) else { return };
+        let Ok(parts) = serde_json::from_str::<BTreeMap<String, &RawValue>>(text) else { return };
+        let part = |name: &str| parts.get(name).map(|raw| raw.get());
+        let params: Value = part("params").and_then(|raw| serde_json::from_str(raw).ok()).unwrap_or_default();
+        let heard = Heard {
+            id: part("id"),
+            method: part("method").and_then(|raw| serde_json::from_str(raw).ok()),
+            token: params["_meta"]["progressToken"].to_string(),
+            params,
+            text,
+        };
+        match (heard.method.as_deref(), heard.id) {
+            (Some(method), Some(id)) => self.request(method, id, &heard),
+            (Some(_), None) => {}
+            (None, Some(id)) => tools::client_answered(self, id, text),
+            (None, None) => {}
+        }
+    }
+
+    fn request(&mut self, method: &str, id: &str, heard: &Heard<'_>) {
+        if self.options.is_faulty(self.launch) {
+            let is_on = |wanted: &Option<String>| wanted.as_deref() == Some(method);
+            if is_on(&self.options.crash_on)
+                || self.options.crash_after.is_some_and(|most| self.answers >= most)
+            {
+                std::process::exit(9);
+            }
+            if self.options.silent || is_on(&self.options.hang_on) {
+                return;
+            }
+        }
+        self.answers += 1;
+        match (method, &self.options.greeting) {
+            ("initialize", Some(template)) => {
+                wire::write(&Blanks { id, token: &heard.token }.fill(template));
+            }
+            ("initialize", None) => self.answer(id, &greeting(&heard.params)),
+            ("ping", _) => self.answer(id, &json!({})),
+            ("tools/list", _) => self.answer(id, &json!({ "tools": tools::list() })),
+            ("tools/call", _) => tools::call(self, id, heard),
+            // Everything else comes back as it was heard.
+            _ => self.answer(id, &json!({ "heard": heard.text, "launch": self.launch })),
+        }
+    }
+
+    /// Answers a request in this server's own manner.
+    pub(crate) fn answer(&self, id: &str, result: &Value) {
+        let version = if self.options.bare { "" } else { r#""jsonrpc":"2.0","# };
+        let body = format!(r#"{{{version}"id":{id},"result":{result}}}"#);
+        wire::write(
+            match self.options.framing {
+                Framing::ContentLength => format!("Content-Length: {}\r\n\r\n{body}", body.len()),
+                Framing::Newline if self.options.crlf => format!("{body}\r\n"),
+                Framing::Newline => format!("{body}\n"),
+            }
+            .as_bytes(),
+        );
+    }
+
+    /// Answers a call with a text.
+    pub(crate) fn answer_text(&self, id: &str, text: &str) {
+        self.answer(id, &json!({ "content": [{ "type": "text", "text": text }] }));
+    }
+}
+
+fn greeting(params: &Value) -> Value {
+    json!({
+        "protocolVersion": params["protocolVersion"],
+        "capabilities": { "tools": {} },
+        "serverInfo": { "name": "fake-backend", "version": "1" },
+    })
+}

@@ -1,0 +1,172 @@
+//! The tools: each is a fault, or a way to see what arrived.
+
+use crate::server::{Heard, Held, Server};
+use crate::template::Blanks;
+use crate::wire;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+const NAMES: &[&str] = &[
+    "echo", "say", "hold", "release", "hang", "crash", "flood", "facts", "ask", "spawn", "deaf", "complain",
+    "work",
+];
+
+pub(crate) fn list() -> Vec<Value> {
+    NAMES.iter().map(|name| json!({ "name": name, "inputSchema": { "type": "object" } })).collect()
+}
+
+pub(crate) fn call(server: &mut Server, id: &str, heard: &Heard<'_>) {
+    let arguments = &heard.params["arguments"];
+    let blanks = Blanks { id, token: &heard.token };
+    match heard.params["name"].as_str().unwrap_or_default() {
+        // So many `steps` of so many `ms`, with a progress notification after each, and then an answer.
+        "work" => work(server, &blanks, arguments),
+        // Its arguments, as text.
+        "echo" => server.answer_text(id, &arguments.to_string()),
+        // `text`, then `fill` times `x`, then `after`: to the letter. Nothing else is answered.
+        "say" => say(&blanks, arguments),
+        // Answered when `release` is called: in the order of `labels`, or in that of the calls.
+        "hold" => server.held.push(Held { id: id.to_owned(), label: arguments["label"].clone() }),
+        "release" => release(server, id, arguments),
+        "hang" => {}
+        "crash" => crash(&blanks, arguments),
+        // So many notifications of so many bytes, and then an answer.
+        "flood" => flood(server, id, arguments),
+        "facts" => server.answer(id, &facts()),
+        // Sends a request to the client, and answers with the client's answer as it came.
+        "ask" => ask(server, &blanks, arguments),
+        // Starts a process of its own, which does not end by itself; answers with its number.
+        "spawn" => server.answer(id, &json!({ "pid": spawn(arguments) })),
+        // Answers, and reads nothing more.
+        "deaf" => {
+            server.answer(id, &json!({}));
+            server.stop_reading();
+        }
+        // Writes `text` to stderr, and answers.
+        "complain" => {
+            let _ = writeln!(std::io::stderr(), "{}", text(arguments, "text"));
+            server.answer(id, &json!({}));
+        }
+        other => server.answer_text(id, &format!("no such tool: {other}")),
+    }
+}
+
+fn text<'a>(arguments: &'a Value, key: &str) -> &'a str {
+    arguments[key].as_str().unwrap_or_default()
+}
+
+fn say(blanks: &Blanks<'_>, arguments: &Value) {
+    wire::write(&blanks.fill(text(arguments, "text")));
+    let mut left = arguments["fill"].as_u64().unwrap_or(0) as usize;
+    let block = vec![b'x'; left.min(1 << 20)];
+    while left > 0 {
+        let now = left.min(block.len());
+        wire::write(&block[..now]);
+        left -= now;
+    }
+    wire::write(&blanks.fill(text(arguments, "after")));
+}
+
+fn release(server: &mut Server, id: &str, arguments: &Value) {
+    let mut held = std::mem::take(&mut server.held);
+    if let Some(labels) = arguments["labels"].as_array() {
+        held.sort_by_key(|held| labels.iter().position(|label| *label == held.label));
+    }
+    for held in &held {
+        server.answer(&held.id, &json!({ "label": held.label }));
+    }
+    server.answer(id, &json!({ "released": held.len() }));
+}
+
+/// By `signal`, by `abort`, or by exit `code`; before that, `stderr` and `stdout` are printed.
+fn crash(blanks: &Blanks<'_>, arguments: &Value) {
+    wire::write(&blanks.fill(text(arguments, "stdout")));
+    if arguments.get("stderr").is_some() {
+        let _ = writeln!(std::io::stderr(), "{}", text(arguments, "stderr"));
+    }
+    if arguments["abort"] == true {
+        std::process::abort();
+    }
+    #[cfg(unix)]
+    if let Some(signal) = arguments["signal"].as_i64() {
+        use rustix::process::{Signal, getpid, kill_process};
+        if let Some(signal) = Signal::from_named_raw(signal as i32) {
+            // Rust's own handler of SIGSEGV lets the first one pass.
+            let _ = kill_process(getpid(), signal);
+            let _ = kill_process(getpid(), signal);
+        }
+        wire::rest_for_ever();
+    }
+    std::process::exit(arguments["code"].as_i64().unwrap_or(1) as i32);
+}
+
+fn flood(server: &Server, id: &str, arguments: &Value) {
+    let data = "x".repeat(arguments["bytes"].as_u64().unwrap_or(0) as usize);
+    for number in 0..arguments["count"].as_u64().unwrap_or(0) {
+        let params = json!({ "level": "info", "number": number, "data": data });
+        let line = json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": params });
+        wire::write(format!("{line}\n").as_bytes());
+    }
+    server.answer(id, &json!({ "done": true }));
+}
+
+/// A server that is slow by itself; the one place where anything sleeps.
+fn work(server: &Server, blanks: &Blanks<'_>, arguments: &Value) {
+    for step in 0..arguments["steps"].as_u64().unwrap_or(0) {
+        std::thread::sleep(std::time::Duration::from_millis(arguments["ms"].as_u64().unwrap_or(0)));
+        let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%TOKEN,"progress":"#;
+        wire::write(&[blanks.fill(progress), format!("{step}}}}}\n").into_bytes()].concat());
+    }
+    server.answer_text(blanks.id, "worked");
+}
+
+/// What the process got from whoever started it.
+fn facts() -> Value {
+    let env: serde_json::Map<String, Value> = std::env::vars_os()
+        .map(|(name, value)| (name.to_string_lossy().into_owned(), json!(value.to_string_lossy())))
+        .collect();
+    let fds: serde_json::Map<String, Value> = std::fs::read_dir("/proc/self/fd")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| {
+            Some((entry.file_name().into_string().ok()?, json!(std::fs::read_link(entry.path()).ok()?)))
+        })
+        // The folder itself is open while it is read.
+        .filter(|(_, to)| !to.as_str().is_some_and(|to| to.starts_with("/proc")))
+        .collect();
+    json!({
+        "argv": std::env::args().collect::<Vec<_>>(),
+        "env": env,
+        "cwd": std::env::current_dir().unwrap_or_default(),
+        "fds": fds,
+        "pid": std::process::id(),
+    })
+}
+
+/// `request` is the whole message, with the id that the client's answer is to carry given as `id` too.
+fn ask(server: &mut Server, blanks: &Blanks<'_>, arguments: &Value) {
+    server.asked.insert(text(arguments, "id").to_owned(), blanks.id.to_owned());
+    let line = blanks.fill(text(arguments, "request"));
+    wire::write(&[&line[..], b"\n"].concat());
+}
+
+pub(crate) fn client_answered(server: &mut Server, id: &str, line: &str) {
+    if let Some(call) = server.asked.remove(id) {
+        server.answer_text(&call, line);
+    }
+}
+
+/// In the same group, unless `group` is `own`; with our stdout and stderr, or none of ours if `quiet`.
+fn spawn(arguments: &Value) -> u32 {
+    let mut command = Command::new("sleep");
+    command.arg("300").stdin(Stdio::null());
+    if arguments["quiet"] == true {
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+    }
+    #[expect(clippy::disallowed_methods, reason = "a process that somebody has to clean up is the point")]
+    #[expect(clippy::zombie_processes, reason = "it is for others to end it")]
+    let started = command.spawn();
+    started.map_or(0, |child| child.id())
+}

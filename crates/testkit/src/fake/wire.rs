@@ -1,0 +1,95 @@
+//! Bytes in and out.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Stdin, Write};
+use std::path::Path;
+
+/// Where what is heard is written down, as it is heard.
+pub(crate) struct Record(Option<File>);
+
+impl Record {
+    /// Also gives the number of this process among those that were started with the same folder.
+    pub(crate) fn open(folder: Option<&Path>) -> (u32, Self) {
+        let Some(folder) = folder else { return (1, Self(None)) };
+        let _ = fs::create_dir_all(folder);
+        for launch in 1.. {
+            let heard = folder.join(format!("{launch}.heard"));
+            match OpenOptions::new().create_new(true).write(true).open(heard) {
+                Ok(file) => {
+                    // Under another name first: a reader sees the whole number or nothing.
+                    let draft = folder.join(format!("{launch}.draft"));
+                    let pid = folder.join(format!("{launch}.pid"));
+                    let _ = fs::write(&draft, std::process::id().to_string())
+                        .and_then(|()| fs::rename(&draft, pid));
+                    return (launch, Self(Some(file)));
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(_) => break,
+            }
+        }
+        (1, Self(None))
+    }
+
+    fn note(&mut self, bytes: &[u8]) {
+        if let Some(file) = &mut self.0 {
+            let _ = file.write_all(bytes);
+        }
+    }
+}
+
+/// Hears messages on stdin.
+pub(crate) struct Ear {
+    stdin: BufReader<Stdin>,
+    wants_headers: bool,
+    record: Record,
+}
+
+impl Ear {
+    pub(crate) fn new(wants_headers: bool, record: Record) -> Self {
+        Self { stdin: BufReader::with_capacity(256 << 10, io::stdin()), wants_headers, record }
+    }
+
+    /// The next message; nothing at the end of the input.
+    pub(crate) fn next(&mut self) -> Option<Vec<u8>> {
+        let mut length = None;
+        loop {
+            let mut line = Vec::new();
+            if !matches!(self.stdin.read_until(b'\n', &mut line), Ok(1..)) {
+                return None;
+            }
+            self.record.note(&line);
+            let text = line.trim_ascii();
+            if !self.wants_headers {
+                return Some(text.to_vec());
+            }
+            // Whatever is no header is not understood, and not answered.
+            match length {
+                Some(length) if text.is_empty() => return self.body(length),
+                _ => {
+                    let text = String::from_utf8_lossy(text);
+                    length =
+                        text.strip_prefix("Content-Length:").and_then(|n| n.trim().parse().ok()).or(length);
+                }
+            }
+        }
+    }
+
+    fn body(&mut self, length: usize) -> Option<Vec<u8>> {
+        let mut body = vec![0; length];
+        self.stdin.read_exact(&mut body).ok()?;
+        self.record.note(&body);
+        Some(body)
+    }
+}
+
+/// Writes to stdout at once. Whoever reads it may be gone; that is for the end of the input to tell.
+pub(crate) fn write(bytes: &[u8]) {
+    let mut stdout = io::stdout().lock();
+    let _ = stdout.write_all(bytes).and_then(|()| stdout.flush());
+}
+
+pub(crate) fn rest_for_ever() -> ! {
+    loop {
+        std::thread::park();
+    }
+}

@@ -1,0 +1,28 @@
+//! Waiting for a fact. The limit is for facts that do not come; nothing waits for a time to pass.
+
+use std::fmt::Display;
+use std::time::{Duration, Instant};
+
+/// Long enough for a busy machine with a debug build, short enough for a person.
+pub const LIMIT: Duration = Duration::from_secs(60);
+/// How often a fact that nobody announces is looked for.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// Looks until `fact` gives something.
+#[track_caller]
+pub fn until<T>(what: impl Display, mut fact: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + LIMIT;
+    loop {
+        if let Some(found) = fact() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "this did not happen: {what}");
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Looks until `fact` is true.
+#[track_caller]
+pub fn until_true(what: impl Display, mut fact: impl FnMut() -> bool) {
+    until(what, || fact().then_some(()));
+}

@@ -1,0 +1,80 @@
+//! Processes by their numbers: whether they live, what they hold, and their end.
+
+use std::fs;
+
+/// Whether this process runs. One that has ended and waits to be reaped does not.
+#[cfg(target_os = "linux")]
+pub fn is_alive(pid: u32) -> bool {
+    let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
+    // The name before it may hold anything, a closing bracket included.
+    let state = stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());
+    !matches!(state, Some('Z' | 'X') | None)
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+pub fn is_alive(pid: u32) -> bool {
+    number(pid).is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
+}
+
+/// The most memory that the process had so far, in bytes.
+pub fn peak_memory(pid: u32) -> Option<u64> {
+    status(pid, "VmHWM:").map(|kibibytes| kibibytes * 1024)
+}
+
+/// What it has at the moment, in bytes.
+pub fn memory(pid: u32) -> Option<u64> {
+    status(pid, "VmRSS:").map(|kibibytes| kibibytes * 1024)
+}
+
+fn status(pid: u32, key: &str) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = text.lines().find(|line| line.starts_with(key))?;
+    line.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+/// The processes whose command line has this text in it, by number. Tests that run at the same time tell
+/// theirs apart by the path of their scratch folder.
+pub fn with_text(text: &str) -> Vec<u32> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    numbers.filter(|&pid| mentions(pid, text) && is_alive(pid)).collect()
+}
+
+/// Whether this process is the one that was meant, and not another with the same number.
+pub fn mentions(pid: u32, text: &str) -> bool {
+    let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    words.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+/// What a process may be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Word {
+    Terminate,
+    Interrupt,
+    HangUp,
+    Kill,
+    Suspend,
+    Continue,
+}
+
+#[cfg(unix)]
+pub fn tell(pid: u32, word: Word) {
+    use rustix::process::Signal;
+    let signal = match word {
+        Word::Terminate => Signal::TERM,
+        Word::Interrupt => Signal::INT,
+        Word::HangUp => Signal::HUP,
+        Word::Kill => Signal::KILL,
+        Word::Suspend => Signal::STOP,
+        Word::Continue => Signal::CONT,
+    };
+    if let Some(pid) = number(pid) {
+        // It may be gone already.
+        let _ = rustix::process::kill_process(pid, signal);
+    }
+}
+
+#[cfg(unix)]
+fn number(pid: u32) -> Option<rustix::process::Pid> {
+    rustix::process::Pid::from_raw(pid.cast_signed())
+}

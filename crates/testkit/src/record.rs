@@ -1,0 +1,78 @@
+//! What the fake backend was told, byte for byte: it writes one file per launch, named by the launch's number,
+//! and its process id beside it.
+
+use crate::patience;
+use crate::pids;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The folder that the fake backend was given with `--record`.
+#[derive(Debug, Clone)]
+pub struct Record(PathBuf);
+
+impl Record {
+    pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
+        Self(folder.into())
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.0
+    }
+
+    /// How many processes of it there were.
+    pub fn launches(&self) -> u32 {
+        (1..).take_while(|number| self.0.join(format!("{number}.pid")).exists()).count() as u32
+    }
+
+    /// Everything that one process read, the first being 1. Nothing if there was no such process.
+    pub fn heard(&self, launch: u32) -> Vec<u8> {
+        fs::read(self.0.join(format!("{launch}.heard"))).unwrap_or_default()
+    }
+
+    /// The same as lines.
+    pub fn lines(&self, launch: u32) -> Vec<String> {
+        String::from_utf8_lossy(&self.heard(launch)).lines().map(str::to_owned).collect()
+    }
+
+    /// The lines of all processes in turn.
+    pub fn all_lines(&self) -> Vec<String> {
+        (1..=self.launches()).flat_map(|launch| self.lines(launch)).collect()
+    }
+
+    /// Waits until a process was told a line that holds this text, and gives the line.
+    #[track_caller]
+    pub fn wait_for(&self, launch: u32, text: &str) -> String {
+        patience::until(
+            format_args!("launch {launch} was told `{text}`; it was told {:?}", self.lines(launch)),
+            || {
+                let heard = self.heard(launch);
+                // Only whole lines: the end of one may still be on its way.
+                let whole = memrchr(b'\n', &heard)?;
+                String::from_utf8_lossy(&heard[..whole])
+                    .lines()
+                    .find(|line| line.contains(text))
+                    .map(str::to_owned)
+            },
+        )
+    }
+
+    /// The process id of a launch, once it is there.
+    #[track_caller]
+    pub fn pid(&self, launch: u32) -> u32 {
+        patience::until(format_args!("launch {launch}"), || {
+            fs::read_to_string(self.0.join(format!("{launch}.pid"))).ok()?.trim().parse().ok()
+        })
+    }
+
+    /// Kills what is left of the launches.
+    pub fn clean_up(&self) {
+        let ours = self.0.display().to_string();
+        for pid in pids::with_text(&ours) {
+            pids::tell(pid, pids::Word::Kill);
+        }
+    }
+}
+
+fn memrchr(byte: u8, bytes: &[u8]) -> Option<usize> {
+    bytes.iter().rposition(|&b| b == byte)
+}

@@ -1,0 +1,421 @@
+//! What backends say: answers in disorder, twice, late, broken and to nobody; progress, floods, questions,
+//! noise.
+
+use super::backend::{Gate, Open, Phase};
+use super::draft::{Draft, Piece, member, object, payload, place};
+use super::ledger::{Ask, Check, Role};
+use super::world::World;
+use bytes::Bytes;
+use switchboard_core::{Event, Launch, Peer};
+use switchboard_protocol::hunt::Hunter;
+use switchboard_protocol::recover::recover;
+use switchboard_protocol::{Parsed, RawId, parse};
+
+impl World {
+    /// Does with a line of a backend's what the gateway would do.
+    fn backend_says(&mut self, launch: Launch, text: String) -> Check {
+        self.note(|| format!("{launch} > {text}"));
+        let line = Bytes::from(text);
+        match parse(line.clone()) {
+            Ok(Parsed::One(message)) => self.handle(Event::FromBackend { launch, message }),
+            Ok(Parsed::Batch(_)) => Err("the simulated backends send no batches".into()),
+            Err(broken) => {
+                let found = recover(&line);
+                if found.messages.is_empty() {
+                    return self.handle(Event::BackendNoise { launch, text: line, broken: Some(broken) });
+                }
+                for message in found.messages {
+                    self.handle(Event::FromBackend { launch, message })?;
+                }
+                self.handle(Event::BackendNoise { launch, text: found.noise.into(), broken: None })
+            }
+        }
+    }
+
+    fn is_bare(&self, launch: Launch) -> bool {
+        self.servers.get(&launch.backend).is_some_and(|server| server.is_bare)
+    }
+
+    /// Writes an answer. `request` is whose it is, or `None` if it may reach nobody.
+    fn draft_answer(&mut self, launch: Launch, id: &str, failed: bool, role: Role) -> String {
+        if matches!(role, Role::ServerAnswer { request: Some(_), .. } | Role::ServerNullError { .. }) {
+            // Whoever answers has stood its trial.
+            self.server(launch.backend).is_on_trial = false;
+        }
+        let number = self.ledger.next_number();
+        let payload = payload(&mut self.rng, number, self.plan.longest);
+        let body = if failed {
+            let data = object(&mut self.rng, "data", payload);
+            object(&mut self.rng, "error", vec![member("code", -32050), member("message", "\"no\""), data])
+        } else {
+            object(&mut self.rng, "result", payload)
+        };
+        let is_bare = self.is_bare(launch);
+        let members = vec![place("id", Piece::Id), body];
+        let draft = Draft::compose(&mut self.rng, members, id, None, is_bare);
+        let text = draft.written();
+        self.ledger.post(draft, role);
+        text
+    }
+
+    /// Takes a request that this process has read, the newest or any.
+    fn take_open(&mut self, launch: Launch) -> Option<Open> {
+        let count = self.process(launch).open.len();
+        let at = if self.rng.percent(50) { 0 } else { self.rng.below(count) };
+        let open = &mut self.process(launch).open;
+        if open.is_empty() {
+            return None;
+        }
+        let taken = open.remove(at);
+        self.process(launch).answered.push(taken.clone());
+        Some(taken)
+    }
+
+    pub(super) fn backend_answers(&mut self, launch: Launch) -> Check {
+        if self.core.is_clogged(Peer::Backend(launch)) {
+            self.stats.clogged_backends += 1;
+            return Ok(());
+        }
+        if self.rng.percent(15) {
+            self.backend_progresses(launch)?;
+        }
+        let Some(open) = self.take_open(launch) else { return Ok(()) };
+        let failed = self.rng.percent(10);
+        self.answer_open(launch, &open, failed)
+    }
+
+    fn answer_open(&mut self, launch: Launch, open: &Open, failed: bool) -> Check {
+        let request = open.request.filter(|_| !open.is_replay);
+        let id = self.respell(&open.minted);
+        let text = self.draft_answer(launch, &id, failed, Role::ServerAnswer { launch, request });
+        if open.is_replay && !failed {
+            self.open_gate(launch);
+        }
+        self.backend_says(launch, text)?;
+        self.stats.answers += 1;
+        self.check_answered(launch, request)
+    }
+
+    /// A replayed handshake is answered: now the process may hear the rest.
+    fn open_gate(&mut self, launch: Launch) {
+        let client = self.servers.get(&launch.backend).and_then(|server| self.clients.get(&server.client));
+        let must_confirm = client.is_some_and(|client| {
+            client.has_confirmed && client.greeted_at == client.initializes && !client.is_confusing
+        });
+        let process = self.process(launch);
+        if process.gate == Gate::Replaying {
+            process.gate = if must_confirm { Gate::Confirming } else { Gate::Open };
+        }
+    }
+
+    /// Some libraries send a number back as `7.0` or `"7"`.
+    fn respell(&mut self, minted: &str) -> String {
+        match self.rng.below(20) {
+            0 => format!("{minted}.0"),
+            1 => format!("\"{minted}\""),
+            _ => minted.to_owned(),
+        }
+    }
+
+    /// An answer that came in time was passed on, or its client was told why not.
+    fn check_answered(&mut self, launch: Launch, request: Option<usize>) -> Check {
+        // What a process says that is being stopped may be left to the next one.
+        let is_staying = self.process(launch).ends.is_none();
+        let Some(number) = request.filter(|_| is_staying) else { return Ok(()) };
+        let request = &self.ledger.requests[number];
+        let (client, batch, id) = (request.client, request.batch, request.id.clone());
+        if request.is_answered || batch.is_some() || self.is_lost(client) {
+            return Ok(());
+        }
+        let account = self.ledger.account_of(number);
+        if account.requests.len() == 1 && account.due() > 0 {
+            return Err(format!("the answer to {client}'s request {id} came and was lost"));
+        }
+        Ok(())
+    }
+
+    /// An answer that is broken, or too long to be kept.
+    pub(super) fn backend_answers_badly(&mut self, launch: Launch) -> Check {
+        let Some(open) = self.take_open(launch) else { return Ok(()) };
+        if open.is_replay {
+            return self.answer_open(launch, &open, true);
+        }
+        let (id, request) = (&open.minted, open.request);
+        if self.rng.percent(40) {
+            self.stats.backend_too_long += 1;
+            let text = format!(r#"{{"result":{{"text":"long"}},"jsonrpc":"2.0","id":{id}}}"#);
+            self.backend_says_too_long(launch, &text)?;
+        } else {
+            self.stats.broken_answers += 1;
+            let text = match self.rng.below(3) {
+                0 => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"x":NaN}}}}"#),
+                1 => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":1,"error":{{}}}}"#),
+                _ => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"x":"half"#),
+            };
+            self.backend_says(launch, text)?;
+        }
+        self.check_answered(launch, request)
+    }
+
+    fn backend_says_too_long(&mut self, launch: Launch, text: &str) -> Check {
+        self.note(|| format!("{launch} > (too long) {text}"));
+        let mut hunter = Hunter::default();
+        hunter.feed(text.as_bytes());
+        self.handle(Event::BackendTooLong { launch, length: 20 << 20, glimpses: hunter.finish() })
+    }
+
+    pub(super) fn backend_answers_again(&mut self, launch: Launch) -> Check {
+        let count = self.process(launch).answered.len();
+        let at = self.rng.below(count);
+        let Some(old) = self.process(launch).answered.get(at).cloned() else { return Ok(()) };
+        self.stats.second_answers += 1;
+        // Under this number it may reach nobody, unless the first was broken beyond recognition.
+        let text = self.draft_answer(launch, &old.minted, false, Role::ServerAnswer { launch, request: None });
+        self.backend_says(launch, text)
+    }
+
+    /// An answer to something that this backend was never asked, perhaps to another backend's request.
+    pub(super) fn backend_answers_nobody(&mut self, launch: Launch) -> Check {
+        let others: Vec<String> = self
+            .processes
+            .values()
+            .filter(|process| process.launch.backend != launch.backend)
+            .flat_map(|process| process.seen.keys().cloned())
+            .collect();
+        let id = if others.is_empty() || self.rng.percent(30) {
+            self.rng.pick(&["4000000000", "\"nobody\"", "0", "-1", "1.5"]).to_string()
+        } else {
+            self.rng.pick(&others).clone()
+        };
+        self.stats.stray_answers += 1;
+        let text = self.draft_answer(launch, &id, false, Role::ServerAnswer { launch, request: None });
+        self.backend_says(launch, text)
+    }
+
+    pub(super) fn backend_null_error(&mut self, launch: Launch) -> Check {
+        let text = self.draft_answer(launch, "null", true, Role::ServerNullError { launch });
+        self.backend_says(launch, text)
+    }
+
+    fn draft_notification(&mut self, launch: Launch, name: &str, id: &str, key: Option<&str>, role: Role) -> String {
+        let number = self.ledger.next_number();
+        let mut params = payload(&mut self.rng, number, self.plan.longest);
+        if let Some(key) = key {
+            params.push(place(key, Piece::Id));
+        }
+        let params = object(&mut self.rng, "params", params);
+        let is_bare = self.is_bare(launch);
+        let members = vec![member("method", format_args!("\"{name}\"")), params];
+        let draft = Draft::compose(&mut self.rng, members, id, None, is_bare);
+        let text = draft.written();
+        self.ledger.post(draft, role);
+        text
+    }
+
+    pub(super) fn backend_notifies(&mut self, launch: Launch) -> Check {
+        if self.core.is_clogged(Peer::Backend(launch)) {
+            return Ok(());
+        }
+        let name = *self.rng.pick(&["notifications/message", "notifications/tools/list_changed"]);
+        let number = self.ledger.next_number();
+        let text = self.draft_notification(launch, name, "", None, Role::ServerNotification { launch });
+        let had_room = self.client_has_room(launch, text.len());
+        self.backend_says(launch, text)?;
+        if had_room && self.ledger.parcel(number)?.arrivals == 0 {
+            return Err("a notification was dropped although there was room for it".into());
+        }
+        Ok(())
+    }
+
+    /// Whether a notification of this length must reach the client.
+    fn client_has_room(&self, launch: Launch, length: usize) -> bool {
+        let limit = self.plan.settings.limits.client_bytes / 2;
+        let client = self.servers.get(&launch.backend).map(|server| server.client);
+        let Some(client) = client.filter(|&client| !self.is_lost(client)) else { return false };
+        let waiting = self.clients.get(&client).map_or(0, |c| c.outbox.bytes());
+        waiting == 0 || waiting + length + 20 <= limit
+    }
+
+    pub(super) fn backend_progresses(&mut self, launch: Launch) -> Check {
+        let process = self.process(launch);
+        let (open, answered) = (process.open.len(), process.answered.len());
+        // Now and then for a request that was answered: late, unless it runs as a task.
+        let from_answered = answered > 0 && self.rng.percent(20);
+        let at = self.rng.below(if from_answered { answered } else { open });
+        let process = self.process(launch);
+        let list = if from_answered { &process.answered } else { &process.open };
+        let Some(Open { minted, request, is_replay }) = list.get(at).cloned() else { return Ok(()) };
+        let request = request.filter(|_| !is_replay);
+        if let Some(number) = request {
+            self.ledger.requests[number].touched = self.now;
+        }
+        let role = Role::ServerProgress { launch, request };
+        let text = self.draft_notification(launch, "notifications/progress", &minted, Some("progressToken"), role);
+        self.backend_says(launch, text)
+    }
+
+    /// Progress under a token that nobody gave to this backend.
+    pub(super) fn backend_strays(&mut self, launch: Launch) -> Check {
+        let others: Vec<String> = self
+            .processes
+            .values()
+            .filter(|process| process.launch.backend != launch.backend)
+            .flat_map(|process| process.seen.keys().cloned())
+            .collect();
+        let token = if others.is_empty() { "\"lost\"".into() } else { self.rng.pick(&others).clone() };
+        self.stats.stray_progress += 1;
+        let role = Role::ServerProgress { launch, request: None };
+        let text = self.draft_notification(launch, "notifications/progress", &token, Some("progressToken"), role);
+        self.backend_says(launch, text)
+    }
+
+    pub(super) fn backend_asks(&mut self, launch: Launch) -> Check {
+        if self.rng.percent(10) {
+            return self.backend_asks_badly(launch);
+        }
+        let id = self.spell_ask(launch);
+        let token = self.rng.percent(40).then(|| if self.rng.percent(50) { id.clone() } else { "\"t\"".into() });
+        let number = self.ledger.next_number();
+        let mut params = payload(&mut self.rng, number, self.plan.longest);
+        if token.is_some() {
+            params.push(object(&mut self.rng, "_meta", vec![place("progressToken", Piece::Token)]));
+        }
+        let params = object(&mut self.rng, "params", params);
+        let name = *self.rng.pick(&["sampling/createMessage", "roots/list", "elicitation/create", "ping"]);
+        let members = vec![place("id", Piece::Id), member("method", format_args!("\"{name}\"")), params];
+        let is_bare = self.is_bare(launch);
+        let draft = Draft::compose(&mut self.rng, members, &id, token.as_deref(), is_bare);
+        let text = draft.written();
+        let ask = self.new_ask(launch, id, token);
+        self.ledger.post(draft, Role::Ask(ask));
+        self.touch_all(launch);
+        self.stats.asks += 1;
+        self.backend_says(launch, text)?;
+        let ask = &self.ledger.asks[ask];
+        if ask.minted.is_some() == (ask.answers > 0) {
+            return Err(format!("{launch}'s request {} was neither passed on nor refused, or both", ask.id));
+        }
+        Ok(())
+    }
+
+    fn new_ask(&mut self, launch: Launch, id: String, token: Option<String>) -> usize {
+        let ask = self.ledger.asks.len();
+        let fresh = Ask { launch, id, token, minted: None, answers: 0, is_cancelled: false, is_withdrawn: false };
+        self.ledger.asks.push(fresh);
+        self.process(launch).asks.push(ask);
+        ask
+    }
+
+    /// A request to the client that is broken or too long: it is refused all the same.
+    fn backend_asks_badly(&mut self, launch: Launch) -> Check {
+        let id = self.spell_ask(launch);
+        let ask = self.new_ask(launch, id.clone(), None);
+        if self.rng.percent(50) {
+            let text = format!(r#"{{"jsonrpc":"2.0","method":"roots/list","params":"long","id":{id}}}"#);
+            self.backend_says_too_long(launch, &text)?;
+        } else {
+            let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"roots/list","params":"text"}}"#);
+            self.backend_says(launch, text)?;
+        }
+        match self.ledger.asks[ask].answers {
+            1 => Ok(()),
+            _ => Err(format!("{launch}'s broken request {id} was not refused")),
+        }
+    }
+
+    /// An id that this launch has not used; other launches use the same, and so do we.
+    fn spell_ask(&mut self, launch: Launch) -> String {
+        let number = self.process(launch).asks.len();
+        match self.rng.below(5) {
+            0 => format!("\"{number}\""),
+            1 => format!("{number}.50"),
+            2 => format!("\"ask\\u002d{number}\""),
+            _ => number.to_string(),
+        }
+    }
+
+    pub(super) fn backend_cancels(&mut self, launch: Launch) -> Check {
+        let asks = self.process(launch).asks.clone();
+        if asks.is_empty() {
+            return Ok(());
+        }
+        let ask = *self.rng.pick(&asks);
+        let id = self.ledger.asks[ask].id.clone();
+        self.ledger.asks[ask].is_cancelled = true;
+        let role = Role::ServerCancel { ask };
+        let text = self.draft_notification(launch, "notifications/cancelled", &id, Some("requestId"), role);
+        self.backend_says(launch, text)
+    }
+
+    /// Things on stdout that are no messages.
+    pub(super) fn backend_babbles(&mut self, launch: Launch) -> Check {
+        let noise = *self.rng.pick(&[
+            "listening on stdio",
+            r#"{"level":30,"method":"GET","id":1,"msg":"structured"}"#,
+            r#"{"level":30,"method":"GET"}"#,
+            "received {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{}}",
+            "{{{",
+            "\u{1b}[32mready\u{1b}[0m",
+        ]);
+        self.backend_says(launch, noise.into())
+    }
+
+    /// An answer with a log text glued in front of it.
+    pub(super) fn backend_answers_in_noise(&mut self, launch: Launch) -> Check {
+        let Some(open) = self.take_open(launch) else { return Ok(()) };
+        self.stats.glued_messages += 1;
+        let request = open.request.filter(|_| !open.is_replay);
+        let text = self.draft_answer(launch, &open.minted, false, Role::ServerAnswer { launch, request });
+        if open.is_replay {
+            self.open_gate(launch);
+        }
+        self.backend_says(launch, format!("INFO answering {text}"))?;
+        self.check_answered(launch, request)
+    }
+
+    /// A process that is gone: what it said last arrives only now. Nothing may come of it.
+    pub(super) fn dead_speaks(&mut self) -> Check {
+        let dead: Vec<Launch> =
+            self.processes.values().filter(|p| p.phase == Phase::Gone).map(|process| process.launch).collect();
+        if dead.is_empty() {
+            return Ok(());
+        }
+        let launch = *self.rng.pick(&dead);
+        let process = self.process(launch);
+        let Some(id) = process.open.last().or(process.answered.last()).map(|open| open.minted.clone()) else {
+            return Ok(());
+        };
+        self.stats.words_of_the_dead += 1;
+        let before = self.deliveries;
+        match self.rng.below(4) {
+            0 => self.backend_says(launch, format!(r#"{{"jsonrpc":"2.0","id":{id},"result":NaN}}"#))?,
+            1 => self.backend_says_too_long(launch, &format!(r#"{{"id":{id},"result":"long"}}"#))?,
+            2 => self.handle(Event::Flushed { peer: Peer::Backend(launch), bytes: 100 })?,
+            _ => {
+                let role = Role::ServerAnswer { launch, request: None };
+                let text = self.draft_answer(launch, &id, false, role);
+                self.backend_says(launch, text)?;
+            }
+        }
+        if self.deliveries > before {
+            return Err(format!("a late word of {launch} had a consequence"));
+        }
+        Ok(())
+    }
+
+    /// Whoever works on something with its client is at work: the clocks of its calls start anew.
+    pub(super) fn touch_all(&mut self, launch: Launch) {
+        let now = self.now;
+        let Some(client) = self.servers.get(&launch.backend).map(|server| server.client) else { return };
+        for request in self.ledger.requests.iter_mut().filter(|request| request.client == client) {
+            if !request.verb.is_short {
+                request.touched = now;
+            }
+        }
+    }
+}
+
+/// Whether this is a number as we mint them, in our own spelling.
+pub(super) fn is_plain_number(id: &str) -> bool {
+    RawId::minted(id.as_bytes()).is_some_and(|number| number.to_string() == id)
+}

@@ -1,0 +1,226 @@
+//! The promises about the whole: time, limits, restarts, and what must be true in the end.
+
+use super::client::Presence;
+use super::ledger::Check;
+use super::world::World;
+use std::time::Duration;
+use switchboard_core::{BackendId, ClientId, Launch, Moment, RetryAfterCrash};
+
+/// No error of ours is longer, in this simulation.
+const ERROR_BYTES: usize = 1000;
+/// The most members of a batch here.
+pub(super) const MOST_MEMBERS: usize = 6;
+const MINUTE: Duration = Duration::from_secs(60);
+
+impl World {
+    /// No deadline is earlier than the moment for which a tick is wanted, and a tick leaves nothing undone
+    /// that would be wanted again at once.
+    pub(super) fn check_wake(&self, after_tick: bool) -> Check {
+        let (wake, deadline) = (self.core.wake(), self.core.next_deadline());
+        if deadline.is_some_and(|deadline| wake.is_none_or(|wake| wake > deadline)) {
+            return Err(format!("a tick is wanted at {wake:?}, but there is a deadline at {deadline:?}"));
+        }
+        if after_tick && wake.is_some_and(|wake| wake <= self.now) {
+            return Err(format!("at {:?} a tick came, and another is wanted for {wake:?}", self.now));
+        }
+        Ok(())
+    }
+
+    /// A backend that crashes is not started again and again.
+    pub(super) fn check_restarts(&mut self, backend: BackendId) -> Check {
+        // The one that was asked for after a rest, and the half-open trials after 15 and 30 seconds.
+        const FURTHER: usize = 3;
+        let now = self.now;
+        let most = self.plan.settings.limits.restarts_per_minute + FURTHER;
+        let Some(server) = self.servers.get_mut(&backend) else { return Ok(()) };
+        if std::mem::take(&mut server.is_free) {
+            return Ok(());
+        }
+        server.restarts.push(now);
+        server.restarts.retain(|&at| now.since(at) < MINUTE);
+        match server.restarts.len() {
+            count if count > most => Err(format!("{backend} was restarted {count} times within a minute")),
+            _ => Ok(()),
+        }
+    }
+
+    /// After a tick: nothing waits beyond its time. Where ticks are late, so is everything.
+    pub(super) fn check_overdue(&mut self) -> Check {
+        if !self.plan.is_punctual {
+            return Ok(());
+        }
+        let watched = std::mem::take(&mut self.ledger.watched);
+        let mut still = Vec::with_capacity(watched.len());
+        for number in watched {
+            if self.is_over(number) {
+                continue;
+            }
+            let numbers = self.ledger.account_of(number).requests.clone();
+            let batch = self.ledger.requests[number].batch;
+            // The answers of a batch wait for the last of them.
+            if batch.is_none() && numbers.iter().all(|&n| self.is_overdue(n)) {
+                let request = &self.ledger.requests[number];
+                let (client, id, name) = (request.client, &request.id, request.verb.name);
+                return Err(format!("{client}'s {name} with id {id} has no answer after {:?}", request.sent));
+            }
+            still.push(number);
+        }
+        self.ledger.watched = still;
+        Ok(())
+    }
+
+    /// Whether nobody waits for an answer to this request.
+    pub(super) fn is_over(&mut self, number: usize) -> bool {
+        let request = &self.ledger.requests[number];
+        request.is_answered || self.is_lost(request.client) || self.ledger.account_of(number).due() == 0
+    }
+
+    pub(super) fn is_lost(&self, client: ClientId) -> bool {
+        self.clients.get(&client).is_none_or(|client| client.presence == Presence::Lost)
+    }
+
+    fn is_overdue(&self, number: usize) -> bool {
+        self.ledger.requests[number].is_answered || self.latest_answer(number).is_some_and(|latest| latest <= self.now)
+    }
+
+    /// When a request must have been answered at the latest: it may wait for a start, be sent, wait again
+    /// after a crash and be sent again, each within its own time.
+    pub(super) fn latest_answer(&self, number: usize) -> Option<Moment> {
+        let (request, server) = (&self.ledger.requests[number], &self.plan.settings.server);
+        let start = server.start_timeout * 2;
+        let (sent, touched) = (request.sent.max(self.told_since), request.touched.max(self.told_since));
+        let hard = server.hard_timeout.map(|hard| sent + hard);
+        let soft = match request.verb.name {
+            "tasks/result" => None,
+            "shutdown" => Some(sent + self.plan.settings.shutdown_grace),
+            // Nothing but progress makes it wait longer, and that is what `touched` is.
+            _ => Some(touched + (start + server.timeout.max(server.start_timeout)) * 2),
+        };
+        match (request.verb.name, hard, soft) {
+            // A handshake may be sent a second time in the other framing; a farewell is answered by us.
+            ("initialize" | "shutdown", _, soft) => soft,
+            (_, Some(hard), Some(soft)) => Some(hard.min(soft)),
+            (_, hard, soft) => hard.or(soft),
+        }
+    }
+
+    /// A process is gone: what it was sent is answered, or waits to be sent once more.
+    pub(super) fn check_after_end(&mut self, launch: Launch, was_stopped: bool) -> Check {
+        let retries = self.plan.settings.server.retry_after_crash == RetryAfterCrash::Safe;
+        for number in self.ledger.watched.clone() {
+            let request = &self.ledger.requests[number];
+            let was_here = request.handed.last() == Some(&launch);
+            let may_wait = (retries && request.verb.is_repeatable && request.handed.len() == 1)
+                || (request.verb.name == "initialize" && was_stopped)
+                || request.batch.is_some();
+            if !was_here || may_wait || self.is_over(number) {
+                continue;
+            }
+            if self.ledger.account_of(number).requests.len() == 1 {
+                let request = &self.ledger.requests[number];
+                let (client, name, id) = (request.client, request.verb.name, &request.id);
+                return Err(format!("{launch} ended, and {client}'s {name} with id {id} was not answered"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Nobody waits for a process that is not coming.
+    pub(super) fn check_hope(&mut self) -> Check {
+        let without: Vec<ClientId> = self
+            .servers
+            .iter()
+            .filter(|(backend, server)| !self.alive.contains_key(backend) && !server.is_awaited)
+            .map(|(_, server)| server.client)
+            .collect();
+        if without.is_empty() {
+            return Ok(());
+        }
+        for number in self.ledger.watched.clone() {
+            let request = &self.ledger.requests[number];
+            let (client, name) = (request.client, request.verb.name);
+            let is_clear = request.batch.is_none() && name != "shutdown";
+            if without.contains(&client)
+                && is_clear
+                && !self.is_over(number)
+                && self.ledger.account_of(number).requests.len() == 1
+            {
+                return Err(format!("{client}'s {name} waits for a process, and none is coming"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What waits for a client stays within its budget, and errors of ours are few and small.
+    pub(super) fn check_client_outbox(&self, client: ClientId) -> Check {
+        let Some(c) = self.clients.get(&client) else { return Ok(()) };
+        let limits = &self.plan.settings.limits;
+        let answers = c.outbox.bytes() - c.outbox.small_bytes();
+        // While a batch is put together, notifications still have their half.
+        let most = limits.client_bytes.max(c.outbox.largest()) + limits.client_bytes / 2;
+        if answers > most {
+            return Err(format!("{answers} bytes of messages wait for {client}, more than {most}"));
+        }
+        let errors = limits.pending_per_client.saturating_add(2 * MOST_MEMBERS) * ERROR_BYTES;
+        let most = 2 * limits.client_bytes + c.outbox.largest() + errors;
+        match c.outbox.bytes() {
+            bytes if bytes > most => Err(format!("{bytes} bytes wait for {client}, more than {most}")),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn check_backend_outbox(&self, launch: Launch) -> Check {
+        let Some(process) = self.processes.get(&launch) else { return Ok(()) };
+        let limits = &self.plan.settings.limits;
+        let requests = process.outbox.bytes() - process.outbox.small_bytes();
+        // A replayed handshake comes before what waited for it.
+        let most = limits.backend_bytes + 2 * process.outbox.largest();
+        if requests > most {
+            return Err(format!("{requests} bytes of messages wait for {launch}, more than {most}"));
+        }
+        let errors = limits.asked_per_backend.saturating_add(4) * ERROR_BYTES;
+        let most = 2 * limits.backend_bytes + process.outbox.largest() + errors;
+        match process.outbox.bytes() {
+            bytes if bytes > most => Err(format!("{bytes} bytes wait for {launch}, more than {most}")),
+            _ => Ok(()),
+        }
+    }
+
+    /// A client has no more requests open than it may.
+    pub(super) fn check_pending(&self, client: ClientId) -> Check {
+        let most = self.plan.settings.limits.pending_per_client + 1;
+        let open: usize = self
+            .ledger
+            .accounts
+            .range((client, None, String::new())..(client, Some(0), String::new()))
+            .map(|(_, account)| account.due())
+            .sum();
+        if open > most && !self.is_lost(client) {
+            return Err(format!("{client} has {open} requests open, more than {most}"));
+        }
+        Ok(())
+    }
+
+    /// Everything is over: nothing is owed, nothing runs.
+    pub(super) fn check_end(&mut self) -> Check {
+        for ((client, batch, id), account) in &self.ledger.accounts {
+            if account.due() > 0 && !self.is_lost(*client) {
+                let within = batch.map_or(String::new(), |batch| format!(" of batch {batch}"));
+                return Err(format!("{client} was never answered: id {id}{within}, {account:?}"));
+            }
+        }
+        for (client, c) in &self.clients {
+            let as_promised = match c.presence {
+                Presence::Lost => c.lines <= c.requests,
+                Presence::Here | Presence::Ended => c.lines == c.requests,
+            };
+            if !as_promised {
+                return Err(format!("{client} sent {} requests, but {} were reported", c.requests, c.lines));
+            }
+        }
+        match self.core.unanswered() {
+            0 => Ok(()),
+            left => Err(format!("everything is finished, and {left} requests are still in the books")),
+        }
+    }
+}

@@ -1,0 +1,437 @@
+//! What clients say: requests with ids of all spellings, batches, cancellations, answers to what servers
+//! asked, and things that are no messages.
+
+use super::backend::Phase;
+use super::checks::MOST_MEMBERS;
+use super::client::Manner;
+use super::draft::{Draft, Piece, member, number_in, object, payload, place};
+use super::ledger::{Batch, Check, Request, Role, Verb};
+use super::world::World;
+use bytes::Bytes;
+use switchboard_core::{ClientId, Event};
+use switchboard_protocol::hunt::Hunter;
+use switchboard_protocol::parse;
+
+const fn verb(name: &'static str, is_repeatable: bool, is_short: bool) -> Verb {
+    Verb { name, is_repeatable, is_short }
+}
+
+static INITIALIZE: Verb = verb("initialize", false, true);
+static SHUTDOWN: Verb = verb("shutdown", false, false);
+static VERBS: &[Verb] = &[
+    verb("tools/call", false, false),
+    verb("tools/call", false, false),
+    verb("tools/call", false, false),
+    verb("tools/call", false, false),
+    verb("tools/list", true, true),
+    verb("prompts/list", true, true),
+    verb("resources/list", true, true),
+    verb("resources/templates/list", true, true),
+    verb("resources/read", true, false),
+    verb("prompts/get", true, false),
+    verb("completion/complete", true, false),
+    verb("ping", true, true),
+    verb("logging/setLevel", true, true),
+    verb("tasks/result", false, false),
+    verb("acme/unknown", false, false),
+    verb("server/discover", false, false),
+];
+
+impl World {
+    /// Gives a frame to the core, after parsing it as the gateway would.
+    fn client_says(&mut self, client: ClientId, text: String) -> Check {
+        self.note(|| format!("{client} > {text}"));
+        let frame = parse(Bytes::from(text));
+        self.handle(Event::FromClient { client, frame })?;
+        self.client(client).is_unclear = false;
+        Ok(())
+    }
+
+    /// Whether the next message leaves `jsonrpc` out.
+    fn rolls_bare(&mut self, client: ClientId) -> bool {
+        match self.client(client).manner {
+            Manner::Standard => false,
+            Manner::Bare => true,
+            Manner::Mixed => self.rng.percent(50),
+        }
+    }
+
+    pub(super) fn client_requests(&mut self, client: ClientId) -> Check {
+        let is_bare = self.rolls_bare(client);
+        let verb = self.rng.pick(VERBS);
+        let id = self.spell_id(client);
+        let text = self.draft_request(client, verb, id, None, is_bare);
+        self.client(client).speaks(is_bare, false);
+        self.client_says(client, text)
+    }
+
+    pub(super) fn client_initializes(&mut self, client: ClientId) -> Check {
+        let is_bare = self.rolls_bare(client);
+        let is_second = self.awaits_greeting(client);
+        let id = self.spell_id(client);
+        let text = self.draft_request(client, &INITIALIZE, id, None, is_bare);
+        let c = self.client(client);
+        c.is_confusing |= is_second;
+        c.initializes += 1;
+        c.has_confirmed = false;
+        c.speaks(is_bare, false);
+        self.stats.second_initializes += u64::from(self.client(client).greeted_at > 0);
+        self.client_says(client, text)?;
+        if self.rng.percent(50) { self.client_confirms(client) } else { Ok(()) }
+    }
+
+    /// Writes a request and enters it into the books.
+    fn draft_request(
+        &mut self,
+        client: ClientId,
+        verb: &'static Verb,
+        id: String,
+        batch: Option<usize>,
+        is_bare: bool,
+    ) -> String {
+        let number = self.ledger.next_number();
+        let token = self.rng.percent(40).then(|| match self.rng.below(3) {
+            0 => id.clone(),
+            1 => format!("\"token-{number}\""),
+            _ => self.rng.below(4).to_string(),
+        });
+        let is_task = verb.name == "tools/call" && self.rng.percent(15);
+        let mut params = self.params(verb, number);
+        if is_task {
+            params.push(member("task", r#"{ "ttl":60000 }"#));
+        }
+        if token.is_some() {
+            params.push(object(&mut self.rng, "_meta", vec![place("progressToken", Piece::Token)]));
+        }
+        let params = object(&mut self.rng, "params", params);
+        let name = if self.rng.percent(10) { verb.name.replace('/', "\\/") } else { verb.name.into() };
+        let mut members = vec![place("id", Piece::Id), member("method", format_args!("\"{name}\"")), params];
+        if self.rng.percent(15) {
+            members.push(member("extra", r#"{"unknown":1.0}"#));
+        }
+        let draft = Draft::compose(&mut self.rng, members, &id, token.as_deref(), is_bare);
+        let text = draft.written();
+        let request = Request {
+            client,
+            verb,
+            id,
+            token,
+            is_task,
+            batch,
+            sent: self.now,
+            touched: self.now,
+            handed: Vec::new(),
+            is_answered: false,
+            is_cancelled: false,
+        };
+        let request = self.ledger.add_request(request);
+        self.ledger.post(draft, Role::Request(request));
+        self.stats.requests += 1;
+        self.client(client).requests += usize::from(verb.name != "shutdown");
+        text
+    }
+
+    fn params(&mut self, verb: &Verb, number: usize) -> Vec<Vec<Piece>> {
+        let payload = payload(&mut self.rng, number, self.plan.longest);
+        match verb.name {
+            "tools/call" | "prompts/get" => {
+                vec![member("name", "\"echo\""), object(&mut self.rng, "arguments", payload)]
+            }
+            "resources/read" => [payload, vec![member("uri", "\"file:\\/\\/x\"")]].concat(),
+            "tasks/result" => [payload, vec![member("taskId", "\"k\"")]].concat(),
+            _ => payload,
+        }
+    }
+
+    /// Ids of every legal spelling, some of them used before, and most of them used by other clients too.
+    fn spell_id(&mut self, client: ClientId) -> String {
+        const ODD: &[&str] = &[
+            "0", "-7", "1.50", "1e3", "1E3", "12345678901234567890123", "\"\"", "\"1\"", "1.0", "\"\\u00e9\\\"\"",
+            "\"a-rather-long-id-that-does-not-fit-inline-0123456789\"", "null", "\"null\"", "2", "\"2\"",
+        ];
+        let pick = self.rng.below(100);
+        let odd = self.rng.pick(ODD).to_string();
+        let c = self.clients.get_mut(&client).expect("a client that connected");
+        if pick < 12 && !c.used_ids.is_empty() {
+            self.stats.reused_ids += 1;
+            return self.rng.pick(&c.used_ids).clone();
+        }
+        c.next_id += 1;
+        let id = match pick {
+            12..25 => odd,
+            25..40 => format!("\"req-{}\"", c.next_id),
+            _ => c.next_id.to_string(),
+        };
+        c.used_ids.push(id.clone());
+        id
+    }
+
+    pub(super) fn client_sends_batch(&mut self, client: ClientId) -> Check {
+        let is_bare = self.rolls_bare(client);
+        let batch = self.ledger.batches.len();
+        self.ledger.batches.push(Batch { client, owed: 0, is_answered: false });
+        let only_notifications = self.rng.percent(15);
+        let mut texts = Vec::new();
+        for at in 0..self.rng.within(1..=MOST_MEMBERS) {
+            let text = match self.rng.below(10) {
+                _ if only_notifications => self.draft_client_notice(client, is_bare),
+                0..2 => self.draft_client_notice(client, is_bare),
+                2..4 => self.bad_member(client, batch, at),
+                _ => {
+                    let verb = self.rng.pick(VERBS);
+                    let id = batch_id(batch, if self.rng.percent(10) { 0 } else { at });
+                    self.ledger.batches[batch].owed += 1;
+                    self.draft_request(client, verb, id, Some(batch), is_bare)
+                }
+            };
+            texts.push(text);
+        }
+        self.stats.batches += 1;
+        self.stats.batches_of_notifications += u64::from(only_notifications);
+        let before = self.deliveries;
+        if texts.iter().any(|text| number_in(text.as_bytes()).is_some()) {
+            self.client(client).speaks(is_bare, true);
+        }
+        self.client_says(client, format!("[{}]", texts.join(" ,")))?;
+        if only_notifications && self.deliveries > before {
+            return Err(format!("{client} sent notifications only, and was answered"));
+        }
+        Ok(())
+    }
+
+    /// A member of a batch that is no message.
+    fn bad_member(&mut self, client: ClientId, batch: usize, at: usize) -> String {
+        let id = batch_id(batch, at);
+        let (text, id) = match self.rng.below(4) {
+            0 => ("7".into(), "null"),
+            1 => (format!(r#"{{"id":{id}}}"#), id.as_str()),
+            2 => (r#"{"id":{},"method":"x"}"#.into(), "null"),
+            _ => (format!(r#"{{"id":{id},"method":"x","Method":"y"}}"#), id.as_str()),
+        };
+        self.ledger.batches[batch].owed += 1;
+        self.ledger.owe_error(client, Some(batch), id, false);
+        text
+    }
+
+    fn draft_client_notice(&mut self, client: ClientId, is_bare: bool) -> String {
+        let name = *self.rng.pick(&["notifications/roots/list_changed", "acme/whatever"]);
+        self.draft_notice(name, None, "", is_bare, Role::ClientNotification { client, is_initialized: false })
+    }
+
+    fn draft_notice(&mut self, name: &str, key: Option<&str>, id: &str, is_bare: bool, role: Role) -> String {
+        let number = self.ledger.next_number();
+        let mut params = payload(&mut self.rng, number, self.plan.longest);
+        if let Some(key) = key {
+            params.push(place(key, Piece::Id));
+        }
+        let params = object(&mut self.rng, "params", params);
+        let members = vec![member("method", format_args!("\"{name}\"")), params];
+        let draft = Draft::compose(&mut self.rng, members, id, None, is_bare);
+        let text = draft.written();
+        self.ledger.post(draft, role);
+        text
+    }
+
+    pub(super) fn client_notifies(&mut self, client: ClientId) -> Check {
+        let is_bare = self.rolls_bare(client);
+        let text = self.draft_client_notice(client, is_bare);
+        self.client(client).speaks(is_bare, false);
+        self.client_says(client, text)
+    }
+
+    pub(super) fn client_confirms(&mut self, client: ClientId) -> Check {
+        let c = self.client(client);
+        if c.initializes == 0 || c.has_confirmed {
+            return Ok(());
+        }
+        let is_bare = self.rolls_bare(client);
+        let role = Role::ClientNotification { client, is_initialized: true };
+        let text = self.draft_notice("notifications/initialized", None, "", is_bare, role);
+        self.client(client).has_confirmed = true;
+        self.client(client).speaks(is_bare, false);
+        self.client_says(client, text)
+    }
+
+    /// Takes back a request that is open, or was, or never was.
+    pub(super) fn client_cancels(&mut self, client: ClientId) -> Check {
+        let is_bare = self.rolls_bare(client);
+        let open: Vec<String> = self
+            .ledger
+            .watched
+            .iter()
+            .map(|&number| &self.ledger.requests[number])
+            .filter(|request| request.client == client && !request.is_answered)
+            .map(|request| request.id.clone())
+            .collect();
+        let used = &self.clients[&client].used_ids;
+        let id = match self.rng.below(10) {
+            0 => "\"never-used\"".into(),
+            1..3 if !used.is_empty() => self.rng.pick(used).clone(),
+            _ if !open.is_empty() => self.rng.pick(&open).clone(),
+            _ => return Ok(()),
+        };
+        let found = self.ledger.take_back(client, &id);
+        let count = if found { &mut self.stats.cancellations } else { &mut self.stats.unknown_cancellations };
+        *count += 1;
+        let role = Role::ClientCancel { client, wanted: id.clone() };
+        let text = self.draft_notice("notifications/cancelled", Some("requestId"), &id, is_bare, role);
+        let number = self.ledger.next_number() - 1;
+        self.client(client).speaks(is_bare, false);
+        self.client_says(client, text)?;
+        if !found && self.ledger.parcel(number)?.arrivals > 0 {
+            return Err(format!("{client} took back {id}, which is not open, and the backend was told"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn client_sends_garbage(&mut self, client: ClientId) -> Check {
+        let id = self.spell_id(client);
+        let text = match self.rng.below(12) {
+            0 => "hello".into(),
+            1 => "{".into(),
+            2 => "[]".into(),
+            3 => "{}".into(),
+            4 => "12".into(),
+            5 => format!(r#"{{"id":{id},"method":"tools/call","params":{{"a":NaN}}}}"#),
+            6 => format!(r#"{{"id":{id},"method":"a","method":"b"}}"#),
+            7 => format!(r#"{{"id":{id},"method":"tools/call","params":{{"name":"a","n\u0061me":"b"}}}}"#),
+            8 => r#"{"id":[1],"method":"x"}"#.into(),
+            9 => format!(r#"{{"id":{id},"method":"x","params":"text"}}"#),
+            10 => format!(r#"{{"jsonrpc":"1.0","id":{id},"method":"x"}}"#),
+            _ => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":1,"error":{{}}}}"#),
+        };
+        self.stats.garbage += 1;
+        let Err(broken) = parse(Bytes::copy_from_slice(text.as_bytes())) else {
+            return Err(format!("this should be no message: {text}"));
+        };
+        let id = broken.id.map_or("null".into(), |id| id.to_string());
+        // A broken answer may settle what a server asked; then it is the server that is told.
+        self.ledger.owe_error(client, None, &id, broken.is_answer);
+        self.client_says(client, text)
+    }
+
+    /// A frame beyond the limit, of which only glimpses remain.
+    pub(super) fn client_sends_too_long(&mut self, client: ClientId) -> Check {
+        let id = self.spell_id(client);
+        let text = match self.rng.below(4) {
+            0 => format!(r#"{{"method":"tools/call","params":{{"id":1}},"id":{id}}}"#),
+            1 => r#"{"method":"notifications/roots/list_changed"}"#.into(),
+            2 => format!(r#"{{"id":{id},"result":"long"}}"#),
+            _ => format!(r#"[{{"id":{id},"method":"a"}},{{"id":"second-{id}","method":"b"}}]"#),
+        };
+        self.stats.client_too_long += 1;
+        let mut hunter = Hunter::default();
+        hunter.feed(text.as_bytes());
+        let glimpses = hunter.finish();
+        for glimpse in glimpses.iter().filter(|glimpse| glimpse.method.is_some()) {
+            let Some(id) = &glimpse.id else { continue };
+            self.ledger.owe_error(client, None, &id.to_string(), false);
+        }
+        if glimpses.iter().all(|glimpse| glimpse.method.is_none()) {
+            self.ledger.owe_error(client, None, "null", true);
+        }
+        self.note(|| format!("{client} > (too long) {text}"));
+        self.handle(Event::ClientTooLong { client, length: 20 << 20, glimpses })
+    }
+
+    /// Writes an answer to a server, under the id that the client knows.
+    fn draft_reply(&mut self, client: ClientId, id: &str, ask: Option<usize>) -> (String, bool) {
+        let is_bare = self.rolls_bare(client);
+        let number = self.ledger.next_number();
+        let key = if self.rng.percent(80) { "result" } else { "error" };
+        let payload = payload(&mut self.rng, number, self.plan.longest);
+        let members = vec![place("id", Piece::Id), object(&mut self.rng, key, payload)];
+        let draft = Draft::compose(&mut self.rng, members, id, None, is_bare);
+        let text = draft.written();
+        self.ledger.post(draft, Role::ClientAnswer { client, ask });
+        (text, is_bare)
+    }
+
+    /// Answers one of the questions that it has read, in any order.
+    pub(super) fn client_answers(&mut self, client: ClientId) -> Check {
+        let count = self.client(client).asks.len();
+        if count == 0 {
+            return Ok(());
+        }
+        let at = self.rng.below(count);
+        let ask = self.client(client).asks.remove(at);
+        self.client(client).answered_asks.push(ask);
+        let entry = &self.ledger.asks[ask];
+        let (launch, minted) = (entry.launch, entry.minted.clone().unwrap_or_default());
+        let was_open = entry.answers == 0 && !entry.is_cancelled;
+        let process = self.process(launch);
+        let is_there = process.phase == Phase::Alive && process.ends.is_none();
+        let id = if self.rng.percent(10) { format!("{minted}.0") } else { minted };
+        let (text, is_bare) = self.draft_reply(client, &id, Some(ask));
+        self.client(client).speaks(is_bare, false);
+        self.touch_all(launch);
+        self.client_says(client, text)?;
+        if was_open && is_there && self.ledger.asks[ask].answers == 0 {
+            return Err(format!("{client}'s answer {id} did not reach {launch}"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn client_answers_again(&mut self, client: ClientId) -> Check {
+        let answered = self.client(client).answered_asks.clone();
+        if answered.is_empty() {
+            return Ok(());
+        }
+        let ask = *self.rng.pick(&answered);
+        self.stats.asks_answered_twice += 1;
+        self.say_answer_to_nobody(client, self.ledger.asks[ask].minted.clone().unwrap_or_default())
+    }
+
+    /// An answer to something that this client was never asked, perhaps to another client's question.
+    pub(super) fn client_answers_nobody(&mut self, client: ClientId) -> Check {
+        let others = self.ledger.asks.iter().filter(|ask| ask.launch.backend.0 != client.0);
+        let ids: Vec<String> = others.filter_map(|ask| ask.minted.clone()).collect();
+        let id = if ids.is_empty() { "4000000000".into() } else { self.rng.pick(&ids).clone() };
+        self.say_answer_to_nobody(client, id)
+    }
+
+    fn say_answer_to_nobody(&mut self, client: ClientId, id: String) -> Check {
+        let (text, is_bare) = self.draft_reply(client, &id, None);
+        self.client(client).speaks(is_bare, false);
+        self.client_says(client, text)
+    }
+
+    /// Progress about what a server asked.
+    pub(super) fn client_progresses(&mut self, client: ClientId) -> Check {
+        let asks = self.client(client).asks.clone();
+        if asks.is_empty() {
+            return Ok(());
+        }
+        let ask = *self.rng.pick(&asks);
+        let is_bare = self.rolls_bare(client);
+        let minted = self.ledger.asks[ask].minted.clone().unwrap_or_default();
+        let role = Role::ClientProgress { ask };
+        let text = self.draft_notice("notifications/progress", Some("progressToken"), &minted, is_bare, role);
+        self.client(client).speaks(is_bare, false);
+        self.client_says(client, text)
+    }
+
+    pub(super) fn client_says_farewell(&mut self, client: ClientId) -> Check {
+        let is_bare = self.rolls_bare(client);
+        let id = self.spell_id(client);
+        let text = self.draft_request(client, &SHUTDOWN, id, None, is_bare);
+        self.stats.shutdowns += 1;
+        self.client(client).speaks(is_bare, false);
+        self.client_says(client, text)
+    }
+
+    pub(super) fn client_exits(&mut self, client: ClientId) -> Check {
+        self.stats.exits += 1;
+        self.client(client).speaks(false, false);
+        self.client_says(client, r#"{"jsonrpc":"2.0","method":"exit"}"#.into())
+    }
+}
+
+/// Ids that are used in this batch only.
+fn batch_id(batch: usize, at: usize) -> String {
+    match at % 3 {
+        0 => format!("\"b{batch}-{at}\""),
+        1 => format!("{}.50", 1_000_000 + batch * 100 + at),
+        _ => (1_000_000 + batch * 100 + at).to_string(),
+    }
+}

@@ -1,0 +1,94 @@
+//! The whole gateway in a box: seeded random clients and backends around the real `core`, in virtual time.
+//!
+//! Clients ask, cancel, batch, babble, stop reading and vanish; backends answer in disorder, twice, late or
+//! never, crash, hang and flood; time jumps. After every step the promises are checked: every request gets
+//! exactly one terminal answer, under the id that its client gave it; nobody sees what belongs to another;
+//! a `tools/call` is handed over once; nothing waits beyond its time; what waits to be read stays within its
+//! limits; there is one process of a backend at most; and in the end nothing is left.
+//!
+//! A run depends on its seed alone. It must not know how `core` works inside: it sees events and actions.
+//!
+//! # Layout
+//! - `rng`, `draft`, `outbox`: chance, messages in pieces, unread messages.
+//! - `plan`: the character of a run.
+//! - `ledger`: who asked what, and what is still owed.
+//! - `world`: the parties and time; every event goes through it.
+//! - `client` and `client_talk`, `backend` and `backend_talk`: what the parties do, and what they say.
+//! - `at_client`, `at_backend`: what reaches them, checked to the byte.
+//! - `checks`: the promises about the whole. `ending`: how a run ends.
+//! - `stats`, `trace`: what happened, and what led to a failure.
+
+mod rng;
+mod draft;
+mod outbox;
+mod plan;
+mod ledger;
+mod world;
+mod client;
+mod client_talk;
+mod backend;
+mod backend_talk;
+mod at_client;
+mod at_backend;
+mod checks;
+mod ending;
+mod stats;
+mod trace;
+
+pub use stats::Stats;
+pub use trace::Failure;
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use trace::Trace;
+use world::World;
+
+/// One run.
+pub fn run(seed: u64) -> Result<Stats, Box<Failure>> {
+    let quiet = attempt(seed, &Trace::default());
+    let (step, broken) = match quiet {
+        Ok(stats) => return Ok(stats),
+        Err(found) => found,
+    };
+    // The same again, this time with a trace.
+    let trace = Trace::on();
+    let broken = match attempt(seed, &trace) {
+        Err((again, same)) if (again, &same) == (step, &broken) => broken,
+        other => format!("{broken}\nand the second run of the seed went another way: {other:?}"),
+    };
+    Err(Box::new(Failure { seed, step, broken, trace: trace.lines() }))
+}
+
+/// The statistics, or the step and the broken promise.
+fn attempt(seed: u64, trace: &Trace) -> Result<Stats, (u64, String)> {
+    let step = Cell::new(0);
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        let mut world = World::new(seed, trace.clone());
+        let outcome = live(&mut world, &step);
+        outcome.map(|()| world.stats)
+    }));
+    match outcome {
+        Ok(outcome) => outcome.map_err(|broken| (step.get(), broken)),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string()));
+            Err((step.get(), format!("a panic: {}", text.unwrap_or_default())))
+        }
+    }
+}
+
+fn live(world: &mut World, step: &Cell<u64>) -> Result<(), String> {
+    for _ in 0..world.plan.steps {
+        if world.is_finished {
+            break;
+        }
+        step.set(step.get() + 1);
+        world.step()?;
+        world.eager_clients_read()?;
+        world.check_hope()?;
+    }
+    if !world.is_finished {
+        return world.close();
+    }
+    world.check_end()
+}

@@ -1,0 +1,67 @@
+//! Chance, from a seed alone: the same seed gives the same run on every machine.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+/// SplitMix64.
+#[derive(Debug, Clone)]
+pub(super) struct Rng(u64);
+
+impl Rng {
+    pub(super) fn new(seed: u64) -> Self {
+        // Two rounds apart from the seed itself, so that neighbouring seeds have nothing in common.
+        let mut rng = Self(seed ^ 0x5157_4954_4348_4252);
+        rng.next();
+        rng.next();
+        rng
+    }
+
+    pub(super) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// At least 0, less than `end`; 0 if there is nothing to choose from.
+    pub(super) fn below(&mut self, end: usize) -> usize {
+        if end == 0 { 0 } else { (self.next() % end as u64) as usize }
+    }
+
+    pub(super) fn within(&mut self, range: RangeInclusive<usize>) -> usize {
+        range.start() + self.below(range.end() - range.start() + 1)
+    }
+
+    /// True in so many of a hundred cases.
+    pub(super) fn percent(&mut self, chance: usize) -> bool {
+        self.below(100) < chance
+    }
+
+    pub(super) fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+        &items[self.below(items.len())]
+    }
+
+    /// One of the items, in proportion to their weights.
+    pub(super) fn weighted<T: Copy>(&mut self, items: &[(usize, T)]) -> T {
+        let total = items.iter().map(|(weight, _)| weight).sum();
+        let mut at = self.below(total);
+        for &(weight, item) in items {
+            if at < weight {
+                return item;
+            }
+            at -= weight;
+        }
+        items[0].1
+    }
+
+    pub(super) fn millis(&mut self, range: RangeInclusive<usize>) -> Duration {
+        Duration::from_millis(self.within(range) as u64)
+    }
+
+    pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
+        for i in (1..items.len()).rev() {
+            items.swap(i, self.below(i + 1));
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What led to a failure, readable. A run is quiet; a failing one is run again with the trace on, which
+//! costs nothing where nothing fails.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::fmt;
+use std::rc::Rc;
+use switchboard_core::{Action, Moment};
+
+/// So many of the last lines are shown.
+const KEPT: usize = 40;
+/// So much of a line.
+const WIDTH: usize = 300;
+
+/// Shared with the caller of a run, so that the lines survive a panic in it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Trace(Option<Rc<RefCell<VecDeque<String>>>>);
+
+impl Trace {
+    pub(super) fn on() -> Self {
+        Self(Some(Rc::default()))
+    }
+
+    pub(super) fn note(&self, now: Moment, line: impl FnOnce() -> String) {
+        let Some(lines) = &self.0 else { return };
+        let line: String = line().chars().take(WIDTH).collect();
+        let mut lines = lines.borrow_mut();
+        if lines.len() == KEPT {
+            lines.pop_front();
+        }
+        lines.push_back(format!("{:>10.3}  {line}", now.since_start().as_secs_f64()));
+    }
+
+    pub(super) fn action(&self, now: Moment, action: &Action) {
+        self.note(now, || match action {
+            Action::ToBackend { launch, out } => {
+                format!("    => {launch}  {}", String::from_utf8_lossy(&out.to_vec()))
+            }
+            Action::ToClient { client, out } => {
+                format!("    => {client}  {}", String::from_utf8_lossy(&out.to_vec()))
+            }
+            Action::Start { launch, framing } => format!("    => start {launch} ({})", framing.name()),
+            Action::Stop { launch, how } => format!("    => stop {launch} {how:?}"),
+            Action::Report(fact) => format!("    -- {fact:?}"),
+            Action::Finished => "    => finished".into(),
+        });
+    }
+
+    pub(super) fn lines(&self) -> Vec<String> {
+        self.0.as_ref().map(|lines| lines.borrow().iter().cloned().collect()).unwrap_or_default()
+    }
+}
+
+/// A run that broke a promise.
+#[derive(Debug, Clone)]
+pub struct Failure {
+    pub seed: u64,
+    pub step: u64,
+    /// Which promise, and how.
+    pub broken: String,
+    /// The last events (`>`), what was to be done because of them (`=>`), and what was reported (`--`).
+    pub trace: Vec<String>,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for line in &self.trace {
+            writeln!(f, "{line}")?;
+        }
+        writeln!(f, "seed {}, step {}: {}", self.seed, self.step, self.broken)?;
+        write!(f, "repeat it: SWITCHBOARD_SEED={} cargo test -p switchboard-testkit one_seed", self.seed)
+    }
+}

@@ -1,0 +1,58 @@
+//! The project's main test: thousands of seeded runs of the simulator.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use switchboard_testkit::simulator::{Failure, Stats, run};
+
+const SEEDS: u64 = 4000;
+const THREADS: usize = 2;
+
+#[test]
+fn thousands_of_seeds() {
+    if std::env::var_os("SWITCHBOARD_SEED").is_some() {
+        return;
+    }
+    let next = AtomicU64::new(0);
+    let total = Mutex::new(Stats::default());
+    let first: Mutex<Option<Box<Failure>>> = Mutex::new(None);
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                let mut mine = Stats::default();
+                while first.lock().unwrap().is_none() {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= SEEDS {
+                        break;
+                    }
+                    match run(seed) {
+                        Ok(stats) => mine.merge(&stats),
+                        Err(failure) => *first.lock().unwrap() = Some(failure),
+                    }
+                }
+                total.lock().unwrap().merge(&mine);
+            });
+        }
+    });
+    if let Some(failure) = first.into_inner().unwrap() {
+        panic!("\n{failure}\n");
+    }
+    let total = total.into_inner().unwrap();
+    println!("{total}");
+    let missed: Vec<&str> = total.iter().filter(|(_, count)| *count == 0).map(|(name, _)| name).collect();
+    assert!(missed.is_empty(), "in {SEEDS} runs these were never reached: {missed:?}");
+}
+
+/// `SWITCHBOARD_SEED=7 cargo test -p switchboard-testkit one_seed` repeats one run.
+#[test]
+fn one_seed() {
+    let seed = std::env::var("SWITCHBOARD_SEED").map_or(0, |seed| seed.parse().unwrap());
+    if let Err(failure) = run(seed) {
+        panic!("\n{failure}\n");
+    }
+}
+
+#[test]
+fn a_run_depends_on_its_seed_alone() {
+    assert_eq!(run(11).unwrap(), run(11).unwrap());
+    assert_ne!(run(11).unwrap(), run(12).unwrap());
+}

@@ -1,0 +1,163 @@
+//! How the demo looks: at most 80 columns, colours only where they are wanted.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+/// Lines are not longer, apart from paths that are.
+const WIDTH: usize = 79;
+const INDENT: usize = 4;
+/// The width of what was asked; the answer begins behind it.
+const ASKED: usize = 22;
+
+pub(super) struct Screen {
+    colours: bool,
+}
+
+enum Style {
+    Bold,
+    Dim,
+    Green,
+    Red,
+    Cyan,
+    Yellow,
+}
+
+impl Screen {
+    /// See <https://no-color.org>.
+    pub(super) fn for_stdout() -> Self {
+        let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        Self { colours: std::io::stdout().is_terminal() && !is_set("NO_COLOR") && !is_dumb }
+    }
+
+    pub(super) fn intro(&self) {
+        let title = self.paint(Style::Bold, "Switchboard, in five steps");
+        let wire = self.paint(Style::Dim, "<--- MCP --->");
+        self.line(&format!(
+            "\n  {title}\n\n  Your IDE starts Switchboard in place of an MCP server. Switchboard starts the\n  \
+             server and carries every message between the two, as it is. In this demo:\n\n    \
+             this program  {wire}  switchboard  {wire}  example server\n    \
+             (the IDE)"
+        ));
+    }
+
+    pub(super) fn step(&self, number: u8, title: &str) {
+        self.line(&format!("\n  {}", self.paint(Style::Bold, &format!("{number}. {title}"))));
+    }
+
+    /// One request: what was asked, what came back, and after which time.
+    pub(super) fn ask(&self, asked: &str, answer: &str, took: Option<Duration>) {
+        let took = took.map(time).unwrap_or_default();
+        let arrow = self.paint(Style::Cyan, "->");
+        let room = WIDTH - INDENT - 3 - ASKED - 1 - 10;
+        let answer = shorten(answer, room);
+        self.line(&format!("    {arrow} {asked:<ASKED$} {answer:<room$} {:>9}", self.paint_right(&took, 9)));
+    }
+
+    /// What an answer said in more words.
+    pub(super) fn quote(&self, text: &str) {
+        for line in wrap(text, WIDTH - INDENT - 3) {
+            self.line(&format!("       {}", self.paint(Style::Yellow, &line)));
+        }
+    }
+
+    pub(super) fn good(&self, text: &str) {
+        self.verdict(&self.paint(Style::Green, "ok"), text);
+    }
+
+    /// What went wrong first, then what the log said about it.
+    pub(super) fn failed(&self, text: &str) {
+        let (what, log) = text.split_once('\n').unwrap_or((text, ""));
+        self.verdict(&self.paint(Style::Red, "FAILED:"), what);
+        self.line(log.trim_end());
+    }
+
+    pub(super) fn outro(&self, text: &str) {
+        self.line(&format!("\n  {}\n\n{text}", self.paint(Style::Bold, "Put it before your own servers")));
+    }
+
+    fn verdict(&self, mark: &str, text: &str) {
+        let mut lines = wrap(text, WIDTH - INDENT - 3).into_iter();
+        self.line(&format!("    {mark} {}", lines.next().unwrap_or_default()));
+        for line in lines {
+            self.line(&format!("       {line}"));
+        }
+    }
+
+    /// The colour codes must not count when a column is filled.
+    fn paint_right(&self, text: &str, width: usize) -> String {
+        self.paint(Style::Dim, &format!("{text:>width$}"))
+    }
+
+    fn paint(&self, style: Style, text: &str) -> String {
+        let code = match style {
+            Style::Bold => 1,
+            Style::Dim => 2,
+            Style::Red => 31,
+            Style::Green => 32,
+            Style::Yellow => 33,
+            Style::Cyan => 36,
+        };
+        if self.colours { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    fn line(&self, text: &str) {
+        // A reader that has gone away does not make the demo fail.
+        let _ = crate::commands::print(&format!("{text}\n"));
+    }
+}
+
+fn time(took: Duration) -> String {
+    let ms = took.as_secs_f64() * 1e3;
+    match ms {
+        ..1.0 => format!("{ms:.2} ms"),
+        1.0..100.0 => format!("{ms:.1} ms"),
+        100.0..1000.0 => format!("{ms:.0} ms"),
+        _ => format!("{:.2} s", ms / 1e3),
+    }
+}
+
+fn shorten(text: &str, room: usize) -> String {
+    if text.chars().count() <= room {
+        return text.to_owned();
+    }
+    text.chars().take(room - 1).chain(['…']).collect()
+}
+
+/// Breaks at spaces; a word that is longer than the width stands alone.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_broken_at_spaces_and_cut_where_there_is_no_room() {
+        assert_eq!(wrap("one two three", 8), ["one two", "three"]);
+        assert_eq!(wrap("a-very-long-word x", 4), ["a-very-long-word", "x"]);
+        assert_eq!(wrap("", 4), Vec::<String>::new());
+        assert_eq!(shorten("abcdef", 4), "abc…");
+        assert_eq!(shorten("äöü", 3), "äöü");
+    }
+
+    #[test]
+    fn times_have_the_unit_that_reads_best() {
+        for (micros, expect) in
+            [(80, "0.08 ms"), (4200, "4.2 ms"), (123_000, "123 ms"), (1_004_000, "1.00 s")]
+        {
+            assert_eq!(time(Duration::from_micros(micros)), expect);
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! A batch is split for the server and answered as a batch.
+
+use crate::support::{error, greeted};
+use serde_json::{Value, json};
+
+fn sorted(mut batch: Value) -> Vec<Value> {
+    let mut members = std::mem::take(batch.as_array_mut().unwrap());
+    members.sort_by_key(|member| member["id"].to_string());
+    members
+}
+
+#[test]
+fn a_batch_is_answered_as_a_batch() {
+    let mut client = greeted(&[]);
+    client.send(
+        r#"[{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"}, {"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":"echo","arguments":{"n":1}}}]"#,
+    );
+    let members = sorted(client.recv_json());
+    assert_eq!(members.len(), 2);
+    assert_eq!(members[0], json!({ "jsonrpc": "2.0", "id": "a", "result": {} }));
+    assert_eq!(members[1]["result"]["content"][0]["text"], r#"{"n":1}"#);
+    let heard = client.record().all_lines();
+    assert!(heard.iter().all(|line| line.starts_with('{')), "the server sees single messages: {heard:?}");
+    assert!(heard.iter().any(|line| line == r#"{"jsonrpc":"2.0","method":"notifications/x"}"#), "{heard:?}");
+}
+
+#[test]
+fn broken_members_are_answered_beside_the_others() {
+    let mut client = greeted(&[]);
+    client.send(r#"[1,{"jsonrpc":"2.0","id":"a","method":"ping"},{"id":"b","foo":1},{"jsonrpc":"2.0","id":"c","method":"server/discover"}]"#);
+    let members = sorted(client.recv_json());
+    let codes: Vec<_> = members.iter().map(|m| (m["id"].clone(), m["error"]["code"].clone())).collect();
+    let expect =
+        [("a", json!(null)), ("b", json!(-32600)), ("c", json!(-32601))].map(|(id, code)| (json!(id), code));
+    assert_eq!(codes[..3], expect);
+    assert_eq!(codes[3], (json!(null), json!(-32600)));
+}
+
+#[test]
+fn an_empty_or_broken_batch_is_one_error() {
+    let mut client = greeted(&[]);
+    for (batch, code) in
+        [("[]", -32600), (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}"#, -32700), ("[,]", -32700)]
+    {
+        client.send(batch);
+        assert_eq!(client.recv_json()["error"]["code"], code, "{batch}");
+    }
+}
+
+#[test]
+fn a_batch_of_notifications_is_not_answered() {
+    let mut client = greeted(&[]);
+    client.send(
+        r#"[{"jsonrpc":"2.0","method":"notifications/one"},{"jsonrpc":"2.0","method":"notifications/two"}]"#,
+    );
+    client.record().wait_for(1, "notifications/two");
+    let id = client.ask("ping", json!({}));
+    assert_eq!(client.recv_json()["id"], json!(id));
+}
+
+/// The array waits for its slowest member, and nothing else does.
+#[test]
+fn other_requests_do_not_wait_for_a_batch() {
+    let mut client = greeted(&[]);
+    client.send(
+        r#"[{"jsonrpc":"2.0","id":"slow","method":"tools/call","params":{"name":"hold"}},{"jsonrpc":"2.0","id":"quick","method":"ping"}]"#,
+    );
+    let id = client.ask("ping", json!({}));
+    assert_eq!(client.recv_json()["id"], json!(id));
+    let release = client.start_call("release", json!({}));
+    let batch = sorted(client.recv_json());
+    assert_eq!([&batch[0]["id"], &batch[1]["id"]], [&json!("quick"), &json!("slow")]);
+    assert_eq!(client.answer(release)["result"]["released"], 1);
+}
+
+#[test]
+fn a_crash_answers_the_members_of_a_batch() {
+    let mut client = greeted(&[]);
+    client.send(
+        r#"[{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":"hang"}},{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"crash","arguments":{"code":4}}}]"#,
+    );
+    let members = sorted(client.recv_json());
+    assert_eq!(members[0]["result"], json!({}));
+    error(&members[1], -32002, "backend_unavailable");
+    error(&members[2], -32002, "backend_unavailable");
+}
+
+#[test]
+fn a_servers_batch_is_taken_apart() {
+    let mut client = greeted(&[]);
+    let template = r#"[{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}},{"jsonrpc":"2.0","id":%ID,"result":{"in":"batch"}}]"#;
+    crate::support::say_under(&client, "1", template);
+    assert_eq!(client.recv_json()["params"]["data"], 1);
+    assert_eq!(client.recv_json(), json!({ "jsonrpc": "2.0", "id": 1, "result": { "in": "batch" } }));
+}

@@ -1,0 +1,146 @@
+//! Cancellation and progress name requests by ids and tokens, and each side knows only its own.
+
+use crate::support::{greeted, log_with, say_under, text};
+use serde_json::{Value, json};
+use switchboard_testkit::client::Client;
+
+/// The id under which the server knows the call that holds this text.
+fn id_at_server(client: &Client, text: &str) -> Value {
+    let line = client.record().wait_for(1, text);
+    serde_json::from_str::<Value>(&line).unwrap()["id"].clone()
+}
+
+#[test]
+fn a_cancel_names_the_request_as_the_server_knows_it() {
+    let mut client = greeted(&[]);
+    client.send(r#"{"jsonrpc":"2.0","id":"mine","method":"tools/call","params":{"name":"hold","arguments":{"label":"c1"}}}"#);
+    let theirs = id_at_server(&client, "c1");
+    client.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"reason":"user \u00e9","requestId":"mine"}}"#);
+    let heard = client.record().wait_for(1, "notifications/cancelled");
+    let expect = format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"reason":"user \u00e9","requestId":{theirs}}}}}"#
+    );
+    assert_eq!(heard, expect);
+    log_with(&client, "cancelled");
+    // The client is free again, and so is the server.
+    assert_eq!(client.request("ping", json!({}))["result"], json!({}));
+}
+
+/// An id of another spelling is another id.
+#[test]
+fn a_cancel_of_something_unknown_is_not_passed_on() {
+    let mut client = greeted(&[]);
+    client.send(r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"hold","arguments":{"label":"c2"}}}"#);
+    client.record().wait_for(1, "c2");
+    for id in ["77", r#""5""#, "5.0", "null", "1"] {
+        client.send(format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
+        ));
+    }
+    client.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{}}"#);
+    assert_eq!(client.call("release", json!({}))["result"]["released"], 1);
+    assert_eq!(client.answer(5)["result"]["label"], "c2");
+    let heard = client.record().all_lines();
+    assert!(!heard.iter().any(|line| line.contains("cancelled")), "{heard:?}");
+}
+
+/// What has been answered cannot be taken back: the server is not told of it.
+#[test]
+fn a_cancel_that_comes_too_late_is_not_passed_on() {
+    let mut client = greeted(&[]);
+    let id = client.start_call("echo", json!({}));
+    client.answer(id);
+    client.notify("notifications/cancelled", json!({ "requestId": id }));
+    client.request("ping", json!({}));
+    assert!(!client.record().all_lines().iter().any(|line| line.contains("cancelled")));
+}
+
+#[test]
+fn the_servers_cancel_names_the_request_as_the_client_knows_it() {
+    let mut client = greeted(&[]);
+    let request = r#"{"jsonrpc":"2.0","id":"theirs-1","method":"sampling/createMessage","params":{}}"#;
+    client.start_call("ask", json!({ "id": "\"theirs-1\"", "request": request }));
+    let id = client.told("sampling/createMessage")["id"].clone();
+    say_under(
+        &client,
+        "99",
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"unknown"}}
+{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"theirs-1","reason":"r"}}"#,
+    );
+    let told = client.recv_text();
+    assert_eq!(
+        told,
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id},"reason":"r"}}}}"#
+        )
+    );
+}
+
+#[test]
+fn progress_comes_back_under_the_clients_own_token() {
+    let mut client = greeted(&[]);
+    for token in ["7", "\"p-7\"", "\"\\u0041/é\"", "0", "1.5", "123456789012345678901234567890"] {
+        let template = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%TOKEN,"progress":0.50,"message":"half"}}
+{"jsonrpc":"2.0","id":%ID,"result":{}}"#;
+        let arguments = json!({ "text": format!("{template}\n") });
+        client.send(format!(
+            r#"{{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{{"_meta":{{"x":1,"progressToken":{token}}},"name":"say","arguments":{arguments}}}}}"#
+        ));
+        let progress = client.recv_text();
+        let expect = format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":0.50,"message":"half"}}}}"#
+        );
+        assert_eq!(progress, expect);
+        assert_eq!(client.recv_text(), r#"{"jsonrpc":"2.0","id":"c","result":{}}"#);
+    }
+}
+
+/// Two calls with the same token, and a token that is another call's id: each gets its own.
+#[test]
+fn tokens_of_different_calls_are_not_mixed_up() {
+    let mut client = greeted(&[]);
+    for (id, token) in [("100", "1"), ("1", "100"), ("2", "2")] {
+        let template = format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":%TOKEN,"progress":1,"of":{id}}}}}"#
+        );
+        let arguments = json!({ "text": format!("{template}\n") });
+        client.send(format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"say","arguments":{arguments},"_meta":{{"progressToken":{token}}}}}}}"#
+        ));
+        let progress = client.recv_json();
+        assert_eq!(
+            (progress["params"]["progressToken"].to_string(), progress["params"]["of"].to_string()),
+            (token.into(), id.into())
+        );
+    }
+}
+
+#[test]
+fn progress_of_something_unknown_is_not_passed_on() {
+    let mut client = greeted(&[]);
+    let template = r#"{"jsonrpc":"2.0","id":%ID,"result":{}}
+{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%ID,"progress":2}}
+{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"foreign","progress":1}}
+{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":4711,"progress":1}}"#;
+    say_under(&client, "1", template);
+    assert_eq!(client.recv_json()["id"], 1);
+    let id = client.ask("ping", json!({}));
+    assert_eq!(client.recv_json()["id"], json!(id), "nothing came between");
+}
+
+/// The other direction: the client reports progress on what the server asked of it.
+#[test]
+fn a_clients_progress_reaches_the_server_under_its_own_token() {
+    let mut client = greeted(&[]);
+    let request = r#"{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{"_meta":{"progressToken":"theirs"},"messages":[]}}"#;
+    let call = client.start_call("ask", json!({ "id": "\"q\"", "request": request }));
+    let asked = client.told("sampling/createMessage");
+    let token = asked["params"]["_meta"]["progressToken"].clone();
+    client.notify("notifications/progress", json!({ "progressToken": token, "progress": 1 }));
+    client.notify("notifications/progress", json!({ "progressToken": "foreign", "progress": 2 }));
+    client.send(json!({ "jsonrpc": "2.0", "id": asked["id"], "result": {} }).to_string());
+    assert_eq!(text(&client.answer(call)), r#"{"id":"q","jsonrpc":"2.0","result":{}}"#);
+    let heard = client.record().wait_for(1, "notifications/progress");
+    assert!(heard.contains(r#""progressToken":"theirs""#), "{heard}");
+    assert!(!client.record().all_lines().iter().any(|line| line.contains("foreign")));
+}

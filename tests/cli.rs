@@ -1,0 +1,320 @@
+//! The command line: what is printed, where, and with which exit code. Snapshots in `snapshots/`; to accept a
+//! change, run the tests with `INSTA_UPDATE=always` and read the difference.
+
+use crate::support::program;
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use std::path::Path;
+use switchboard_testkit::client::{Client, End, Start};
+
+const BAD: &str = r#"{
+  "mcpServers": {
+    "github": {
+      "command": "npx",
+      "args": "-y",
+      "timeot": 5,
+      "timeout": "soon"
+    },
+    "nothing": { "env": { "TOKEN": "hunter2" } }
+  },
+  "framing": "newlines"
+}
+"#;
+
+const GOOD: &str = r#"{
+  // JSON with comments and trailing commas.
+  "mcpServers": {
+    "time": { "command": "uvx", "args": ["mcp-server-time", "--local"] },
+    "old": { "command": "node", "args": ["old.js"], "disabled": true },
+  },
+}
+"#;
+
+const DOUBTFUL: &str = r#"{
+  "mcpServers": {
+    "slow": { "command": "npx", "timeot": 5, "timeout": 60000 },
+    "remote": { "url": "https://example.com/mcp" },
+    "unset": { "command": "${NO_SUCH_VARIABLE}/bin/x" }
+  }
+}
+"#;
+
+/// The program with these arguments, in an empty folder, as wide as a terminal usually is.
+fn switchboard(args: &[&str]) -> Start {
+    program().env("COLUMNS", "80").args(args)
+}
+
+#[track_caller]
+fn run(args: &[&str]) -> (Client, End) {
+    finish(switchboard(args))
+}
+
+#[track_caller]
+fn finish(start: Start) -> (Client, End) {
+    let mut client = start.start();
+    let end = client.finish();
+    (client, end)
+}
+
+/// What a person sees, without what differs from machine to machine.
+fn show((client, end): (Client, End)) -> String {
+    let folder = client.scratch().path().display().to_string();
+    let part = |name: &str, text: &str| match text {
+        "" => String::new(),
+        text => format!("--- {name}\n{text}"),
+    };
+    let stdout = String::from_utf8_lossy(&end.stdout).into_owned();
+    let code = end.code.map_or("none".to_owned(), |code| code.to_string());
+    format!("exit code {code}\n{}{}", part("stdout", &stdout), part("stderr", &end.stderr))
+        .replace(&folder, "[folder]")
+        .replace(env!("CARGO_PKG_VERSION"), "[version]")
+}
+
+#[test]
+fn help_is_worth_reading() {
+    assert_snapshot!("help", show(run(&["--help"])));
+    assert_snapshot!("help_stdio", show(run(&["stdio", "--help"])));
+    assert_snapshot!("help_check", show(run(&["check", "--help"])));
+    assert_snapshot!("help_trust", show(run(&["trust", "--help"])));
+    assert_snapshot!("help_demo", show(run(&["demo", "--help"])));
+}
+
+#[test]
+fn help_fits_into_80_columns() {
+    for args in
+        [&["--help"][..], &["stdio", "--help"], &["check", "-h"], &["trust", "--help"], &["demo", "--help"]]
+    {
+        let text = show(run(args));
+        let long: Vec<&str> = text.lines().filter(|line| line.chars().count() > 80).collect();
+        assert_eq!(long, Vec::<&str>::new(), "{args:?}");
+    }
+}
+
+#[test]
+fn the_version_is_printed() {
+    assert_snapshot!(show(run(&["--version"])), @r"
+    exit code 0
+    --- stdout
+    switchboard [version]
+    ");
+}
+
+#[test]
+fn what_is_not_understood_is_said_with_a_way_out() {
+    assert_snapshot!("unknown_subcommand", show(run(&["chekc"])));
+    assert_snapshot!("forgotten_dashes", show(run(&["stdio", "npx", "-y", "some-server"])));
+    assert_snapshot!("unknown_flag", show(run(&["stdio", "--rot", "."])));
+    assert_snapshot!("unknown_level", show(run(&["stdio", "--log-level", "loud"])));
+    assert_snapshot!("raw_without_a_command", show(run(&["stdio", "--raw"])));
+    assert_snapshot!("unknown_root", show(run(&["stdio", "--root", "nowhere", "--", "true"])));
+}
+
+// ---- check
+
+fn check(config: &str) -> String {
+    let start = switchboard(&["check", "--config", "config.json"]);
+    start.scratch().file("config.json", config);
+    show(finish(start))
+}
+
+#[test]
+fn a_good_config_is_described() {
+    assert_snapshot!("check_good", check(GOOD));
+}
+
+#[test]
+fn problems_have_a_line_a_column_and_a_remedy() {
+    assert_snapshot!("check_bad", check(BAD));
+    assert_snapshot!("check_broken", check("{ \"mcpServers\": { "));
+    assert_snapshot!("check_duplicate", check("{\n  \"mcpServers\": {},\n  \"mcpServers\": {}\n}\n"));
+}
+
+#[test]
+fn what_may_not_be_meant_is_a_warning() {
+    assert_snapshot!("check_doubtful", check(DOUBTFUL));
+}
+
+#[test]
+fn the_values_of_a_config_are_not_repeated() {
+    let shown = check(BAD);
+    assert!(!shown.contains("hunter2"), "{shown}");
+}
+
+#[test]
+fn without_a_config_file_it_says_where_it_looked() {
+    assert_snapshot!("check_nothing", show(run(&["check"])));
+    assert_snapshot!("check_missing", show(run(&["check", "--config", "nowhere.json"])));
+    assert_snapshot!("stdio_nothing", show(run(&["stdio"])));
+}
+
+#[test]
+fn the_variable_names_the_config_file() {
+    let start = switchboard(&["check"]);
+    let path = start.scratch().file("elsewhere.json", GOOD);
+    assert_snapshot!("check_variable", show(finish(start.env("SWITCHBOARD_CONFIG", path))));
+}
+
+#[test]
+fn the_users_own_config_file_is_found() {
+    let start = switchboard(&["check"]);
+    start.scratch().file("home/.config/switchboard/config.json", GOOD);
+    assert_snapshot!("check_user", show(finish(start)));
+}
+
+// ---- which server
+
+#[test]
+fn of_several_servers_one_must_be_chosen() {
+    let two = json!({ "mcpServers": { "a": { "command": "true" }, "b": { "command": "true" } } }).to_string();
+    let stdio = |more: &[&str]| {
+        let start = switchboard(&["stdio", "--config", "config.json"]).args(more);
+        start.scratch().file("config.json", &two);
+        show(finish(start))
+    };
+    assert_snapshot!("stdio_several", stdio(&[]));
+    assert_snapshot!("stdio_unknown_server", stdio(&["--server", "c"]));
+}
+
+#[test]
+fn a_config_with_errors_is_not_served() {
+    let start = switchboard(&["stdio", "--config", "config.json"]);
+    start.scratch().file("config.json", "{ \"mcpServers\": 5 }");
+    assert_snapshot!("stdio_bad_config", show(finish(start)));
+}
+
+#[test]
+fn without_a_subcommand_and_a_terminal_it_is_stdio() {
+    for args in [&["--"][..], &["stdio", "--"], &["--solo", "--log-level", "debug", "--"]] {
+        let example = [env!("CARGO_BIN_EXE_switchboard"), "example-server"];
+        let mut client = program().args(args).args(example).start();
+        assert_eq!(client.initialize()["serverInfo"]["name"], "switchboard-example", "{args:?}");
+        assert_eq!(client.finish().code, Some(0), "{args:?}");
+    }
+}
+
+#[test]
+fn without_a_subcommand_the_config_file_is_served() {
+    let start = program();
+    let server = json!({ "command": env!("CARGO_BIN_EXE_switchboard"), "args": ["example-server"] });
+    let config = json!({ "mcpServers": { "example": server } }).to_string();
+    let path = start.scratch().file("config.json", config);
+    let mut client = start.arg("--config").arg(path).start();
+    assert_eq!(client.initialize()["serverInfo"]["name"], "switchboard-example");
+    assert_eq!(client.finish().code, Some(0));
+}
+
+// ---- trust
+
+/// The program in a project folder whose `switchboard.json` may be trusted, with one state for all runs.
+struct Project {
+    home: Start,
+}
+
+impl Project {
+    fn new(config: &str) -> Self {
+        let home = program();
+        home.scratch().file("project/switchboard.json", config);
+        Self { home }
+    }
+
+    fn change(&self, config: &str) {
+        self.home.scratch().file("project/switchboard.json", config);
+    }
+
+    fn run(&self, args: &[&str]) -> String {
+        let folder = self.home.scratch().path();
+        let state = folder.join("state");
+        let start = switchboard(args).cwd(folder.join("project")).env("SWITCHBOARD_STATE_DIR", state);
+        show(finish(start.env("HOME", folder.join("home"))))
+            .replace(&folder.display().to_string(), "[folder]")
+    }
+}
+
+#[test]
+fn a_projects_config_file_counts_only_when_it_is_trusted() {
+    let project = Project::new(GOOD);
+    assert_snapshot!("trust_1_untrusted", project.run(&["check"]));
+    assert_snapshot!("trust_2_untrusted_stdio", project.run(&["stdio"]));
+    assert_snapshot!("trust_3_trust", project.run(&["trust"]));
+    assert_snapshot!("trust_4_trusted", project.run(&["check"]));
+    assert!(project.run(&["trust", "--list"]).contains("[folder]/project/switchboard.json"));
+    project.change(&GOOD.replace("--local", "--global"));
+    assert_snapshot!("trust_5_changed", project.run(&["check"]));
+    assert_snapshot!("trust_6_revoked", project.run(&["trust", "--revoke"]));
+    assert_snapshot!("trust_7_revoked_twice", project.run(&["trust", "--revoke"]));
+    assert_snapshot!(project.run(&["trust", "--list"]), @"exit code 0");
+}
+
+#[test]
+fn a_file_with_errors_or_that_is_not_there_is_not_trusted() {
+    let project = Project::new("{ \"mcpServers\": 5 }");
+    assert_snapshot!("trust_bad", project.run(&["trust"]));
+    assert_snapshot!("trust_missing", project.run(&["trust", "nowhere.json"]));
+}
+
+// ---- schema and completions
+
+#[test]
+fn the_schema_is_json_and_knows_the_keys() {
+    let (_client, end) = run(&["schema"]);
+    assert_eq!(end.code, Some(0));
+    let schema: Value = serde_json::from_slice(&end.stdout).unwrap();
+    assert!(schema["$schema"].as_str().unwrap().contains("json-schema.org"));
+    for key in ["mcpServers", "servers", "framing", "dialect", "maxMessageBytes", "shutdownGrace", "log"] {
+        assert!(schema["properties"][key].is_object(), "{key}");
+    }
+    let server = &schema["properties"]["mcpServers"]["additionalProperties"]["properties"];
+    for key in ["command", "args", "env", "cwd", "timeout", "inheritEnv", "passEnv", "retryAfterCrash"] {
+        assert!(server[key].is_object(), "{key}");
+    }
+}
+
+#[test]
+fn completions_know_the_subcommands_and_not_the_hidden_one() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let (_client, end) = run(&["completions", shell]);
+        let script = String::from_utf8(end.stdout).unwrap();
+        assert_eq!(end.code, Some(0), "{shell}");
+        for word in ["stdio", "check", "trust", "demo", "schema", "completions", "log-level"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+    }
+    assert!(!show(run(&["--help"])).contains("example-server"));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let mut client = switchboard(&["schema"]).not_reading().start();
+    client.close_output();
+    assert_eq!(client.wait_for_end(), End { code: Some(0), stdout: Vec::new(), stderr: String::new() });
+}
+
+// ---- exit codes
+
+#[test]
+fn exit_codes_are_those_of_the_documentation() {
+    let code = |args: &[&str]| run(args).1.code;
+    assert_eq!(code(&["schema"]), Some(0));
+    assert_eq!(code(&["--no-such-flag"]), Some(2));
+    assert_eq!(code(&["check"]), Some(3));
+    assert_eq!(code(&["stdio", "--config", "nowhere.json"]), Some(3));
+    // The client is told what is wrong; the program itself ended in order.
+    assert_eq!(code(&["stdio", "--", "no-such-program"]), Some(0));
+}
+
+#[cfg(unix)]
+#[test]
+fn with_raw_the_exit_code_is_that_of_the_command() {
+    let code = |args: &[&str]| {
+        let (_client, end) = finish(switchboard(&["stdio", "--raw", "--"]).args(args));
+        (end.code, end.stderr)
+    };
+    assert_eq!(code(&["sh", "-c", "exit 7"]).0, Some(7));
+    assert_eq!(code(&["sh", "-c", "kill -9 $$"]).0, Some(128 + 9));
+    let (missing, said) = code(&["no-such-program"]);
+    assert_eq!(missing, Some(127));
+    assert!(said.contains("was not found") && said.contains("hint:"), "{said}");
+    let (refused, said) = code(&[Path::new("/").to_str().unwrap()]);
+    assert_eq!(refused, Some(126));
+    assert!(said.contains("may not be executed"), "{said}");
+}

@@ -1,0 +1,164 @@
+//! A server from the config file is started as the file says.
+
+use crate::support::{config, configured, error, fake_backend, greet, program};
+use serde_json::{Value, json};
+use switchboard_testkit::client::Start;
+
+#[track_caller]
+fn facts(start: Start) -> Value {
+    let mut client = greet(start);
+    client.call("facts", json!({}))["result"].take()
+}
+
+/// What was given to the server behind `--`.
+fn words(facts: &Value) -> Vec<&str> {
+    let words = facts["argv"].as_array().unwrap().iter().map(|word| word.as_str().unwrap());
+    words.skip_while(|word| *word != "--").skip(1).collect()
+}
+
+#[test]
+fn a_file_with_comments_as_people_have_it() {
+    let start = program();
+    let record = start.record();
+    let text = format!(
+        r#"{{
+            // Pasted from an IDE.
+            "mcpServers": {{
+                "fake": {{
+                    "command": {:?}, /* the command */
+                    "args": ["--record", {:?}],
+                    "env": {{ "A": "1", }},
+                    "autoApprove": ["x"],
+                    "type": "stdio",
+                }},
+            }},
+        }}"#,
+        fake_backend(),
+        record.folder()
+    );
+    let path = start.scratch().file("mcp.json", text);
+    let facts = facts(start.arg("stdio").arg("--config").arg(path));
+    assert_eq!(facts["env"]["A"], "1");
+}
+
+#[test]
+fn variables_are_filled_in() {
+    let server = json!({ "env": { "V": "${VALUE}", "E": "${env:VALUE}", "D": "${MISSING:-default}", "L": "$${VALUE} $VALUE" } });
+    let start = configured(json!({}), server, &["--", "${VALUE}", "${MISSING:-a b}", "${userHome}"]);
+    let home = start.scratch().join("home").display().to_string();
+    let facts = facts(start.env("VALUE", "${not} again"));
+    assert_eq!(words(&facts), ["${not} again", "a b", &home]);
+    let env = &facts["env"];
+    assert_eq!(
+        [&env["V"], &env["E"], &env["D"], &env["L"]],
+        ["${not} again", "${not} again", "default", "${VALUE} $VALUE"]
+    );
+}
+
+#[test]
+fn a_variable_that_is_not_set_is_named() {
+    let mut client = configured(json!({}), json!({ "env": { "T": "${NO_SUCH_VARIABLE}" } }), &[]).start();
+    let answer = client.request("initialize", json!({}));
+    let told = error(&answer, -32001, "backend_spawn_failed");
+    assert!(told["message"].as_str().unwrap().contains("NO_SUCH_VARIABLE"), "{told}");
+}
+
+#[test]
+fn the_root_is_where_it_was_said() {
+    let start = configured(
+        json!({}),
+        json!({}),
+        &["--", "${root}", "${workspaceFolder}/x", "${workspaceFolderBasename}"],
+    );
+    let root = start.scratch().folder("my project");
+    let shown = root.display().to_string();
+    let facts = facts(start.arg("--root").arg(&root));
+    assert_eq!(words(&facts), [&shown, &format!("{shown}/x"), "my project"]);
+    assert_eq!(facts["cwd"], json!(root), "a server starts in its root");
+}
+
+#[test]
+fn a_folder_may_be_given() {
+    let start = configured(json!({}), json!({ "cwd": "${root}/sub" }), &[]);
+    let sub = start.scratch().folder("project/sub");
+    let root = start.scratch().join("project");
+    assert_eq!(facts(start.arg("--root").arg(root))["cwd"], json!(sub));
+}
+
+/// Two servers, of which one is disabled or chosen.
+fn two(extra: Value) -> Start {
+    let start = program();
+    let record = start.record();
+    let mut file = config(json!({}), json!({}), record.folder(), &["--", "first"]);
+    file["mcpServers"]["other"] = json!({ "command": fake_backend(), "args": ["--", "second"] });
+    for (name, keys) in extra.as_object().unwrap() {
+        file["mcpServers"][name].as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
+    }
+    let path = start.scratch().file("config.json", file.to_string());
+    start.arg("stdio").arg("--config").arg(path)
+}
+
+#[test]
+fn a_disabled_server_is_not_counted() {
+    assert_eq!(words(&facts(two(json!({ "fake": { "disabled": true } })))), ["second"]);
+    assert_eq!(words(&facts(two(json!({ "other": { "enabled": false } })))), ["first"]);
+}
+
+#[test]
+fn of_several_one_is_chosen_by_name() {
+    assert_eq!(words(&facts(two(json!({})).args(["--server", "other"]))), ["second"]);
+    let end = two(json!({})).start().finish();
+    assert_eq!((end.code, end.stdout), (Some(3), vec![]));
+    assert!(end.stderr.contains("fake, other") && end.stderr.contains("--server"), "{}", end.stderr);
+    let end = two(json!({})).args(["--server", "third"]).start().finish();
+    assert_eq!(end.code, Some(3));
+}
+
+#[test]
+fn a_wrong_file_is_not_served() {
+    let start = program();
+    let path = start
+        .scratch()
+        .file("config.json", r#"{ "mcpServers": { "x": { "command": "cat", "timeout": "soon" } } }"#);
+    let end = start.arg("stdio").arg("--config").arg(path).start().finish();
+    assert_eq!((end.code, end.stdout), (Some(3), vec![]));
+    assert!(end.stderr.contains("timeout") && end.stderr.contains("config.json:1:"), "{}", end.stderr);
+}
+
+/// A project's file names commands: cloning a repository must not run them.
+#[test]
+fn a_projects_file_is_ignored_until_it_is_trusted() {
+    let start = program();
+    let record = start.record();
+    let project = start.scratch().folder("project");
+    let state = start.scratch().join("state");
+    let write = |options: &[&str]| {
+        let content = config(json!({}), json!({}), record.folder(), options).to_string();
+        std::fs::write(project.join("switchboard.json"), content).unwrap();
+    };
+    let in_project =
+        |words: &[&str]| program().args(words).cwd(&project).env("SWITCHBOARD_STATE_DIR", &state);
+
+    write(&["--", "one"]);
+    let end = in_project(&["stdio"]).start().finish();
+    assert_eq!((end.code, record.launches()), (Some(3), 0));
+    assert!(end.stderr.contains("switchboard trust"), "{}", end.stderr);
+
+    assert_eq!(in_project(&["trust"]).start().finish().code, Some(0));
+    assert_eq!(words(&facts(in_project(&["stdio"]))), ["one"]);
+
+    // Another content is another file.
+    write(&["--", "evil"]);
+    let launches = record.launches();
+    assert_eq!(in_project(&["stdio"]).start().finish().code, Some(3));
+    assert_eq!(record.launches(), launches);
+}
+
+/// Without a subcommand, and with stdin not a terminal, it is `stdio`.
+#[test]
+fn no_subcommand_is_stdio() {
+    let start = program();
+    let record = start.record();
+    let start = start.arg("--").arg(fake_backend()).arg("--record").arg(record.folder());
+    assert_eq!(greet(start).request("ping", json!({}))["result"], json!({}));
+}

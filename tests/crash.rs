@@ -1,0 +1,207 @@
+//! A server that dies: everyone who waits is told why at once, what is safe is tried again, what is not is not,
+//! and the client need not notice that another process serves it.
+
+use crate::support::{configured, error, greet, greeted, log_with, program};
+use serde_json::{Value, json};
+use switchboard_testkit::client::Client;
+use switchboard_testkit::pids::{self, Word};
+
+#[track_caller]
+fn check_alive(client: &mut Client) {
+    assert_eq!(client.request("ping", json!({}))["result"], json!({}));
+}
+
+#[test]
+fn a_pending_call_learns_how_the_server_died() {
+    for (how, expect) in [
+        (json!({ "code": 3 }), "exit code 3"),
+        (json!({ "code": 0 }), "exit code 0"),
+        (json!({ "signal": 9 }), "signal 9 (SIGKILL)"),
+        (json!({ "signal": 11 }), "signal 11 (SIGSEGV)"),
+        (json!({ "abort": true }), "signal 6 (SIGABRT)"),
+    ] {
+        let mut client = greeted(&[]);
+        let answer = client.call("crash", how);
+        let told = error(&answer, -32002, "backend_unavailable");
+        assert!(told["message"].as_str().unwrap().contains(expect), "{told}");
+        assert_eq!(
+            (&told["data"]["server"], &told["data"]["retryable"]),
+            (&json!("fake-backend"), &json!(true))
+        );
+        check_alive(&mut client);
+    }
+}
+
+#[test]
+fn the_servers_last_words_are_in_the_error() {
+    let mut client = greeted(&[]);
+    let words = "Traceback:\n  File x, line 3\nValueError: password=hunter2 is wrong\n";
+    let answer = client.call("crash", json!({ "code": 1, "stderr": words }));
+    let told = error(&answer, -32002, "backend_unavailable");
+    assert!(told["message"].as_str().unwrap().contains("ValueError"), "{told}");
+    assert!(told["data"]["stderr"].as_str().unwrap().contains("line 3"), "{told}");
+    assert!(!answer.to_string().contains("hunter2"), "secrets are masked: {answer}");
+}
+
+#[test]
+fn everyone_who_waits_is_answered() {
+    let mut client = greeted(&[]);
+    let held: Vec<u64> = (0..20).map(|label| client.start_call("hold", json!({ "label": label }))).collect();
+    let crash = client.start_call("crash", json!({ "signal": 9 }));
+    for id in held.into_iter().chain([crash]) {
+        error(&client.answer(id), -32002, "backend_unavailable");
+    }
+    check_alive(&mut client);
+}
+
+/// The record of the server is what counts: no process was told of the call but the one that died of it.
+#[test]
+fn a_call_is_never_sent_twice() {
+    let mut client = greeted(&[]);
+    for number in 0..3 {
+        let answer = client.call("crash", json!({ "code": 1, "mark": format!("crash-{number}") }));
+        error(&answer, -32002, "backend_unavailable");
+        check_alive(&mut client);
+    }
+    let heard = client.record().all_lines();
+    let calls: Vec<&String> = heard.iter().filter(|line| line.contains("tools/call")).collect();
+    assert_eq!((calls.len(), client.record().launches()), (3, 4), "{calls:?}");
+    for number in 0..3 {
+        assert_eq!(calls.iter().filter(|line| line.contains(&format!("crash-{number}"))).count(), 1);
+    }
+}
+
+#[test]
+fn lists_and_reads_are_sent_once_more() {
+    for method in ["tools/list", "resources/read", "prompts/get", "resources/list"] {
+        let mut client = greeted(&["--crash-on", method, "--faulty", "1"]);
+        let answer = client.request(method, json!({ "uri": "x:/", "name": "n" }));
+        assert!(answer["result"].is_object(), "{method}: {answer}");
+        assert_eq!(client.record().launches(), 2);
+        log_with(&client, "sent once more");
+    }
+}
+
+#[test]
+fn once_more_is_once() {
+    let mut client = greeted(&["--crash-on", "tools/list", "--faulty", "2"]);
+    error(&client.request("tools/list", json!({})), -32002, "backend_unavailable");
+    assert_eq!(client.record().all_lines().iter().filter(|line| line.contains("tools/list")).count(), 2);
+    let answer = client.request("tools/list", json!({}));
+    assert!(answer["result"].is_object(), "the third process is well: {answer}");
+}
+
+#[test]
+fn nothing_is_sent_again_if_the_config_says_so() {
+    let server = json!({ "retryAfterCrash": "off" });
+    let mut client = greet(configured(json!({}), server, &["--crash-on", "tools/list", "--faulty", "1"]));
+    error(&client.request("tools/list", json!({})), -32002, "backend_unavailable");
+    assert!(client.request("tools/list", json!({}))["result"].is_object());
+}
+
+/// The new process hears what the client said to the first one, and nobody else notices.
+#[test]
+fn the_handshake_is_replayed() {
+    let mut client = crate::support::fake(&[]).start();
+    let initialize = r#"{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{"roots":{}},"clientInfo":{"name":"é","version":"1.0"}}}"#;
+    let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized","params":{"_meta":{"x":1}}}"#;
+    client.send(initialize);
+    client.recv();
+    client.send(initialized);
+    error(&client.call("crash", json!({})), -32002, "backend_unavailable");
+    let id = client.ask("ping", json!({}));
+    assert_eq!(client.recv_json()["id"], json!(id), "the second greeting is not for the client");
+    let without_id = |line: &str| {
+        let mut value: Value = serde_json::from_str(line).unwrap();
+        value["id"] = json!("i");
+        value.to_string()
+    };
+    let heard = client.record().lines(2);
+    assert_eq!(without_id(&heard[0]), without_id(initialize));
+    assert!(
+        heard[0].contains(r#""params":{"protocolVersion":"2025-03-26","capabilities":{"roots":{}},"#),
+        "{heard:?}"
+    );
+    assert_eq!(heard[1], initialized);
+    assert!(heard[2].contains("ping"), "{heard:?}");
+}
+
+/// A server that dies while nothing is asked of it is started again by itself.
+#[test]
+fn an_idle_server_that_dies_comes_back() {
+    let mut client = greeted(&[]);
+    pids::tell(client.record().pid(1), Word::Kill);
+    let second = client.record().pid(2);
+    let facts = client.call("facts", json!({}));
+    assert_eq!(facts["result"]["pid"], json!(second));
+}
+
+#[test]
+fn a_question_of_a_server_that_died_is_taken_back() {
+    let mut client = greeted(&[]);
+    let request = r#"{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{}}"#;
+    let call = client.start_call("ask", json!({ "id": "\"q\"", "request": request }));
+    let id = client.told("elicitation/create")["id"].clone();
+    pids::tell(client.record().pid(1), Word::Kill);
+    error(&client.answer(call), -32002, "backend_unavailable");
+    assert_eq!(client.told("notifications/cancelled")["params"]["requestId"], id);
+    // Its answer comes too late, and disturbs nobody.
+    client.send(json!({ "jsonrpc": "2.0", "id": id, "result": {} }).to_string());
+    check_alive(&mut client);
+    assert_eq!(client.record().lines(2).iter().filter(|line| line.contains("\"q\"")).count(), 0);
+}
+
+/// More than five crashes in a minute: requests fail at once, and say when the next try is.
+#[test]
+fn a_server_that_keeps_crashing_is_left_alone_for_a_while() {
+    let mut client = greeted(&[]);
+    let mut last = Value::Null;
+    for _ in 0..7 {
+        last = client.call("crash", json!({ "code": 5 }));
+        error(&last, -32002, "backend_unavailable");
+    }
+    assert!(last["error"]["data"]["retryAfterMs"].as_u64().is_some_and(|ms| ms > 0), "{last}");
+    assert!(last["error"]["message"].as_str().unwrap().contains("exit code 5"), "{last}");
+    error(&client.request("tools/list", json!({})), -32002, "backend_unavailable");
+    assert_eq!(client.record().launches(), 6, "the first, and five restarts");
+    log_with(&client, "crashes too often");
+    assert_eq!(client.finish().code, Some(0));
+}
+
+#[test]
+fn a_server_that_cannot_be_started_is_tried_again_with_the_next_request() {
+    let start = program();
+    let path = start.scratch().join("later");
+    let mut client = start.args(["stdio", "--"]).arg(&path).start();
+    let answer = client.request("initialize", json!({}));
+    let told = error(&answer, -32001, "backend_spawn_failed");
+    assert!(told["message"].as_str().unwrap().contains("later"), "{told}");
+    std::fs::copy(crate::support::fake_backend(), &path).unwrap();
+    client.initialize();
+    check_alive(&mut client);
+}
+
+#[test]
+fn a_server_that_dies_before_it_greets_says_why() {
+    let mut client =
+        crate::support::fake(&["--stderr", "cannot open database", "--exit-at-start", "7"]).start();
+    let answer = client.request("initialize", json!({}));
+    let told = error(&answer, -32001, "backend_spawn_failed");
+    let message = told["message"].as_str().unwrap();
+    assert!(message.contains("exit code 7") && message.contains("cannot open database"), "{told}");
+    // The client may try again.
+    error(&client.request("initialize", json!({})), -32001, "backend_spawn_failed");
+    assert_eq!(client.finish().code, Some(0));
+}
+
+/// Only the first process is broken: the client's second try works.
+#[test]
+fn a_second_initialize_may_work() {
+    let mut client = crate::support::fake(&["--exit-at-start", "7", "--faulty", "1"]).start();
+    let first = client.request("initialize", json!({}));
+    if first.get("error").is_some() {
+        error(&first, -32001, "backend_spawn_failed");
+        client.initialize();
+    }
+    check_alive(&mut client);
+}

@@ -1,0 +1,155 @@
+//! Every request has a deadline: then the client gets an error, the server is told, and a late answer is
+//! dropped. Times here are short because the config says so; no test waits for a time by itself.
+
+use crate::support::{configured, error, fake_backend, greet, log_with, text};
+use serde_json::{Value, json};
+use switchboard_testkit::client::{Client, Start};
+
+/// Soon over, and yet enough for a busy machine to answer what is meant to be answered.
+const SHORT: &str = "600ms";
+
+fn with(server: Value, options: &[&str]) -> Start {
+    configured(json!({}), server, options)
+}
+
+#[track_caller]
+fn check_alive(client: &mut Client) {
+    assert_eq!(client.request("ping", json!({}))["result"], json!({}));
+}
+
+#[test]
+fn an_expired_call_is_an_error_and_the_server_is_told() {
+    let mut client = greet(with(json!({ "timeout": SHORT, "onTimeout": "keep" }), &[]));
+    let answer = client.call("hold", json!({ "label": "late" }));
+    let told = error(&answer, -32003, "backend_timeout");
+    let data = &told["data"];
+    assert_eq!((&data["server"], &data["retryable"]), (&json!("fake"), &json!(true)), "{told}");
+    assert!(data["timeoutMs"].as_u64().is_some_and(|ms| ms >= 600), "{told}");
+    assert!(data["hint"].as_str().unwrap().contains("timeout"), "{told}");
+
+    let line = client.record().wait_for(1, "late");
+    let theirs = serde_json::from_str::<Value>(&line).unwrap()["id"].clone();
+    let cancelled: Value =
+        serde_json::from_str(&client.record().wait_for(1, "notifications/cancelled")).unwrap();
+    assert_eq!(cancelled["params"]["requestId"], theirs, "{cancelled}");
+
+    // The server answers all the same: too late.
+    let release = client.start_call("release", json!({}));
+    let next = client.recv_json();
+    assert_eq!((&next["id"], &next["result"]["released"]), (&json!(release), &json!(1)), "{next}");
+    log_with(&client, "an answer came too late");
+    assert_eq!(client.record().launches(), 1);
+}
+
+#[test]
+fn lists_have_a_deadline_too() {
+    let mut client =
+        greet(with(json!({ "timeout": SHORT, "onTimeout": "keep" }), &["--hang-on", "tools/list"]));
+    error(&client.request("tools/list", json!({})), -32003, "backend_timeout");
+    check_alive(&mut client);
+}
+
+/// In pasted configs some clients write `timeout` in milliseconds.
+#[test]
+fn a_large_bare_number_is_milliseconds() {
+    let mut client = greet(with(json!({ "timeout": 1000, "onTimeout": "keep" }), &[]));
+    let answer = client.call("hang", json!({}));
+    let told = error(&answer, -32003, "backend_timeout");
+    assert!(told["data"]["timeoutMs"].as_u64().is_some_and(|ms| (1000..60_000).contains(&ms)), "{told}");
+}
+
+#[test]
+fn a_handshake_has_a_deadline() {
+    let mut client = with(json!({ "startTimeout": SHORT, "framing": "newline" }), &["--silent"]).start();
+    let answer = client.request("initialize", json!({}));
+    error(&answer, -32003, "backend_timeout");
+    assert_eq!(client.record().launches(), 1, "with a known framing there is nothing else to try");
+}
+
+#[test]
+fn a_hung_server_is_restarted_if_the_config_says_so() {
+    let mut client =
+        greet(with(json!({ "timeout": SHORT, "onTimeout": "restart", "shutdownGrace": "200ms" }), &[]));
+    let first = client.record().pid(1);
+    error(&client.call("hang", json!({})), -32003, "backend_timeout");
+    // The next call waits for the new process, which has heard the handshake again.
+    let facts = client.call("facts", json!({}));
+    assert_ne!(facts["result"]["pid"], json!(first), "{facts}");
+    let heard = client.record().lines(2);
+    assert!(
+        heard[0].contains("\"initialize\"") && heard[1].contains("notifications/initialized"),
+        "{heard:?}"
+    );
+}
+
+/// A server that still answers is left alone: it is asked for a sign of life, and gives one.
+#[test]
+fn a_slow_server_is_probed_and_kept() {
+    let mut client = greet(with(json!({ "timeout": SHORT }), &[]));
+    error(&client.call("hang", json!({})), -32003, "backend_timeout");
+    client.record().wait_for(1, r#""method":"ping""#);
+    check_alive(&mut client);
+    assert_eq!(client.record().launches(), 1);
+    let end = client.finish();
+    assert_eq!(end.stdout, b"", "the answer to our own probe is ours");
+}
+
+/// No sign of life within the time for one (10 s, fixed): it is restarted.
+#[test]
+fn a_server_that_gives_no_sign_of_life_is_restarted() {
+    let server = json!({ "timeout": SHORT, "shutdownGrace": "100ms" });
+    let mut client = greet(with(server, &["--ignore-eof"]));
+    client.call("deaf", json!({}));
+    error(&client.call("echo", json!({})), -32003, "backend_timeout");
+    log_with(&client, "it gave no sign of life");
+    client.record().pid(2);
+    check_alive(&mut client);
+}
+
+#[test]
+fn progress_extends_the_deadline() {
+    let mut client = greet(with(json!({ "timeout": "1500ms" }), &[]));
+    // Far longer than the timeout, with a sign every quarter of a second.
+    let arguments = json!({ "steps": 12, "ms": 250 });
+    let meta = json!({ "progressToken": "t" });
+    let answer =
+        client.request("tools/call", json!({ "name": "work", "arguments": arguments, "_meta": meta }));
+    assert_eq!(text(&answer), "worked");
+    for step in 0..12 {
+        assert_eq!(client.recv_json()["params"], json!({ "progressToken": "t", "progress": step }));
+    }
+}
+
+#[test]
+fn progress_does_not_extend_beyond_the_hard_end() {
+    let mut client =
+        greet(with(json!({ "timeout": "600ms", "hardTimeout": "1s", "onTimeout": "keep" }), &[]));
+    let arguments = json!({ "steps": 20, "ms": 100 });
+    let meta = json!({ "progressToken": "t" });
+    let answer =
+        client.request("tools/call", json!({ "name": "work", "arguments": arguments, "_meta": meta }));
+    let told = error(&answer, -32003, "backend_timeout");
+    assert!(told["data"]["timeoutMs"].as_u64().is_some_and(|ms| ms >= 1000), "{told}");
+}
+
+/// A dialog with the user takes as long as it takes: while the server waits for its client, its call does not
+/// expire by `timeout` from the call on.
+#[test]
+fn a_question_to_the_client_extends_the_deadline() {
+    let mut client = greet(with(json!({ "timeout": "1s", "onTimeout": "keep" }), &[]));
+    let call = client.start_call("work", json!({ "steps": 2, "ms": 200 }));
+    assert_eq!(text(&client.answer(call)), "worked", "a server that does one thing at a time");
+    let request = r#"{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{}}"#;
+    let call = client.start_call("ask", json!({ "id": "\"q\"", "request": request }));
+    let asked = client.told("elicitation/create");
+    client.send(json!({ "jsonrpc": "2.0", "id": asked["id"], "result": { "action": "accept" } }).to_string());
+    assert!(text(&client.answer(call)).contains("accept"));
+}
+
+/// A call that waits for a server which never becomes ready.
+#[test]
+fn a_request_without_a_handshake_expires_as_well() {
+    let server = json!({ "command": fake_backend(), "timeout": SHORT, "onTimeout": "keep" });
+    let mut client = with(server, &["--silent"]).start();
+    error(&client.call("echo", json!({})), -32003, "backend_timeout");
+}

@@ -1,0 +1,89 @@
+//! The documents: links lead somewhere, and the tests that stand behind the promises are there.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn entries(folder: &Path) -> impl Iterator<Item = fs::DirEntry> {
+    fs::read_dir(folder).expect("the repository has this folder").flatten()
+}
+
+/// Every document of ours.
+fn documents() -> Vec<PathBuf> {
+    let folders = ["", "docs", "docs/decisions", "crates/core/src"].map(|folder| root().join(folder));
+    let files = folders.iter().flat_map(|folder| entries(folder).map(|entry| entry.path()));
+    files.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect()
+}
+
+/// A document without its blocks of code.
+fn prose(path: &Path) -> String {
+    let text = fs::read_to_string(path).expect("a document that is there can be read");
+    text.split("\n```").step_by(2).collect::<Vec<_>>().join("\n")
+}
+
+/// What `[…](target)` leads to, without the links that leave the repository.
+fn links(text: &str) -> Vec<String> {
+    let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    targets.filter(|target| !target.contains("://")).map(str::to_owned).collect()
+}
+
+/// The anchors of a document's headings, as GitHub makes them.
+fn anchors(path: &Path) -> BTreeSet<String> {
+    let text = prose(path);
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    headings
+        .map(|line| {
+            let title = line.trim_start_matches('#').trim().to_lowercase();
+            let kept = title.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+            kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+        })
+        .collect()
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut broken = Vec::new();
+    for document in documents() {
+        for link in links(&prose(&document)) {
+            let (file, anchor) = link.split_once('#').unwrap_or((&link, ""));
+            let target = match file {
+                "" => document.clone(),
+                file => document.parent().unwrap().join(file),
+            };
+            let leads = target.exists() && (anchor.is_empty() || anchors(&target).contains(anchor));
+            if !leads {
+                broken.push(format!("{}: {link}", document.strip_prefix(root()).unwrap().display()));
+            }
+        }
+    }
+    assert_eq!(broken, Vec::<String>::new());
+}
+
+#[test]
+fn the_tests_behind_the_promises_are_there() {
+    let text = fs::read_to_string(root().join("docs/testing.md")).unwrap();
+    let named = text
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|word| word.starts_with("tests/") || word.starts_with("crates/"));
+    let missing: Vec<&str> = named.filter(|path| !root().join(path).exists()).collect();
+    assert_eq!(missing, Vec::<&str>::new(), "docs/testing.md names them");
+}
+
+#[test]
+fn every_decision_is_in_the_list() {
+    let folder = root().join("docs/decisions");
+    let list = fs::read_to_string(folder.join("README.md")).unwrap();
+    for entry in entries(&folder) {
+        let name = entry.file_name().into_string().unwrap();
+        assert!(
+            name == "README.md" || list.contains(&format!("({name})")),
+            "{name} is not in docs/decisions/README.md"
+        );
+    }
+}

@@ -1,0 +1,151 @@
+//! What a server gets of our environment, and what is said when that may be why it does not start.
+
+use crate::support::{configured, error, fake, greet, program};
+use serde_json::{Value, json};
+use switchboard_testkit::client::Start;
+
+/// The environment that the server sees.
+#[track_caller]
+fn seen(start: Start) -> Value {
+    let mut client = greet(start);
+    client.call("facts", json!({}))["result"]["env"].take()
+}
+
+/// An environment with something of each kind.
+fn with_ours(start: Start) -> Start {
+    start
+        .env("LANG", "C.UTF-8")
+        .env("LC_ALL", "C")
+        .env("HTTPS_PROXY", "http://proxy:1")
+        .env("SSL_CERT_FILE", "/certs.pem")
+        .env("NVM_DIR", "/nvm")
+        .env("NVM_AUTH_TOKEN", "secret-nvm")
+        .env("SSH_AUTH_SOCK", "/agent")
+        .env("GITHUB_TOKEN", "secret-github")
+        .env("AWS_SECRET_ACCESS_KEY", "secret-aws")
+        .env("MY_SETTING", "mine")
+}
+
+#[track_caller]
+fn check(env: &Value, has: &[&str], has_not: &[&str]) {
+    for name in has {
+        assert!(env.get(name).is_some(), "{name} is missing: {env}");
+    }
+    for name in has_not {
+        assert!(env.get(name).is_none(), "{name} is there: {env}");
+    }
+}
+
+const SAFE: &[&str] =
+    &["HOME", "PATH", "LANG", "LC_ALL", "HTTPS_PROXY", "SSL_CERT_FILE", "NVM_DIR", "SSH_AUTH_SOCK"];
+const OTHERS: &[&str] =
+    &["GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "MY_SETTING", "NVM_AUTH_TOKEN", "SWITCHBOARD_STATE_DIR"];
+
+#[test]
+fn by_default_only_the_safe_list_passes() {
+    let env = seen(with_ours(fake(&[])));
+    check(&env, SAFE, OTHERS);
+    for (name, value) in
+        [("MCP_STDIO_MODE", "true"), ("LOG_CONSOLE", "false"), ("LOG_STDIO", "false"), ("LOG_FILE", "true")]
+    {
+        assert_eq!(env[name], value);
+    }
+}
+
+#[test]
+fn patterns_pass_more() {
+    let server = json!({ "passEnv": ["GITHUB_*", "MY_SETTING"] });
+    let env = seen(with_ours(configured(json!({}), server, &[])));
+    check(&env, &["PATH", "GITHUB_TOKEN", "MY_SETTING"], &["AWS_SECRET_ACCESS_KEY"]);
+    assert_eq!(env["GITHUB_TOKEN"], "secret-github");
+}
+
+#[test]
+fn all_passes_everything_and_none_nothing() {
+    let env = seen(with_ours(configured(json!({}), json!({ "inheritEnv": "all" }), &[])));
+    check(&env, SAFE, &[]);
+    check(&env, OTHERS, &[]);
+
+    let server = json!({ "inheritEnv": "none", "passEnv": ["LANG"], "env": { "OWN": "1" } });
+    let env = seen(with_ours(configured(json!({}), server, &[])));
+    let names: Vec<&String> = env.as_object().unwrap().keys().collect();
+    assert_eq!(names, ["LANG", "LOG_CONSOLE", "LOG_FILE", "LOG_STDIO", "MCP_STDIO_MODE", "OWN"]);
+}
+
+#[test]
+fn the_servers_own_env_wins() {
+    let own = json!({ "LOG_FILE": "/tmp/own.log", "MCP_STDIO_MODE": "", "PATH": "/usr/bin:/bin", "TOKEN": "${GITHUB_TOKEN}" });
+    let env = seen(with_ours(configured(json!({}), json!({ "env": own }), &[])));
+    assert_eq!(
+        [&env["LOG_FILE"], &env["MCP_STDIO_MODE"], &env["PATH"], &env["TOKEN"], &env["LOG_CONSOLE"]],
+        ["/tmp/own.log", "", "/usr/bin:/bin", "secret-github", "false"]
+    );
+}
+
+#[test]
+fn arguments_and_folder_arrive_as_they_were_given() {
+    let words = ["--", "two words", "", "*", "$HOME", "${root}", "é", "--config"];
+    let start = fake(&words);
+    let here = start.scratch().path().to_owned();
+    let facts = greet(start).call("facts", json!({}));
+    let argv: Vec<&str> =
+        facts["result"]["argv"].as_array().unwrap().iter().map(|w| w.as_str().unwrap()).collect();
+    assert_eq!(&argv[3..], &words[..]);
+    assert_eq!(facts["result"]["cwd"], json!(here));
+}
+
+#[test]
+fn a_command_that_is_not_found_names_the_path_that_was_searched() {
+    let start = program().args(["stdio", "--", "no-such-server-x"]).env("PATH", "/usr/bin:/bin");
+    let mut client = with_ours(start).start();
+    let answer = client.request("initialize", json!({}));
+    let told = error(&answer, -32001, "backend_spawn_failed");
+    let message = told["message"].as_str().unwrap();
+    assert!(message.contains("no-such-server-x") && message.contains("/usr/bin:/bin"), "{message}");
+    let hint = told["data"]["hint"].as_str().unwrap();
+    assert!(hint.contains("PATH") && hint.contains("full path"), "{hint}");
+    assert!(hint.contains("GITHUB_TOKEN") && hint.contains("passEnv"), "{hint}");
+    assert_eq!(told["data"]["retryable"], false);
+    assert!(!answer.to_string().contains("secret-"), "names, never values: {answer}");
+}
+
+/// It starts, and ends because it misses something: the error names what it was not given.
+#[test]
+fn a_server_that_ends_at_once_names_what_was_withheld() {
+    let start = fake(&["--stderr", "Error: GITHUB_TOKEN is not set", "--exit-at-start", "1"]);
+    let mut client = with_ours(start).start();
+    let answer = client.request("initialize", json!({}));
+    let told = error(&answer, -32001, "backend_spawn_failed");
+    assert!(told["message"].as_str().unwrap().contains("GITHUB_TOKEN is not set"), "{told}");
+    let hint = told["data"]["hint"].as_str().unwrap();
+    assert!(hint.contains("GITHUB_TOKEN") && hint.contains("passEnv"), "{hint}");
+    assert!(!answer.to_string().contains("secret-"), "{answer}");
+}
+
+#[test]
+fn what_cannot_be_started_says_what_to_do() {
+    let start = program();
+    let plain = start.scratch().file("plain", "no program");
+    let script = start.scratch().file("script", "#!/usr/bin/env no-such-interpreter-x\n");
+    make_executable(&script);
+    for (command, expect) in [
+        (plain.to_str().unwrap(), "chmod +x"),
+        (script.to_str().unwrap(), "no-such-interpreter-x"),
+        ("/no/such/folder/server", "check the path"),
+    ] {
+        let mut client = program().args(["stdio", "--", command]).start();
+        let answer = client.request("initialize", json!({}));
+        let told = error(&answer, -32001, "backend_spawn_failed");
+        assert!(told["data"]["hint"].as_str().unwrap().contains(expect), "{command}: {told}");
+    }
+    let mut client = configured(json!({}), json!({ "cwd": "/no/such/folder" }), &[]).start();
+    let answer = client.request("initialize", json!({}));
+    let told = error(&answer, -32001, "backend_spawn_failed");
+    assert!(told["message"].as_str().unwrap().contains("/no/such/folder"), "{told}");
+}
+
+#[cfg(unix)]
+fn make_executable(path: &std::path::Path) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}

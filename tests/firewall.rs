@@ -1,0 +1,125 @@
+//! Stdout belongs to the protocol: a server's chatter never reaches the client, and our own cannot.
+
+use crate::support::{error, fake, greet, greeted, log_with, say_under};
+use serde_json::json;
+use std::fs;
+
+const ANSWER: &str = r#"{"jsonrpc":"2.0","id":%ID,"result":{"a":{}}}"#;
+const EXPECT: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"a":{}}}"#;
+
+/// The server says this in place of its answer; the client gets exactly the answer.
+#[track_caller]
+fn check_recovered(template: &str) {
+    let mut client = greeted(&[]);
+    say_under(&client, "1", template);
+    assert_eq!(client.recv_text(), EXPECT, "{template}");
+    let end = client.finish();
+    assert_eq!((end.code, end.stdout), (Some(0), vec![]), "{template}");
+}
+
+#[test]
+fn noise_around_messages_is_kept_back() {
+    for noise in [
+        "Server started on port 3000",
+        "\u{1b}[32mINFO\u{1b}[0m ready",
+        r#"{"level":"info","msg":"hello"}"#,
+        r#"{"level":30,"time":1,"id":5,"method":"GET","url":"/"}"#,
+        r#"{"level":"error","id":1,"error":"boom"}"#,
+        r#"[1,2,3]"#,
+        r#"[]"#,
+        r#""text""#,
+        "42",
+        "{",
+        "}}}",
+        "{not json}",
+        "%FF%FE%00binary%80",
+        r#"received {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}"#,
+        r#"DEBUG -> {"method":"notifications/message","params":{}}"#,
+        "Content-Length: nonsense",
+        "    at Object.<anonymous> (/srv/index.js:1:1)",
+    ] {
+        check_recovered(&format!("{noise}\n{ANSWER}\n{noise}"));
+    }
+}
+
+#[test]
+fn a_message_with_text_glued_to_it_is_recovered() {
+    for template in [
+        format!("INFO ready {ANSWER}"),
+        format!("progress: 50%%{ANSWER}"),
+        format!("{ANSWER} done"),
+        format!("{{}} [x] {ANSWER} {{y}}"),
+        format!("%E9t%E9 {ANSWER}"),
+        format!("\r\rspinner\r{ANSWER}"),
+    ] {
+        check_recovered(&template);
+    }
+}
+
+#[test]
+fn two_messages_on_one_line_are_two_messages() {
+    let mut client = greeted(&[]);
+    let note = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}"#;
+    say_under(&client, "1", &format!("{note}{ANSWER}"));
+    assert_eq!(client.recv_text(), note);
+    assert_eq!(client.recv_text(), EXPECT);
+}
+
+#[test]
+fn noise_before_the_handshake_does_not_disturb_it() {
+    let banner = "Welcome to fake 1.0\n{\"starting\":true}\n\nlistening on stdio\n";
+    let mut client = greet(fake(&["--say", banner]));
+    assert_eq!(client.request("ping", json!({}))["result"], json!({}));
+    assert_eq!(client.finish().stdout, b"");
+}
+
+/// A half line at the server's end is no message; a whole one without its line's end is.
+#[test]
+fn what_a_dying_server_printed_last() {
+    let mut client = greeted(&[]);
+    let half = r#"{"jsonrpc":"2.0","id":%ID,"result":{"a":"#;
+    let answer = client.call("crash", json!({ "stdout": half, "code": 3 }));
+    assert!(
+        matches!(answer["error"]["data"]["kind"].as_str(), Some("backend_unavailable" | "bad_answer")),
+        "{answer}"
+    );
+    client.record().pid(2);
+    let answer = client.call("crash", json!({ "stdout": "half a line of te", "code": 3 }));
+    error(&answer, -32002, "backend_unavailable");
+    log_with(&client, "half a line of te");
+    let answer = client.call("crash", json!({ "stdout": ANSWER, "code": 3 }));
+    assert_eq!(answer["result"], json!({ "a": {} }));
+}
+
+#[test]
+fn quarantined_lines_are_counted_cut_and_redacted_in_the_log() {
+    let mut client = greeted(&[]);
+    let secret = "GITHUB_TOKEN=ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+    let long = "y".repeat(3000);
+    say_under(&client, "1", &format!("first {secret}\nsecond {long}\n{ANSWER}"));
+    assert_eq!(client.recv_text(), EXPECT);
+    let log = log_with(&client, "second yyy");
+    assert!(log.contains("first GITHUB_TOKEN=[redacted]"), "{log}");
+    assert!(!log.contains("ghp_") && !log.contains(&"y".repeat(1000)), "{log}");
+    assert!(log.contains("total=2") && log.contains("server=\"fake-backend\""), "{log}");
+    let end = client.finish();
+    assert_eq!(end.stderr.matches("no message").count(), 1, "said aloud once: {}", end.stderr);
+    assert!(!end.stderr.contains("ghp_"), "{}", end.stderr);
+}
+
+/// The first half of the firewall: our own descriptor 1 is not the client's, so that no stray print reaches it,
+/// and the server inherits nothing but its three pipes.
+#[cfg(target_os = "linux")]
+#[test]
+fn our_own_stdout_is_out_of_reach() {
+    let mut client = greeted(&[]);
+    let link = |fd: u32| fs::read_link(format!("/proc/{}/fd/{fd}", client.pid())).unwrap();
+    assert_eq!(link(1), link(2), "descriptor 1 points at stderr");
+    assert_eq!(link(0), std::path::Path::new("/dev/null"));
+    let facts = client.call("facts", json!({}));
+    let fds = facts["result"]["fds"].as_object().unwrap();
+    // The fake backend itself opens its record.
+    let foreign =
+        fds.iter().filter(|(_, to)| !to.as_str().unwrap().ends_with(".heard")).map(|(fd, _)| fd.as_str());
+    assert_eq!(foreign.collect::<Vec<_>>(), ["0", "1", "2"], "{fds:?}");
+}

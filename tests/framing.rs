@@ -1,0 +1,186 @@
+//! Messages are told apart however a peer writes them, and each peer is answered in its own manner.
+
+use crate::support::{configured, error, fake, fake_backend, greet, program, say_under};
+use serde_json::{Value, json};
+use std::fs;
+use switchboard_testkit::client::{Client, Framing};
+use switchboard_testkit::record::Record;
+use switchboard_testkit::scratch::Scratch;
+
+const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+const PONG: &[u8] = br#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+
+/// Whatever is sent here must be answered as one ping, in this framing.
+#[track_caller]
+fn check_pong(framing: Framing, bytes: &str) {
+    for size in [1, 7, bytes.len()] {
+        let mut client = fake(&[]).framing(framing).start();
+        client.send_in_pieces(bytes, size);
+        assert_eq!(client.recv(), PONG, "{bytes:?} in pieces of {size}");
+        let end = client.finish();
+        assert_eq!((end.code, end.stdout), (Some(0), vec![]), "{bytes:?}");
+    }
+}
+
+#[test]
+fn a_line_is_a_line_however_it_ends_and_begins() {
+    check_pong(Framing::Newline, &format!("{PING}\n"));
+    check_pong(Framing::Newline, &format!("{PING}\r\n"));
+    check_pong(Framing::Newline, &format!("\u{feff}{PING}\n"));
+    check_pong(Framing::Newline, &format!("\n\r\n  \n\t\n{PING}\n\n\r\n"));
+    check_pong(Framing::Newline, &format!("  {PING}\t \n"));
+}
+
+#[test]
+fn the_last_line_needs_no_end() {
+    let mut client = fake(&[]).start();
+    client.send_bytes(PING);
+    client.close_input();
+    assert_eq!(client.recv(), PONG);
+    assert_eq!(client.wait_for_end().code, Some(0));
+}
+
+#[test]
+fn headers_are_understood_with_noise_and_in_any_case() {
+    let length = PING.len();
+    check_pong(Framing::ContentLength, &format!("Content-Length: {length}\r\n\r\n{PING}"));
+    check_pong(Framing::ContentLength, &format!("content-length:{length}\n\n{PING}"));
+    check_pong(
+        Framing::ContentLength,
+        &format!(
+            "Content-Type: application/vscode-jsonrpc; charset=utf-8\r\nContent-Length: {length}\r\n\r\n{PING}"
+        ),
+    );
+    check_pong(
+        Framing::ContentLength,
+        &format!("CONTENT-LENGTH: {length}\r\nX-Trace: a:b\r\nContent-Type: x\r\n\r\n{PING}\r\n"),
+    );
+}
+
+#[test]
+fn a_whole_conversation_with_headers() {
+    let mut client = greet(fake(&[]).framing(Framing::ContentLength));
+    for number in 0..20 {
+        let id = client.start_call("echo", json!({ "number": number, "text": "é\n" }));
+        let body = String::from_utf8(client.recv()).unwrap();
+        assert!(body.starts_with(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"#)), "{body}");
+    }
+    let end = client.finish();
+    assert_eq!((end.code, end.stdout), (Some(0), vec![]));
+}
+
+/// Also in pieces that cut headers, and several at a time.
+#[test]
+fn headers_survive_any_cut() {
+    for size in [1, 13, 4096] {
+        let mut client = fake(&[]).framing(Framing::ContentLength).start();
+        let framed = format!("Content-Length: {}\r\n\r\n{PING}", PING.len());
+        client.send_in_pieces(framed.repeat(20), size);
+        for _ in 0..20 {
+            assert_eq!(client.recv(), PONG);
+        }
+    }
+}
+
+#[test]
+fn a_body_of_several_lines_reaches_a_line_server_on_one() {
+    let mut client = greet(fake(&[]).framing(Framing::ContentLength));
+    let pretty = "{\r\n  \"jsonrpc\": \"2.0\",\r\n  \"id\": 5,\n  \"method\": \"test/pretty\",\n  \"params\": {\n    \"text\": \"a\\nb\"\n  }\n}\n";
+    client.send(pretty);
+    let answer = client.answer(5);
+    let heard = answer["result"]["heard"].as_str().unwrap();
+    assert!(!heard.contains(['\n', '\r']), "{heard}");
+    let (mut heard, mut sent): (Value, Value) =
+        (serde_json::from_str(heard).unwrap(), serde_json::from_str(pretty).unwrap());
+    (heard["id"], sent["id"]) = (json!(null), json!(null));
+    assert_eq!(heard, sent);
+    let line = client.record().wait_for(1, "test/pretty");
+    assert!(line.trim_end().ends_with('}') && line.contains(r#""text": "a\nb""#), "{line}");
+}
+
+#[test]
+fn a_servers_lines_may_have_a_mark_and_carriage_returns() {
+    let mut client = greet(fake(&["--bom", "--crlf"]));
+    assert_eq!(client.request("ping", json!({}))["result"], json!({}));
+    say_under(&client, "1", "\r\n\n\u{feff}{\"jsonrpc\":\"2.0\",\"id\":%ID,\"result\":{}}\r");
+    assert_eq!(client.recv(), PONG);
+}
+
+#[test]
+fn a_server_may_hear_lines_and_speak_with_headers() {
+    let body = r#"{"jsonrpc":"2.0","id":%ID,"result":{}}"#;
+    let length = body.len() - 2;
+    let greeting =
+        format!("Content-Length: {length}\r\nX: y\r\n\r\n{body}Content-Length: 5\r\n\r\n{{}} \r\n");
+    let mut client = fake(&["--greeting", &greeting]).start();
+    client.send(PING.replace("ping", "initialize"));
+    assert_eq!(client.recv(), PONG);
+}
+
+/// A server that only understands `Content-Length`: it is found out, and not asked again the next time.
+#[test]
+fn the_framing_of_a_server_is_found_out_and_remembered() {
+    let scratch = Scratch::new();
+    let record = Record::in_folder(scratch.folder("record"));
+    let entry = json!({
+        "command": fake_backend(),
+        "args": ["--record", record.folder(), "--framing", "content-length"],
+        "startTimeout": "1s",
+    });
+    let config = scratch.file("config.json", json!({ "mcpServers": { "old": entry } }).to_string());
+    let connect = || -> Client {
+        let start = program().arg("stdio").arg("--config").arg(&config);
+        greet(start.env("SWITCHBOARD_STATE_DIR", scratch.join("state")))
+    };
+
+    let mut client = connect();
+    assert_eq!(client.request("ping", json!({}))["result"], json!({}));
+    assert_eq!(client.finish().code, Some(0));
+    assert_eq!(record.launches(), 2, "one for each framing");
+    assert!(record.heard(1).starts_with(b"{"), "lines first");
+    assert!(record.heard(2).starts_with(b"Content-Length: "), "then headers");
+    assert!(fs::read_to_string(scratch.join("state/framings.json")).unwrap().contains("content-length"));
+
+    let mut client = connect();
+    assert_eq!(client.request("ping", json!({}))["result"], json!({}));
+    assert_eq!(client.finish().code, Some(0));
+    assert_eq!(record.launches(), 3, "the verdict is remembered");
+    assert!(record.heard(3).starts_with(b"Content-Length: "));
+}
+
+/// What came behind `initialize` is not lost when the framing is found out.
+#[test]
+fn everything_sent_before_the_verdict_arrives() {
+    let mut client =
+        configured(json!({}), json!({ "startTimeout": "1s" }), &["--framing", "content-length"]).start();
+    let first = client.ask("initialize", json!({}));
+    client.notify("notifications/initialized", json!({}));
+    let second = client.ask("tools/list", json!({}));
+    assert!(client.answer(first)["result"].is_object());
+    assert!(client.answer(second)["result"]["tools"].is_array());
+    let heard = String::from_utf8(client.record().heard(2)).unwrap();
+    let at = |text: &str| heard.find(text).unwrap_or_else(|| panic!("{text} in {heard}"));
+    assert!(at("\"initialize\"") < at("initialized") && at("initialized") < at("tools/list"), "{heard}");
+}
+
+#[test]
+fn a_server_that_answers_in_neither_framing_is_an_error() {
+    let mut client = configured(json!({}), json!({ "startTimeout": "300ms" }), &["--silent"]).start();
+    let answer = client.request("initialize", json!({}));
+    error(&answer, -32003, "backend_timeout");
+    assert_eq!(client.record().launches(), 2);
+}
+
+#[test]
+fn the_config_may_fix_the_framing() {
+    let server = json!({ "framing": "content-length" });
+    let mut client = greet(configured(json!({}), server, &["--framing", "content-length"]));
+    assert_eq!(client.request("ping", json!({}))["result"], json!({}));
+    assert_eq!(client.record().launches(), 1);
+
+    // A client whose first message is broken is still answered as the config says.
+    let file = json!({ "framing": "content-length" });
+    let mut client = configured(file, json!({}), &[]).framing(Framing::ContentLength).start();
+    client.send("not json");
+    assert_eq!(client.recv_json()["error"]["code"], -32700);
+}

@@ -1,0 +1,177 @@
+//! Whoever does not read, and whoever writes too much: memory stays bounded, every request is answered, what
+//! had to be dropped is counted.
+
+use crate::support::{configured, error, fake, greet, greeted, log_with};
+use serde_json::{Value, json};
+use switchboard_testkit::client::{Client, initialize_params};
+use switchboard_testkit::pids;
+
+const MIB: usize = 1 << 20;
+/// What may wait in an outbox (64 MiB), twice for what is being put together, and the program itself.
+const MOST: usize = 160 * MIB;
+
+#[track_caller]
+fn check_memory(client: &Client) {
+    let peak = pids::peak_memory(client.pid()).unwrap() as usize;
+    assert!(peak < MOST, "{} MiB", peak / MIB);
+}
+
+/// A call whose answer has this many bytes.
+fn big_answer(client: &mut Client, bytes: usize) -> u64 {
+    let text = r#"{"jsonrpc":"2.0","id":%ID,"result":""#;
+    client.start_call("say", json!({ "text": text, "fill": bytes, "after": "\"}\n" }))
+}
+
+/// How many of these got their result, and how many an error of this kind. All must have got one of them.
+#[track_caller]
+fn count(client: &mut Client, ids: &[u64], kind: &str) -> (usize, usize) {
+    let answers: Vec<Value> = ids.iter().map(|id| client.answer(*id)).collect();
+    let refused = answers.iter().filter(|answer| answer["error"]["data"]["kind"] == kind).count();
+    let served = answers.iter().filter(|answer| answer.get("result").is_some()).count();
+    let other = answers
+        .iter()
+        .find(|answer| answer.get("result").is_none() && answer["error"]["data"]["kind"] != kind);
+    assert!(other.is_none(), "{other:?}");
+    (served, refused)
+}
+
+#[test]
+fn a_client_that_does_not_read_gets_small_errors_for_large_answers() {
+    const ANSWERS: usize = 85;
+    let mut client = fake(&[]).not_reading().start();
+    client.ask("initialize", initialize_params());
+    let ids: Vec<u64> = (0..ANSWERS).map(|_| big_answer(&mut client, MIB)).collect();
+    // The server is not held up: it has answered everything when it hears the last message.
+    client.notify("notifications/last", json!({}));
+    client.record().wait_for(1, "notifications/last");
+    log_with(&client, "client_too_slow");
+    check_memory(&client);
+    client.start_reading();
+    let (served, refused) = count(&mut client, &ids, "client_too_slow");
+    assert!(served >= 50 && refused >= 10, "{served} served, {refused} refused");
+    assert_eq!(client.request("ping", json!({}))["result"], json!({}), "it is served again");
+    check_memory(&client);
+}
+
+#[test]
+fn a_flood_of_notifications_to_a_client_that_does_not_read() {
+    const COUNT: usize = 500;
+    let mut client = fake(&[]).not_reading().start();
+    client.ask("initialize", initialize_params());
+    let flood = client.start_call("flood", json!({ "count": COUNT, "bytes": 100_000 }));
+    client.notify("notifications/after", json!({}));
+    client.record().wait_for(1, "notifications/after");
+    log_with(&client, "notifications were dropped");
+    check_memory(&client);
+    client.start_reading();
+    assert_eq!(client.answer(flood)["result"]["done"], true, "the answer is not among what was dropped");
+    let id = client.ask("ping", json!({}));
+    let mut received = Vec::new();
+    loop {
+        let message = client.recv_json();
+        match message.get("id") {
+            Some(answered) if *answered == json!(id) => break,
+            Some(_) => {}
+            None => received.push(message["params"]["number"].as_u64().unwrap()),
+        }
+    }
+    assert!(received.len() < COUNT && received.is_sorted(), "{} arrived", received.len());
+    assert_eq!(received[0], 0);
+}
+
+/// A client that keeps up gets everything, in order, and can ask in between.
+#[test]
+fn a_flood_to_a_client_that_reads_arrives_whole() {
+    const COUNT: u64 = 20_000;
+    let mut client = greeted(&[]);
+    let flood = client.start_call("flood", json!({ "count": COUNT, "bytes": 100 }));
+    for number in 0..COUNT {
+        assert_eq!(client.recv_json()["params"]["number"], json!(number));
+    }
+    assert_eq!(client.answer(flood)["result"]["done"], true);
+    check_memory(&client);
+}
+
+/// The server answers once and then reads nothing: what it has no room for is refused, the rest expires.
+#[test]
+fn a_server_that_does_not_read_costs_no_memory() {
+    let server = json!({ "timeout": "2s", "onTimeout": "keep", "shutdownGrace": "100ms" });
+    let mut client = greet(configured(json!({}), server, &["--ignore-eof"]));
+    client.call("deaf", json!({}));
+    let big = "x".repeat(MIB);
+    let ids = 1001..1081;
+    for id in ids.clone() {
+        client
+            .send(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"t":"{big}"}}}}"#));
+    }
+    let answers: Vec<Value> = ids.clone().map(|id| client.answer(id)).collect();
+    let of_kind =
+        |kind: &str| answers.iter().filter(|answer| answer["error"]["data"]["kind"] == kind).count();
+    let (overloaded, expired) = (of_kind("overloaded"), of_kind("backend_timeout"));
+    assert_eq!(overloaded + expired, ids.len(), "every request is answered");
+    assert!(overloaded >= 10 && expired >= 50, "{overloaded} refused, {expired} expired");
+    check_memory(&client);
+    // Notifications to it are counted and dropped.
+    for _ in 0..3 {
+        client
+            .send(format!(r#"{{"jsonrpc":"2.0","method":"notifications/x","params":{{"t":"{big}{big}"}}}}"#));
+    }
+    log_with(&client, "notifications were dropped");
+    check_memory(&client);
+}
+
+/// It never read a byte. Its client is not held up, and learns within the time for a handshake.
+#[test]
+fn a_server_that_never_reads_holds_nobody_up() {
+    let times = json!({ "startTimeout": "300ms", "timeout": "1s", "shutdownGrace": "100ms" });
+    let mut client = configured(json!({ "shutdownGrace": "100ms" }), times, &["--never-read"]).start();
+    let first = client.ask("initialize", initialize_params());
+    let ids: Vec<u64> =
+        (0..5).map(|_| client.start_call("echo", json!({ "t": "x".repeat(MIB / 2) }))).collect();
+    error(&client.answer(first), -32003, "backend_timeout");
+    for id in ids {
+        assert!(client.answer(id)["error"].is_object());
+    }
+    assert_eq!(client.finish().code, Some(0));
+}
+
+/// More requests at once than are kept: those beyond are refused at once, all the others are answered.
+#[test]
+fn too_many_requests_at_once_are_refused() {
+    const LIMIT: usize = 4096;
+    let mut client = greeted(&[]);
+    let line = |n: usize| {
+        format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":\"h{n}\",\"method\":\"tools/call\",\"params\":{{\"name\":\"hold\",\"arguments\":{{\"label\":{n}}}}}}}\n"
+        )
+    };
+    client.send_bytes((0..LIMIT + 10).map(line).collect::<String>());
+    for n in LIMIT..LIMIT + 10 {
+        error(&client.answer(format!("h{n}")), -32603, "overloaded");
+    }
+    // A place is free again as soon as a request is over.
+    client.notify("notifications/cancelled", json!({ "requestId": "h0" }));
+    let release = client.start_call("release", json!({}));
+    for n in 1..LIMIT {
+        assert_eq!(client.answer(format!("h{n}"))["result"]["label"], n);
+    }
+    assert_eq!(client.answer(release)["result"]["released"], LIMIT);
+    check_memory(&client);
+}
+
+/// What is asked while the server is being restarted waits, within a limit.
+#[test]
+fn what_waits_for_a_restart_is_limited() {
+    const MANY: usize = 400;
+    let mut client = greeted(&[]);
+    for _ in 0..3 {
+        error(&client.call("crash", json!({})), -32002, "backend_unavailable");
+    }
+    let lines = (0..MANY).map(|n| format!("{{\"jsonrpc\":\"2.0\",\"id\":\"w{n}\",\"method\":\"ping\"}}\n"));
+    client.send_bytes(lines.collect::<String>());
+    let answers: Vec<Value> = (0..MANY).map(|n| client.answer(format!("w{n}"))).collect();
+    let served = answers.iter().filter(|answer| answer.get("result").is_some()).count();
+    let refused = answers.iter().filter(|answer| answer["error"]["data"]["kind"] == "overloaded").count();
+    assert_eq!(served + refused, MANY);
+    assert!(served >= 256, "{served} served");
+}

@@ -1,0 +1,122 @@
+//! `--raw`: bytes untouched, only the process governed.
+
+use crate::support::{fake_backend, program};
+use serde_json::json;
+use switchboard_testkit::client::{End, Start};
+use switchboard_testkit::pids::{self, Word};
+use switchboard_testkit::{patience, record::Record};
+
+fn raw(command: &[&str]) -> Start {
+    program().args(["stdio", "--raw", "--"]).args(command)
+}
+
+/// With so short a grace that a test can wait for it.
+fn raw_with_grace(grace: &str, command: &[&str]) -> Start {
+    let start = program();
+    let config = start.scratch().file("config.json", json!({ "shutdownGrace": grace }).to_string());
+    start.args(["stdio", "--raw", "--config"]).arg(config).arg("--").args(command)
+}
+
+fn run(command: &[&str]) -> End {
+    raw(command).start().finish()
+}
+
+#[test]
+fn bytes_pass_untouched_in_both_directions() {
+    let every: Vec<u8> = (0..=255).collect();
+    let mut bytes = every.repeat(4000);
+    bytes.extend_from_slice(b"{\"jsonrpc\":\"1.0\"}\r\n\xEF\xBB\xBF\n\n no end");
+    let mut client = raw(&["cat"]).start();
+    client.send_bytes(&bytes);
+    let end = client.finish();
+    assert_eq!((end.code, end.stderr.as_str()), (Some(0), ""));
+    assert!(end.stdout == bytes, "{} bytes came back of {}", end.stdout.len(), bytes.len());
+}
+
+#[test]
+fn much_passes_whole() {
+    const MANY: usize = 20_000_000;
+    let end = run(&["head", "-c", &MANY.to_string(), "/dev/zero"]);
+    assert_eq!((end.code, end.stdout.len()), (Some(0), MANY));
+}
+
+#[test]
+fn the_exit_code_is_the_commands() {
+    assert_eq!(run(&["sh", "-c", "exit 0"]).code, Some(0));
+    assert_eq!(run(&["sh", "-c", "exit 42"]).code, Some(42));
+    assert_eq!(run(&["sh", "-c", "kill -9 $$"]).code, Some(128 + 9));
+    assert_eq!(run(&["sh", "-c", "kill -TERM $$"]).code, Some(128 + 15));
+}
+
+#[test]
+fn what_cannot_be_run_has_the_codes_of_a_shell() {
+    let end = run(&["no-such-command-x"]);
+    assert_eq!(end.code, Some(127));
+    assert!(end.stderr.contains("no-such-command-x") && end.stderr.contains("hint:"), "{}", end.stderr);
+    let start = program();
+    let plain = start.scratch().file("plain", "x");
+    let end = start.args(["stdio", "--raw", "--"]).arg(plain).start().finish();
+    assert_eq!(end.code, Some(126));
+    assert!(end.stderr.contains("chmod +x"), "{}", end.stderr);
+    assert_eq!(end.stdout, b"");
+}
+
+#[test]
+fn its_stderr_is_ours() {
+    let end = run(&["sh", "-c", "echo one >&2; echo two; echo three >&2"]);
+    assert_eq!((end.stderr.as_str(), &end.stdout[..]), ("one\nthree\n", &b"two\n"[..]));
+}
+
+/// The last words of a command are not lost, however quickly it ends.
+#[test]
+fn what_was_written_before_the_end_arrives() {
+    for _ in 0..20 {
+        let end = run(&["sh", "-c", "head -c 100000 /dev/zero; echo last >&2; exit 3"]);
+        assert_eq!((end.code, end.stdout.len(), end.stderr.as_str()), (Some(3), 100_000, "last\n"));
+    }
+}
+
+#[test]
+fn the_end_of_the_input_ends_a_command_that_does_not_care() {
+    let mut client = raw_with_grace("100ms", &["sleep", "300"]).start();
+    assert_eq!(client.finish().code, Some(128 + 15), "after the grace it is terminated");
+    let mut client =
+        raw_with_grace("100ms", &["sh", "-c", "trap '' TERM; echo up; while :; do sleep 300; done"]).start();
+    assert_eq!(client.recv(), b"up");
+    assert_eq!(client.finish().code, Some(128 + 9), "after another it is killed");
+}
+
+#[test]
+fn a_signal_ends_the_command() {
+    let mut client = raw_with_grace("100ms", &["sh", "-c", "echo up; exec sleep 300"]).start();
+    assert_eq!(client.recv(), b"up");
+    client.signal(Word::Terminate);
+    assert_eq!(client.wait_for_end().code, Some(128 + 15));
+    // The second one ends it at once.
+    let mut client =
+        raw_with_grace("1h", &["sh", "-c", "trap '' TERM; echo up; while :; do sleep 300; done"]).start();
+    assert_eq!(client.recv(), b"up");
+    client.signal(Word::Interrupt);
+    patience::until_true("the end", || {
+        client.signal(Word::Interrupt);
+        client.has_ended()
+    });
+    assert_eq!(client.wait_for_end().code, Some(128 + 9));
+}
+
+/// It is a whole MCP server behind it all the same.
+#[test]
+fn a_server_works_through_it() {
+    let start = program();
+    let record = start.record();
+    let start = start.args(["stdio", "--raw", "--"]).arg(fake_backend()).arg("--record").arg(record.folder());
+    let mut client = start.start();
+    client.initialize();
+    let facts = client.call("facts", json!({}));
+    assert_eq!(facts["id"], 2);
+    assert_eq!(facts["result"]["env"]["MCP_STDIO_MODE"], "true");
+    assert_eq!(Record::in_folder(record.folder()).lines(1).len(), 3, "ids and all as they were sent");
+    assert!(record.lines(1)[0].contains("\"id\":1"));
+    assert_eq!(client.finish().code, Some(0));
+    assert!(!pids::is_alive(record.pid(1)));
+}

@@ -1,0 +1,126 @@
+// Drives server-everything with the official TypeScript SDK and prints one line of JSON a step.
+//
+//   node typescript.mjs (1 | 2-legacy | 2-auto) COMMAND ARGS…
+const [flavour, command, ...args] = process.argv.slice(2);
+
+const { client, transport, on, call } = flavour === "1" ? await lineOne() : await lineTwo();
+
+const print = (step, value) => console.log(JSON.stringify({ step, value }));
+const attempt = async (step, promise) => {
+  try {
+    print(step, await promise);
+  } catch (error) {
+    print(step, { error: error.code, message: error.message });
+  }
+};
+
+// What the server asks, and how this client answers.
+on("roots/list", () => ({ roots: [{ uri: "file:///home/someone/project", name: "project" }] }));
+on("sampling/createMessage", ({ params }) => {
+  print("asked for sampling", params);
+  return { role: "assistant", model: "none", content: { type: "text", text: "sampled – äöü" } };
+});
+on("elicitation/create", ({ params }) => {
+  print("asked to elicit", params.message);
+  return { action: "accept", content: { name: "Ada", check: true, integer: 7 } };
+});
+
+// What the server says. Each kind can be waited for.
+const said = { message: [], updated: [], tools: 0 };
+let told = () => {};
+const until = async (fact) => {
+  while (!fact()) await new Promise((resolve) => (told = resolve));
+};
+on("notifications/message", ({ params }) => (said.message.push(params), told()));
+on("notifications/resources/updated", ({ params }) => (said.updated.push(params), told()));
+on("notifications/tools/list_changed", () => (said.tools++, told()));
+
+await client.connect(transport);
+print("server", [client.getServerVersion(), client.getServerCapabilities(), client.getInstructions()]);
+await until(() => said.message.length > 0);
+print("roots were taken", said.message);
+
+print("ping", await client.ping());
+print("tools", await client.listTools());
+print("resources", await client.listResources());
+print("templates", await client.listResourceTemplates());
+print("prompts", await client.listPrompts());
+print("prompt", await client.getPrompt({ name: "args-prompt", arguments: { city: "Zürich" } }));
+print("read", await client.readResource({ uri: "demo://resource/dynamic/text/7" }));
+const ref = { type: "ref/prompt", name: "completable-prompt" };
+print("completion", await client.complete({ ref, argument: { name: "department", value: "S" } }));
+print("level", await client.setLoggingLevel("debug"));
+
+print("echo", await call({ name: "echo", arguments: { message: "„hi“ 😀" } }));
+print("structured", await call({ name: "get-structured-content", arguments: { location: "Chicago" } }));
+print("image", await call({ name: "get-tiny-image", arguments: {} }));
+print("roots", await call({ name: "get-roots-list", arguments: {} }));
+await attempt("unknown tool", call({ name: "no-such-tool", arguments: {} }));
+await attempt("unknown resource", client.readResource({ uri: "demo://nowhere" }));
+
+const operation = { name: "trigger-long-running-operation", arguments: { duration: 1, steps: 4 } };
+const progress = [];
+print("long", await call(operation, { onprogress: (step) => progress.push(step) }));
+// The last step comes with the answer, and this SDK may then have stopped listening.
+print("progress", progress.slice(0, 3));
+
+print("sampling", await call({ name: "trigger-sampling-request", arguments: { prompt: "p" } }));
+print("elicitation", await call({ name: "trigger-elicitation-request", arguments: {} }));
+
+const both = ["one", "two", "three"].map((message) => call({ name: "echo", arguments: { message } }));
+print("at once", await Promise.all(both));
+
+const stop = new AbortController();
+const hour = { name: "trigger-long-running-operation", arguments: { duration: 3600, steps: 36000 } };
+await attempt("cancelled", call(hour, { signal: stop.signal, onprogress: () => stop.abort("enough") }));
+
+const uri = "demo://resource/dynamic/text/1";
+print("subscribe", await client.subscribeResource({ uri }));
+print("toggle", await call({ name: "toggle-subscriber-updates", arguments: {} }));
+await until(() => said.updated.length > 0);
+print("updated", said.updated);
+print("toggle", await call({ name: "toggle-subscriber-updates", arguments: {} }));
+print("unsubscribe", await client.unsubscribeResource({ uri }));
+print("said", said);
+
+await client.close();
+print("closed", true);
+
+async function lineOne() {
+  const { Client } = await import("@modelcontextprotocol/sdk/client/index.js");
+  const { StdioClientTransport } = await import("@modelcontextprotocol/sdk/client/stdio.js");
+  const types = await import("@modelcontextprotocol/sdk/types.js");
+  const schemas = {
+    "roots/list": types.ListRootsRequestSchema,
+    "sampling/createMessage": types.CreateMessageRequestSchema,
+    "elicitation/create": types.ElicitRequestSchema,
+    "notifications/message": types.LoggingMessageNotificationSchema,
+    "notifications/resources/updated": types.ResourceUpdatedNotificationSchema,
+    "notifications/tools/list_changed": types.ToolListChangedNotificationSchema,
+  };
+  const client = new Client({ name: "typescript-1", version: "1" }, { capabilities: capabilities() });
+  const on = (method, act) => {
+    if (method.startsWith("notifications/")) client.setNotificationHandler(schemas[method], act);
+    else client.setRequestHandler(schemas[method], act);
+  };
+  const call = (params, options) => client.callTool(params, undefined, options);
+  return { client, transport: new StdioClientTransport({ command, args, stderr: "inherit" }), on, call };
+}
+
+async function lineTwo() {
+  const { Client } = await import("@modelcontextprotocol/client");
+  const { StdioClientTransport } = await import("@modelcontextprotocol/client/stdio");
+  const mode = flavour === "2-auto" ? "auto" : "legacy";
+  const options = { capabilities: capabilities(), versionNegotiation: { mode } };
+  const client = new Client({ name: "typescript-2", version: "1" }, options);
+  const on = (method, act) => {
+    if (method.startsWith("notifications/")) client.setNotificationHandler(method, act);
+    else client.setRequestHandler(method, act);
+  };
+  const call = (params, options) => client.callTool(params, options);
+  return { client, transport: new StdioClientTransport({ command, args, stderr: "inherit" }), on, call };
+}
+
+function capabilities() {
+  return { roots: { listChanged: true }, sampling: {}, elicitation: { form: {} } };
+}

@@ -1,0 +1,140 @@
+//! Programs built on the official SDKs hold the same conversation directly and through us, and see the same.
+
+use super::peers::{Server, Way, driver, node_package, python};
+use serde_json::{Value, json};
+use std::ffi::OsString;
+use switchboard_testkit::client::Start;
+
+/// Runs a program to its end in the server's folder and gives what it printed. Nothing is left behind.
+#[track_caller]
+fn run(server: &Server, words: Vec<OsString>) -> String {
+    let start = Start::new(&words[0]).args(&words[1..]).env("HOME", server.folder().folder("home"));
+    let mut program = start.cwd(server.folder().path()).start();
+    let end = program.wait_for_end();
+    let printed = String::from_utf8_lossy(&end.stdout).into_owned();
+    assert_eq!(end.code, Some(0), "{printed}\n{}", end.stderr);
+    let left = server.processes();
+    assert!(left.is_empty(), "still there: {left:?}");
+    printed
+}
+
+/// Both ways; gives what was seen, step by step.
+#[track_caller]
+fn same_both_ways(server: &Server, program: &[OsString]) -> Vec<Value> {
+    let [direct, through] =
+        [Way::Direct, Way::Through].map(|way| run(server, [program.to_vec(), server.command(way)].concat()));
+    for (direct, through) in direct.lines().zip(through.lines()) {
+        assert_eq!(through, direct, "through us (left), directly (right)");
+    }
+    assert_eq!(through.lines().count(), direct.lines().count(), "through us: {through}\ndirectly: {direct}");
+    through.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+/// The value of a step.
+#[track_caller]
+fn step<'a>(steps: &'a [Value], name: &str) -> &'a Value {
+    match steps.iter().find(|step| step["step"] == name) {
+        Some(step) => &step["value"],
+        None => panic!("there was no step `{name}`: {steps:#?}"),
+    }
+}
+
+/// What each of the clients must have seen of server-everything.
+#[track_caller]
+fn check_everything(steps: &[Value]) {
+    let text = |name: &str| step(steps, name)["content"][0]["text"].as_str().unwrap_or_default().to_owned();
+    assert_eq!(text("echo"), "Echo: „hi“ 😀");
+    assert_eq!(text("long"), "Long running operation completed. Duration: 1 seconds, Steps: 4.");
+    assert!(text("sampling").contains("sampled – äöü"));
+    assert!(text("elicitation").contains("User provided the requested information"));
+    assert!(text("roots").contains("file:///home/someone/project"));
+    assert_eq!(step(steps, "structured")["structuredContent"]["temperature"], 36);
+    assert_eq!(step(steps, "progress").as_array().map(Vec::len), Some(3));
+    assert_eq!(step(steps, "updated")[0]["uri"], "demo://resource/dynamic/text/1");
+    assert_eq!(step(steps, "closed"), true);
+}
+
+#[track_caller]
+fn check_typescript(flavour: &str) {
+    let program = ["node".into(), driver("typescript.mjs").into(), flavour.into()];
+    let steps = same_both_ways(&Server::everything(), &program);
+    check_everything(&steps);
+    assert_eq!(step(&steps, "tools")["tools"].as_array().map(Vec::len), Some(16));
+    assert!(step(&steps, "cancelled")["message"].as_str().is_some_and(|why| why.contains("enough")));
+}
+
+#[test]
+fn typescript_1() {
+    check_typescript("1");
+}
+
+#[test]
+fn typescript_2() {
+    check_typescript("2-legacy");
+}
+
+/// It asks for the newest era first.
+#[test]
+fn typescript_2_that_probes() {
+    check_typescript("2-auto");
+}
+
+fn python_program(environment: &str, mode: &str, server: &str) -> [OsString; 4] {
+    [python(environment).into(), driver("python.py").into(), mode.into(), server.into()]
+}
+
+#[test]
+fn python_1() {
+    check_everything(&same_both_ways(&Server::everything(), &python_program(".venv-1", "session", "everything")));
+}
+
+#[test]
+fn python_2() {
+    check_everything(&same_both_ways(&Server::everything(), &python_program(".venv", "legacy", "everything")));
+    same_both_ways(&Server::time(), &python_program(".venv", "legacy", "time"));
+}
+
+/// It asks for the newest era first. server-everything does not have it either way; the time server has it, so
+/// that the two conversations are of different eras and only what they are about is the same.
+#[test]
+fn python_2_that_probes() {
+    check_everything(&same_both_ways(&Server::everything(), &python_program(".venv", "auto", "everything")));
+    let server = Server::time();
+    let program = python_program(".venv", "auto", "time");
+    let [direct, through] = [Way::Direct, Way::Through].map(|way| {
+        let printed = run(&server, [program.to_vec(), server.command(way)].concat());
+        let steps: Vec<Value> = printed.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        ["Asia/Tokyo", "Nowhere/None", "closed"].map(|name| step(&steps, name).clone())
+    });
+    assert_eq!(through, direct);
+}
+
+/// The Inspector's command line, from a config file in the form that it shares with other clients.
+#[test]
+fn inspector() {
+    let server = Server::everything();
+    let entry = |way| {
+        let words: Vec<String> = server.command(way).iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        json!({ "command": words[0], "args": words[1..] })
+    };
+    let config = json!({ "mcpServers": { "direct": entry(Way::Direct), "through": entry(Way::Through) } });
+    let config = server.folder().file("inspector.json", config.to_string());
+    let ask = |name: &str, question: &[&str]| {
+        let mut words: Vec<OsString> = vec!["node".into()];
+        words.push(node_package("@modelcontextprotocol/inspector/clients/launcher/build/index.js").into());
+        words.extend(["--cli", "--config"].map(OsString::from));
+        words.push(config.clone().into());
+        words.extend(["--server", name].into_iter().chain(question.iter().copied()).map(OsString::from));
+        run(&server, words)
+    };
+    for question in [
+        &["--method", "tools/list"][..],
+        &["--method", "tools/call", "--tool-name", "echo", "--tool-arg", "message=hello"],
+        &["--method", "resources/list"],
+        &["--method", "prompts/get", "--prompt-name", "simple-prompt"],
+    ] {
+        let through = ask("through", question);
+        assert_eq!(through, ask("direct", question));
+        assert!(serde_json::from_str::<Value>(&through).is_ok_and(|answer| answer.is_object()), "{through}");
+    }
+}

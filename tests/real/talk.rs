@@ -1,0 +1,204 @@
+//! A conversation with a real server, held twice: directly and through us. Every frame that the client hears is
+//! written down, and the two records must be equal, byte for byte.
+//!
+//! The client's own ids come back as they were sent, so they are compared too. Only the ids under which a
+//! server asks its client are masked: those are ours to choose.
+
+use super::peers::{Server, Way};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use switchboard_testkit::client::Client;
+use switchboard_testkit::{patience, pids};
+
+/// Holds the conversation by both ways and compares. Gives what was heard.
+#[track_caller]
+pub(crate) fn same_both_ways(server: &Server, script: impl Fn(&mut Talk)) -> Vec<String> {
+    let direct = hold(server, Way::Direct, &script);
+    let through = hold(server, Way::Through, &script);
+    compare(&direct, &through);
+    through
+}
+
+/// The same where the order of what is heard is not in the server's hands, but in the clock's.
+#[track_caller]
+pub(crate) fn same_both_ways_in_any_order(server: &Server, script: impl Fn(&mut Talk)) {
+    let [mut direct, mut through] = [Way::Direct, Way::Through].map(|way| hold(server, way, &script));
+    direct.sort();
+    through.sort();
+    compare(&direct, &through);
+}
+
+#[track_caller]
+fn compare(direct: &[String], through: &[String]) {
+    for (number, (direct, through)) in direct.iter().zip(through).enumerate() {
+        assert_eq!(through, direct, "frame {number}: through us (left), directly (right)");
+    }
+    assert_eq!(through.len(), direct.len(), "heard through us: {through:#?}, directly: {direct:#?}");
+}
+
+/// Once, and to its end. Through us the end is in order, and nothing is left of the server.
+#[track_caller]
+pub(crate) fn hold(server: &Server, way: Way, script: &impl Fn(&mut Talk)) -> Vec<String> {
+    let mut talk = Talk::start(server, way);
+    script(&mut talk);
+    if way == Way::Through {
+        let processes = server.processes();
+        assert!(!processes.is_empty(), "our own command line names the server's folder");
+        let end = talk.client.finish();
+        assert_eq!((end.code, end.stderr.as_str()), (Some(0), ""));
+        assert_eq!(String::from_utf8_lossy(&end.stdout), "", "nothing unasked-for at the end");
+        let left: Vec<u32> = processes.into_iter().filter(|&pid| pids::is_alive(pid)).collect();
+        assert!(left.is_empty(), "still there: {left:?}");
+    }
+    talk.heard
+}
+
+pub(crate) struct Talk {
+    client: Client,
+    heard: Vec<String>,
+    /// The answers among it, by the request's id.
+    answers: HashMap<String, Value>,
+    asked: u64,
+    replies: Replies,
+}
+
+/// What the client answers to a question of the server: `result` or `error`, or nothing at all.
+type Replies = Box<dyn Fn(&Value) -> Option<Value>>;
+
+impl Talk {
+    fn start(server: &Server, way: Way) -> Self {
+        let client = server.start(way).start();
+        Self { client, heard: Vec::new(), answers: HashMap::new(), asked: 0, replies: Box::new(agree) }
+    }
+
+    /// How this client answers what the server asks, from now on. `None` leaves a question open.
+    pub(crate) fn replies(&mut self, replies: impl Fn(&Value) -> Option<Value> + 'static) {
+        self.replies = Box::new(replies);
+    }
+
+    /// The handshake, with these capabilities, in the newest version that has one.
+    #[track_caller]
+    pub(crate) fn greet(&mut self, capabilities: Value) -> Value {
+        self.greet_in("2025-11-25", capabilities)
+    }
+
+    #[track_caller]
+    pub(crate) fn greet_in(&mut self, version: &str, capabilities: Value) -> Value {
+        let info = json!({ "name": "talk", "version": "1" });
+        let params = json!({ "protocolVersion": version, "capabilities": capabilities, "clientInfo": info });
+        let greeting = self.request("initialize", params);
+        self.notify("notifications/initialized", json!({}));
+        greeting
+    }
+
+    /// Sends a request and does not wait. Ids are numbers and texts in turn.
+    pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
+        self.asked += 1;
+        let id = if self.asked.is_multiple_of(2) { json!(format!("ask-{}", self.asked)) } else { json!(self.asked) };
+        self.client.send(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string());
+        id
+    }
+
+    /// Listens until this request is answered; what the server asks meanwhile is answered.
+    #[track_caller]
+    pub(crate) fn answer(&mut self, id: &Value) -> Value {
+        if let Some(answer) = self.answers.get(&id.to_string()) {
+            return answer.clone();
+        }
+        self.listen(|message| message.get("id") == Some(id) && message.get("method").is_none())
+    }
+
+    #[track_caller]
+    pub(crate) fn request(&mut self, method: &str, params: Value) -> Value {
+        let id = self.ask(method, params);
+        self.answer(&id)
+    }
+
+    #[track_caller]
+    pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        self.request("tools/call", json!({ "name": tool, "arguments": arguments }))
+    }
+
+    pub(crate) fn notify(&mut self, method: &str, params: Value) {
+        self.client.send(json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string());
+    }
+
+    /// Sends bytes as they are, as a line.
+    pub(crate) fn send(&mut self, line: &str) {
+        self.client.send(line);
+    }
+
+    /// Calls a tool until its answer holds this text: for what a server does after it was told something, and
+    /// does not announce. Only the last answer is written down.
+    #[track_caller]
+    pub(crate) fn call_until(&mut self, tool: &str, text: &str) {
+        let params = json!({ "name": tool, "arguments": {} });
+        let call = json!({ "jsonrpc": "2.0", "id": "again", "method": "tools/call", "params": params }).to_string();
+        patience::until_true(text, || {
+            self.client.send(&call);
+            let length = self.heard.len();
+            let answer = self.listen(|message| message.get("id") == Some(&json!("again")));
+            let done = answer.to_string().contains(text);
+            if !done {
+                self.heard.truncate(length);
+            }
+            done
+        });
+    }
+
+    /// Listens until the server says or asks this.
+    #[track_caller]
+    pub(crate) fn told(&mut self, method: &str) -> Value {
+        self.listen(|message| message.get("method").is_some_and(|name| name == method))
+    }
+
+    #[track_caller]
+    fn listen(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            let frame = self.client.recv_text();
+            let Ok(message) = serde_json::from_str::<Value>(&frame) else { panic!("not JSON: {frame}") };
+            let is_question = message.get("method").is_some() && message.get("id").is_some();
+            self.heard.push(if is_question { mask_id(&frame) } else { frame });
+            if message.get("method").is_none() {
+                self.answers.insert(message["id"].to_string(), message.clone());
+            }
+            if is_question && let Some(reply) = (self.replies)(&message) {
+                let mut reply = reply;
+                reply["jsonrpc"] = json!("2.0");
+                reply["id"] = message["id"].clone();
+                self.client.send(reply.to_string());
+            }
+            if is_it(&message) {
+                return message;
+            }
+        }
+    }
+}
+
+/// A person who agrees to everything.
+fn agree(question: &Value) -> Option<Value> {
+    let result = match question["method"].as_str()? {
+        "ping" => json!({}),
+        "roots/list" => json!({ "roots": [
+            { "uri": "file:///home/someone/one", "name": "one" },
+            { "uri": "file:///home/someone/two%20words" },
+        ] }),
+        "sampling/createMessage" => json!({
+            "role": "assistant", "model": "none", "stopReason": "endTurn", "temperature": 0.7,
+            "content": { "type": "text", "text": "Ein Satz mit „Umlauten“: äöü 😀" },
+        }),
+        "elicitation/create" if question["params"]["mode"] == "url" => json!({ "action": "accept" }),
+        "elicitation/create" => json!({ "action": "accept", "content": { "name": "Ada", "integer": 7, "check": true } }),
+        _ => return Some(json!({ "error": { "code": -32601, "message": "not in this script" } })),
+    };
+    Some(json!({ "result": result }))
+}
+
+/// The frame with a star in place of its id.
+fn mask_id(frame: &str) -> String {
+    let members: HashMap<String, &RawValue> = serde_json::from_str(frame).expect("it was read before");
+    let id = members.get("id").expect("it is a request").get();
+    let at = id.as_ptr().addr() - frame.as_ptr().addr();
+    format!("{}*{}", &frame[..at], &frame[at + id.len()..])
+}

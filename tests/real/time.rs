@@ -1,0 +1,45 @@
+//! The time server, in Python: another SDK, another way to write JSON.
+
+use super::peers::{Server, Way};
+use super::talk::{hold, same_both_ways};
+use serde_json::json;
+
+#[test]
+fn all_that_it_offers() {
+    let heard = same_both_ways(&Server::time(), |talk| {
+        talk.greet(json!({}));
+        talk.request("tools/list", json!({}));
+        talk.request("ping", json!({}));
+        talk.call("get_current_time", json!({ "timezone": "America/New_York" }));
+        talk.call("get_current_time", json!({ "timezone": "Nowhere/None" }));
+        talk.call("get_current_time", json!({}));
+        let convert = |time: &str| json!({ "source_timezone": "Asia/Kathmandu", "time": time, "target_timezone": "UTC" });
+        talk.call("convert_time", convert("16:30"));
+        talk.call("convert_time", convert("25:99"));
+        talk.call("no_such_tool", json!({}));
+        talk.request("prompts/list", json!({}));
+        talk.request("no/such/method", json!({}));
+        talk.notify("notifications/cancelled", json!({ "requestId": 99 }));
+        talk.request("ping", json!({}));
+    });
+    let mentions = |text: &str| heard.iter().any(|frame| frame.contains(text));
+    assert!(mentions("2026-07-28T08:00:00-04:00") && mentions("-5.75h"), "{heard:#?}");
+}
+
+/// It also speaks the era that has no handshake. We do not yet, and say so, whereupon a client falls back.
+#[test]
+fn the_newest_era_is_declined_for_now() {
+    let server = Server::time();
+    let ask = |way| {
+        let heard = hold(&server, way, &|talk| {
+            let meta = json!({
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientCapabilities": {},
+            });
+            talk.request("server/discover", json!({ "_meta": meta }));
+        });
+        serde_json::from_str::<serde_json::Value>(&heard[0]).unwrap()
+    };
+    assert!(ask(Way::Direct)["result"]["supportedVersions"].is_array());
+    assert_eq!(ask(Way::Through)["error"]["code"], -32601);
+}

@@ -1,0 +1,147 @@
+//! What the files beside this one share: the programs, and a few ways to say what is expected.
+
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use switchboard_testkit::client::{Client, Start};
+use switchboard_testkit::patience;
+
+/// The program under test, to be given its arguments.
+pub(crate) fn program() -> Start {
+    Start::new(env!("CARGO_BIN_EXE_switchboard"))
+}
+
+/// `switchboard stdio -- fake-backend …`
+pub(crate) fn fake(options: &[&str]) -> Start {
+    through(&[], options)
+}
+
+/// `switchboard stdio FLAGS -- fake-backend …`
+pub(crate) fn through(flags: &[&str], options: &[&str]) -> Start {
+    let start = program();
+    let record = start.record();
+    start
+        .arg("stdio")
+        .args(flags)
+        .arg("--")
+        .arg(fake_backend())
+        .arg("--record")
+        .arg(record.folder())
+        .args(options)
+}
+
+/// The same from a config file: `file` are its own keys, `server` those of its only server, which is `fake`.
+pub(crate) fn configured(file: Value, server: Value, options: &[&str]) -> Start {
+    let start = program();
+    let record = start.record();
+    let path =
+        start.scratch().file("config.json", config(file, server, record.folder(), options).to_string());
+    start.arg("stdio").arg("--config").arg(path)
+}
+
+/// The content of a config file with the fake backend as its only server.
+pub(crate) fn config(file: Value, server: Value, record: &Path, options: &[&str]) -> Value {
+    let mut args = vec![json!("--record"), json!(record)];
+    args.extend(options.iter().map(|option| json!(option)));
+    let mut entry = json!({ "command": fake_backend(), "args": args });
+    merge(&mut entry, server);
+    let mut config = json!({ "mcpServers": { "fake": entry } });
+    merge(&mut config, file);
+    config
+}
+
+fn merge(into: &mut Value, from: Value) {
+    if let (Some(into), Value::Object(from)) = (into.as_object_mut(), from) {
+        into.extend(from);
+    }
+}
+
+/// A client that has been greeted by the fake backend.
+#[track_caller]
+pub(crate) fn greeted(options: &[&str]) -> Client {
+    greet(fake(options))
+}
+
+#[track_caller]
+pub(crate) fn greet(start: Start) -> Client {
+    let mut client = start.start();
+    client.initialize();
+    client
+}
+
+/// The fake backend's binary. It belongs to another package, whose binaries `cargo test` does not build for
+/// us, so this asks for it: at once if it is up to date.
+pub(crate) fn fake_backend() -> &'static Path {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| {
+        let beside = Path::new(env!("CARGO_BIN_EXE_switchboard"));
+        let folder = beside.parent().unwrap();
+        let profile = match folder.file_name().and_then(|name| name.to_str()).unwrap() {
+            "debug" => "dev",
+            other => other,
+        };
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--quiet", "--package", "switchboard-testkit", "--bin", "fake-backend"]);
+        build.args(["--profile", profile, "--target-dir"]).arg(folder.parent().unwrap());
+        build.current_dir(env!("CARGO_MANIFEST_DIR"));
+        #[expect(clippy::disallowed_methods, reason = "a build, which is waited for")]
+        let built = build.output().unwrap();
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        folder.join("fake-backend").with_extension(std::env::consts::EXE_EXTENSION)
+    })
+}
+
+/// The error of an answer, which must have this code and `data.kind`.
+#[track_caller]
+pub(crate) fn error<'a>(answer: &'a Value, code: i64, kind: &str) -> &'a Value {
+    let error = &answer["error"];
+    assert_eq!((&error["code"], &error["data"]["kind"]), (&json!(code), &json!(kind)), "{answer}");
+    error
+}
+
+/// The text of a call's result.
+#[track_caller]
+pub(crate) fn text(answer: &Value) -> &str {
+    match answer["result"]["content"][0]["text"].as_str() {
+        Some(text) => text,
+        None => panic!("no text: {answer}"),
+    }
+}
+
+/// The arguments that make the fake backend say this, to the letter, with a line's end.
+pub(crate) fn saying(template: &str) -> Value {
+    json!({ "text": format!("{template}\n") })
+}
+
+/// Calls the tool `say` under an id as it is spelled here.
+pub(crate) fn say_under(client: &Client, id: &str, template: &str) {
+    let arguments = saying(template);
+    let params = format!(r#"{{"name":"say","arguments":{arguments}}}"#);
+    client.send(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#));
+}
+
+/// A text in which `%` is a percent sign, for the fake backend's templates.
+pub(crate) fn literally(text: &str) -> String {
+    text.replace('%', "%%")
+}
+
+/// Our log of the day, once it holds this text. Log lines are gathered for a moment before they are written.
+#[track_caller]
+pub(crate) fn log_with(client: &Client, text: &str) -> String {
+    let folder = client.scratch().join("state/logs");
+    patience::until(format_args!("`{text}` in the log, which is {:?}", read_log(&folder)), || {
+        Some(read_log(&folder)).filter(|log| log.contains(text))
+    })
+}
+
+fn read_log(folder: &Path) -> String {
+    let mut names: Vec<PathBuf> =
+        fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
+    names.retain(|path| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("switchboard-"))
+    });
+    names.sort();
+    names.iter().map(|path| fs::read_to_string(path).unwrap_or_default()).collect()
+}
