@@ -1,6 +1,7 @@
 //! The one place that turns causes into error answers: what happened, to whom, and what to do next.
 
 use crate::exchange::Core;
+use crate::settings::ServerSettings;
 use serde_json::json;
 use std::time::Duration;
 use switchboard_protocol::{ErrorAnswer, ErrorKind};
@@ -11,8 +12,8 @@ pub(crate) enum Cause {
     /// No process could be made.
     Spawn { reason: String, hint: Option<String> },
     /// A process was made, and ended before it answered the handshake.
-    DiedAtStart { how: String, stderr: String, hint: Option<String> },
-    Died { how: String, stderr: String },
+    DiedAtStart { how: String, said: LastWords, hint: Option<String> },
+    Died { how: String, said: LastWords },
     /// Too many crashes; nothing is tried for a while.
     BreakerOpen { why: String, wait: Duration },
     Restarted { why: &'static str },
@@ -28,34 +29,36 @@ impl Core {
                     ErrorKind::BackendSpawnFailed,
                     format!("the server `{server}` could not be started: {reason}"),
                 );
-                let answer = answer.server(server).retryable(false);
+                let answer = answer.place(&self.settings.server).retryable(false);
                 match hint {
                     Some(hint) => answer.hint(hint),
                     None => answer.hint("run `switchboard check` to see what is wrong with its entry"),
                 }
             }
-            Cause::DiedAtStart { how, stderr, hint } => {
+            Cause::DiedAtStart { how, said, hint } => {
                 let more = hint.as_deref().unwrap_or("start it by hand to see more");
                 let text = format!("the server `{server}` ended before it answered `initialize`: {how}");
-                ErrorAnswer::new(ErrorKind::BackendSpawnFailed, with_stderr(text, stderr))
-                    .server(server)
+                ErrorAnswer::new(ErrorKind::BackendSpawnFailed, said.after(text))
+                    .place(&self.settings.server)
                     .retryable(true)
                     .hint(format!("its own last words are in `data.stderr`; {more}"))
-                    .with("stderr", json!(stderr))
+                    .with("stderr", json!(said.stderr))
+                    .with_text("stdout", &said.stdout)
             }
-            Cause::Died { how, stderr } => {
+            Cause::Died { how, said } => {
                 let text = format!("the server `{server}` died while it worked on this: {how}");
-                ErrorAnswer::new(ErrorKind::BackendUnavailable, with_stderr(text, stderr))
-                    .server(server)
+                ErrorAnswer::new(ErrorKind::BackendUnavailable, said.after(text))
+                    .place(&self.settings.server)
                     .retryable(true)
                     .hint("it is being restarted; whether this request took effect is unknown")
-                    .with("stderr", json!(stderr))
+                    .with("stderr", json!(said.stderr))
+                    .with_text("stdout", &said.stdout)
             }
             Cause::BreakerOpen { why, wait } => {
                 let seconds = wait.as_secs().max(1);
                 let text = format!("the server `{server}` keeps crashing ({why}); next try in {seconds} s");
                 ErrorAnswer::new(ErrorKind::BackendUnavailable, text)
-                    .server(server)
+                    .place(&self.settings.server)
                     .retryable(true)
                     .hint("its stderr is in the log folder; fix what makes it crash, then try again")
                     .with("retryAfterMs", json!(wait.as_millis() as u64))
@@ -63,7 +66,7 @@ impl Core {
             Cause::Restarted { why } => {
                 let text = format!("the server `{server}` was restarted: {why}");
                 ErrorAnswer::new(ErrorKind::BackendUnavailable, text)
-                    .server(server)
+                    .place(&self.settings.server)
                     .retryable(true)
                     .hint("whether this request took effect is unknown")
             }
@@ -86,7 +89,7 @@ impl Core {
             )
         };
         ErrorAnswer::new(ErrorKind::BackendTimeout, text)
-            .server(server)
+            .place(&self.settings.server)
             .retryable(true)
             .hint(hint)
             .with("timeoutMs", json!(waited.as_millis() as u64))
@@ -94,14 +97,14 @@ impl Core {
 
     pub(crate) fn overloaded(&self, what: &str) -> ErrorAnswer {
         ErrorAnswer::new(ErrorKind::Overloaded, format!("too much at once: {what}"))
-            .server(self.server_name())
+            .place(&self.settings.server)
             .retryable(true)
             .hint("wait for earlier answers before sending more")
     }
 
     pub(crate) fn shutting_down(&self) -> ErrorAnswer {
         ErrorAnswer::new(ErrorKind::ShuttingDown, "switchboard is shutting down")
-            .server(self.server_name())
+            .place(&self.settings.server)
             .retryable(false)
             .hint("start it again")
     }
@@ -109,7 +112,7 @@ impl Core {
     pub(crate) fn client_too_slow(&self, bytes: usize) -> ErrorAnswer {
         let text = format!("the answer ({bytes} bytes) was dropped: too many earlier answers wait to be read");
         ErrorAnswer::new(ErrorKind::ClientTooSlow, text)
-            .server(self.server_name())
+            .place(&self.settings.server)
             .retryable(true)
             .hint("the client must read its answers")
     }
@@ -117,7 +120,7 @@ impl Core {
     pub(crate) fn too_large(&self, whose: &str, bytes: u64) -> ErrorAnswer {
         let text = format!("the {whose} has {bytes} bytes, which is more than is accepted");
         ErrorAnswer::new(ErrorKind::MessageTooLarge, text)
-            .server(self.server_name())
+            .place(&self.settings.server)
             .retryable(false)
             .hint("raise `maxMessageBytes` in the config, or ask for less")
     }
@@ -125,25 +128,64 @@ impl Core {
     pub(crate) fn bad_answer(&self, what: &str) -> ErrorAnswer {
         let server = self.server_name();
         ErrorAnswer::new(ErrorKind::BadAnswer, format!("the server `{server}` sent a broken answer: {what}"))
-            .server(server)
+            .place(&self.settings.server)
             .retryable(false)
             .hint("this is a fault of that server; report it there")
     }
 
     pub(crate) fn not_offered(&self, method: &str) -> ErrorAnswer {
         ErrorAnswer::new(ErrorKind::MethodNotFound, format!("the method `{method}` is not offered"))
+            .place(&self.settings.server)
+            .retryable(false)
             .hint("use `initialize`")
     }
 
+    pub(crate) fn client_silent(&self) -> ErrorAnswer {
+        ErrorAnswer::new(ErrorKind::ClientTimeout, "the client did not answer in time")
+            .place(&self.settings.server)
+            .retryable(true)
+            .hint("ask again, or raise `hardTimeout` for this server")
+    }
+
     pub(crate) fn client_gone(&self) -> ErrorAnswer {
-        ErrorAnswer::new(ErrorKind::ShuttingDown, "the client is gone and cannot answer").retryable(false)
+        ErrorAnswer::new(ErrorKind::ShuttingDown, "the client is gone and cannot answer")
+            .place(&self.settings.server)
+            .retryable(false)
+            .hint("go on without its answer")
     }
 }
 
-/// The last line of stderr belongs into the message itself: many clients show nothing else.
-fn with_stderr(text: String, stderr: &str) -> String {
-    match stderr.lines().rev().map(str::trim).find(|line| !line.is_empty()) {
-        Some(line) => format!("{text}; it said: {line}"),
-        None => text,
+/// What every answer of ours says about whom it concerns.
+trait Place {
+    fn place(self, server: &ServerSettings) -> Self;
+    fn with_text(self, key: &str, text: &str) -> Self;
+}
+
+impl Place for ErrorAnswer {
+    fn place(self, server: &ServerSettings) -> Self {
+        self.server(&server.name).with("root", json!(server.root))
+    }
+
+    fn with_text(self, key: &str, text: &str) -> Self {
+        if text.is_empty() { self } else { self.with(key, json!(text)) }
+    }
+}
+
+/// What a process said before it ended.
+#[derive(Debug, Clone)]
+pub(crate) struct LastWords {
+    pub(crate) stderr: String,
+    /// What it printed on stdout that was no message: some print their complaints there.
+    pub(crate) stdout: String,
+}
+
+impl LastWords {
+    /// The last line belongs into the message itself: many clients show nothing else.
+    fn after(&self, text: String) -> String {
+        let lines = self.stderr.lines().rev().chain(self.stdout.lines().rev());
+        match lines.map(str::trim).find(|line| !line.is_empty()) {
+            Some(line) => format!("{text}; it said: {line}"),
+            None => text,
+        }
     }
 }

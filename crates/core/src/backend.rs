@@ -42,22 +42,29 @@ pub(crate) enum Waiting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Manner {
     Known(Framing),
-    /// Tried, and nothing came back yet.
-    Trying(Framing),
+    /// Tried, and nothing came back yet; then the other one is tried.
+    First(Framing),
+    /// Tried after the other one.
+    Second(Framing),
 }
 
 impl Manner {
     pub(crate) fn of(choice: FramingChoice) -> Self {
         match choice {
             FramingChoice::Fixed(framing) => Self::Known(framing),
-            FramingChoice::Try => Self::Trying(Framing::Newline),
+            FramingChoice::Try => Self::First(Framing::Newline),
+            FramingChoice::Doubt => Self::First(Framing::ContentLength),
         }
     }
 
     pub(crate) fn framing(self) -> Framing {
         match self {
-            Self::Known(framing) | Self::Trying(framing) => framing,
+            Self::Known(framing) | Self::First(framing) | Self::Second(framing) => framing,
         }
+    }
+
+    pub(crate) fn is_known(self) -> bool {
+        matches!(self, Self::Known(_))
     }
 }
 
@@ -92,7 +99,9 @@ pub(crate) struct Backend {
     pub(crate) opened: u32,
     /// Bytes in its outbox.
     pub(crate) queued: usize,
+    /// Lines on its stdout that were no messages: how many, and the last few, cut and redacted.
     pub(crate) noise: u64,
+    pub(crate) quarantine: VecDeque<String>,
     pub(crate) late: u64,
     pub(crate) dropped: u64,
 }
@@ -115,6 +124,7 @@ impl Backend {
             opened: 0,
             queued: 0,
             noise: 0,
+            quarantine: VecDeque::new(),
             late: 0,
             dropped: 0,
         }
@@ -137,6 +147,16 @@ impl Backend {
 
     pub(crate) fn launch(&self) -> Option<Launch> {
         self.number().map(|number| Launch { backend: self.id, number })
+    }
+
+    /// Keeps a line that was no message.
+    pub(crate) fn quarantine(&mut self, line: String) {
+        const KEPT: usize = 16;
+        self.noise += 1;
+        if self.quarantine.len() == KEPT {
+            self.quarantine.pop_front();
+        }
+        self.quarantine.push_back(line);
     }
 
     /// Notes a crash, and forgets those that are more than a minute ago. A backend that had worked for longer

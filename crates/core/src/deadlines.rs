@@ -14,7 +14,7 @@ use crate::pending::{Asker, Pending, Progress};
 use crate::settings::OnTimeout;
 use serde_json::json;
 use std::time::Duration;
-use switchboard_protocol::{Dialect, Framing, Method, Outgoing, dialect};
+use switchboard_protocol::{Dialect, Method, Outgoing, dialect};
 
 /// How long a backend may take for a sign of life.
 const PROBE_TIME: Duration = Duration::from_secs(10);
@@ -31,7 +31,7 @@ impl Core {
         }
         for minted in self.asked.ids(|asked| asked.deadline.is_some_and(|deadline| deadline <= now)) {
             let Some(asked) = self.asked.remove(minted) else { continue };
-            let error = self.client_gone();
+            let error = self.client_silent();
             self.report_asked(&asked, Outcome::Refused(error.kind));
             self.refuse_backend(asked.launch(), &asked.id, &error);
         }
@@ -86,6 +86,10 @@ impl Core {
     }
 
     fn expire(&mut self, minted: u64) {
+        // Another that expired at the same time may have had consequences for it.
+        if self.pending.get(minted).is_none_or(|pending| pending.deadline > self.now) {
+            return;
+        }
         let Some(pending) = self.pending.remove(minted) else { return };
         let backend = pending.backend;
         match (&pending.asker, &pending.progress) {
@@ -126,15 +130,16 @@ impl Core {
             return self.fail(&pending, &error);
         };
         let launch = Launch { backend, number };
-        if b.manner == Manner::Trying(Framing::Newline)
+        if let Manner::First(tried) = b.manner
             && !b.heard
             && let Progress::Sent(Some(message)) = std::mem::replace(&mut pending.progress, Progress::Sent(None))
         {
-            b.manner = Manner::Trying(Framing::ContentLength);
+            b.manner = Manner::Second(tried.other());
             b.state = State::Stopping { number, then: Then::Restart };
             pending.progress = Progress::Waiting(message);
             pending.deadline = self.now + self.settings.server.start_timeout * 2;
-            self.report(Fact::Stopping { backend, why: "it did not answer; trying Content-Length framing" });
+            self.report(Fact::FramingDoubted { backend, framing: tried });
+            self.report(Fact::Stopping { backend, why: "it did not answer; trying the other framing" });
             self.settle_sent(backend, &crate::answers::Cause::Restarted { why: "it did not answer" });
             let Some(b) = self.backends.get_mut(&backend) else { return };
             b.waiting.push_front(Waiting::Request(minted));
@@ -148,9 +153,9 @@ impl Core {
             self.pending.insert(minted, pending);
             return self.stop(launch, StopHow::Kill);
         }
-        if let Manner::Trying(_) = b.manner {
+        if !b.manner.is_known() {
             // Neither framing was answered: the next start begins from the first.
-            b.manner = Manner::Trying(Framing::Newline);
+            b.manner = Manner::of(self.settings.server.framing);
         }
         b.note_crash(self.now);
         // If something waits by then, another process is tried.

@@ -35,6 +35,8 @@ pub enum Fact {
     Stopping { backend: BackendId, why: &'static str },
     Stopped { backend: BackendId, how: String },
     FramingLearnt { backend: BackendId, framing: Framing },
+    /// Nothing came back to this framing.
+    FramingDoubted { backend: BackendId, framing: Framing },
     Probing { backend: BackendId },
 
     /// Which backend a message goes to, and under which id.

@@ -7,6 +7,7 @@ use crate::event::{ClientId, Launch};
 use crate::exchange::{Core, TaskToken};
 use crate::fact::{Fact, Outcome};
 use crate::pending::{Asked, Asker, Pending, Progress, name_of};
+use crate::redact::redact;
 use bytes::Bytes;
 use switchboard_protocol::dialect::{self, Ear};
 use switchboard_protocol::hunt::{self, Glimpse};
@@ -41,7 +42,7 @@ impl Core {
         b.heard = true;
         b.probe = None;
         // Perhaps the last word of a process after which the other framing was to be tried.
-        if let Manner::Trying(_) = b.manner {
+        if !b.manner.is_known() {
             let framing = b.framing;
             b.manner = Manner::Known(framing);
             self.report(Fact::FramingLearnt { backend: launch.backend, framing });
@@ -269,10 +270,10 @@ impl Core {
     pub(crate) fn backend_noise(&mut self, launch: Launch, text: &Bytes, broken: Option<Broken>) {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         let is_current = b.is_current(launch);
-        b.noise += 1;
-        let total = b.noise;
         let cut = &text[..text.len().min(QUARANTINE_TEXT)];
-        let shown = String::from_utf8_lossy(cut).into_owned();
+        let shown = redact(&String::from_utf8_lossy(cut));
+        b.quarantine(shown.clone());
+        let total = b.noise;
         self.report(Fact::Quarantined { backend: launch.backend, text: shown, bytes: text.len(), total });
         // The same id may by now be another process's affair.
         let Some(broken) = broken.filter(|_| is_current) else { return };

@@ -9,6 +9,7 @@
 //! - [`fact`]: what happened that is worth seeing; logs and metrics are listeners of it.
 //! - [`settings`]: policies and limits.
 //! - [`moment`]: time as a value.
+//! - [`redact`]: what must not be written down.
 //! - `client`, `backend`, `pending`, `batch`: the state, one file each.
 //! - `from_client`, `from_backend`, `life`, `deadlines`, `drain`: the transitions, by what causes them.
 //! - `answers`: the one place that turns causes into error answers.
@@ -18,6 +19,7 @@ pub mod event;
 pub mod fact;
 pub mod settings;
 pub mod moment;
+pub mod redact;
 
 mod client;
 mod backend;

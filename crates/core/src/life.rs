@@ -1,6 +1,6 @@
 //! The life of a backend's process: started, ready, crashed, restarted. See `LIFECYCLE.md` beside this file.
 
-use crate::answers::Cause;
+use crate::answers::{Cause, LastWords};
 use crate::backend::{State, Then, Waiting};
 use crate::event::{Action, BackendId, ClientId, Launch, StopHow};
 use crate::exchange::Core;
@@ -204,14 +204,16 @@ impl Core {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         b.note_crash(now);
         b.state = State::Stopped;
-        let (how, stderr) = (how.to_owned(), stderr.to_owned());
+        let stdout: Vec<String> = std::mem::take(&mut b.quarantine).into();
+        let said = LastWords { stderr: stderr.to_owned(), stdout: stdout.join("\n") };
+        let cause_of_death = how.to_owned();
         if b.proven {
-            self.settle_sent(backend, &Cause::Died { how: how.clone(), stderr });
+            self.settle_sent(backend, &Cause::Died { how: cause_of_death, said });
         } else {
             // It never worked: whoever waits should learn why at once, rather than after five more tries.
-            self.fail_all(backend, &Cause::DiedAtStart { how: how.clone(), stderr, hint });
+            self.fail_all(backend, &Cause::DiedAtStart { how: cause_of_death, said, hint });
         }
-        self.recover(backend, &how);
+        self.recover(backend, how);
     }
 
     /// After a process is gone: start again now, later, or not at all.
@@ -269,6 +271,8 @@ impl Core {
                     self.report(Fact::Retried { backend, method: pending.name.clone() });
                     pending.retried = true;
                     pending.progress = Progress::Waiting(message);
+                    // Like any that waits for a start.
+                    pending.go_on_until(self.now + self.settings.server.start_timeout * 2);
                     self.pending.insert(minted, pending);
                     again.push(minted);
                 }

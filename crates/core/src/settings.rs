@@ -31,12 +31,17 @@ pub enum FramingChoice {
     Fixed(Framing),
     /// Newline first; if nothing comes back, `Content-Length` on a fresh process.
     Try,
+    /// The other way round: at an earlier start nothing came back to newline, and the client did not wait
+    /// for the second try.
+    Doubt,
 }
 
 /// One entry of the config, as far as the routing of messages needs it.
 #[derive(Debug, Clone)]
 pub struct ServerSettings {
     pub name: String,
+    /// The workspace it works in, for people to read.
+    pub root: Option<String>,
     pub framing: FramingChoice,
     /// For the handshake.
     pub start_timeout: Duration,

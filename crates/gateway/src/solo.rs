@@ -68,10 +68,7 @@ async fn obey(hub: Arc<Hub>, mut signals: Signals) {
 
 fn settings(config: &Config, plan: &LaunchPlan, verdicts: &Verdicts, report_routes: bool) -> Settings {
     let server = &plan.server;
-    let framing = match fixed(server.framing).or_else(|| verdicts.known()) {
-        Some(framing) => FramingChoice::Fixed(framing),
-        None => FramingChoice::Try,
-    };
+    let framing = fixed(server.framing).map_or_else(|| verdicts.choice(), FramingChoice::Fixed);
     let dialect = match config.dialect {
         Dialect::Auto => Ear::Open,
         Dialect::Standard => Ear::Fixed(switchboard_protocol::Dialect::Standard),
@@ -80,6 +77,7 @@ fn settings(config: &Config, plan: &LaunchPlan, verdicts: &Verdicts, report_rout
     Settings {
         server: ServerSettings {
             name: server.name.clone(),
+            root: plan.root.as_ref().map(|root| root.display().to_string()),
             framing,
             start_timeout: server.start_timeout,
             timeout: server.timeout,

@@ -16,6 +16,7 @@ pub enum ErrorKind {
     Overloaded,
     ShuttingDown,
     ClientTooSlow,
+    ClientTimeout,
     MessageTooLarge,
     BadAnswer,
     MethodNotFound,
@@ -32,6 +33,7 @@ impl ErrorKind {
             Self::Overloaded => "overloaded",
             Self::ShuttingDown => "shutting_down",
             Self::ClientTooSlow => "client_too_slow",
+            Self::ClientTimeout => "client_timeout",
             Self::MessageTooLarge => "message_too_large",
             Self::BadAnswer => "bad_answer",
             Self::MethodNotFound => "method_not_found",
@@ -51,6 +53,7 @@ impl ErrorKind {
             Self::Overloaded
             | Self::ShuttingDown
             | Self::ClientTooSlow
+            | Self::ClientTimeout
             | Self::MessageTooLarge
             | Self::BadAnswer => -32603,
         }
@@ -74,9 +77,9 @@ impl ErrorAnswer {
 
     /// For bytes that are not a message.
     pub fn of_fault(fault: Fault) -> Self {
-        let mut answer = Self::new(ErrorKind::BadMessage, fault.explain());
+        let mut answer = Self::new(ErrorKind::BadMessage, fault.explain()).retryable(false);
         answer.code = fault.code();
-        answer
+        answer.hint("this is a fault of the sender; send one JSON-RPC message per frame")
     }
 
     pub fn server(self, name: &str) -> Self {
@@ -127,11 +130,11 @@ mod tests {
     use super::*;
 
     /// All kinds. The match makes sure that a new one is not forgotten.
-    fn all() -> [ErrorKind; 11] {
+    fn all() -> [ErrorKind; 12] {
         use ErrorKind::*;
         match BadMessage {
             BackendSpawnFailed | BackendUnavailable | BackendTimeout | RoutingFailed | Overloaded | ShuttingDown
-            | ClientTooSlow | MessageTooLarge | BadAnswer | MethodNotFound | BadMessage => {}
+            | ClientTooSlow | ClientTimeout | MessageTooLarge | BadAnswer | MethodNotFound | BadMessage => {}
         }
         [
             BackendSpawnFailed,
@@ -141,6 +144,7 @@ mod tests {
             Overloaded,
             ShuttingDown,
             ClientTooSlow,
+            ClientTimeout,
             MessageTooLarge,
             BadAnswer,
             MethodNotFound,

@@ -1,7 +1,7 @@
 //! What a backend says on stderr: into its own log file, and the last lines into errors about its end.
 
 use crate::telemetry::Telemetry;
-use crate::telemetry::redact::redact;
+use switchboard_core::redact::redact;
 use bytes::{Buf, BytesMut};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -3,7 +3,7 @@
 
 use super::{Crowd, LogOptions};
 use super::clock::Stamp;
-use super::redact::redact;
+use switchboard_core::redact::redact;
 use super::rolling::{Name, Rolling};
 use crate::config::{LogFormat, LogLevel};
 use std::io;
@@ -117,6 +117,9 @@ fn tell(fact: &Fact, server: &str, root: &str) {
         }
         Fact::Stopping { why, .. } => info!(server, root, why, "stopping"),
         Fact::Stopped { how, .. } => info!(server, root, how, "stopped"),
+        Fact::FramingDoubted { framing, .. } => {
+            warn!(server, root, framing = framing.name(), "nothing came back to this framing");
+        }
         Fact::FramingLearnt { framing, .. } => debug!(server, framing = framing.name(), "framing learnt"),
         Fact::Probing { .. } => warn!(server, root, "asked for a sign of life after a time-out"),
         Fact::Routed { client, backend, method, id, minted } => {

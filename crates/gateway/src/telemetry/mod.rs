@@ -5,13 +5,11 @@
 //! # Layout
 //! - [`log`]: facts as log lines, the only place that logs.
 //! - [`rolling`]: a file by day and size.
-//! - [`redact`]: what must not be written down.
 //! - [`clock`]: dates without a library.
 //! - [`verdicts`]: which framing a server turned out to speak.
 
 mod clock;
 mod log;
-pub(crate) mod redact;
 mod rolling;
 pub(crate) mod verdicts;
 

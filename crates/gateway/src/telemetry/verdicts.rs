@@ -6,9 +6,11 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
-use switchboard_core::Fact;
+use switchboard_core::{Fact, FramingChoice};
 use switchboard_protocol::Framing;
 
+/// Newline got no answer, and nothing else did either.
+const DOUBT: &str = "not-newline";
 /// More servers than anyone has; beyond it the memory starts anew.
 const MOST: usize = 500;
 
@@ -29,18 +31,33 @@ impl Verdicts {
         Self { file: state_folder.join("framings.json"), key }
     }
 
-    pub(crate) fn known(&self) -> Option<Framing> {
-        let word = self.read().remove(&self.key)?;
-        [Framing::Newline, Framing::ContentLength].into_iter().find(|framing| word == framing.name())
+    /// How to begin, as far as earlier starts have shown.
+    pub(crate) fn choice(&self) -> FramingChoice {
+        let word = self.read().remove(&self.key);
+        let word = word.as_ref().and_then(Value::as_str).unwrap_or_default();
+        if word == DOUBT {
+            return FramingChoice::Doubt;
+        }
+        let known = [Framing::Newline, Framing::ContentLength].into_iter().find(|framing| word == framing.name());
+        known.map_or(FramingChoice::Try, FramingChoice::Fixed)
     }
 
     pub(crate) fn hear(&mut self, fact: &Fact) {
-        let Fact::FramingLearnt { framing, .. } = fact else { return };
+        let word = match fact {
+            Fact::FramingLearnt { framing, .. } => Some(framing.name()),
+            // Many clients give up before the second try: so the next start begins with it.
+            Fact::FramingDoubted { framing: Framing::Newline, .. } => Some(DOUBT),
+            Fact::FramingDoubted { framing: Framing::ContentLength, .. } => None,
+            _ => return,
+        };
         let mut verdicts = self.read();
         if verdicts.len() >= MOST {
             verdicts.clear();
         }
-        verdicts.insert(self.key.clone(), framing.name().into());
+        match word {
+            Some(word) => verdicts.insert(self.key.clone(), word.into()),
+            None => verdicts.remove(&self.key),
+        };
         // Not being able to remember costs the next start some seconds, and nothing else.
         let _ = self.write(&verdicts);
     }

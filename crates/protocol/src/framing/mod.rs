@@ -43,6 +43,13 @@ impl Framing {
         }
     }
 
+    pub fn other(self) -> Self {
+        match self {
+            Self::Newline => Self::ContentLength,
+            Self::ContentLength => Self::Newline,
+        }
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Newline => "newline",

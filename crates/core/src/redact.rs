@@ -12,7 +12,7 @@ const PREFIXES: &[&str] = &["sk-", "ghp_", "gho_", "ghs_", "github_pat_", "glpat
 const MASK: &str = "[redacted]";
 
 /// The text with what looks like a secret masked.
-pub(crate) fn redact(text: &str) -> String {
+pub fn redact(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let mut out = String::with_capacity(text.len());
     let mut from = 0;
