@@ -14,8 +14,14 @@ macro_rules! methods {
 
         impl Method {
             pub fn from_name(name: &str) -> Self {
+                Self::from_bytes(name.as_bytes())
+            }
+
+            fn from_bytes(name: &[u8]) -> Self {
+                #![expect(non_upper_case_globals, reason = "patterns must be constants; they are named after the variants")]
+                $(const $variant: &[u8] = $name.as_bytes();)*
                 match name {
-                    $($name => Self::$variant,)*
+                    $($variant => Self::$variant,)*
                     _ => Self::Other,
                 }
             }
@@ -70,10 +76,11 @@ methods! {
 impl Method {
     /// From the JSON string, quotes included. Some libraries write `tools\/call`, which is the same name.
     pub(crate) fn from_json(quoted: &[u8]) -> Self {
-        match text(quoted) {
-            Some(name) => Self::from_name(&name),
-            None => Self::Other,
+        let plain = Self::from_bytes(quoted.get(1..quoted.len() - 1).unwrap_or_default());
+        if plain != Self::Other || memchr::memchr(b'\\', quoted).is_none() {
+            return plain;
         }
+        text(quoted).map_or(Self::Other, |name| Self::from_name(&name))
     }
 
     /// Lists and other short questions that a healthy server answers at once.

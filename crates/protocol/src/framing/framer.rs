@@ -20,6 +20,14 @@ enum State {
     SkipBody { hunter: Box<Hunter>, length: u64, left: u64 },
 }
 
+/// What stands at the start of the buffer.
+enum Line {
+    Whole(Bytes),
+    Unfinished,
+    /// Beyond the limit, whole or not.
+    TooLong,
+}
+
 /// The inbound half of a stream.
 #[derive(Debug)]
 pub struct Framer {
@@ -52,23 +60,25 @@ impl Framer {
     pub fn next_frame(&mut self) -> Option<Frame> {
         loop {
             match &mut self.state {
-                State::Line => {
-                    if self.starts_too_long() {
-                        self.state = State::SkipLine { hunter: Box::default(), skipped: 0 };
-                        continue;
+                State::Line => match self.take_line() {
+                    Line::Whole(line) => {
+                        if let Some(frame) = self.sort_line(line) {
+                            return Some(frame);
+                        }
                     }
-                    let line = self.take_line()?;
-                    if let Some(frame) = self.sort_line(line) {
-                        return Some(frame);
-                    }
-                }
+                    Line::Unfinished => return None,
+                    Line::TooLong => self.state = State::SkipLine { hunter: Box::default(), skipped: 0 },
+                },
                 State::Headers { length } => {
                     let length = *length;
-                    if self.starts_too_long() {
-                        self.state = State::Line;
-                        continue;
-                    }
-                    let line = self.take_line()?;
+                    let line = match self.take_line() {
+                        Line::Whole(line) => line,
+                        Line::Unfinished => return None,
+                        Line::TooLong => {
+                            self.state = State::Line;
+                            continue;
+                        }
+                    };
                     if line.is_empty() {
                         self.begin_body(length);
                     } else if let Some(length) = content_length(&line) {
@@ -108,34 +118,21 @@ impl Framer {
         }
     }
 
-    /// Looks for the line's end, never twice at the same bytes.
-    fn line_end(&mut self) -> Option<usize> {
-        match memchr::memchr(b'\n', &self.buffer[self.searched..]) {
-            Some(at) => {
-                self.searched += at;
-                Some(self.searched)
-            }
-            None => {
-                self.searched = self.buffer.len();
-                None
-            }
+    /// The next line without its end; a carriage return and a byte order mark are not part of it. Never looks
+    /// twice at the same bytes.
+    fn take_line(&mut self) -> Line {
+        let Some(at) = memchr::memchr(b'\n', &self.buffer[self.searched..]) else {
+            self.searched = self.buffer.len();
+            return if self.searched > self.limit { Line::TooLong } else { Line::Unfinished };
+        };
+        let end = self.searched + at;
+        if end > self.limit {
+            return Line::TooLong;
         }
-    }
-
-    /// Whether the line at the start of the buffer is beyond the limit, whole or not.
-    fn starts_too_long(&mut self) -> bool {
-        self.line_end().unwrap_or(self.buffer.len()) > self.limit
-    }
-
-    /// The next line without its end; a carriage return and a byte order mark are not part of it.
-    fn take_line(&mut self) -> Option<Bytes> {
-        let end = self.line_end()?;
         let mut line = self.take(end + 1);
-        line.truncate(line.len() - 1);
-        if line.last() == Some(&b'\r') {
-            line.truncate(line.len() - 1);
-        }
-        Some(strip_bom(line))
+        let is_crlf = end > 0 && line[end - 1] == b'\r';
+        line.truncate(end - usize::from(is_crlf));
+        Line::Whole(strip_bom(line))
     }
 
     /// Takes bytes off the buffer. A large message takes the whole allocation along, so that it is freed with
