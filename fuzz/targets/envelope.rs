@@ -77,8 +77,11 @@ fn same_parts(message: &Message) {
     let expect = match (message.has(Part::Method), message.has(Part::Id)) {
         (true, true) => Kind::Request,
         (true, false) => Kind::Notification,
-        (false, _) => Kind::Response { failed: message.part(Part::Result).is_none_or(|result| result == b"null")
-            && message.has(Part::Error) && message.part(Part::Error) != Some(b"null") },
+        (false, _) => Kind::Response {
+            failed: message.part(Part::Result).is_none_or(|result| result == b"null")
+                && message.has(Part::Error)
+                && message.part(Part::Error) != Some(b"null"),
+        },
     };
     // Both null, or `result: null` alone, is a success that says nothing.
     if message.part(Part::Result) != Some(b"null") || message.part(Part::Error) != Some(b"null") {

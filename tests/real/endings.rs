@@ -1,8 +1,11 @@
 //! How clients end: by signals, by closing the stream, or both. We end too, and nothing of the server is left.
 
 use super::peers::{Server, Way};
+use crate::support::program;
 use serde_json::json;
+use std::fs;
 use switchboard_testkit::client::Client;
+use switchboard_testkit::patience;
 use switchboard_testkit::pids::{self, Word};
 
 /// Greets a server through us, lets `end` happen, and looks for what is left.
@@ -80,15 +83,24 @@ fn a_server_below_npx() {
 }
 
 /// The way of the official SDKs: close the stream, and send a signal if that was not enough; if that is not
-/// enough either, they kill. The server here ends for the signal only.
+/// enough either, they kill. The server here ends for the signal only, and could take its time.
 #[test]
 fn the_stream_is_closed_and_then_terminate() {
-    check(&Server::everything(), json!({}), Some(0), |client| {
-        let params = json!({ "name": "trigger-long-running-operation", "arguments": { "duration": 3600, "steps": 2 } });
-        let call = client.ask("tools/call", params);
-        client.notify("notifications/cancelled", json!({ "requestId": call }));
-        client.request("ping", json!({}));
-        client.close_input();
-        client.signal(Word::Terminate);
+    let server = Server::everything();
+    let config = server.folder().file("config.json", r#"{ "mcpServers": {}, "shutdownGrace": "1h" }"#);
+    let log = server.folder().join("log");
+    let start = program().args(["stdio", "--config"]).arg(config).arg("--log-file").arg(&log).arg("--");
+    let mut client = start.args(server.command(Way::Direct)).start();
+    client.initialize();
+    let call = client.start_call("trigger-long-running-operation", json!({ "duration": 3600, "steps": 2 }));
+    client.notify("notifications/cancelled", json!({ "requestId": call }));
+    client.request("ping", json!({}));
+    let processes = server.processes();
+    client.close_input();
+    patience::until_true("the backend is being stopped", || {
+        fs::read_to_string(&log).is_ok_and(|log| log.contains("switchboard ends"))
     });
+    client.signal(Word::Terminate);
+    assert_eq!(client.wait_for_end().code, Some(0));
+    assert!(!processes.iter().any(|&pid| pids::is_alive(pid)), "{processes:?}");
 }

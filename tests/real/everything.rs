@@ -65,34 +65,49 @@ fn lists_reads_prompts_and_completions() {
             talk.request("resources/read", json!({ "uri": uri }));
         }
         talk.request("prompts/get", json!({ "name": "simple-prompt" }));
-        talk.request("prompts/get", json!({ "name": "args-prompt", "arguments": { "city": "Zürich", "state": "ZH" } }));
+        talk.request(
+            "prompts/get",
+            json!({ "name": "args-prompt", "arguments": { "city": "Zürich", "state": "ZH" } }),
+        );
         talk.request("prompts/get", json!({ "name": "args-prompt" }));
         let embedded = json!({ "resourceType": "Text", "resourceId": "3" });
         talk.request("prompts/get", json!({ "name": "resource-prompt", "arguments": embedded }));
         for (reference, argument, value) in [
             (json!({ "type": "ref/prompt", "name": "completable-prompt" }), "department", "S"),
             (json!({ "type": "ref/prompt", "name": "nobody" }), "department", "S"),
-            (json!({ "type": "ref/resource", "uri": "demo://resource/dynamic/text/{resourceId}" }), "resourceId", "4"),
+            (
+                json!({ "type": "ref/resource", "uri": "demo://resource/dynamic/text/{resourceId}" }),
+                "resourceId",
+                "4",
+            ),
         ] {
             let argument = json!({ "name": argument, "value": value });
             talk.request("completion/complete", json!({ "ref": reference, "argument": argument }));
         }
-        talk.request("completion/complete", json!({
-            "ref": { "type": "ref/prompt", "name": "completable-prompt" },
-            "argument": { "name": "name", "value": "A" },
-            "context": { "arguments": { "department": "Engineering" } },
-        }));
+        talk.request(
+            "completion/complete",
+            json!({
+                "ref": { "type": "ref/prompt", "name": "completable-prompt" },
+                "argument": { "name": "name", "value": "A" },
+                "context": { "arguments": { "department": "Engineering" } },
+            }),
+        );
         talk.request("no/such/method", json!({ "x": [1, 2.50, null] }));
     });
     let mentions = |text: &str| heard.iter().any(|frame| frame.contains(text));
-    assert!(mentions("\"Sales\"") && mentions("\"Alice\"") && mentions("Zürich") && mentions("-32601"), "{heard:#?}");
+    assert!(
+        mentions("\"Sales\"") && mentions("\"Alice\"") && mentions("Zürich") && mentions("-32601"),
+        "{heard:#?}"
+    );
 }
 
 #[test]
 fn every_tool_that_only_answers() {
     let heard = same_both_ways(&Server::everything(), |talk| {
         talk.greet(json!({}));
-        for message in ["", "plain", "„quoted“ \"text\"\n\t\u{0}\u{1f}\u{2028}\\u0041 äöü 漢字 😀", "</script>"] {
+        for message in
+            ["", "plain", "„quoted“ \"text\"\n\t\u{0}\u{1f}\u{2028}\\u0041 äöü 漢字 😀", "</script>"]
+        {
             talk.call("echo", json!({ "message": message }));
         }
         for kind in ["error", "success", "debug", "nonsense"] {
@@ -127,7 +142,9 @@ fn long_texts_in_both_directions() {
         for length in [1_000, 64 << 10, 256 << 10, 3 << 20] {
             let text = "äb\\\"\n".repeat(length / 5);
             let answer = talk.call("echo", json!({ "message": text }));
-            assert!(answer["result"]["content"][0]["text"].as_str().is_some_and(|echo| echo.ends_with(&text)));
+            assert!(
+                answer["result"]["content"][0]["text"].as_str().is_some_and(|echo| echo.ends_with(&text))
+            );
         }
     });
 }

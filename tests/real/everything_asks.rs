@@ -12,7 +12,9 @@ fn sampling() {
         let answer = talk.call("trigger-sampling-request", json!({ "prompt": "Sag etwas", "maxTokens": 20 }));
         let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_default();
         assert!(text.contains("„Umlauten“: äöü 😀"), "{answer}");
-        talk.replies(|_| Some(json!({ "error": { "code": -1, "message": "The user said no", "data": null } })));
+        talk.replies(|_| {
+            Some(json!({ "error": { "code": -1, "message": "The user said no", "data": null } }))
+        });
         talk.call("trigger-sampling-request", json!({ "prompt": "Noch etwas" }));
     });
     assert_eq!(count(&heard, "sampling/createMessage"), 2);
@@ -45,7 +47,9 @@ fn roots_and_their_change() {
         talk.greet(capabilities.clone());
         settle_roots(talk, &capabilities);
         talk.call("get-roots-list", json!({}));
-        talk.replies(|_| Some(json!({ "result": { "roots": [{ "uri": "file:///three", "name": "third" }] } })));
+        talk.replies(|_| {
+            Some(json!({ "result": { "roots": [{ "uri": "file:///three", "name": "third" }] } }))
+        });
         talk.notify("notifications/roots/list_changed", json!({}));
         settle_roots(talk, &capabilities);
         talk.call("get-roots-list", json!({}));
@@ -59,15 +63,18 @@ fn two_questions_cross() {
     let heard = same_both_ways(&Server::everything(), |talk| {
         talk.greet(json!({ "sampling": {}, "elicitation": {} }));
         talk.replies(|_| None);
-        let sampling = talk.ask("tools/call", json!({ "name": "trigger-sampling-request", "arguments": { "prompt": "p" } }));
+        let sampling = talk
+            .ask("tools/call", json!({ "name": "trigger-sampling-request", "arguments": { "prompt": "p" } }));
         let first = talk.told("sampling/createMessage");
-        let eliciting = talk.ask("tools/call", json!({ "name": "trigger-elicitation-request", "arguments": {} }));
+        let eliciting =
+            talk.ask("tools/call", json!({ "name": "trigger-elicitation-request", "arguments": {} }));
         let second = talk.told("elicitation/create");
         talk.call("echo", json!({ "message": "still here" }));
         // Answered in the other order.
         answer(talk, &second["id"], json!({ "action": "decline" }));
         talk.answer(&eliciting);
-        let said = json!({ "role": "assistant", "model": "m", "content": { "type": "text", "text": "at last" } });
+        let said =
+            json!({ "role": "assistant", "model": "m", "content": { "type": "text", "text": "at last" } });
         answer(talk, &first["id"], said);
         talk.answer(&sampling);
     });
@@ -78,7 +85,9 @@ fn two_questions_cross() {
 fn a_task_of_the_server() {
     let heard = same_both_ways(&Server::everything(), |talk| {
         talk.greet(json!({ "elicitation": {}, "tasks": {} }));
-        talk.replies(|_| Some(json!({ "result": { "action": "accept", "content": { "interpretation": "technical" } } })));
+        talk.replies(|_| {
+            Some(json!({ "result": { "action": "accept", "content": { "interpretation": "technical" } } }))
+        });
         let params = json!({
             "name": "simulate-research-query",
             "arguments": { "topic": "python", "ambiguous": true },
@@ -116,9 +125,7 @@ fn a_task_of_the_client() {
 
 fn as_a_task(question: &Value) -> Option<Value> {
     let time = "2026-07-28T12:00:00Z";
-    let task = |id: &str, status: &str| {
-        json!({ "taskId": id, "status": status, "ttl": 60000, "createdAt": time, "lastUpdatedAt": time })
-    };
+    let task = |id: &str, status: &str| json!({ "taskId": id, "status": status, "ttl": 60000, "createdAt": time, "lastUpdatedAt": time });
     let id = question["params"]["taskId"].as_str().unwrap_or_default();
     let result = match question["method"].as_str()? {
         "sampling/createMessage" => json!({ "task": task("sampling 1", "working") }),

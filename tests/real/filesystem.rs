@@ -15,7 +15,8 @@ fn every_tool_on_a_small_tree() {
         // The same tree for both conversations.
         fs::remove_dir_all(&files).expect("it was made with the server");
         fs::create_dir_all(files.join("sub")).expect("its folder is there");
-        fs::write(files.join("sub/pixel.png"), b"\x89PNG\r\n\x1a\n\x00\xff").expect("the folder was just made");
+        fs::write(files.join("sub/pixel.png"), b"\x89PNG\r\n\x1a\n\x00\xff")
+            .expect("the folder was just made");
         fs::write(files.join("one.txt"), "first\nsecond\nthird – é\n").expect("the folder was just made");
 
         talk.greet(json!({}));
@@ -31,7 +32,10 @@ fn every_tool_on_a_small_tree() {
         talk.call("edit_file", json!({ "path": at("one.txt"), "edits": edits }));
         talk.call("create_directory", json!({ "path": at("sub/deeper") }));
         talk.call("move_file", json!({ "source": at("two.txt"), "destination": at("sub/deeper/2.txt") }));
-        talk.call("read_multiple_files", json!({ "paths": [at("one.txt"), at("sub/deeper/2.txt"), at("none")] }));
+        talk.call(
+            "read_multiple_files",
+            json!({ "paths": [at("one.txt"), at("sub/deeper/2.txt"), at("none")] }),
+        );
         talk.call("directory_tree", json!({ "path": files }));
         talk.call("search_files", json!({ "path": files, "pattern": "**/*.txt" }));
         talk.call("list_directory_with_sizes", json!({ "path": files }));
@@ -68,6 +72,7 @@ fn the_clients_roots_replace_the_arguments() {
 
 /// A client with these folders open.
 fn roots(folders: &[&Path]) -> impl Fn(&Value) -> Option<Value> + use<> {
-    let roots: Vec<_> = folders.iter().map(|folder| json!({ "uri": format!("file://{}", folder.display()) })).collect();
+    let roots: Vec<_> =
+        folders.iter().map(|folder| json!({ "uri": format!("file://{}", folder.display()) })).collect();
     move |_| Some(json!({ "result": { "roots": roots } }))
 }

@@ -42,7 +42,9 @@ impl Server {
         let mut mark = OsString::from("-Xfolder=");
         mark.push(folder.path());
         let words = [python(".venv").into(), mark, driver("steady.py").into()].into_iter();
-        let words = words.chain(["mcp_server_time", "--local-timezone", "Europe/Paris"].map(OsString::from)).collect();
+        let words = words
+            .chain(["mcp_server_time", "--local-timezone", "Europe/Paris"].map(OsString::from))
+            .collect();
         Self { words, folder }
     }
 

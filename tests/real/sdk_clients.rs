@@ -85,12 +85,18 @@ fn python_program(environment: &str, mode: &str, server: &str) -> [OsString; 4] 
 
 #[test]
 fn python_1() {
-    check_everything(&same_both_ways(&Server::everything(), &python_program(".venv-1", "session", "everything")));
+    check_everything(&same_both_ways(
+        &Server::everything(),
+        &python_program(".venv-1", "session", "everything"),
+    ));
 }
 
 #[test]
 fn python_2() {
-    check_everything(&same_both_ways(&Server::everything(), &python_program(".venv", "legacy", "everything")));
+    check_everything(&same_both_ways(
+        &Server::everything(),
+        &python_program(".venv", "legacy", "everything"),
+    ));
     same_both_ways(&Server::time(), &python_program(".venv", "legacy", "time"));
 }
 
@@ -114,7 +120,8 @@ fn python_2_that_probes() {
 fn inspector() {
     let server = Server::everything();
     let entry = |way| {
-        let words: Vec<String> = server.command(way).iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let words: Vec<String> =
+            server.command(way).iter().map(|word| word.to_string_lossy().into_owned()).collect();
         json!({ "command": words[0], "args": words[1..] })
     };
     let config = json!({ "mcpServers": { "direct": entry(Way::Direct), "through": entry(Way::Through) } });

@@ -95,8 +95,13 @@ impl Talk {
     /// Sends a request and does not wait. Ids are numbers and texts in turn.
     pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
         self.asked += 1;
-        let id = if self.asked.is_multiple_of(2) { json!(format!("ask-{}", self.asked)) } else { json!(self.asked) };
-        self.client.send(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string());
+        let id = if self.asked.is_multiple_of(2) {
+            json!(format!("ask-{}", self.asked))
+        } else {
+            json!(self.asked)
+        };
+        self.client
+            .send(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string());
         id
     }
 
@@ -134,7 +139,8 @@ impl Talk {
     #[track_caller]
     pub(crate) fn call_until(&mut self, tool: &str, text: &str) {
         let params = json!({ "name": tool, "arguments": {} });
-        let call = json!({ "jsonrpc": "2.0", "id": "again", "method": "tools/call", "params": params }).to_string();
+        let call =
+            json!({ "jsonrpc": "2.0", "id": "again", "method": "tools/call", "params": params }).to_string();
         patience::until_true(text, || {
             self.client.send(&call);
             let length = self.heard.len();
@@ -189,7 +195,9 @@ fn agree(question: &Value) -> Option<Value> {
             "content": { "type": "text", "text": "Ein Satz mit „Umlauten“: äöü 😀" },
         }),
         "elicitation/create" if question["params"]["mode"] == "url" => json!({ "action": "accept" }),
-        "elicitation/create" => json!({ "action": "accept", "content": { "name": "Ada", "integer": 7, "check": true } }),
+        "elicitation/create" => {
+            json!({ "action": "accept", "content": { "name": "Ada", "integer": 7, "check": true } })
+        }
         _ => return Some(json!({ "error": { "code": -32601, "message": "not in this script" } })),
     };
     Some(json!({ "result": result }))

@@ -166,7 +166,6 @@ fn spawn(arguments: &Value) -> u32 {
         command.stdout(Stdio::null()).stderr(Stdio::null());
     }
     #[expect(clippy::disallowed_methods, reason = "a process that somebody has to clean up is the point")]
-    #[expect(clippy::zombie_processes, reason = "it is for others to end it")]
     let started = command.spawn();
     started.map_or(0, |child| child.id())
 }

@@ -32,7 +32,9 @@ impl World {
         let letter = match (message.kind(), number_in(message.bytes())) {
             (Kind::Request, Some(number)) => Some(self.request_at_backend(launch, &message, number)?),
             (Kind::Request, None) => Some(self.probe_at_backend(launch, &message)?),
-            (Kind::Response { .. }, number) => self.answer_at_backend(launch, &message, number).map(|()| None)?,
+            (Kind::Response { .. }, number) => {
+                self.answer_at_backend(launch, &message, number).map(|()| None)?
+            }
             (Kind::Notification, Some(number)) => {
                 self.notification_at_backend(launch, &message, number).map(|()| None)?
             }
@@ -112,7 +114,8 @@ impl World {
 
     /// What a client says reaches its backend in the order in which it was said.
     fn keep_order(&mut self, launch: Launch, parcel: usize) -> Check {
-        let client = self.servers.get(&launch.backend).and_then(|server| self.clients.get_mut(&server.client));
+        let client =
+            self.servers.get(&launch.backend).and_then(|server| self.clients.get_mut(&server.client));
         let Some(client) = client else { return Ok(()) };
         let last = std::mem::replace(&mut client.last_handed, parcel);
         match last > parcel {
@@ -122,7 +125,13 @@ impl World {
     }
 
     /// A process that stands in for one that was greeted hears the greeting first. `true` if this is it.
-    fn pass_gate(&mut self, launch: Launch, is_initialize: bool, is_initialized: bool, message: &Message) -> Check<bool> {
+    fn pass_gate(
+        &mut self,
+        launch: Launch,
+        is_initialize: bool,
+        is_initialized: bool,
+        message: &Message,
+    ) -> Check<bool> {
         let has_greeted = self.servers.get(&launch.backend).is_some_and(|server| server.has_greeted);
         let process = self.process(launch);
         let early = || Err(format!("{launch} hears this before its handshake: {}", text(message)));
@@ -161,7 +170,9 @@ impl World {
             return Err(format!("{launch} gets an answer that belongs to nobody: {}", text(message)));
         };
         let ask = &self.ledger.asks[ask];
-        if ask.launch != launch || self.servers.get(&launch.backend).is_none_or(|server| server.client != client) {
+        if ask.launch != launch
+            || self.servers.get(&launch.backend).is_none_or(|server| server.client != client)
+        {
             return Err(format!("{launch} gets an answer to what {} asked", ask.launch));
         }
         let id = ask.id.clone();
@@ -208,7 +219,8 @@ impl World {
             }
             _ => return Err(stray()),
         };
-        let is_second = if is_initialized { !self.process(launch).confirmed.insert(number) } else { arrivals > 0 };
+        let is_second =
+            if is_initialized { !self.process(launch).confirmed.insert(number) } else { arrivals > 0 };
         if is_second {
             return Err(format!("{launch} gets this a second time: {}", text(message)));
         }

@@ -57,8 +57,10 @@ impl World {
         length: usize,
     ) -> Check {
         self.stats.batch_answers += 1;
-        let members: Vec<Message> =
-            members.into_iter().collect::<Result<_, _>>().map_err(|e| format!("a bad member in an answer: {e:?}"))?;
+        let members: Vec<Message> = members
+            .into_iter()
+            .collect::<Result<_, _>>()
+            .map_err(|e| format!("a bad member in an answer: {e:?}"))?;
         let ids: Vec<String> = members.iter().map(id_of).collect();
         let batch = self.batch_for(client, &ids)?;
         let mut small = members.len() + 1;
@@ -102,14 +104,21 @@ impl World {
         let fits = |at: usize| {
             let of_it = || self.ledger.accounts.iter().filter(move |((_, batch, _), _)| *batch == Some(at));
             of_it().any(|((_, _, id), _)| id == "null")
-                && of_it().all(|((_, _, id), account)| account.due() == if id == "null" { ids.len() } else { 0 })
+                && of_it()
+                    .all(|((_, _, id), account)| account.due() == if id == "null" { ids.len() } else { 0 })
         };
         let batches = self.ledger.batches.iter().enumerate();
-        let mut open = batches.filter(|(_, batch)| batch.client == client && !batch.is_answered).map(|(at, _)| at);
+        let mut open =
+            batches.filter(|(_, batch)| batch.client == client && !batch.is_answered).map(|(at, _)| at);
         open.find(|&at| fits(at)).ok_or_else(|| format!("{client} gets an array of nulls and sent none such"))
     }
 
-    fn message_at_client(&mut self, client: ClientId, message: &Message, batch: Option<usize>) -> Check<Arrival> {
+    fn message_at_client(
+        &mut self,
+        client: ClientId,
+        message: &Message,
+        batch: Option<usize>,
+    ) -> Check<Arrival> {
         if batch.is_none() {
             self.check_dialect(client, message)?;
         }
@@ -137,7 +146,14 @@ impl World {
     }
 
     /// Compares what arrived with what was written.
-    fn compare(&mut self, client: ClientId, message: &Message, number: usize, id: &str, token: &str) -> Check {
+    fn compare(
+        &mut self,
+        client: ClientId,
+        message: &Message,
+        number: usize,
+        id: &str,
+        token: &str,
+    ) -> Check {
         let parcel = self.ledger.parcel(number)?;
         let dialect = if message.has(Part::Jsonrpc) { Dialect::Standard } else { Dialect::Bare };
         let expect = parcel.draft.heard(id, token, dialect);
@@ -192,7 +208,14 @@ impl World {
         self.ledger.pay(client, batch, &id, None)?;
         if failed {
             if !kind_in(message.bytes()).is_some_and(|kind| self.stats.count_error(kind)) {
-                return Err(format!("{client} gets an error that does not say what it is: {}", text(message)));
+                return Err(format!(
+                    "{client} gets an error that does not say what it is: {}",
+                    text(message)
+                ));
+            }
+            // In a batch it was true when it was written.
+            if batch.is_none() {
+                self.check_excuse(client, message)?;
             }
             return Ok(Arrival { letter: Letter::Other, is_small: true });
         }
@@ -222,7 +245,12 @@ impl World {
         Ok(Arrival { letter: Letter::Ask(ask), is_small: false })
     }
 
-    fn notification_at_client(&mut self, client: ClientId, message: &Message, number: usize) -> Check<Arrival> {
+    fn notification_at_client(
+        &mut self,
+        client: ClientId,
+        message: &Message,
+        number: usize,
+    ) -> Check<Arrival> {
         let stray = || format!("{client} gets a notification of no concern to it: {}", text(message));
         let role = self.ledger.parcel(number)?.role.clone();
         let (launch, id) = match role {

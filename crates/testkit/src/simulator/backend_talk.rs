@@ -1,9 +1,9 @@
-//! What backends say: answers in disorder, twice, late, broken and to nobody; progress, floods, questions,
-//! noise.
+//! What backends say: answers in disorder, twice, late, broken and to nobody; progress, floods, noise. What
+//! they ask is in `backend_asks`.
 
 use super::backend::{Gate, Open, Phase};
 use super::draft::{Draft, Piece, member, object, payload, place};
-use super::ledger::{Ask, Check, Role};
+use super::ledger::{Check, Role};
 use super::world::World;
 use bytes::Bytes;
 use switchboard_core::{Event, Launch, Peer};
@@ -13,7 +13,7 @@ use switchboard_protocol::{Parsed, RawId, parse};
 
 impl World {
     /// Does with a line of a backend's what the gateway would do.
-    fn backend_says(&mut self, launch: Launch, text: String) -> Check {
+    pub(super) fn backend_says(&mut self, launch: Launch, text: String) -> Check {
         self.note(|| format!("{launch} > {text}"));
         let line = Bytes::from(text);
         match parse(line.clone()) {
@@ -32,7 +32,7 @@ impl World {
         }
     }
 
-    fn is_bare(&self, launch: Launch) -> bool {
+    pub(super) fn is_bare(&self, launch: Launch) -> bool {
         self.servers.get(&launch.backend).is_some_and(|server| server.is_bare)
     }
 
@@ -157,7 +157,7 @@ impl World {
         self.check_answered(launch, request)
     }
 
-    fn backend_says_too_long(&mut self, launch: Launch, text: &str) -> Check {
+    pub(super) fn backend_says_too_long(&mut self, launch: Launch, text: &str) -> Check {
         self.note(|| format!("{launch} > (too long) {text}"));
         let mut hunter = Hunter::default();
         hunter.feed(text.as_bytes());
@@ -170,7 +170,8 @@ impl World {
         let Some(old) = self.process(launch).answered.get(at).cloned() else { return Ok(()) };
         self.stats.second_answers += 1;
         // Under this number it may reach nobody, unless the first was broken beyond recognition.
-        let text = self.draft_answer(launch, &old.minted, false, Role::ServerAnswer { launch, request: None });
+        let text =
+            self.draft_answer(launch, &old.minted, false, Role::ServerAnswer { launch, request: None });
         self.backend_says(launch, text)
     }
 
@@ -197,7 +198,14 @@ impl World {
         self.backend_says(launch, text)
     }
 
-    fn draft_notification(&mut self, launch: Launch, name: &str, id: &str, key: Option<&str>, role: Role) -> String {
+    pub(super) fn draft_notification(
+        &mut self,
+        launch: Launch,
+        name: &str,
+        id: &str,
+        key: Option<&str>,
+        role: Role,
+    ) -> String {
         let number = self.ledger.next_number();
         let mut params = payload(&mut self.rng, number, self.plan.longest);
         if let Some(key) = key {
@@ -250,7 +258,8 @@ impl World {
             self.ledger.requests[number].touched = self.now;
         }
         let role = Role::ServerProgress { launch, request };
-        let text = self.draft_notification(launch, "notifications/progress", &minted, Some("progressToken"), role);
+        let text =
+            self.draft_notification(launch, "notifications/progress", &minted, Some("progressToken"), role);
         self.backend_says(launch, text)
     }
 
@@ -265,85 +274,8 @@ impl World {
         let token = if others.is_empty() { "\"lost\"".into() } else { self.rng.pick(&others).clone() };
         self.stats.stray_progress += 1;
         let role = Role::ServerProgress { launch, request: None };
-        let text = self.draft_notification(launch, "notifications/progress", &token, Some("progressToken"), role);
-        self.backend_says(launch, text)
-    }
-
-    pub(super) fn backend_asks(&mut self, launch: Launch) -> Check {
-        if self.rng.percent(10) {
-            return self.backend_asks_badly(launch);
-        }
-        let id = self.spell_ask(launch);
-        let token = self.rng.percent(40).then(|| if self.rng.percent(50) { id.clone() } else { "\"t\"".into() });
-        let number = self.ledger.next_number();
-        let mut params = payload(&mut self.rng, number, self.plan.longest);
-        if token.is_some() {
-            params.push(object(&mut self.rng, "_meta", vec![place("progressToken", Piece::Token)]));
-        }
-        let params = object(&mut self.rng, "params", params);
-        let name = *self.rng.pick(&["sampling/createMessage", "roots/list", "elicitation/create", "ping"]);
-        let members = vec![place("id", Piece::Id), member("method", format_args!("\"{name}\"")), params];
-        let is_bare = self.is_bare(launch);
-        let draft = Draft::compose(&mut self.rng, members, &id, token.as_deref(), is_bare);
-        let text = draft.written();
-        let ask = self.new_ask(launch, id, token);
-        self.ledger.post(draft, Role::Ask(ask));
-        self.touch_all(launch);
-        self.stats.asks += 1;
-        self.backend_says(launch, text)?;
-        let ask = &self.ledger.asks[ask];
-        if ask.minted.is_some() == (ask.answers > 0) {
-            return Err(format!("{launch}'s request {} was neither passed on nor refused, or both", ask.id));
-        }
-        Ok(())
-    }
-
-    fn new_ask(&mut self, launch: Launch, id: String, token: Option<String>) -> usize {
-        let ask = self.ledger.asks.len();
-        let fresh = Ask { launch, id, token, minted: None, answers: 0, is_cancelled: false, is_withdrawn: false };
-        self.ledger.asks.push(fresh);
-        self.process(launch).asks.push(ask);
-        ask
-    }
-
-    /// A request to the client that is broken or too long: it is refused all the same.
-    fn backend_asks_badly(&mut self, launch: Launch) -> Check {
-        let id = self.spell_ask(launch);
-        let ask = self.new_ask(launch, id.clone(), None);
-        if self.rng.percent(50) {
-            let text = format!(r#"{{"jsonrpc":"2.0","method":"roots/list","params":"long","id":{id}}}"#);
-            self.backend_says_too_long(launch, &text)?;
-        } else {
-            let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"roots/list","params":"text"}}"#);
-            self.backend_says(launch, text)?;
-        }
-        match self.ledger.asks[ask].answers {
-            1 => Ok(()),
-            _ => Err(format!("{launch}'s broken request {id} was not refused")),
-        }
-    }
-
-    /// An id that this launch has not used; other launches use the same, and so do we.
-    fn spell_ask(&mut self, launch: Launch) -> String {
-        let number = self.process(launch).asks.len();
-        match self.rng.below(5) {
-            0 => format!("\"{number}\""),
-            1 => format!("{number}.50"),
-            2 => format!("\"ask\\u002d{number}\""),
-            _ => number.to_string(),
-        }
-    }
-
-    pub(super) fn backend_cancels(&mut self, launch: Launch) -> Check {
-        let asks = self.process(launch).asks.clone();
-        if asks.is_empty() {
-            return Ok(());
-        }
-        let ask = *self.rng.pick(&asks);
-        let id = self.ledger.asks[ask].id.clone();
-        self.ledger.asks[ask].is_cancelled = true;
-        let role = Role::ServerCancel { ask };
-        let text = self.draft_notification(launch, "notifications/cancelled", &id, Some("requestId"), role);
+        let text =
+            self.draft_notification(launch, "notifications/progress", &token, Some("progressToken"), role);
         self.backend_says(launch, text)
     }
 
@@ -375,8 +307,12 @@ impl World {
 
     /// A process that is gone: what it said last arrives only now. Nothing may come of it.
     pub(super) fn dead_speaks(&mut self) -> Check {
-        let dead: Vec<Launch> =
-            self.processes.values().filter(|p| p.phase == Phase::Gone).map(|process| process.launch).collect();
+        let dead: Vec<Launch> = self
+            .processes
+            .values()
+            .filter(|p| p.phase == Phase::Gone)
+            .map(|process| process.launch)
+            .collect();
         if dead.is_empty() {
             return Ok(());
         }
@@ -401,17 +337,6 @@ impl World {
             return Err(format!("a late word of {launch} had a consequence"));
         }
         Ok(())
-    }
-
-    /// Whoever works on something with its client is at work: the clocks of its calls start anew.
-    pub(super) fn touch_all(&mut self, launch: Launch) {
-        let now = self.now;
-        let Some(client) = self.servers.get(&launch.backend).map(|server| server.client) else { return };
-        for request in self.ledger.requests.iter_mut().filter(|request| request.client == client) {
-            if !request.verb.is_short {
-                request.touched = now;
-            }
-        }
     }
 }
 

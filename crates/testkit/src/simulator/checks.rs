@@ -1,10 +1,11 @@
 //! The promises about the whole: time, limits, restarts, and what must be true in the end.
 
 use super::client::Presence;
-use super::ledger::Check;
+use super::ledger::{Account, Check, Key};
 use super::world::World;
 use std::time::Duration;
 use switchboard_core::{BackendId, ClientId, Launch, Moment, RetryAfterCrash};
+use switchboard_protocol::Message;
 
 /// No error of ours is longer, in this simulation.
 const ERROR_BYTES: usize = 1000;
@@ -80,7 +81,8 @@ impl World {
     }
 
     fn is_overdue(&self, number: usize) -> bool {
-        self.ledger.requests[number].is_answered || self.latest_answer(number).is_some_and(|latest| latest <= self.now)
+        self.ledger.requests[number].is_answered
+            || self.latest_answer(number).is_some_and(|latest| latest <= self.now)
     }
 
     /// When a request must have been answered at the latest: it may wait for a start, be sent, wait again
@@ -156,8 +158,9 @@ impl World {
         let Some(c) = self.clients.get(&client) else { return Ok(()) };
         let limits = &self.plan.settings.limits;
         let answers = c.outbox.bytes() - c.outbox.small_bytes();
-        // While a batch is put together, notifications still have their half.
-        let most = limits.client_bytes.max(c.outbox.largest()) + limits.client_bytes / 2;
+        // While a batch is put together, notifications still have their half. An empty outbox takes anything.
+        let single = c.outbox.largest();
+        let most = limits.client_bytes.max(single) + (limits.client_bytes / 2).max(single);
         if answers > most {
             return Err(format!("{answers} bytes of messages wait for {client}, more than {most}"));
         }
@@ -173,8 +176,8 @@ impl World {
         let Some(process) = self.processes.get(&launch) else { return Ok(()) };
         let limits = &self.plan.settings.limits;
         let requests = process.outbox.bytes() - process.outbox.small_bytes();
-        // A replayed handshake comes before what waited for it.
-        let most = limits.backend_bytes + 2 * process.outbox.largest();
+        // A replayed handshake comes before what waited for it, and `jsonrpc` may have been added to each.
+        let most = limits.backend_bytes + 2 * process.outbox.largest() + 20 * process.outbox.len();
         if requests > most {
             return Err(format!("{requests} bytes of messages wait for {launch}, more than {most}"));
         }
@@ -186,15 +189,49 @@ impl World {
         }
     }
 
+    /// What is owed to a client, the members of batches aside.
+    fn owed(&self, client: ClientId) -> usize {
+        let alone = (client, None, String::new())..(client, Some(0), String::new());
+        self.ledger.accounts.range(alone).map(|(_, account)| account.due()).sum()
+    }
+
+    /// A limit is an excuse only where it is reached.
+    pub(super) fn check_excuse(&self, client: ClientId, message: &Message) -> Check {
+        let text = String::from_utf8_lossy(message.bytes());
+        let limits = &self.plan.settings.limits;
+        let waits_for_batch =
+            self.ledger.batches.iter().any(|batch| batch.client == client && !batch.is_answered);
+        let unread = self.clients.get(&client).map_or(0, |c| c.outbox.bytes());
+        let process = self.alive.get(&BackendId(client.0)).and_then(|launch| self.processes.get(launch));
+        let holds = if text.contains("requests wait for their answers") {
+            self.owed(client) >= limits.pending_per_client || waits_for_batch
+        } else if text.contains("client_too_slow") {
+            unread > 0 || waits_for_batch
+        } else if text.contains("the server does not read") {
+            process.is_some_and(|process| process.outbox.bytes() > 0)
+        } else {
+            true
+        };
+        if holds { Ok(()) } else { Err(format!("{client} is told what is not true: {text}")) }
+    }
+
+    /// We were told to end: if nobody waits for anything, everything is told to stop.
+    pub(super) fn check_drained(&self) -> Check {
+        let is_owed =
+            |((client, _, _), account): (&Key, &Account)| account.due() > 0 && !self.is_lost(*client);
+        if self.ledger.accounts.iter().any(is_owed) {
+            return Ok(());
+        }
+        match self.alive.values().find(|launch| self.processes[launch].ends.is_none()) {
+            Some(launch) => Err(format!("nobody waits for anything, and {launch} is not told to stop")),
+            None => Ok(()),
+        }
+    }
+
     /// A client has no more requests open than it may.
     pub(super) fn check_pending(&self, client: ClientId) -> Check {
         let most = self.plan.settings.limits.pending_per_client + 1;
-        let open: usize = self
-            .ledger
-            .accounts
-            .range((client, None, String::new())..(client, Some(0), String::new()))
-            .map(|(_, account)| account.due())
-            .sum();
+        let open = self.owed(client);
         if open > most && !self.is_lost(client) {
             return Err(format!("{client} has {open} requests open, more than {most}"));
         }

@@ -1,6 +1,6 @@
 //! The clients: they come, read or do not, and go. What they say is in `client_talk`.
 
-use super::ledger::Check;
+use super::ledger::{Check, Request};
 use super::outbox::Outbox;
 use super::world::{Server, World};
 use switchboard_core::{BackendId, ClientId, Event, FramingChoice, Peer, Settings};
@@ -53,7 +53,7 @@ pub(super) struct Client {
     pub(super) greeted_at: usize,
     /// It has sent `initialized` since the last of them.
     pub(super) has_confirmed: bool,
-    /// It had two of them on their way at once: which one `initialized` confirms is unclear.
+    /// It may have had two of them on their way at once: which one `initialized` confirms is unclear.
     pub(super) is_confusing: bool,
     /// The newest parcel that its backend was given.
     pub(super) last_handed: usize,
@@ -131,8 +131,8 @@ impl World {
         let (client, backend) = (ClientId(number), BackendId(number));
         let framing = match self.plan.settings.server.framing {
             FramingChoice::Fixed(framing) => framing,
-            FramingChoice::Try if self.rng.percent(75) => Framing::Newline,
-            FramingChoice::Try => Framing::ContentLength,
+            FramingChoice::Try | FramingChoice::Doubt if self.rng.percent(75) => Framing::Newline,
+            FramingChoice::Try | FramingChoice::Doubt => Framing::ContentLength,
         };
         let server = Server {
             client,
@@ -223,19 +223,14 @@ impl World {
 
     /// Nobody has greeted it yet, and it is not waiting for that.
     fn wants_greeting(&mut self, client: ClientId) -> bool {
-        !self.server(BackendId(client.0)).has_greeted && !self.awaits_greeting(client)
-    }
-
-    pub(super) fn awaits_greeting(&mut self, client: ClientId) -> bool {
-        self.ledger.watched.clone().into_iter().any(|number| {
-            let request = &self.ledger.requests[number];
-            // Under an id that is used twice an error may have been for the other one.
-            let is_open = |world: &mut Self| {
-                !world.is_over(number) || world.ledger.account_of(number).requests.len() > 1
-            };
-            let is_initialize = request.client == client && request.verb.name == "initialize";
-            is_initialize && !request.is_answered && is_open(self)
-        })
+        let is_initialize = |request: &Request| request.client == client && request.verb.name == "initialize";
+        !self.server(BackendId(client.0)).has_greeted
+            && !self
+                .ledger
+                .watched
+                .clone()
+                .into_iter()
+                .any(|number| is_initialize(&self.ledger.requests[number]) && !self.is_over(number))
     }
 
     pub(super) fn client_reads(&mut self, client: ClientId) -> Check {
@@ -262,7 +257,8 @@ impl World {
     /// Whoever reads at once has read.
     pub(super) fn eager_clients_read(&mut self) -> Check {
         let eager = |c: &Client| c.is_eager && c.is_reading && c.outbox.len() > 0;
-        let clients: Vec<ClientId> = self.clients.iter().filter(|(_, c)| eager(c)).map(|(&id, _)| id).collect();
+        let clients: Vec<ClientId> =
+            self.clients.iter().filter(|(_, c)| eager(c)).map(|(&id, _)| id).collect();
         for client in clients {
             while self.client(client).outbox.len() > 0 {
                 self.client_reads(client)?;
@@ -299,7 +295,9 @@ impl World {
     fn check_asks_settled(&self, client: ClientId) -> Check {
         let launch = self.alive.get(&BackendId(client.0));
         // One that is being stopped need not know.
-        let Some(launch) = launch.filter(|launch| self.processes[launch].ends.is_none()) else { return Ok(()) };
+        let Some(launch) = launch.filter(|launch| self.processes[launch].ends.is_none()) else {
+            return Ok(());
+        };
         for ask in self.ledger.asks.iter().filter(|ask| ask.launch == *launch) {
             if ask.answers == 0 && !ask.is_cancelled && !ask.is_withdrawn {
                 return Err(format!("{client} is gone, and {launch} waits for an answer to {}", ask.id));

@@ -1,7 +1,6 @@
-//! What clients say: requests with ids of all spellings, batches, cancellations, answers to what servers
-//! asked, and things that are no messages.
+//! What clients say: requests with ids of all spellings, batches, cancellations, and things that are no
+//! messages. What they answer is in `client_answers`.
 
-use super::backend::Phase;
 use super::checks::MOST_MEMBERS;
 use super::client::Manner;
 use super::draft::{Draft, Piece, member, number_in, object, payload, place};
@@ -39,7 +38,7 @@ static VERBS: &[Verb] = &[
 
 impl World {
     /// Gives a frame to the core, after parsing it as the gateway would.
-    fn client_says(&mut self, client: ClientId, text: String) -> Check {
+    pub(super) fn client_says(&mut self, client: ClientId, text: String) -> Check {
         self.note(|| format!("{client} > {text}"));
         let frame = parse(Bytes::from(text));
         self.handle(Event::FromClient { client, frame })?;
@@ -48,7 +47,7 @@ impl World {
     }
 
     /// Whether the next message leaves `jsonrpc` out.
-    fn rolls_bare(&mut self, client: ClientId) -> bool {
+    pub(super) fn rolls_bare(&mut self, client: ClientId) -> bool {
         match self.client(client).manner {
             Manner::Standard => false,
             Manner::Bare => true,
@@ -67,7 +66,8 @@ impl World {
 
     pub(super) fn client_initializes(&mut self, client: ClientId) -> Check {
         let is_bare = self.rolls_bare(client);
-        let is_second = self.awaits_greeting(client);
+        let is_open = |r: &Request| r.client == client && r.verb == &INITIALIZE && !r.is_answered;
+        let is_second = self.ledger.requests.iter().any(is_open);
         let id = self.spell_id(client);
         let text = self.draft_request(client, &INITIALIZE, id, None, is_bare);
         let c = self.client(client);
@@ -146,8 +146,21 @@ impl World {
     /// Ids of every legal spelling, some of them used before, and most of them used by other clients too.
     fn spell_id(&mut self, client: ClientId) -> String {
         const ODD: &[&str] = &[
-            "0", "-7", "1.50", "1e3", "1E3", "12345678901234567890123", "\"\"", "\"1\"", "1.0", "\"\\u00e9\\\"\"",
-            "\"a-rather-long-id-that-does-not-fit-inline-0123456789\"", "null", "\"null\"", "2", "\"2\"",
+            "0",
+            "-7",
+            "1.50",
+            "1e3",
+            "1E3",
+            "12345678901234567890123",
+            "\"\"",
+            "\"1\"",
+            "1.0",
+            "\"\\u00e9\\\"\"",
+            "\"a-rather-long-id-that-does-not-fit-inline-0123456789\"",
+            "null",
+            "\"null\"",
+            "2",
+            "\"2\"",
         ];
         let pick = self.rng.below(100);
         let odd = self.rng.pick(ODD).to_string();
@@ -218,7 +231,14 @@ impl World {
         self.draft_notice(name, None, "", is_bare, Role::ClientNotification { client, is_initialized: false })
     }
 
-    fn draft_notice(&mut self, name: &str, key: Option<&str>, id: &str, is_bare: bool, role: Role) -> String {
+    pub(super) fn draft_notice(
+        &mut self,
+        name: &str,
+        key: Option<&str>,
+        id: &str,
+        is_bare: bool,
+        role: Role,
+    ) -> String {
         let number = self.ledger.next_number();
         let mut params = payload(&mut self.rng, number, self.plan.longest);
         if let Some(key) = key {
@@ -332,83 +352,6 @@ impl World {
         }
         self.note(|| format!("{client} > (too long) {text}"));
         self.handle(Event::ClientTooLong { client, length: 20 << 20, glimpses })
-    }
-
-    /// Writes an answer to a server, under the id that the client knows.
-    fn draft_reply(&mut self, client: ClientId, id: &str, ask: Option<usize>) -> (String, bool) {
-        let is_bare = self.rolls_bare(client);
-        let number = self.ledger.next_number();
-        let key = if self.rng.percent(80) { "result" } else { "error" };
-        let payload = payload(&mut self.rng, number, self.plan.longest);
-        let members = vec![place("id", Piece::Id), object(&mut self.rng, key, payload)];
-        let draft = Draft::compose(&mut self.rng, members, id, None, is_bare);
-        let text = draft.written();
-        self.ledger.post(draft, Role::ClientAnswer { client, ask });
-        (text, is_bare)
-    }
-
-    /// Answers one of the questions that it has read, in any order.
-    pub(super) fn client_answers(&mut self, client: ClientId) -> Check {
-        let count = self.client(client).asks.len();
-        if count == 0 {
-            return Ok(());
-        }
-        let at = self.rng.below(count);
-        let ask = self.client(client).asks.remove(at);
-        self.client(client).answered_asks.push(ask);
-        let entry = &self.ledger.asks[ask];
-        let (launch, minted) = (entry.launch, entry.minted.clone().unwrap_or_default());
-        let was_open = entry.answers == 0 && !entry.is_cancelled;
-        let process = self.process(launch);
-        let is_there = process.phase == Phase::Alive && process.ends.is_none();
-        let id = if self.rng.percent(10) { format!("{minted}.0") } else { minted };
-        let (text, is_bare) = self.draft_reply(client, &id, Some(ask));
-        self.client(client).speaks(is_bare, false);
-        self.touch_all(launch);
-        self.client_says(client, text)?;
-        if was_open && is_there && self.ledger.asks[ask].answers == 0 {
-            return Err(format!("{client}'s answer {id} did not reach {launch}"));
-        }
-        Ok(())
-    }
-
-    pub(super) fn client_answers_again(&mut self, client: ClientId) -> Check {
-        let answered = self.client(client).answered_asks.clone();
-        if answered.is_empty() {
-            return Ok(());
-        }
-        let ask = *self.rng.pick(&answered);
-        self.stats.asks_answered_twice += 1;
-        self.say_answer_to_nobody(client, self.ledger.asks[ask].minted.clone().unwrap_or_default())
-    }
-
-    /// An answer to something that this client was never asked, perhaps to another client's question.
-    pub(super) fn client_answers_nobody(&mut self, client: ClientId) -> Check {
-        let others = self.ledger.asks.iter().filter(|ask| ask.launch.backend.0 != client.0);
-        let ids: Vec<String> = others.filter_map(|ask| ask.minted.clone()).collect();
-        let id = if ids.is_empty() { "4000000000".into() } else { self.rng.pick(&ids).clone() };
-        self.say_answer_to_nobody(client, id)
-    }
-
-    fn say_answer_to_nobody(&mut self, client: ClientId, id: String) -> Check {
-        let (text, is_bare) = self.draft_reply(client, &id, None);
-        self.client(client).speaks(is_bare, false);
-        self.client_says(client, text)
-    }
-
-    /// Progress about what a server asked.
-    pub(super) fn client_progresses(&mut self, client: ClientId) -> Check {
-        let asks = self.client(client).asks.clone();
-        if asks.is_empty() {
-            return Ok(());
-        }
-        let ask = *self.rng.pick(&asks);
-        let is_bare = self.rolls_bare(client);
-        let minted = self.ledger.asks[ask].minted.clone().unwrap_or_default();
-        let role = Role::ClientProgress { ask };
-        let text = self.draft_notice("notifications/progress", Some("progressToken"), &minted, is_bare, role);
-        self.client(client).speaks(is_bare, false);
-        self.client_says(client, text)
     }
 
     pub(super) fn client_says_farewell(&mut self, client: ClientId) -> Check {

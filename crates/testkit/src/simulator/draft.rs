@@ -27,6 +27,8 @@ pub(super) struct Draft {
 }
 
 const MEMBER: &str = r#""jsonrpc":"2.0","#;
+const IN_FRONT: [&str; 3] = [MEMBER, MEMBER, r#""jsonrpc" : "2.0" ,"#];
+const BEHIND: [&str; 2] = [r#","jsonrpc":"2.0""#, r#", "jsonrpc": "2.0""#];
 
 impl Draft {
     /// Puts the members into some order, with `jsonrpc` somewhere among them.
@@ -47,12 +49,14 @@ impl Draft {
                 pieces.push(Piece::Text(comma.into()));
             }
             if at == version_at {
-                pieces.push(Piece::Version(*rng.pick(&[MEMBER, MEMBER, r#""jsonrpc" : "2.0" ,"#])));
+                let &version = rng.pick(&IN_FRONT);
+                pieces.push(Piece::Version(version));
             }
             pieces.extend(member);
         }
         if version_at == last {
-            pieces.push(Piece::Version(*rng.pick(&[r#","jsonrpc":"2.0""#, r#", "jsonrpc": "2.0""#])));
+            let &version = rng.pick(&BEHIND);
+            pieces.push(Piece::Version(version));
         }
         pieces.push(Piece::Text(rng.pick(&["}", "}", "}", " }"]).to_string()));
         Self { pieces, id: id.into(), token: token.unwrap_or_default().into(), is_bare }

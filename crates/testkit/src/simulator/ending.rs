@@ -35,22 +35,30 @@ impl World {
 
     fn order_end(&mut self) -> Check {
         let clients: Vec<ClientId> = self.clients.keys().copied().collect();
-        let speaker = self.clients.iter().find(|(_, c)| c.presence == Presence::Here).map(|(&client, _)| client);
+        let speaker =
+            self.clients.iter().find(|(_, c)| c.presence == Presence::Here).map(|(&client, _)| client);
         match (self.plan.end, speaker) {
             (End::Exit, Some(client)) => self.client_exits(client),
             (End::Shutdown, Some(client)) => {
                 self.client_says_farewell(client)?;
                 clients.into_iter().try_for_each(|client| self.client_ends_input(client))
             }
-            (End::InputsEnd, Some(_)) => clients.into_iter().try_for_each(|client| self.client_ends_input(client)),
-            (End::ClientsLost, Some(_)) => clients.into_iter().try_for_each(|client| self.client_vanishes(client)),
-            (End::Kill, _) => self.order_kill(),
-            _ => {
-                self.stats.drains += 1;
-                self.note(|| "we are told to end".into());
-                self.handle(Event::Drain { why: "the simulation ends" })
+            (End::InputsClose, Some(_)) => {
+                clients.into_iter().try_for_each(|client| self.client_ends_input(client))
             }
+            (End::ClientsLost, Some(_)) => {
+                clients.into_iter().try_for_each(|client| self.client_vanishes(client))
+            }
+            (End::Kill, _) => self.order_kill(),
+            _ => self.order_drain(),
         }
+    }
+
+    fn order_drain(&mut self) -> Check {
+        self.stats.drains += 1;
+        self.note(|| "we are told to end".into());
+        self.handle(Event::Drain { why: "the simulation ends" })?;
+        self.check_drained()
     }
 
     fn order_kill(&mut self) -> Check {
@@ -76,7 +84,13 @@ impl World {
             }
             self.eager_clients_read()?;
         }
-        if self.plan.end == End::DrainThenKill { self.order_kill() } else { Ok(()) }
+        match self.plan.end {
+            End::DrainThenKill => self.order_kill(),
+            End::DrainTwice => self.order_drain(),
+            End::Drain | End::Kill | End::InputsClose | End::ClientsLost | End::Exit | End::Shutdown => {
+                Ok(())
+            }
+        }
     }
 
     fn wait_for_the_end(&mut self) -> Check {

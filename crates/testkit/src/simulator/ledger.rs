@@ -36,19 +36,42 @@ pub(super) struct Parcel {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Role {
     Request(usize),
-    ClientNotification { client: ClientId, is_initialized: bool },
+    ClientNotification {
+        client: ClientId,
+        is_initialized: bool,
+    },
     /// A client takes the request back that it calls `wanted`.
-    ClientCancel { client: ClientId, wanted: String },
-    ClientProgress { ask: usize },
+    ClientCancel {
+        client: ClientId,
+        wanted: String,
+    },
+    ClientProgress {
+        ask: usize,
+    },
     /// `None`: an answer to nothing.
-    ClientAnswer { client: ClientId, ask: Option<usize> },
+    ClientAnswer {
+        client: ClientId,
+        ask: Option<usize>,
+    },
     /// `None`: an answer that may reach nobody.
-    ServerAnswer { launch: Launch, request: Option<usize> },
+    ServerAnswer {
+        launch: Launch,
+        request: Option<usize>,
+    },
     /// An error with a null id: for the only open request, if there is only one.
-    ServerNullError { launch: Launch },
-    ServerNotification { launch: Launch },
-    ServerProgress { launch: Launch, request: Option<usize> },
-    ServerCancel { ask: usize },
+    ServerNullError {
+        launch: Launch,
+    },
+    ServerNotification {
+        launch: Launch,
+    },
+    ServerProgress {
+        launch: Launch,
+        request: Option<usize>,
+    },
+    ServerCancel {
+        ask: usize,
+    },
     Ask(usize),
 }
 
@@ -180,7 +203,13 @@ impl Ledger {
 
     /// A frame that is no request is answered with an error all the same. `may_stay_open`: or it settles
     /// something else instead.
-    pub(super) fn owe_error(&mut self, client: ClientId, batch: Option<usize>, id: &str, may_stay_open: bool) {
+    pub(super) fn owe_error(
+        &mut self,
+        client: ClientId,
+        batch: Option<usize>,
+        id: &str,
+        may_stay_open: bool,
+    ) {
         let account = self.account(client, batch, id);
         account.owed += 1;
         if may_stay_open {
@@ -218,10 +247,12 @@ impl Ledger {
     /// A client takes back what it calls `id`. `true` if there is something that can be meant.
     pub(super) fn take_back(&mut self, client: ClientId, id: &str) -> bool {
         let mut found = false;
-        let theirs = self.accounts.iter_mut().filter(|((owner, _, spelling), _)| *owner == client && spelling == id);
+        let theirs =
+            self.accounts.iter_mut().filter(|((owner, _, spelling), _)| *owner == client && spelling == id);
         for (_, account) in theirs {
             // A handshake and a farewell cannot be taken back.
-            let mut meant = account.requests.iter().copied().filter(|&n| self.requests[n].verb.is_cancellable());
+            let mut meant =
+                account.requests.iter().copied().filter(|&n| self.requests[n].verb.is_cancellable());
             let (Some(first), second) = (meant.next(), meant.next()) else { continue };
             drop(meant);
             found |= account.open() > 0;
@@ -244,6 +275,10 @@ impl Ledger {
             return Err(format!("{launch} got an answer with id {id}, which it never asked"));
         };
         ask.answers += 1;
-        if ask.answers > 1 { Err(format!("{launch} got a second answer to its request {id}")) } else { Ok(()) }
+        if ask.answers > 1 {
+            Err(format!("{launch} got a second answer to its request {id}"))
+        } else {
+            Ok(())
+        }
     }
 }

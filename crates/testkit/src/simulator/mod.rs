@@ -13,7 +13,8 @@
 //! - `plan`: the character of a run.
 //! - `ledger`: who asked what, and what is still owed.
 //! - `world`: the parties and time; every event goes through it.
-//! - `client` and `client_talk`, `backend` and `backend_talk`: what the parties do, and what they say.
+//! - `client`, `client_talk`, `client_answers`: what clients do, say, and answer.
+//! - `backend`, `backend_talk`, `backend_asks`: what backends do, say, and ask.
 //! - `at_client`, `at_backend`: what reaches them, checked to the byte.
 //! - `checks`: the promises about the whole. `ending`: how a run ends.
 //! - `stats`, `trace`: what happened, and what led to a failure.
@@ -26,8 +27,10 @@ mod ledger;
 mod world;
 mod client;
 mod client_talk;
+mod client_answers;
 mod backend;
 mod backend_talk;
+mod backend_asks;
 mod at_client;
 mod at_backend;
 mod checks;

@@ -30,11 +30,12 @@ pub(super) struct Plan {
 pub(super) enum End {
     Drain,
     Kill,
-    InputsEnd,
+    InputsClose,
     ClientsLost,
     Exit,
     Shutdown,
-    /// A drain, and a kill before it is done.
+    /// A drain, and a second or a kill before it is done.
+    DrainTwice,
     DrainThenKill,
 }
 
@@ -54,10 +55,11 @@ impl Plan {
                 End::Drain,
                 End::Drain,
                 End::Kill,
-                End::InputsEnd,
+                End::InputsClose,
                 End::ClientsLost,
                 End::Exit,
                 End::Shutdown,
+                End::DrainTwice,
                 End::DrainThenKill,
             ]),
         }
@@ -73,9 +75,10 @@ fn settings(rng: &mut Rng, seed: u64) -> Settings {
     };
     let server = ServerSettings {
         name: "sim".into(),
+        root: None,
         framing: *rng.pick(&[
             FramingChoice::Try,
-            FramingChoice::Try,
+            FramingChoice::Doubt,
             FramingChoice::Fixed(Framing::Newline),
             FramingChoice::Fixed(Framing::ContentLength),
         ]),

@@ -125,7 +125,10 @@ impl World {
             return Err(format!("{backend} is started after everything was finished"));
         }
         if let Some(other) = self.alive.get(&backend) {
-            return Err(format!("{backend} is started as #{} while #{} is there", launch.number, other.number));
+            return Err(format!(
+                "{backend} is started as #{} while #{} is there",
+                launch.number, other.number
+            ));
         }
         if launch.number > 1 {
             self.check_restarts(backend)?;
@@ -214,7 +217,9 @@ impl World {
             }
             Fact::DroppedNotification { to, .. } if to == "sim" => stats.dropped_for_backend += 1,
             Fact::DroppedNotification { .. } => stats.dropped_for_client += 1,
-            Fact::Stopping { why, .. } if why.contains("sign of life") => stats.restarts_without_sign_of_life += 1,
+            Fact::Stopping { why, .. } if why.contains("sign of life") => {
+                stats.restarts_without_sign_of_life += 1
+            }
             Fact::Stopping { backend, why } if why.contains("framing") => {
                 stats.framing_retries += 1;
                 self.server(backend).is_free = true;

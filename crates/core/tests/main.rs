@@ -1,0 +1,14 @@
+//! The promises of this crate, told as stories: what happens, and what comes of it.
+
+mod script;
+
+mod handshake;
+mod ids;
+mod batches;
+mod dialect;
+mod noise;
+mod timeouts;
+mod crashes;
+mod framing;
+mod limits;
+mod ending;

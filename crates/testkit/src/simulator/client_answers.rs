@@ -1,0 +1,86 @@
+//! What clients answer to servers: in disorder, never, twice, and to what nobody asked.
+
+use super::backend::Phase;
+use super::draft::{Draft, Piece, object, payload, place};
+use super::ledger::{Check, Role};
+use super::world::World;
+use switchboard_core::ClientId;
+
+impl World {
+    /// Writes an answer to a server, under the id that the client knows.
+    fn draft_reply(&mut self, client: ClientId, id: &str, ask: Option<usize>) -> (String, bool) {
+        let is_bare = self.rolls_bare(client);
+        let number = self.ledger.next_number();
+        let key = if self.rng.percent(80) { "result" } else { "error" };
+        let payload = payload(&mut self.rng, number, self.plan.longest);
+        let members = vec![place("id", Piece::Id), object(&mut self.rng, key, payload)];
+        let draft = Draft::compose(&mut self.rng, members, id, None, is_bare);
+        let text = draft.written();
+        self.ledger.post(draft, Role::ClientAnswer { client, ask });
+        (text, is_bare)
+    }
+
+    /// Answers one of the questions that it has read, in any order.
+    pub(super) fn client_answers(&mut self, client: ClientId) -> Check {
+        let count = self.client(client).asks.len();
+        if count == 0 {
+            return Ok(());
+        }
+        let at = self.rng.below(count);
+        let ask = self.client(client).asks.remove(at);
+        self.client(client).answered_asks.push(ask);
+        let entry = &self.ledger.asks[ask];
+        let (launch, minted) = (entry.launch, entry.minted.clone().unwrap_or_default());
+        let was_open = entry.answers == 0 && !entry.is_cancelled;
+        let process = self.process(launch);
+        let is_there = process.phase == Phase::Alive && process.ends.is_none();
+        let id = if self.rng.percent(10) { format!("{minted}.0") } else { minted };
+        let (text, is_bare) = self.draft_reply(client, &id, Some(ask));
+        self.client(client).speaks(is_bare, false);
+        self.touch_all(launch);
+        self.client_says(client, text)?;
+        if was_open && is_there && self.ledger.asks[ask].answers == 0 {
+            return Err(format!("{client}'s answer {id} did not reach {launch}"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn client_answers_again(&mut self, client: ClientId) -> Check {
+        let answered = self.client(client).answered_asks.clone();
+        if answered.is_empty() {
+            return Ok(());
+        }
+        let ask = *self.rng.pick(&answered);
+        self.stats.asks_answered_twice += 1;
+        self.say_answer_to_nobody(client, self.ledger.asks[ask].minted.clone().unwrap_or_default())
+    }
+
+    /// An answer to something that this client was never asked, perhaps to another client's question.
+    pub(super) fn client_answers_nobody(&mut self, client: ClientId) -> Check {
+        let others = self.ledger.asks.iter().filter(|ask| ask.launch.backend.0 != client.0);
+        let ids: Vec<String> = others.filter_map(|ask| ask.minted.clone()).collect();
+        let id = if ids.is_empty() { "4000000000".into() } else { self.rng.pick(&ids).clone() };
+        self.say_answer_to_nobody(client, id)
+    }
+
+    fn say_answer_to_nobody(&mut self, client: ClientId, id: String) -> Check {
+        let (text, is_bare) = self.draft_reply(client, &id, None);
+        self.client(client).speaks(is_bare, false);
+        self.client_says(client, text)
+    }
+
+    /// Progress about what a server asked.
+    pub(super) fn client_progresses(&mut self, client: ClientId) -> Check {
+        let asks = self.client(client).asks.clone();
+        if asks.is_empty() {
+            return Ok(());
+        }
+        let ask = *self.rng.pick(&asks);
+        let is_bare = self.rolls_bare(client);
+        let minted = self.ledger.asks[ask].minted.clone().unwrap_or_default();
+        let role = Role::ClientProgress { ask };
+        let text = self.draft_notice("notifications/progress", Some("progressToken"), &minted, is_bare, role);
+        self.client(client).speaks(is_bare, false);
+        self.client_says(client, text)
+    }
+}
