@@ -41,6 +41,23 @@ fn the_servers_last_words_are_in_the_error() {
     assert!(told["message"].as_str().unwrap().contains("ValueError"), "{told}");
     assert!(told["data"]["stderr"].as_str().unwrap().contains("line 3"), "{told}");
     assert!(!answer.to_string().contains("hunter2"), "secrets are masked: {answer}");
+
+    // Some print their complaints on stdout, where they are no messages.
+    let answer = client.call("crash", json!({ "code": 1, "stdout": "fatal: token=abc123 refused\n" }));
+    let told = error(&answer, -32002, "backend_unavailable");
+    assert!(told["message"].as_str().unwrap().contains("fatal:"), "{told}");
+    assert_eq!(told["data"]["stdout"], "fatal: token=[redacted] refused");
+}
+
+#[test]
+fn an_error_says_whom_it_concerns() {
+    let start = crate::support::through(&["--root", "."], &[]);
+    let root = start.scratch().path().display().to_string();
+    let mut client = greet(start);
+    let answer = client.call("crash", json!({}));
+    let data = &error(&answer, -32002, "backend_unavailable")["data"];
+    assert_eq!((&data["server"], &data["root"]), (&json!("fake-backend"), &json!(root)), "{data}");
+    assert!(data["hint"].is_string() && data["retryable"].is_boolean(), "{data}");
 }
 
 #[test]
@@ -168,6 +185,7 @@ fn a_server_that_keeps_crashing_is_left_alone_for_a_while() {
     assert_eq!(client.finish().code, Some(0));
 }
 
+#[cfg(unix)]
 #[test]
 fn a_server_that_cannot_be_started_is_tried_again_with_the_next_request() {
     let start = program();
@@ -176,7 +194,8 @@ fn a_server_that_cannot_be_started_is_tried_again_with_the_next_request() {
     let answer = client.request("initialize", json!({}));
     let told = error(&answer, -32001, "backend_spawn_failed");
     assert!(told["message"].as_str().unwrap().contains("later"), "{told}");
-    std::fs::copy(crate::support::fake_backend(), &path).unwrap();
+    // Not a copy: a file that was written a moment ago may still be "busy" in a child of another test.
+    std::os::unix::fs::symlink(crate::support::fake_backend(), &path).unwrap();
     client.initialize();
     check_alive(&mut client);
 }
@@ -204,4 +223,26 @@ fn a_second_initialize_may_work() {
         client.initialize();
     }
     check_alive(&mut client);
+}
+
+/// It lives on and can serve nobody: as good as dead, and treated so.
+#[test]
+fn a_server_that_closes_its_output_or_input_is_ended() {
+    for tool in ["mute", "close"] {
+        let mut client = greeted(&[]);
+        let first = client.record().pid(1);
+        let call = client.start_call(tool, json!({}));
+        if tool == "close" {
+            client.told("notifications/closed");
+        }
+        // That its input is closed shows when it is told something.
+        let other = client.start_call("echo", json!({ "x": 1 }));
+        for id in [call, other] {
+            let answer = client.answer(id);
+            let told = error(&answer, -32002, "backend_unavailable");
+            assert!(told["message"].as_str().unwrap().contains("closed its std"), "{tool}: {told}");
+        }
+        check_alive(&mut client);
+        assert!(!pids::is_alive(first));
+    }
 }

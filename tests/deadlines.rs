@@ -153,3 +153,14 @@ fn a_request_without_a_handshake_expires_as_well() {
     let mut client = with(server, &["--silent"]).start();
     error(&client.call("echo", json!({})), -32003, "backend_timeout");
 }
+
+/// The client never answers what the server asked: the server gets an error in the end.
+#[test]
+fn a_question_to_the_client_has_a_hard_end() {
+    let mut client = greet(with(json!({ "hardTimeout": SHORT, "onTimeout": "keep" }), &[]));
+    let request = r#"{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{}}"#;
+    client.start_call("ask", json!({ "id": "\"q\"", "request": request }));
+    client.told("elicitation/create");
+    let told = client.record().wait_for(1, r#""id":"q","error""#);
+    assert!(told.contains("client_timeout"), "{told}");
+}

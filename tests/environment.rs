@@ -1,6 +1,6 @@
 //! What a server gets of our environment, and what is said when that may be why it does not start.
 
-use crate::support::{configured, error, fake, greet, program};
+use crate::support::{configured, error, fake, greet, program, through};
 use serde_json::{Value, json};
 use switchboard_testkit::client::Start;
 
@@ -58,6 +58,12 @@ fn patterns_pass_more() {
     let env = seen(with_ours(configured(json!({}), server, &[])));
     check(&env, &["PATH", "GITHUB_TOKEN", "MY_SETTING"], &["AWS_SECRET_ACCESS_KEY"]);
     assert_eq!(env["GITHUB_TOKEN"], "secret-github");
+}
+
+#[test]
+fn patterns_pass_more_to_a_server_of_the_command_line() {
+    let env = seen(with_ours(through(&["--pass-env", "GITHUB_*", "--pass-env", "MY_SETTING"], &[])));
+    check(&env, &["PATH", "GITHUB_TOKEN", "MY_SETTING"], &["AWS_SECRET_ACCESS_KEY"]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Messages are told apart however a peer writes them, and each peer is answered in its own manner.
 
-use crate::support::{configured, error, fake, fake_backend, greet, program, say_under};
+use crate::support::{config, configured, error, fake, greet, program, say_under};
 use serde_json::{Value, json};
 use std::fs;
 use switchboard_testkit::client::{Client, Framing};
@@ -117,35 +117,89 @@ fn a_server_may_hear_lines_and_speak_with_headers() {
     assert_eq!(client.recv(), PONG);
 }
 
-/// A server that only understands `Content-Length`: it is found out, and not asked again the next time.
+/// A server that is run more than once, with the same state folder.
+struct Runs {
+    scratch: Scratch,
+    record: Record,
+    options: &'static [&'static str],
+}
+
+impl Runs {
+    fn of(options: &'static [&'static str]) -> Self {
+        let scratch = Scratch::new();
+        let record = Record::in_folder(scratch.folder("record"));
+        Self { scratch, record, options }
+    }
+
+    fn next(&self) -> Client {
+        let file = config(json!({}), json!({ "startTimeout": "1s" }), self.record.folder(), self.options);
+        let path = self.scratch.file("config.json", file.to_string());
+        let start = program().arg("stdio").arg("--config").arg(path);
+        start.env("SWITCHBOARD_STATE_DIR", self.scratch.join("state")).start()
+    }
+
+    /// A run in which everything goes well.
+    #[track_caller]
+    fn next_works(&self) {
+        let mut client = self.next();
+        client.initialize();
+        assert_eq!(client.request("ping", json!({}))["result"], json!({}));
+        assert_eq!(client.finish().code, Some(0));
+    }
+
+    /// A run in which no process says anything.
+    #[track_caller]
+    fn next_fails(&self) {
+        let mut client = self.next();
+        error(&client.request("initialize", json!({})), -32003, "backend_timeout");
+        assert_eq!(client.finish().code, Some(0));
+    }
+
+    /// What each process was spoken to in.
+    fn framings(&self) -> Vec<&'static str> {
+        let of = |launch| match self.record.heard(launch).first() {
+            Some(b'{') => "lines",
+            Some(b'C') => "headers",
+            _ => "nothing",
+        };
+        (1..=self.record.launches()).map(of).collect()
+    }
+}
+
+/// It only understands `Content-Length`: that is found out, and not asked again the next time.
 #[test]
 fn the_framing_of_a_server_is_found_out_and_remembered() {
-    let scratch = Scratch::new();
-    let record = Record::in_folder(scratch.folder("record"));
-    let entry = json!({
-        "command": fake_backend(),
-        "args": ["--record", record.folder(), "--framing", "content-length"],
-        "startTimeout": "1s",
-    });
-    let config = scratch.file("config.json", json!({ "mcpServers": { "old": entry } }).to_string());
-    let connect = || -> Client {
-        let start = program().arg("stdio").arg("--config").arg(&config);
-        greet(start.env("SWITCHBOARD_STATE_DIR", scratch.join("state")))
-    };
+    let runs = Runs::of(&["--framing", "content-length"]);
+    runs.next_works();
+    assert_eq!(runs.framings(), ["lines", "headers"], "a fresh process for each");
+    assert!(fs::read_to_string(runs.scratch.join("state/framings.json")).unwrap().contains("content-length"));
+    runs.next_works();
+    assert_eq!(runs.framings(), ["lines", "headers", "headers"]);
+}
 
-    let mut client = connect();
-    assert_eq!(client.request("ping", json!({}))["result"], json!({}));
-    assert_eq!(client.finish().code, Some(0));
-    assert_eq!(record.launches(), 2, "one for each framing");
-    assert!(record.heard(1).starts_with(b"{"), "lines first");
-    assert!(record.heard(2).starts_with(b"Content-Length: "), "then headers");
-    assert!(fs::read_to_string(scratch.join("state/framings.json")).unwrap().contains("content-length"));
+#[test]
+fn a_server_that_understands_lines_is_remembered_too() {
+    let runs = Runs::of(&[]);
+    runs.next_works();
+    runs.next_works();
+    assert_eq!(runs.framings(), ["lines", "lines"]);
+}
 
-    let mut client = connect();
-    assert_eq!(client.request("ping", json!({}))["result"], json!({}));
-    assert_eq!(client.finish().code, Some(0));
-    assert_eq!(record.launches(), 3, "the verdict is remembered");
-    assert!(record.heard(3).starts_with(b"Content-Length: "));
+/// Nothing was learnt in a first run, as when the client gives up early: the next one begins with the other
+/// framing, and still comes back to the first.
+#[test]
+fn a_framing_in_doubt_is_remembered() {
+    let runs = Runs::of(&["--framing", "content-length", "--silent", "--faulty", "2"]);
+    runs.next_fails();
+    runs.next_works();
+    assert_eq!(runs.framings(), ["lines", "headers", "headers"]);
+
+    let runs = Runs::of(&["--silent", "--faulty", "2"]);
+    runs.next_fails();
+    runs.next_works();
+    assert_eq!(runs.framings(), ["lines", "headers", "headers", "lines"]);
+    runs.next_works();
+    assert_eq!(runs.framings()[4], "lines");
 }
 
 /// What came behind `initialize` is not lost when the framing is found out.

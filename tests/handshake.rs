@@ -225,3 +225,12 @@ fn input_and_output_may_be_files() {
         assert_eq!(line, format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
     }
 }
+
+/// Not every client that says `shutdown` says `exit`.
+#[test]
+fn shutdown_and_the_end_of_the_input_end_it_too() {
+    let mut client = greeted(&[]);
+    assert_eq!(client.request("shutdown", json!({}))["result"], Value::Null);
+    let end = client.finish();
+    assert_eq!((end.code, end.stdout), (Some(0), vec![]));
+}

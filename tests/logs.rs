@@ -188,3 +188,14 @@ hello"#;
     assert!(log.contains("an answer came too late and was dropped"), "{log}");
     assert_eq!(log.matches("total=2").count(), 2, "two answers and two lines: {log}");
 }
+
+/// A log may hold what others should not read.
+#[cfg(unix)]
+#[test]
+fn only_their_owner_can_read_the_logs() {
+    use std::os::unix::fs::PermissionsExt;
+    let mut client = greeted(&["--stderr", "words"]);
+    client.finish();
+    let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(client.scratch().join("state/logs")), 0o700);
+}

@@ -1,6 +1,8 @@
 //! End to end: the real program between a scripted client and a fake or real server, over pipes. One file per
 //! promise. Every wait is for a fact; the time limits are for facts that do not come.
 
+#![expect(clippy::unwrap_used, reason = "what is not there fails the test, here as well as in a `#[test]`")]
+
 mod support;
 
 mod transparency;
@@ -21,6 +23,7 @@ mod logs;
 mod raw;
 mod config;
 mod leftovers;
+
 mod cli;
 mod demo;
 mod docs;

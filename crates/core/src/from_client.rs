@@ -3,7 +3,7 @@
 
 use crate::answers::Cause;
 use crate::backend::{State, Waiting};
-use crate::client::Farewell;
+use crate::client::{Farewell, Presence};
 use crate::event::{Action, BackendId, ClientId, Launch};
 use crate::exchange::Core;
 use crate::fact::{Fact, Outcome};
@@ -18,6 +18,9 @@ use switchboard_protocol::{
 
 impl Core {
     pub(crate) fn client_sent(&mut self, client: ClientId, frame: Result<Parsed, Broken>) {
+        if self.is_lost(client) {
+            return;
+        }
         match frame {
             Ok(Parsed::One(message)) => self.client_message(client, message, None),
             Ok(Parsed::Batch(members)) => {
@@ -48,7 +51,15 @@ impl Core {
         self.answer_error(client, &id, batch, &error);
     }
 
+    /// What a client had sent before it was gone concerns nobody: no answer would be read.
+    fn is_lost(&self, client: ClientId) -> bool {
+        self.clients.get(&client).is_none_or(|c| c.presence == Presence::Lost)
+    }
+
     pub(crate) fn client_too_long(&mut self, client: ClientId, length: u64, glimpses: &[Glimpse]) {
+        if self.is_lost(client) {
+            return;
+        }
         self.report(Fact::TooLong { from: client.to_string().into(), bytes: length });
         let error = self.too_large("message", length);
         let mut told = false;

@@ -106,6 +106,7 @@ fn a_client_that_is_lost_is_not_waited_for() {
         client is lost
             server< {"jsonrpc":"2.0","id":5,"error":{"code":-32603,…
             stop gently
+        client> {"jsonrpc":"2.0","id":"was on its way","method":"tools/call"}
         ended: exit code 0
             finished
         "#,

@@ -91,6 +91,30 @@ fn a_refused_handshake_is_not_replayed() {
 }
 
 #[test]
+fn a_replayed_handshake_has_a_token_of_its_own() {
+    check(
+        r#"
+        connect
+            start newline
+        spawned
+        client> {"jsonrpc":"2.0","id":"i","method":"initialize","params":{"_meta":{"progressToken":2}}}
+            server< {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"_meta":{"progressToken":1}}}
+        server> {"jsonrpc":"2.0","id":1,"result":{}}
+            client< {"jsonrpc":"2.0","id":"i","result":{}}
+        client> {"jsonrpc":"2.0","id":"a","method":"tools/list","params":{"_meta":{"progressToken":"t"}}}
+            server< {"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{"progressToken":2}}}
+        ended: exit code 1
+            - once more: tools/list
+            - restarts after a pause
+        +1s
+            start newline
+        spawned
+            server< {"jsonrpc":"2.0","id":3,"method":"initialize","params":{"_meta":{"progressToken":3}}}
+        "#,
+    );
+}
+
+#[test]
 fn a_second_handshake_that_fails_does_not_undo_the_first() {
     check(
         r#"

@@ -1,13 +1,13 @@
 //! The core, and the hands that do what it says. One lock: a [`Turn`] holds it, asks the core about one or
 //! many events, puts what comes out into the outboxes, and writes at its end.
 
-use crate::backends::process::{self, Plan};
+use crate::backends::process::{self, Order, Plan};
 use crate::outbox::{Left, Outbox};
 use crate::telemetry::Telemetry;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use switchboard_core::{Action, ClientId, Core, Event, Fact, Launch, Moment, Peer, StopHow};
+use switchboard_core::{Action, ClientId, Core, Event, Fact, Launch, Moment, Peer};
 use switchboard_process::pipe::ByteWriter;
 use switchboard_protocol::{Framing, Outgoing};
 use tokio::sync::{Notify, mpsc};
@@ -28,7 +28,7 @@ struct Inside {
     core: Core,
     actions: Vec<Action>,
     outboxes: BTreeMap<Peer, Outbox>,
-    controls: BTreeMap<Launch, mpsc::Sender<StopHow>>,
+    controls: BTreeMap<Launch, mpsc::Sender<Order>>,
     /// Outboxes with something new in them.
     dirty: Vec<Peer>,
     facts: Vec<Fact>,
@@ -204,7 +204,7 @@ impl Turn<'_> {
                 self.inside.outboxes.remove(&peer);
                 if let Some(control) = self.inside.controls.get(&launch) {
                     // A full channel holds orders to end already.
-                    let _ = control.try_send(how);
+                    let _ = control.try_send(Order::Stop(how));
                 }
             }
             Action::Finished => {
@@ -218,6 +218,15 @@ impl Turn<'_> {
     pub(crate) fn forget(&mut self, launch: Launch) {
         self.inside.outboxes.remove(&Peer::Backend(launch));
         self.inside.controls.remove(&launch);
+    }
+
+    /// Nothing more can be said to a process, or heard from it. If it is not being stopped already it is ended,
+    /// and those who watch it report that: whoever waits for it must not wait in vain.
+    pub(crate) fn cut_off(&mut self, launch: Launch) {
+        let was_open = self.inside.outboxes.remove(&Peer::Backend(launch)).is_some();
+        if let Some(control) = self.inside.controls.get(&launch).filter(|_| was_open) {
+            let _ = control.try_send(Order::CutOff);
+        }
     }
 
     fn put(&mut self, peer: Peer, out: Outgoing) {
@@ -240,8 +249,7 @@ impl Turn<'_> {
                 self.hub.room.notify_waiters();
                 self.handle(Event::ClientLost { client });
             }
-            // Its end will be reported by those who watch the process.
-            (Left::Broken, Peer::Backend(_)) => {}
+            (Left::Broken, Peer::Backend(launch)) => self.cut_off(launch),
         }
     }
 }

@@ -174,8 +174,19 @@ pub fn key(bytes: &[u8], pos: usize) -> Result<(usize, usize), NotJson> {
 }
 
 /// Steps over a string; `pos` is its opening quote.
-#[inline]
+#[inline(always)]
 pub fn string(bytes: &[u8], pos: usize) -> Stepped {
+    // Most strings are keys and short words, and end within eight bytes.
+    if let Some(word) = word_at(bytes, pos + 1)
+        && let Some(stop) = first_special(word)
+        && bytes[pos + 1 + stop] == b'"'
+    {
+        return Ok(pos + 2 + stop);
+    }
+    longer_string(bytes, pos)
+}
+
+fn longer_string(bytes: &[u8], pos: usize) -> Stepped {
     let mut pos = plain_end(bytes, pos + 1);
     loop {
         match byte(bytes, pos) {
@@ -185,6 +196,13 @@ pub fn string(bytes: &[u8], pos: usize) -> Stepped {
             None => return fault(pos, What::EndsInString),
         }
     }
+}
+
+/// The eight bytes from `pos` on, if there are so many.
+#[inline(always)]
+fn word_at(bytes: &[u8], pos: usize) -> Option<u64> {
+    let eight = bytes.get(pos..pos + 8)?;
+    Some(u64::from_le_bytes(eight.try_into().ok()?))
 }
 
 fn escape(bytes: &[u8], pos: usize) -> Stepped {
@@ -267,15 +285,14 @@ impl Levels {
 
 /// Where the bytes from `pos` on, inside a string, next need attention. Eight at a time by arithmetic on one
 /// word, which suits the short strings that most are; a long one goes on elsewhere.
-#[inline]
 fn plain_end(bytes: &[u8], mut pos: usize) -> usize {
     const SHORT: usize = 4;
     for _ in 0..SHORT {
-        let Some(word) = bytes.get(pos..pos + 8).and_then(|eight| eight.try_into().ok()) else {
+        let Some(word) = word_at(bytes, pos) else {
             let rest = bytes.get(pos..).unwrap_or_default();
             return pos + rest.iter().position(|&b| is_special(b)).unwrap_or(rest.len());
         };
-        match first_special(u64::from_le_bytes(word)) {
+        match first_special(word) {
             Some(stop) => return pos + stop,
             None => pos += 8,
         }
@@ -304,7 +321,7 @@ fn long_plain_end(bytes: &[u8], mut pos: usize) -> usize {
 
 /// The place of the first special byte among eight. Each byte's top bit is set where the byte is special; a
 /// borrow can set it wrongly only above a byte for which it is set rightly, so the lowest is right.
-#[inline]
+#[inline(always)]
 fn first_special(word: u64) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const TOPS: u64 = 0x8080_8080_8080_8080;

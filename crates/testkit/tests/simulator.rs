@@ -1,9 +1,11 @@
-//! The project's main test: thousands of seeded runs of the simulator.
+//! The project's main test: thousands of seeded runs of the simulator. `SWITCHBOARD_SEEDS=100000` makes more of
+//! them, `SWITCHBOARD_SEED=7` repeats one.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use switchboard_testkit::simulator::{Failure, Stats, run};
 
+/// So many take about 20 seconds in a debug build on two cores.
 const SEEDS: u64 = 4000;
 const THREADS: usize = 2;
 
@@ -12,6 +14,7 @@ fn thousands_of_seeds() {
     if std::env::var_os("SWITCHBOARD_SEED").is_some() {
         return;
     }
+    let seeds = number("SWITCHBOARD_SEEDS").unwrap_or(SEEDS);
     let next = AtomicU64::new(0);
     let total = Mutex::new(Stats::default());
     let first: Mutex<Option<Box<Failure>>> = Mutex::new(None);
@@ -21,7 +24,7 @@ fn thousands_of_seeds() {
                 let mut mine = Stats::default();
                 while first.lock().unwrap().is_none() {
                     let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= SEEDS {
+                    if seed >= seeds {
                         break;
                     }
                     match run(seed) {
@@ -39,16 +42,19 @@ fn thousands_of_seeds() {
     let total = total.into_inner().unwrap();
     println!("{total}");
     let missed: Vec<&str> = total.iter().filter(|(_, count)| *count == 0).map(|(name, _)| name).collect();
-    assert!(missed.is_empty(), "in {SEEDS} runs these were never reached: {missed:?}");
+    assert!(missed.is_empty(), "in {seeds} runs these were never reached: {missed:?}");
 }
 
 /// `SWITCHBOARD_SEED=7 cargo test -p switchboard-testkit one_seed` repeats one run.
 #[test]
 fn one_seed() {
-    let seed = std::env::var("SWITCHBOARD_SEED").map_or(0, |seed| seed.parse().unwrap());
-    if let Err(failure) = run(seed) {
+    if let Err(failure) = run(number("SWITCHBOARD_SEED").unwrap_or(0)) {
         panic!("\n{failure}\n");
     }
+}
+
+fn number(name: &str) -> Option<u64> {
+    Some(std::env::var(name).ok()?.parse().unwrap_or_else(|_| panic!("{name} is a number")))
 }
 
 #[test]

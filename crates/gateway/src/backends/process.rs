@@ -7,13 +7,23 @@ use crate::intake;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use switchboard_core::{Event, Launch, Peer, StopHow};
-use switchboard_process::child::{self, Child, Spawned};
+use switchboard_process::child::{self, Child, Spawned, Stopped, StoppedBy};
 use switchboard_protocol::{Framer, Framing};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 /// How long after a process's end its last words are waited for. A grandchild may hold the pipe open for ever.
 const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// How long a process that closed its input or output may take to end by itself.
+const CUT_OFF_GRACE: Duration = Duration::from_secs(1);
+
+/// What a process's keeper is told.
+pub(crate) enum Order {
+    Stop(StopHow),
+    /// It closed its input or its output: it can serve nobody any more.
+    CutOff,
+}
 
 /// How to make a process of the server, and how to read it.
 pub(crate) struct Plan {
@@ -27,7 +37,7 @@ pub(crate) async fn run(
     plan: Arc<Plan>,
     launch: Launch,
     framing: Framing,
-    mut orders: mpsc::Receiver<StopHow>,
+    mut orders: mpsc::Receiver<Order>,
 ) {
     let spawned = match start(&plan) {
         Ok(spawned) => spawned,
@@ -47,7 +57,10 @@ pub(crate) async fn run(
         // Whatever the process's own manner of writing is, it is told from its first bytes.
         let framer = Framer::new(None, plan.max_message_bytes);
         let hub = hub.clone();
-        tokio::spawn(async move { intake::read_all(&hub, Peer::Backend(launch), stdout, framer).await })
+        tokio::spawn(async move {
+            intake::read_all(&hub, Peer::Backend(launch), stdout, framer).await;
+            hub.turn().cut_off(launch);
+        })
     };
     let how = govern(&mut child, &mut orders).await;
     // The leader is gone; what is left of its group goes with it.
@@ -66,17 +79,27 @@ fn start(plan: &Plan) -> Result<Spawned, (String, Option<String>)> {
 }
 
 /// Waits for the process's end, or brings it about. Says how it ended.
-async fn govern(child: &mut Child, orders: &mut mpsc::Receiver<StopHow>) -> String {
+async fn govern(child: &mut Child, orders: &mut mpsc::Receiver<Order>) -> String {
     let mut order = tokio::select! {
         ended = child.wait() => return ended.to_string(),
         order = orders.recv() => order,
     };
     let mut asked = false;
-    while let Some(StopHow::Gently { grace }) = order {
+    loop {
+        let grace = match order {
+            Some(Order::Stop(StopHow::Gently { grace })) => grace,
+            Some(Order::CutOff) => CUT_OFF_GRACE,
+            Some(Order::Stop(StopHow::Kill)) | None => break,
+        };
+        let is_cut_off = matches!(order, Some(Order::CutOff));
         // Asked a second time, there is no use in waiting for what its closed input may do.
         let stop = async { if asked { child.terminate(grace).await } else { child.stop(grace).await } };
         order = tokio::select! {
-            stopped = stop => return stopped.ended.to_string(),
+            Stopped { ended, how } = stop => {
+                let by_itself = !is_cut_off || how == StoppedBy::Eof;
+                let ended = ended.to_string();
+                return if by_itself { ended } else { format!("it closed its stdin or stdout, and was ended ({ended})") };
+            }
             order = orders.recv() => order,
         };
         asked = true;

@@ -8,8 +8,8 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 const NAMES: &[&str] = &[
-    "echo", "say", "hold", "release", "hang", "crash", "flood", "facts", "ask", "spawn", "deaf", "complain",
-    "work",
+    "echo", "say", "hold", "release", "hang", "work", "crash", "flood", "facts", "ask", "spawn", "deaf",
+    "mute", "close", "complain",
 ];
 
 pub(crate) fn list() -> Vec<Value> {
@@ -43,6 +43,9 @@ pub(crate) fn call(server: &mut Server, id: &str, heard: &Heard<'_>) {
             server.answer(id, &json!({}));
             server.stop_reading();
         }
+        // Closes its stdout, or its stdin, and lives on without an answer.
+        "mute" => close(Stream::Output),
+        "close" => close(Stream::Input),
         // Writes `text` to stderr, and answers.
         "complain" => {
             let _ = writeln!(std::io::stderr(), "{}", text(arguments, "text"));
@@ -99,6 +102,25 @@ fn crash(blanks: &Blanks<'_>, arguments: &Value) {
         wire::rest_for_ever();
     }
     std::process::exit(arguments["code"].as_i64().unwrap_or(1) as i32);
+}
+
+enum Stream {
+    Input,
+    Output,
+}
+
+/// Something else takes the stream's place, which closes our end of the pipe. This is told, where it still can
+/// be, and then nothing more is done.
+fn close(stream: Stream) -> ! {
+    #[cfg(unix)]
+    if let Ok(null) = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null") {
+        let _ = match stream {
+            Stream::Input => rustix::stdio::dup2_stdin(&null),
+            Stream::Output => rustix::stdio::dup2_stdout(&null),
+        };
+    }
+    wire::write(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/closed\"}\n");
+    wire::rest_for_ever()
 }
 
 fn flood(server: &Server, id: &str, arguments: &Value) {

@@ -184,7 +184,8 @@ impl World {
         let client = *self.rng.pick(&clients);
         let presence = self.client(client).presence;
         let act = match presence {
-            Presence::Lost => return Ok(()),
+            // What it had sent before may still be on its way.
+            Presence::Lost => *self.rng.pick(&[Act::Request, Act::Batch, Act::Garbage, Act::TooLong]),
             Presence::Ended => Act::Read,
             Presence::Here if self.wants_greeting(client) && self.rng.percent(75) => Act::Initialize,
             Presence::Here => self.rng.weighted(ACTS),
