@@ -121,18 +121,18 @@ fn a_server_may_hear_lines_and_speak_with_headers() {
 struct Runs {
     scratch: Scratch,
     record: Record,
-    options: &'static [&'static str],
+    options: Vec<&'static str>,
 }
 
 impl Runs {
-    fn of(options: &'static [&'static str]) -> Self {
+    fn of(options: &[&'static str]) -> Self {
         let scratch = Scratch::new();
         let record = Record::in_folder(scratch.folder("record"));
-        Self { scratch, record, options }
+        Self { scratch, record, options: options.to_vec() }
     }
 
     fn next(&self) -> Client {
-        let file = config(json!({}), json!({ "startTimeout": "1s" }), self.record.folder(), self.options);
+        let file = config(json!({}), json!({ "startTimeout": "1s" }), self.record.folder(), &self.options);
         let path = self.scratch.file("config.json", file.to_string());
         let start = program().arg("stdio").arg("--config").arg(path);
         start.env("SWITCHBOARD_STATE_DIR", self.scratch.join("state")).start()
@@ -200,6 +200,24 @@ fn a_framing_in_doubt_is_remembered() {
     assert_eq!(runs.framings(), ["lines", "headers", "headers", "lines"]);
     runs.next_works();
     assert_eq!(runs.framings()[4], "lines");
+}
+
+/// A server that wants lines, did not answer in time once, and protests at headers as the Python SDK does: that
+/// it says something must not be taken for understanding.
+#[test]
+fn a_protest_at_headers_is_no_understanding() {
+    const NOTE: &str = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"Internal Server Error"}}
+"#;
+    const ERROR: &str = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}
+"#;
+    for protest in [NOTE, ERROR] {
+        let runs = Runs::of(&["--silent", "--faulty", "2", "--protest", protest]);
+        runs.next_fails();
+        runs.next_works();
+        assert_eq!(runs.framings(), ["lines", "headers", "headers", "lines"], "{protest}");
+        runs.next_works();
+        assert_eq!(runs.framings()[4], "lines", "{protest}");
+    }
 }
 
 /// What came behind `initialize` is not lost when the framing is found out.

@@ -1,7 +1,7 @@
 //! What a backend sends: answers find their pending request, requests go to its client under a minted id,
 //! notifications follow the request they speak of. What is not a message is quarantined.
 
-use crate::backend::{Backend, Manner};
+use crate::backend::{Backend, Manner, State};
 use crate::client::Presence;
 use crate::event::{ClientId, Launch};
 use crate::exchange::{Core, TaskToken};
@@ -11,7 +11,7 @@ use crate::redact::redact;
 use bytes::Bytes;
 use switchboard_protocol::dialect::{self, Ear};
 use switchboard_protocol::hunt::{self, Glimpse};
-use switchboard_protocol::{Broken, ErrorAnswer, Kind, Message, Method, Outgoing, Part, Patch, RawId};
+use switchboard_protocol::{Broken, ErrorAnswer, Framing, Kind, Message, Method, Outgoing, Part, Patch, RawId};
 
 /// So many answered tasks may still report progress.
 const MOST_TASK_TOKENS: usize = 1024;
@@ -28,7 +28,9 @@ impl Core {
             return self.backend_noise(launch, &message.bytes().clone(), None);
         }
         b.ear.hear(&message);
-        self.backend_spoke(launch);
+        let answers = matches!(message.kind(), Kind::Response { .. });
+        let is_ours = answers && message.part(Part::Id).and_then(RawId::minted).is_some();
+        self.backend_spoke(launch, is_ours);
         match message.kind() {
             Kind::Response { failed } => self.backend_response(launch, message, failed),
             Kind::Request => self.backend_request(launch, &message),
@@ -36,14 +38,18 @@ impl Core {
         }
     }
 
-    /// A sign of life, and the proof that it understands our framing.
-    fn backend_spoke(&mut self, launch: Launch) {
+    /// A sign of life; and if it answers something that we asked, the proof that it understands our framing.
+    /// Anything else proves nothing: a server that wants lines protests, in lines, when it gets headers.
+    fn backend_spoke(&mut self, launch: Launch, answers: bool) {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
-        b.heard = true;
         b.probe = None;
-        // Perhaps the last word of a process after which the other framing was to be tried.
-        if !b.manner.is_known() {
-            let framing = b.framing;
+        let framing = b.framing;
+        b.heard |= answers || framing == Framing::Newline;
+        // Perhaps it is the last word of a process after which the other framing was to be tried. But the end of
+        // its input makes a line of what stands behind the headers, and so even a server understand it that
+        // wants lines.
+        let by_chance = framing == Framing::ContentLength && matches!(b.state, State::Stopping { .. });
+        if answers && !by_chance && !b.manner.is_known() {
             b.manner = Manner::Known(framing);
             self.report(Fact::FramingLearnt { backend: launch.backend, framing });
         }
@@ -66,6 +72,11 @@ impl Core {
     /// An error without an id speaks of something we sent; if only one request is open, of that one.
     fn only_candidate(&self, launch: Launch, message: &Message, failed: bool) -> Option<u64> {
         if !failed || message.part(Part::Id) != Some(RawId::NULL) {
+            return None;
+        }
+        // Or it speaks of headers that it does not understand: then the other framing is still to be tried.
+        let b = self.backends.get(&launch.backend)?;
+        if b.framing == Framing::ContentLength && !b.manner.is_known() {
             return None;
         }
         let sent = |p: &Pending| p.backend == launch.backend && matches!(p.progress, Progress::Sent(_));
@@ -298,7 +309,7 @@ impl Core {
             if glimpse.method.is_some() {
                 self.refuse_backend(launch, id, &error);
             } else {
-                self.backend_spoke(launch);
+                self.backend_spoke(launch, true);
                 self.fail_minted(launch, id, &error);
             }
         }

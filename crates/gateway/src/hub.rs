@@ -3,13 +3,13 @@
 
 use crate::backends::process::{self, Order, Plan};
 use crate::outbox::{Left, Outbox};
-use crate::telemetry::Telemetry;
+use crate::telemetry::{Desk, Telemetry};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use switchboard_core::{Action, ClientId, Core, Event, Fact, Launch, Moment, Peer};
+use switchboard_core::{Action, ClientId, Core, Event, Launch, Moment, Peer};
 use switchboard_process::pipe::ByteWriter;
-use switchboard_protocol::{Framing, Outgoing};
+use switchboard_protocol::{Frame, Framing, Outgoing};
 use tokio::sync::{Notify, mpsc};
 
 pub(crate) struct Hub {
@@ -31,7 +31,6 @@ struct Inside {
     controls: BTreeMap<Launch, mpsc::Sender<Order>>,
     /// Outboxes with something new in them.
     dirty: Vec<Peer>,
-    facts: Vec<Fact>,
     /// What the alarm is set for.
     armed: Option<Moment>,
     finished: bool,
@@ -45,7 +44,6 @@ impl Hub {
             outboxes: BTreeMap::new(),
             controls: BTreeMap::new(),
             dirty: Vec::new(),
-            facts: Vec::new(),
             armed: None,
             finished: false,
         };
@@ -65,7 +63,7 @@ impl Hub {
         // A panic inside a turn is a bug in the core; what it left is still better than to end everyone's
         // work here.
         let inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
-        Turn { hub: self, inside, now: Moment::after_start(self.started.elapsed()) }
+        Turn { hub: self, inside, now: Moment::after_start(self.started.elapsed()), desk: None }
     }
 
     pub(crate) fn handle(self: &Arc<Self>, event: Event) {
@@ -160,9 +158,11 @@ pub(crate) struct Turn<'a> {
     hub: &'a Arc<Hub>,
     inside: MutexGuard<'a, Inside>,
     now: Moment,
+    /// Where facts are handed in; held from the first one to the end of the turn.
+    desk: Option<Desk<'a>>,
 }
 
-impl Turn<'_> {
+impl<'a> Turn<'a> {
     pub(crate) fn handle(&mut self, event: Event) {
         let inside = &mut *self.inside;
         inside.core.handle(self.now, event, &mut inside.actions);
@@ -180,6 +180,23 @@ impl Turn<'_> {
         }
     }
 
+    /// For those who asked to see what is said.
+    pub(crate) fn show(&mut self, peer: Peer, frame: &Frame) {
+        if let Frame::Message(bytes) = frame
+            && self.hub.telemetry.wants_bodies()
+        {
+            let from = match peer {
+                Peer::Client(client) => client.to_string(),
+                Peer::Backend(launch) => launch.backend.to_string(),
+            };
+            self.desk().take_body(from, bytes);
+        }
+    }
+
+    fn desk(&mut self) -> &mut Desk<'a> {
+        self.desk.get_or_insert_with(|| self.hub.telemetry.desk())
+    }
+
     /// Marks an outbox as having something to write.
     fn touch(&mut self, peer: Peer) {
         if !self.inside.dirty.contains(&peer) {
@@ -191,7 +208,7 @@ impl Turn<'_> {
         match action {
             Action::ToClient { client, out } => self.put(Peer::Client(client), out),
             Action::ToBackend { launch, out } => self.put(Peer::Backend(launch), out),
-            Action::Report(fact) => self.inside.facts.push(fact),
+            Action::Report(fact) => self.desk().take(fact),
             Action::Start { launch, framing } => {
                 let (control, orders) = mpsc::channel(4);
                 self.inside.controls.insert(launch, control);
@@ -263,9 +280,6 @@ impl Drop for Turn<'_> {
         if wake.is_some_and(|wake| self.inside.armed.is_none_or(|armed| wake < armed)) {
             self.inside.armed = wake;
             self.hub.alarm.notify_one();
-        }
-        if !self.inside.facts.is_empty() {
-            self.hub.telemetry.report(&mut self.inside.facts);
         }
     }
 }

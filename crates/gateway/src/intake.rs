@@ -20,7 +20,7 @@ pub(crate) async fn read_all(hub: &Arc<Hub>, peer: Peer, mut reader: ByteReader,
         hub.wait_for_room(peer).await;
     }
     if let Some(frame) = framer.end() {
-        show_body(hub, peer, &frame);
+        hub.turn().show(peer, &frame);
         handle_frame(hub, peer, frame, framing).await;
     }
 }
@@ -47,7 +47,7 @@ fn take_short_frames(
                 turn.set_framing(peer, framing);
             }
         }
-        show_body(hub, peer, &frame);
+        turn.show(peer, &frame);
         match frame {
             Frame::Message(bytes) if bytes.len() > LONG => return Some(bytes),
             frame => understand(peer, frame, *framing, &mut |event| turn.handle(event)),
@@ -71,19 +71,6 @@ async fn handle_frame(hub: &Arc<Hub>, peer: Peer, frame: Frame, framing: Option<
     // The scan cannot panic on any input (a fuzz target says so), and the runtime outlives this task.
     for event in scanned.await.unwrap_or_default() {
         hub.handle(event);
-    }
-}
-
-/// For those who asked to see what is said.
-fn show_body(hub: &Hub, peer: Peer, frame: &Frame) {
-    if let Frame::Message(bytes) = frame
-        && hub.telemetry().wants_bodies()
-    {
-        let from = match peer {
-            Peer::Client(client) => client.to_string(),
-            Peer::Backend(launch) => launch.backend.to_string(),
-        };
-        hub.telemetry().body(from, bytes);
     }
 }
 

@@ -29,6 +29,8 @@ const MOST_WAITING: usize = 20_000;
 const MOST_REQUEST_LINES: usize = 500;
 /// So many kinds of requests are summed up apart.
 const MOST_CROWDS: usize = 64;
+/// So much of a body is shown.
+const LONGEST_BODY: usize = 4096;
 /// Facts are gathered for so long before they are written.
 const GATHER: Duration = Duration::from_millis(100);
 
@@ -96,30 +98,19 @@ impl Telemetry {
         Arc::new(Self { queue, thread: Mutex::new(thread), bodies })
     }
 
-    /// Takes the facts out of `facts`. Never waits for a disk or a reader.
-    pub(crate) fn report(&self, facts: &mut Vec<Fact>) {
-        let time = SystemTime::now();
-        let mut queue = self.lock();
-        for fact in facts.drain(..) {
-            queue.push_fact(time, fact);
-        }
-        self.wake(queue);
+    /// Opens the desk for one or more facts. Never waits for a disk or a reader.
+    pub(crate) fn desk(&self) -> Desk<'_> {
+        Desk { telemetry: self, queue: self.lock(), time: SystemTime::now() }
     }
 
     pub(crate) fn stderr(&self, line: String) {
-        let mut queue = self.lock();
-        queue.push(Item::Stderr(SystemTime::now(), line));
-        self.wake(queue);
+        let mut desk = self.desk();
+        let time = desk.time;
+        desk.queue.push(Item::Stderr(time, line));
     }
 
     pub(crate) fn wants_bodies(&self) -> bool {
         self.bodies
-    }
-
-    pub(crate) fn body(&self, from: String, text: &[u8]) {
-        let mut queue = self.lock();
-        queue.push(Item::Body { time: SystemTime::now(), from, text: text[..text.len().min(4096)].to_vec() });
-        self.wake(queue);
     }
 
     /// Writes what is left, within limits: the end of the program is not held up by a stalled reader.
@@ -144,11 +135,30 @@ impl Telemetry {
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    fn wake(&self, mut queue: MutexGuard<'_, Queue>) {
-        if std::mem::take(&mut queue.asleep) {
-            drop(queue);
-            self.queue.1.notify_all();
+/// Where facts are handed in. Its closing wakes the thread, if it sleeps.
+pub(crate) struct Desk<'a> {
+    telemetry: &'a Telemetry,
+    queue: MutexGuard<'a, Queue>,
+    time: SystemTime,
+}
+
+impl Desk<'_> {
+    pub(crate) fn take(&mut self, fact: Fact) {
+        self.queue.push_fact(self.time, fact);
+    }
+
+    pub(crate) fn take_body(&mut self, from: String, text: &[u8]) {
+        let text = text[..text.len().min(LONGEST_BODY)].to_vec();
+        self.queue.push(Item::Body { time: self.time, from, text });
+    }
+}
+
+impl Drop for Desk<'_> {
+    fn drop(&mut self) {
+        if std::mem::take(&mut self.queue.asleep) {
+            self.telemetry.queue.1.notify_all();
         }
     }
 }

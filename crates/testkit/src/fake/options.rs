@@ -26,6 +26,9 @@ pub(crate) struct Options {
     /// `--greeting TEMPLATE`: the whole answer to `initialize`.
     pub(crate) greeting: Option<String>,
 
+    /// `--protest TEMPLATE`: said to every line that is not JSON.
+    pub(crate) protest: Option<String>,
+
     /// `--say TEMPLATE`: printed on stdout at the start.
     pub(crate) say: Option<String>,
     /// `--stderr TEXT`: printed on stderr at the start.
@@ -62,6 +65,7 @@ impl Options {
                 "--bom" => options.bom = true,
                 "--crlf" => options.crlf = true,
                 "--greeting" => options.greeting = Some(value()?),
+                "--protest" => options.protest = Some(value()?),
                 "--say" => options.say = Some(value()?),
                 "--stderr" => options.stderr = Some(value()?),
                 "--exit-at-start" => options.exit_at_start = Some(number(&value()?)?),

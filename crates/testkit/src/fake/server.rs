@@ -70,7 +70,10 @@ impl Server {
 
     pub(crate) fn heard(&mut self, message: &[u8]) {
         let Ok(text) = std::str::from_utf8(message) else { return };
-        let Ok(parts) = serde_json::from_str::<BTreeMap<String, &RawValue>>(text) else { return };
+        let Ok(parts) = serde_json::from_str::<BTreeMap<String, &RawValue>>(text) else {
+            let protest = self.options.protest.as_deref().unwrap_or_default();
+            return wire::write(&Blanks::NONE.fill(protest));
+        };
         let part = |name: &str| parts.get(name).map(|raw| raw.get());
         let params: Value = part("params").and_then(|raw| serde_json::from_str(raw).ok()).unwrap_or_default();
         let heard = Heard {
