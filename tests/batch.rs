@@ -2,6 +2,7 @@
 
 use crate::support::{error, greeted};
 use serde_json::{Value, json};
+use switchboard_testkit::pids;
 
 fn sorted(mut batch: Value) -> Vec<Value> {
     let mut members = std::mem::take(batch.as_array_mut().unwrap());
@@ -92,4 +93,18 @@ fn a_servers_batch_is_taken_apart() {
     crate::support::say_under(&client, "1", template);
     assert_eq!(client.recv_json()["params"]["data"], 1);
     assert_eq!(client.recv_json(), json!({ "jsonrpc": "2.0", "id": 1, "result": { "in": "batch" } }));
+}
+
+/// A member takes two bytes, its error some hundred: that must not be a way to fill the memory.
+#[test]
+fn a_batch_of_too_many_members_is_one_error() {
+    let mut client = greeted(&[]);
+    client.send(format!("[{}1]", "1,".repeat(500_000)));
+    let answer = client.recv_json();
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&Value::Null, &json!(-32600)), "{answer}");
+    assert!(pids::peak_memory(client.pid()).unwrap() < 64 << 20);
+    let many: Vec<String> =
+        (0..1000).map(|id| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#)).collect();
+    client.send(format!("[{}]", many.join(",")));
+    assert_eq!(client.recv_json().as_array().unwrap().len(), 1000);
 }

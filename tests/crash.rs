@@ -246,3 +246,21 @@ fn a_server_that_closes_its_output_or_input_is_ended() {
         assert!(!pids::is_alive(first));
     }
 }
+
+/// Everything at once, and the end, to a server that dies of it: all is answered, and the program ends.
+#[test]
+fn a_crash_during_the_last_requests_leaves_nothing_open() {
+    let mut client = crate::support::fake(&["--crash-on", "tools/list"]).start();
+    let ids = [
+        client.ask("initialize", switchboard_testkit::client::initialize_params()),
+        client.ask("tools/list", json!({})),
+        client.ask("ping", json!({})),
+        client.start_call("echo", json!({})),
+    ];
+    client.close_input();
+    let answers = ids.map(|id| client.answer(id));
+    assert!(answers[0]["result"].is_object(), "{answers:?}");
+    assert!(answers[1..].iter().all(|answer| answer["error"].is_object()), "{answers:?}");
+    let end = client.wait_for_end();
+    assert_eq!((end.code, end.stdout), (Some(0), vec![]));
+}

@@ -6,66 +6,82 @@ use std::sync::Arc;
 use switchboard_core::{ClientId, Event, Launch, Peer};
 use switchboard_process::pipe::ByteReader;
 use switchboard_protocol::recover::recover;
+use switchboard_protocol::envelope::parse_knowing;
 use switchboard_protocol::{Broken, Frame, Framer, Framing, Message, Parsed, parse};
 
 /// Longer messages are scanned on another thread, so that they do not hold up everyone else.
 const LONG: usize = 256 << 10;
 
+/// What is known of where a frame comes from.
+#[derive(Debug, Clone, Copy, Default)]
+struct Source {
+    framing: Option<Framing>,
+    /// It is known to be ASCII.
+    plain: bool,
+}
+
+impl Source {
+    fn parse(self, bytes: Bytes) -> Result<Parsed, Broken> {
+        let mut parsed = if self.plain { parse_knowing(bytes, true) } else { parse(bytes) };
+        if let (Some(Framing::ContentLength), Ok(parsed)) = (self.framing, &mut parsed) {
+            mark_multiline(parsed);
+        }
+        parsed
+    }
+}
+
 /// Reads a peer to its end.
 pub(crate) async fn read_all(hub: &Arc<Hub>, peer: Peer, mut reader: ByteReader, mut framer: Framer) {
-    let mut framing = None;
+    let mut source = Source::default();
     // An error is an end too: there is nothing more to be had from this peer.
     while let Ok(1..) = reader.read(framer.buffer()).await {
-        take_frames(hub, peer, &mut framer, &mut framing).await;
+        take_frames(hub, peer, &mut framer, &mut source).await;
         hub.wait_for_room(peer).await;
     }
     if let Some(frame) = framer.end() {
         hub.turn().show(peer, &frame);
-        handle_frame(hub, peer, frame, framing).await;
+        source.plain = false;
+        handle_frame(hub, peer, frame, source).await;
     }
 }
 
-async fn take_frames(hub: &Arc<Hub>, peer: Peer, framer: &mut Framer, framing: &mut Option<Framing>) {
-    while let Some(long) = take_short_frames(hub, peer, framer, framing) {
-        handle_frame(hub, peer, Frame::Message(long), *framing).await;
+async fn take_frames(hub: &Arc<Hub>, peer: Peer, framer: &mut Framer, source: &mut Source) {
+    while let Some(long) = take_short_frames(hub, peer, framer, source) {
+        handle_frame(hub, peer, Frame::Message(long), *source).await;
     }
 }
 
 /// One turn for all the short frames that have arrived, so that what they cause is written together. Gives
 /// the first long one back.
-fn take_short_frames(
-    hub: &Arc<Hub>,
-    peer: Peer,
-    framer: &mut Framer,
-    framing: &mut Option<Framing>,
-) -> Option<Bytes> {
+fn take_short_frames(hub: &Arc<Hub>, peer: Peer, framer: &mut Framer, source: &mut Source) -> Option<Bytes> {
     let mut turn = hub.turn();
     while let Some(frame) = framer.next_frame() {
-        if *framing != framer.framing() {
-            *framing = framer.framing();
-            if let (Peer::Client(_), Some(framing)) = (peer, *framing) {
+        source.plain = framer.gave_plain();
+        if source.framing != framer.framing() {
+            source.framing = framer.framing();
+            if let (Peer::Client(_), Some(framing)) = (peer, source.framing) {
                 turn.set_framing(peer, framing);
             }
         }
         turn.show(peer, &frame);
         match frame {
             Frame::Message(bytes) if bytes.len() > LONG => return Some(bytes),
-            frame => understand(peer, frame, *framing, &mut |event| turn.handle(event)),
+            frame => understand(peer, frame, *source, &mut |event| turn.handle(event)),
         }
     }
     None
 }
 
 /// One frame, scanned elsewhere if it is long.
-async fn handle_frame(hub: &Arc<Hub>, peer: Peer, frame: Frame, framing: Option<Framing>) {
+async fn handle_frame(hub: &Arc<Hub>, peer: Peer, frame: Frame, source: Source) {
     let is_long = matches!(&frame, Frame::Message(bytes) if bytes.len() > LONG);
     if !is_long {
         let mut turn = hub.turn();
-        return understand(peer, frame, framing, &mut |event| turn.handle(event));
+        return understand(peer, frame, source, &mut |event| turn.handle(event));
     }
     let scanned = tokio::task::spawn_blocking(move || {
         let mut events = Vec::new();
-        understand(peer, frame, framing, &mut |event| events.push(event));
+        understand(peer, frame, source, &mut |event| events.push(event));
         events
     });
     // The scan cannot panic on any input (a fuzz target says so), and the runtime outlives this task.
@@ -75,41 +91,30 @@ async fn handle_frame(hub: &Arc<Hub>, peer: Peer, frame: Frame, framing: Option<
 }
 
 /// What a frame means, as events.
-fn understand(peer: Peer, frame: Frame, framing: Option<Framing>, tell: &mut dyn FnMut(Event)) {
+fn understand(peer: Peer, frame: Frame, source: Source, tell: &mut dyn FnMut(Event)) {
     match peer {
-        Peer::Client(client) => tell(from_client(client, frame, framing)),
-        Peer::Backend(launch) => from_backend(launch, frame, framing, tell),
+        Peer::Client(client) => tell(from_client(client, frame, source)),
+        Peer::Backend(launch) => from_backend(launch, frame, source, tell),
     }
 }
 
-fn from_client(client: ClientId, frame: Frame, framing: Option<Framing>) -> Event {
+fn from_client(client: ClientId, frame: Frame, source: Source) -> Event {
     match frame {
-        Frame::Message(bytes) | Frame::Noise(bytes) => {
-            let mut frame = parse(bytes);
-            if let (Some(Framing::ContentLength), Ok(parsed)) = (framing, &mut frame) {
-                mark_multiline(parsed);
-            }
-            Event::FromClient { client, frame }
-        }
+        Frame::Message(bytes) | Frame::Noise(bytes) => Event::FromClient { client, frame: source.parse(bytes) },
         Frame::TooLong { length, glimpses } => Event::ClientTooLong { client, length, glimpses },
     }
 }
 
-fn from_backend(launch: Launch, frame: Frame, framing: Option<Framing>, tell: &mut dyn FnMut(Event)) {
+fn from_backend(launch: Launch, frame: Frame, source: Source, tell: &mut dyn FnMut(Event)) {
     let line = match frame {
         Frame::Message(line) => line,
         Frame::Noise(text) => return tell(Event::BackendNoise { launch, text, broken: None }),
         Frame::TooLong { length, glimpses } => return tell(Event::BackendTooLong { launch, length, glimpses }),
     };
-    match parse(line.clone()) {
-        Ok(mut parsed) => {
-            if framing == Some(Framing::ContentLength) {
-                mark_multiline(&mut parsed);
-            }
-            match parsed {
-                Parsed::One(message) => tell(Event::FromBackend { launch, message }),
-                Parsed::Batch(members) => members.into_iter().for_each(|member| tell(member_event(launch, member, &line))),
-            }
+    match source.parse(line.clone()) {
+        Ok(Parsed::One(message)) => tell(Event::FromBackend { launch, message }),
+        Ok(Parsed::Batch(members)) => {
+            members.into_iter().for_each(|member| tell(member_event(launch, member, &line)));
         }
         Err(broken) => firewall(launch, line, broken, tell),
     }

@@ -14,6 +14,7 @@ mod descriptor;
 mod polled;
 mod threaded;
 
+use crate::memory;
 use bytes::BytesMut;
 use std::io::{self, IoSlice};
 
@@ -49,6 +50,11 @@ impl ByteReader {
         let times = if buf.len() > LARGE { 8 } else { 1 };
         if buf.capacity() - buf.len() < LEAST_ROOM * times {
             buf.reserve(ROOM * times);
+        }
+        if times > 1 {
+            let spare = buf.spare_capacity_mut();
+            let soon = spare.len().min(ROOM * times);
+            memory::make_pages(&mut spare[..soon]);
         }
         match &mut self.0 {
             #[cfg(unix)]

@@ -27,6 +27,7 @@ pub enum Fault {
     NotJson(NotJson),
     NotAnObject,
     EmptyBatch,
+    BatchTooLong,
     DuplicateKey(Part),
     LookAlikeKey(Part),
     IdIsNoId,
@@ -69,6 +70,7 @@ impl Fault {
             Self::NotJson(NotJson { at, what }) => format!("not JSON: {what} (byte {at})"),
             Self::NotAnObject => "a message is a JSON object, or an array of them".into(),
             Self::EmptyBatch => "an empty batch asks for nothing".into(),
+            Self::BatchTooLong => format!("a batch has at most {MOST_MEMBERS} members"),
             Self::DuplicateKey(part) => {
                 format!("the key `{}` stands twice; which one counts is unclear", key_of(ENVELOPE, part))
             }
@@ -86,10 +88,19 @@ impl Fault {
     }
 }
 
+/// So many members may a batch have. Each is answered, and a broken one takes two bytes and its answer hundreds.
+const MOST_MEMBERS: usize = 4096;
+
 /// Reads one frame.
 pub fn parse(bytes: Bytes) -> Result<Parsed, Broken> {
     // Most messages are ASCII, which is found out faster.
-    if !bytes.is_ascii()
+    let plain = bytes.is_ascii();
+    parse_knowing(bytes, plain)
+}
+
+/// The same for bytes of which it is known whether they are ASCII.
+pub fn parse_knowing(bytes: Bytes, plain: bool) -> Result<Parsed, Broken> {
+    if !plain
         && let Err(error) = std::str::from_utf8(&bytes)
     {
         return Err(broken(Fault::NotUtf8 { at: error.valid_up_to() as u32 }, &bytes));
@@ -124,14 +135,18 @@ fn read_object(bytes: &[u8], start: usize, spans: &mut [Span; PARTS]) -> Result<
 
 fn parse_batch(bytes: &Bytes, start: usize) -> Result<Parsed, Broken> {
     let members = batch_members(bytes, start).map_err(|error| broken(Fault::NotJson(error), bytes))?;
+    let as_a_whole = |fault| Broken { fault, id: None, has_method: true, is_answer: false };
     if members.is_empty() {
-        return Err(Broken { fault: Fault::EmptyBatch, id: None, has_method: true, is_answer: false });
+        return Err(as_a_whole(Fault::EmptyBatch));
+    }
+    if members.len() > MOST_MEMBERS {
+        return Err(as_a_whole(Fault::BatchTooLong));
     }
     let parsed = members.into_iter().map(|member| {
         let bytes = bytes.slice(member.range());
         match bytes.first() {
             Some(b'{') => parse_object(bytes, 0),
-            _ => Err(Broken { fault: Fault::NotAnObject, id: None, has_method: true, is_answer: false }),
+            _ => Err(as_a_whole(Fault::NotAnObject)),
         }
     });
     Ok(Parsed::Batch(parsed.collect()))
@@ -144,7 +159,9 @@ fn batch_members(bytes: &[u8], start: usize) -> Result<Vec<Span>, NotJson> {
         loop {
             let from = json::space(bytes, pos);
             let behind = json::value(bytes, from)?;
-            members.push(Span::new(from, behind));
+            if members.len() <= MOST_MEMBERS {
+                members.push(Span::new(from, behind));
+            }
             pos = json::space(bytes, behind);
             if json::byte(bytes, pos) != Some(b',') {
                 break;

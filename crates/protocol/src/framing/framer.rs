@@ -36,6 +36,10 @@ pub struct Framer {
     buffer: BytesMut,
     /// So much of the buffer is known to hold no line's end.
     searched: usize,
+    /// The bytes searched so far are ASCII. Found out while they are still near: a long message is not looked
+    /// through for it again.
+    plain: bool,
+    taken_plain: bool,
     state: State,
 }
 
@@ -43,7 +47,7 @@ impl Framer {
     /// `framing` is fixed, or `None` to be told from the first bytes.
     pub fn new(framing: Option<Framing>, limit: usize) -> Self {
         let limit = limit.clamp(1, LARGEST_LIMIT);
-        Self { framing, limit, buffer: BytesMut::new(), searched: 0, state: State::Line }
+        Self { framing, limit, buffer: BytesMut::new(), searched: 0, plain: true, taken_plain: false, state: State::Line }
     }
 
     /// Where the next bytes are to be appended.
@@ -54,6 +58,11 @@ impl Framer {
     /// What the stream turned out to be.
     pub fn framing(&self) -> Option<Framing> {
         self.framing
+    }
+
+    /// Whether the frame given last is known to be ASCII. Not known of short ones: they are looked at as a whole.
+    pub fn gave_plain(&self) -> bool {
+        self.taken_plain
     }
 
     /// The next whole frame, if there is one.
@@ -106,6 +115,7 @@ impl Framer {
     pub fn end(&mut self) -> Option<Frame> {
         let rest = strip_bom(self.buffer.split().freeze());
         self.searched = 0;
+        self.taken_plain = false;
         match std::mem::replace(&mut self.state, State::Line) {
             State::Line if is_blank(&rest) => None,
             State::Line => Some(Frame::Message(rest)),
@@ -122,16 +132,20 @@ impl Framer {
     /// twice at the same bytes.
     fn take_line(&mut self) -> Line {
         let Some(at) = memchr::memchr(b'\n', &self.buffer[self.searched..]) else {
+            self.plain &= self.buffer[self.searched..].is_ascii();
             self.searched = self.buffer.len();
             return if self.searched > self.limit { Line::TooLong } else { Line::Unfinished };
         };
         let end = self.searched + at;
+        let was_long = self.searched > 0;
+        let plain = was_long && self.plain && self.buffer[self.searched..end].is_ascii();
         if end > self.limit {
             return Line::TooLong;
         }
         let mut line = self.take(end + 1);
         let is_crlf = end > 0 && line[end - 1] == b'\r';
         line.truncate(end - usize::from(is_crlf));
+        self.taken_plain = plain;
         Line::Whole(strip_bom(line))
     }
 
@@ -139,6 +153,8 @@ impl Framer {
     /// the message and the stream goes on with a small buffer.
     fn take(&mut self, length: usize) -> Bytes {
         self.searched = 0;
+        self.plain = true;
+        self.taken_plain = false;
         let taken = self.buffer.split_to(length).freeze();
         if length > LARGE {
             self.buffer = BytesMut::from(&self.buffer[..]);
@@ -190,6 +206,7 @@ impl Framer {
                 let passed = self.buffer.split_to(end.unwrap_or(self.buffer.len()));
                 self.buffer.advance(usize::from(end.is_some()));
                 self.searched = 0;
+                self.plain = true;
                 hunter.feed(&passed);
                 *skipped += passed.len() as u64;
                 (end.is_some(), hunter, *skipped)
