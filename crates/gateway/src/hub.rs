@@ -253,6 +253,13 @@ impl<'a> Turn<'a> {
         }
     }
 
+    /// Writes what the events so far have brought forth, as far as it goes.
+    pub(crate) fn write(&mut self) {
+        while let Some(peer) = self.inside.dirty.pop() {
+            self.flush(peer);
+        }
+    }
+
     fn flush(&mut self, peer: Peer) {
         let Some(outbox) = self.inside.outboxes.get_mut(&peer) else { return };
         let (bytes, left) = outbox.flush();
@@ -273,9 +280,7 @@ impl<'a> Turn<'a> {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        while let Some(peer) = self.inside.dirty.pop() {
-            self.flush(peer);
-        }
+        self.write();
         let wake = self.inside.core.wake();
         if wake.is_some_and(|wake| self.inside.armed.is_none_or(|armed| wake < armed)) {
             self.inside.armed = wake;
