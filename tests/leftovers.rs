@@ -127,7 +127,7 @@ fn after_the_server_crashed() {
 
 #[test]
 fn after_a_restart() {
-    let server = json!({ "timeout": "800ms", "onTimeout": "restart" });
+    let server = json!({ "timeout": "1s", "onTimeout": "restart" });
     let (mut client, family) = with_family(short(server, &["--ignore-eof"]));
     error(&client.call("hang", json!({})), -32003, "backend_timeout");
     client.record().pid(2);

@@ -82,7 +82,10 @@ fn load_config(args: &StdioArgs) -> anyhow::Result<(Config, PathBuf)> {
         Some(config) => Ok((config, file.path)),
         None => {
             let path = file.path.display();
-            Err(fatal(Exit::Config, format!("{path} has errors\n  hint: `switchboard check --config {path}`")))
+            Err(fatal(
+                Exit::Config,
+                format!("{path} has errors\n  hint: `switchboard check --config {path}`"),
+            ))
         }
     }
 }
@@ -93,13 +96,20 @@ fn pick(config: &Config, wanted: Option<&str>, path: &Path) -> anyhow::Result<Se
     let names = || enabled.iter().map(|server| server.name.as_str()).collect::<Vec<_>>().join(", ");
     let path = path.display();
     if let Some(wanted) = wanted {
-        return enabled.iter().find(|server| server.name == wanted).map(|server| (*server).clone()).ok_or_else(|| {
-            fatal(Exit::Config, format!("{path} has no enabled server `{wanted}`; it has: {}", names()))
-        });
+        return enabled
+            .iter()
+            .find(|server| server.name == wanted)
+            .map(|server| (*server).clone())
+            .ok_or_else(|| {
+                fatal(Exit::Config, format!("{path} has no enabled server `{wanted}`; it has: {}", names()))
+            });
     }
     match enabled.as_slice() {
         [only] => Ok((*only).clone()),
-        [] => Err(fatal(Exit::Config, format!("{path} names no enabled server\n  hint: add one to `mcpServers`"))),
+        [] => Err(fatal(
+            Exit::Config,
+            format!("{path} names no enabled server\n  hint: add one to `mcpServers`"),
+        )),
         _ => Err(fatal(
             Exit::Config,
             format!(
@@ -160,7 +170,8 @@ fn absolute(root: &Path) -> anyhow::Result<PathBuf> {
 
 /// A name for a server that was given as a command: what a person would call it.
 fn name_of(command: &str, args: &[String]) -> String {
-    const RUNNERS: &[&str] = &["npx", "uvx", "node", "python", "python3", "bunx", "pnpm", "deno", "bun", "uv"];
+    const RUNNERS: &[&str] =
+        &["npx", "uvx", "node", "python", "python3", "bunx", "pnpm", "deno", "bun", "uv"];
     let base = |path: &str| Path::new(path).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let program = base(command).unwrap_or_else(|| command.to_owned());
     if RUNNERS.contains(&program.as_str())

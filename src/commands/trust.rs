@@ -35,12 +35,15 @@ fn file_of(path: Option<&Path>) -> PathBuf {
 
 /// Shows what will be run, and remembers the content by its hash.
 fn allow(trust: &Trust, path: &Path) -> anyhow::Result<Exit> {
-    let source =
-        read(path).map_err(|error| fatal(Exit::Config, format!("cannot read {}: {error}", path.display())))?;
+    let source = read(path)
+        .map_err(|error| fatal(Exit::Config, format!("cannot read {}: {error}", path.display())))?;
     let loaded = load(path, &source);
     let Some(config) = loaded.config else {
         let problems: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
-        return Err(fatal(Exit::Config, format!("it has errors and is not trusted\n{}", problems.join("\n"))));
+        return Err(fatal(
+            Exit::Config,
+            format!("it has errors and is not trusted\n{}", problems.join("\n")),
+        ));
     };
     let trusted = trust.trust(path, &source)?;
     let mut text = format!("trusted as it is now: {}\n", trusted.path.display());

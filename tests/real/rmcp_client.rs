@@ -1,5 +1,8 @@
 //! rmcp, the official Rust SDK, as a client that shares no code with us.
-#![expect(deprecated, reason = "the newest era has no sampling, roots and log messages; this is an older one")]
+#![expect(
+    deprecated,
+    reason = "the newest era has no sampling, roots and log messages; this is an older one"
+)]
 
 use super::peers::{Server, Way};
 use rmcp::model::{

@@ -10,13 +10,28 @@ use switchboard_protocol::{ErrorAnswer, ErrorKind};
 #[derive(Debug, Clone)]
 pub(crate) enum Cause {
     /// No process could be made.
-    Spawn { reason: String, hint: Option<String> },
+    Spawn {
+        reason: String,
+        hint: Option<String>,
+    },
     /// A process was made, and ended before it answered the handshake.
-    DiedAtStart { how: String, said: LastWords, hint: Option<String> },
-    Died { how: String, said: LastWords },
+    DiedAtStart {
+        how: String,
+        said: LastWords,
+        hint: Option<String>,
+    },
+    Died {
+        how: String,
+        said: LastWords,
+    },
     /// Too many crashes; nothing is tried for a while.
-    BreakerOpen { why: String, wait: Duration },
-    Restarted { why: &'static str },
+    BreakerOpen {
+        why: String,
+        wait: Duration,
+    },
+    Restarted {
+        why: &'static str,
+    },
     Stopped,
 }
 
@@ -110,7 +125,8 @@ impl Core {
     }
 
     pub(crate) fn client_too_slow(&self, bytes: usize) -> ErrorAnswer {
-        let text = format!("the answer ({bytes} bytes) was dropped: too many earlier answers wait to be read");
+        let text =
+            format!("the answer ({bytes} bytes) was dropped: too many earlier answers wait to be read");
         ErrorAnswer::new(ErrorKind::ClientTooSlow, text)
             .place(&self.settings.server)
             .retryable(true)

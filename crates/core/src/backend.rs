@@ -14,14 +14,28 @@ pub(crate) enum State {
     /// No process, and none wanted at the moment.
     Stopped,
     /// A process is being made, or hears again the handshake that an earlier one heard.
-    Starting { number: u32, since: Moment },
-    Ready { number: u32, since: Moment },
+    Starting {
+        number: u32,
+        since: Moment,
+    },
+    Ready {
+        number: u32,
+        since: Moment,
+    },
     /// Being stopped; `then` says what follows.
-    Stopping { number: u32, then: Then },
+    Stopping {
+        number: u32,
+        then: Then,
+    },
     /// It crashed, and is started again at `until`.
-    Backoff { until: Moment },
+    Backoff {
+        until: Moment,
+    },
     /// It crashed too often: requests fail fast until `until`, then one start is tried.
-    Failed { until: Moment, why: String },
+    Failed {
+        until: Moment,
+        why: String,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

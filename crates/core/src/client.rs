@@ -12,7 +12,10 @@ pub(crate) enum Handshake {
     New,
     /// `initialize` is on its way. Some clients send `initialized` without waiting for the answer. An earlier
     /// handshake counts until this one is answered.
-    Asked { initialized: Option<Message>, before: Option<Box<Greeting>> },
+    Asked {
+        initialized: Option<Message>,
+        before: Option<Box<Greeting>>,
+    },
     Answered(Greeting),
 }
 

@@ -132,7 +132,8 @@ impl Core {
         let launch = Launch { backend, number };
         if let Manner::First(tried) = b.manner
             && !b.heard
-            && let Progress::Sent(Some(message)) = std::mem::replace(&mut pending.progress, Progress::Sent(None))
+            && let Progress::Sent(Some(message)) =
+                std::mem::replace(&mut pending.progress, Progress::Sent(None))
         {
             b.manner = Manner::Second(tried.other());
             b.state = State::Stopping { number, then: Then::Restart };
@@ -163,7 +164,10 @@ impl Core {
         let error = self.timed_out(self.now.since(pending.accepted), true);
         self.fail(&pending, &error);
         self.report(Fact::Stopping { backend, why: "it did not answer `initialize`" });
-        self.settle_sent(backend, &crate::answers::Cause::Restarted { why: "it did not answer `initialize`" });
+        self.settle_sent(
+            backend,
+            &crate::answers::Cause::Restarted { why: "it did not answer `initialize`" },
+        );
         let grace = self.settings.server.shutdown_grace;
         self.stop(launch, StopHow::Gently { grace });
     }

@@ -20,9 +20,14 @@ const HURRY: Duration = Duration::from_millis(800);
 pub(crate) enum Ending {
     Running,
     /// `leave`: the program ends afterwards; else it waits for the client's `exit`.
-    Draining { deadline: Moment, leave: bool },
+    Draining {
+        deadline: Moment,
+        leave: bool,
+    },
     /// The backends are being stopped.
-    Stopping { leave: bool },
+    Stopping {
+        leave: bool,
+    },
     Finished,
 }
 
@@ -54,7 +59,9 @@ impl Core {
                 let pending = self.clients.values().map(|c| c.unanswered).sum();
                 self.report(Fact::Draining { why, pending });
             }
-            Ending::Draining { leave: already, .. } | Ending::Stopping { leave: already } => *already |= leave,
+            Ending::Draining { leave: already, .. } | Ending::Stopping { leave: already } => {
+                *already |= leave
+            }
             Ending::Finished => {}
         }
         self.check_drained();
@@ -149,7 +156,8 @@ impl Core {
         c.queued = 0;
         self.report(Fact::ClientLost { client });
         // Nobody reads the answers: they need not be waited for.
-        let is_theirs = |asker: &Asker| matches!(asker, Asker::Client { client: owner, .. } if *owner == client);
+        let is_theirs =
+            |asker: &Asker| matches!(asker, Asker::Client { client: owner, .. } if *owner == client);
         for minted in self.pending.ids(|p| is_theirs(&p.asker)) {
             match self.pending.get_mut(minted) {
                 Some(Pending { progress: Progress::Waiting(_), .. }) => drop(self.pending.remove(minted)),

@@ -48,30 +48,71 @@ pub enum Peer {
 
 #[derive(Debug)]
 pub enum Event {
-    ClientConnected { client: ClientId },
-    FromClient { client: ClientId, frame: Result<Parsed, Broken> },
+    ClientConnected {
+        client: ClientId,
+    },
+    FromClient {
+        client: ClientId,
+        frame: Result<Parsed, Broken>,
+    },
     /// A frame beyond the limit, of which only glimpses remain.
-    ClientTooLong { client: ClientId, length: u64, glimpses: Vec<Glimpse> },
+    ClientTooLong {
+        client: ClientId,
+        length: u64,
+        glimpses: Vec<Glimpse>,
+    },
     /// It will send nothing more; it may still read.
-    ClientInputEnded { client: ClientId },
+    ClientInputEnded {
+        client: ClientId,
+    },
     /// It no longer reads: nobody is there.
-    ClientLost { client: ClientId },
+    ClientLost {
+        client: ClientId,
+    },
 
-    Spawned { launch: Launch, pid: u32 },
-    SpawnFailed { launch: Launch, reason: String, hint: Option<String> },
-    FromBackend { launch: Launch, message: Message },
+    Spawned {
+        launch: Launch,
+        pid: u32,
+    },
+    SpawnFailed {
+        launch: Launch,
+        reason: String,
+        hint: Option<String>,
+    },
+    FromBackend {
+        launch: Launch,
+        message: Message,
+    },
     /// Something on the backend's stdout that is not a message.
-    BackendNoise { launch: Launch, text: Bytes, broken: Option<Broken> },
-    BackendTooLong { launch: Launch, length: u64, glimpses: Vec<Glimpse> },
+    BackendNoise {
+        launch: Launch,
+        text: Bytes,
+        broken: Option<Broken>,
+    },
+    BackendTooLong {
+        launch: Launch,
+        length: u64,
+        glimpses: Vec<Glimpse>,
+    },
     /// The process is gone. `hint` is what to say if it never worked.
-    BackendEnded { launch: Launch, how: String, stderr: String, hint: Option<String> },
+    BackendEnded {
+        launch: Launch,
+        how: String,
+        stderr: String,
+        hint: Option<String>,
+    },
 
     /// Bytes have left an outbox.
-    Flushed { peer: Peer, bytes: usize },
+    Flushed {
+        peer: Peer,
+        bytes: usize,
+    },
     /// Time has passed.
     Tick,
     /// We are to end in order: finish what is in flight, stop the backends. If we do already: faster.
-    Drain { why: &'static str },
+    Drain {
+        why: &'static str,
+    },
     /// We are to end at once.
     Kill,
 }
@@ -81,16 +122,30 @@ pub enum Event {
 pub enum StopHow {
     /// Ask first: close its input, then terminate, then kill, each with this grace. Said a second time:
     /// terminate at once, then kill.
-    Gently { grace: Duration },
+    Gently {
+        grace: Duration,
+    },
     Kill,
 }
 
 #[derive(Debug)]
 pub enum Action {
-    Start { launch: Launch, framing: Framing },
-    Stop { launch: Launch, how: StopHow },
-    ToBackend { launch: Launch, out: Outgoing },
-    ToClient { client: ClientId, out: Outgoing },
+    Start {
+        launch: Launch,
+        framing: Framing,
+    },
+    Stop {
+        launch: Launch,
+        how: StopHow,
+    },
+    ToBackend {
+        launch: Launch,
+        out: Outgoing,
+    },
+    ToClient {
+        client: ClientId,
+        out: Outgoing,
+    },
     Report(Fact),
     /// Everything is answered and stopped: the program may end.
     Finished,

@@ -1,8 +1,8 @@
 //! The core itself: its state, and the dispatch of events to the transitions in the files beside this one.
 
 use crate::backend::Backend;
-use crate::client::{Client, Handshake, Presence};
 use crate::batch::Batches;
+use crate::client::{Client, Handshake, Presence};
 use crate::drain::Ending;
 use crate::event::{Action, BackendId, ClientId, Event, Peer};
 use crate::fact::Fact;
@@ -92,7 +92,9 @@ impl Core {
         match event {
             Event::ClientConnected { client } => self.client_connected(client),
             Event::FromClient { client, frame } => self.client_sent(client, frame),
-            Event::ClientTooLong { client, length, glimpses } => self.client_too_long(client, length, &glimpses),
+            Event::ClientTooLong { client, length, glimpses } => {
+                self.client_too_long(client, length, &glimpses)
+            }
             Event::ClientInputEnded { client } => self.client_input_ended(client),
             Event::ClientLost { client } => self.client_lost(client),
             Event::Spawned { launch, pid } => self.spawned(launch, pid),
@@ -102,7 +104,9 @@ impl Core {
             Event::BackendTooLong { launch, length, glimpses } => {
                 self.backend_too_long(launch, length, &glimpses);
             }
-            Event::BackendEnded { launch, how, stderr, hint } => self.backend_ended(launch, &how, &stderr, hint),
+            Event::BackendEnded { launch, how, stderr, hint } => {
+                self.backend_ended(launch, &how, &stderr, hint)
+            }
             Event::Flushed { peer, bytes } => self.flushed(peer, bytes),
             Event::Tick => self.tick(),
             Event::Drain { why } => self.asked_to_end(why),

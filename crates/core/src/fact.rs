@@ -21,26 +21,78 @@ pub enum Outcome {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fact {
-    ClientConnected { client: ClientId },
-    ClientInputEnded { client: ClientId },
-    ClientLost { client: ClientId },
+    ClientConnected {
+        client: ClientId,
+    },
+    ClientInputEnded {
+        client: ClientId,
+    },
+    ClientLost {
+        client: ClientId,
+    },
 
-    Starting { backend: BackendId, framing: Framing },
-    Spawned { backend: BackendId, pid: u32 },
-    SpawnFailed { backend: BackendId, reason: String },
-    Ready { backend: BackendId, after: Duration, restarted: bool },
-    Crashed { backend: BackendId, how: String, pending: usize, stderr: String },
-    RestartIn { backend: BackendId, delay: Duration, crashes: usize },
-    BreakerOpened { backend: BackendId, cooldown: Duration, crashes: usize },
-    Stopping { backend: BackendId, why: &'static str },
-    Stopped { backend: BackendId, how: String },
-    FramingLearnt { backend: BackendId, framing: Framing },
+    Starting {
+        backend: BackendId,
+        framing: Framing,
+    },
+    Spawned {
+        backend: BackendId,
+        pid: u32,
+    },
+    SpawnFailed {
+        backend: BackendId,
+        reason: String,
+    },
+    Ready {
+        backend: BackendId,
+        after: Duration,
+        restarted: bool,
+    },
+    Crashed {
+        backend: BackendId,
+        how: String,
+        pending: usize,
+        stderr: String,
+    },
+    RestartIn {
+        backend: BackendId,
+        delay: Duration,
+        crashes: usize,
+    },
+    BreakerOpened {
+        backend: BackendId,
+        cooldown: Duration,
+        crashes: usize,
+    },
+    Stopping {
+        backend: BackendId,
+        why: &'static str,
+    },
+    Stopped {
+        backend: BackendId,
+        how: String,
+    },
+    FramingLearnt {
+        backend: BackendId,
+        framing: Framing,
+    },
     /// Nothing came back to this framing.
-    FramingDoubted { backend: BackendId, framing: Framing },
-    Probing { backend: BackendId },
+    FramingDoubted {
+        backend: BackendId,
+        framing: Framing,
+    },
+    Probing {
+        backend: BackendId,
+    },
 
     /// Which backend a message goes to, and under which id.
-    Routed { client: ClientId, backend: BackendId, method: Cow<'static, str>, id: RawId, minted: u64 },
+    Routed {
+        client: ClientId,
+        backend: BackendId,
+        method: Cow<'static, str>,
+        id: RawId,
+        minted: u64,
+    },
     /// The one line per request.
     Answered {
         client: ClientId,
@@ -51,13 +103,42 @@ pub enum Fact {
         outcome: Outcome,
     },
     /// The same in the other direction: a server's request to its client.
-    Asked { client: ClientId, backend: BackendId, method: Cow<'static, str>, took: Duration, outcome: Outcome },
-    Quarantined { backend: BackendId, text: String, bytes: usize, total: u64 },
-    BadMessage { from: Cow<'static, str>, what: String },
-    TooLong { from: Cow<'static, str>, bytes: u64 },
-    LateAnswer { backend: BackendId, total: u64 },
-    DroppedNotification { to: Cow<'static, str>, total: u64 },
-    Retried { backend: BackendId, method: Cow<'static, str> },
-    Draining { why: &'static str, pending: usize },
+    Asked {
+        client: ClientId,
+        backend: BackendId,
+        method: Cow<'static, str>,
+        took: Duration,
+        outcome: Outcome,
+    },
+    Quarantined {
+        backend: BackendId,
+        text: String,
+        bytes: usize,
+        total: u64,
+    },
+    BadMessage {
+        from: Cow<'static, str>,
+        what: String,
+    },
+    TooLong {
+        from: Cow<'static, str>,
+        bytes: u64,
+    },
+    LateAnswer {
+        backend: BackendId,
+        total: u64,
+    },
+    DroppedNotification {
+        to: Cow<'static, str>,
+        total: u64,
+    },
+    Retried {
+        backend: BackendId,
+        method: Cow<'static, str>,
+    },
+    Draining {
+        why: &'static str,
+        pending: usize,
+    },
     Finished,
 }

@@ -11,7 +11,9 @@ use crate::redact::redact;
 use bytes::Bytes;
 use switchboard_protocol::dialect::{self, Ear};
 use switchboard_protocol::hunt::{self, Glimpse};
-use switchboard_protocol::{Broken, ErrorAnswer, Framing, Kind, Message, Method, Outgoing, Part, Patch, RawId};
+use switchboard_protocol::{
+    Broken, ErrorAnswer, Framing, Kind, Message, Method, Outgoing, Part, Patch, RawId,
+};
 
 /// So many answered tasks may still report progress.
 const MOST_TASK_TOKENS: usize = 1024;
@@ -262,7 +264,8 @@ impl Core {
             pending.go_on_until(now + timeout);
             return pending.token.clone().map(|token| (client, token));
         }
-        let kept = self.task_tokens.iter().find(|kept| kept.minted == minted && kept.backend == launch.backend)?;
+        let kept =
+            self.task_tokens.iter().find(|kept| kept.minted == minted && kept.backend == launch.backend)?;
         Some((kept.client, kept.token.clone()))
     }
 

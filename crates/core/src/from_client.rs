@@ -8,8 +8,8 @@ use crate::event::{Action, BackendId, ClientId, Launch};
 use crate::exchange::Core;
 use crate::fact::{Fact, Outcome};
 use crate::moment::Moment;
-use crate::settings::{LIST_TIMEOUT, ServerSettings};
 use crate::pending::{Asker, Pending, Progress, name_of};
+use crate::settings::{LIST_TIMEOUT, ServerSettings};
 use std::time::Duration;
 use switchboard_protocol::hunt::Glimpse;
 use switchboard_protocol::{
@@ -161,10 +161,12 @@ impl Core {
             return false;
         }
         let length = |waiting: &Waiting| match waiting {
-            Waiting::Request(minted) => self.pending.get(*minted).map_or(0, |pending| match &pending.progress {
-                Progress::Waiting(message) => message.bytes().len(),
-                Progress::Sent(_) | Progress::Cancelled => 0,
-            }),
+            Waiting::Request(minted) => {
+                self.pending.get(*minted).map_or(0, |pending| match &pending.progress {
+                    Progress::Waiting(message) => message.bytes().len(),
+                    Progress::Sent(_) | Progress::Cancelled => 0,
+                })
+            }
             Waiting::Notification(out) => out.len(),
         };
         // All of it is written at once in the end, so it has the limit of the outbox.
@@ -172,7 +174,14 @@ impl Core {
         waits == 0 || waits + bytes <= self.settings.limits.backend_bytes
     }
 
-    fn refuse(&mut self, client: ClientId, id: &RawId, batch: Option<u32>, message: &Message, error: &ErrorAnswer) {
+    fn refuse(
+        &mut self,
+        client: ClientId,
+        id: &RawId,
+        batch: Option<u32>,
+        message: &Message,
+        error: &ErrorAnswer,
+    ) {
         self.report(Fact::Answered {
             client,
             backend: None,
@@ -184,7 +193,14 @@ impl Core {
         self.answer_error(client, id, batch, error);
     }
 
-    fn accept(&mut self, client: ClientId, backend: BackendId, id: RawId, batch: Option<u32>, message: Message) {
+    fn accept(
+        &mut self,
+        client: ClientId,
+        backend: BackendId,
+        id: RawId,
+        batch: Option<u32>,
+        message: Message,
+    ) {
         if let Some(c) = self.clients.get_mut(&client) {
             c.unanswered += 1;
             if message.method() == Method::Initialize {
@@ -227,7 +243,8 @@ impl Core {
         let Some(pending) = self.pending.get_mut(minted) else { return };
         let deadline = deadline_of(&self.settings.server, self.now, pending);
         let Some(launch) = self.backends.get(&pending.backend).and_then(|b| b.launch()) else { return };
-        let Progress::Waiting(message) = std::mem::replace(&mut pending.progress, Progress::Sent(None)) else {
+        let Progress::Waiting(message) = std::mem::replace(&mut pending.progress, Progress::Sent(None))
+        else {
             return;
         };
         let ours = RawId::from_number(minted);
@@ -271,7 +288,8 @@ impl Core {
             Method::Initialized => {
                 let Some(c) = self.clients.get_mut(&client) else { return };
                 c.handshake.confirm(message.clone());
-                let is_ready = self.backends.get(&c.backend).is_some_and(|b| matches!(b.state, State::Ready { .. }));
+                let is_ready =
+                    self.backends.get(&c.backend).is_some_and(|b| matches!(b.state, State::Ready { .. }));
                 if c.handshake.is_answered() && !is_ready {
                     // The new process hears it with the replayed handshake.
                     return;
@@ -366,7 +384,8 @@ impl Core {
 
     fn client_response(&mut self, client: ClientId, message: &Message, failed: bool) {
         let minted = message.part(Part::Id).and_then(RawId::minted);
-        let known = minted.filter(|&minted| self.asked.get(minted).is_some_and(|asked| asked.client == client));
+        let known =
+            minted.filter(|&minted| self.asked.get(minted).is_some_and(|asked| asked.client == client));
         let Some(asked) = known.and_then(|minted| self.asked.remove(minted)) else {
             let what = "an answer to a request that nobody made, or that is over".to_owned();
             return self.report(Fact::BadMessage { from: client.to_string().into(), what });

@@ -138,7 +138,13 @@ impl Core {
     }
 
     /// A client's own handshake was answered: with a result to `initialize`, or refused.
-    pub(crate) fn greeted(&mut self, launch: Launch, client: ClientId, asked: Moment, initialize: Option<Message>) {
+    pub(crate) fn greeted(
+        &mut self,
+        launch: Launch,
+        client: ClientId,
+        asked: Moment,
+        initialize: Option<Message>,
+    ) {
         let after = self.now.since(asked);
         let Some(c) = self.clients.get_mut(&client) else { return };
         let Some(initialize) = initialize else { return c.handshake.fail() };

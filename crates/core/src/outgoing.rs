@@ -1,10 +1,10 @@
 //! The one place through which messages leave, with the byte credits of the outboxes. A message that does not
 //! fit becomes a small error (a request, an answer) or is counted and dropped (a notification).
 
+use crate::client::Presence;
 use crate::event::{Action, BackendId, ClientId, Launch, Peer};
 use crate::exchange::Core;
 use crate::fact::Fact;
-use crate::client::Presence;
 use switchboard_protocol::{Dialect, ErrorAnswer, Outgoing, RawId};
 
 impl Core {
@@ -50,7 +50,13 @@ impl Core {
     }
 
     /// Errors are small and always go: every accepted request is answered.
-    pub(crate) fn answer_error(&mut self, client: ClientId, id: &RawId, batch: Option<u32>, error: &ErrorAnswer) {
+    pub(crate) fn answer_error(
+        &mut self,
+        client: ClientId,
+        id: &RawId,
+        batch: Option<u32>,
+        error: &ErrorAnswer,
+    ) {
         let Some(c) = self.clients.get(&client) else { return };
         let bytes = error.to_bytes(id, c.ear.dialect());
         self.put_answer(client, batch, Outgoing::raw(bytes));

@@ -4,11 +4,24 @@
 
 /// Words that announce a secret, as in `token: x`, `"apiKey": "x"`, `Authorization: Bearer x`.
 const ANNOUNCING: &[&str] = &[
-    "token", "secret", "password", "passwd", "apikey", "api_key", "api-key", "authorization", "bearer", "credential",
-    "private_key", "access_key", "session_auth", "cookie",
+    "token",
+    "secret",
+    "password",
+    "passwd",
+    "apikey",
+    "api_key",
+    "api-key",
+    "authorization",
+    "bearer",
+    "credential",
+    "private_key",
+    "access_key",
+    "session_auth",
+    "cookie",
 ];
 /// How keys of well-known services begin.
-const PREFIXES: &[&str] = &["sk-", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "eyJ"];
+const PREFIXES: &[&str] =
+    &["sk-", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "eyJ"];
 const MASK: &str = "[redacted]";
 
 /// The text with what looks like a secret masked.

@@ -5,8 +5,8 @@ use bytes::Bytes;
 use std::sync::Arc;
 use switchboard_core::{ClientId, Event, Launch, Peer};
 use switchboard_process::pipe::ByteReader;
-use switchboard_protocol::recover::recover;
 use switchboard_protocol::envelope::parse_knowing;
+use switchboard_protocol::recover::recover;
 use switchboard_protocol::{Broken, Frame, Framer, Framing, Message, Parsed, parse};
 
 /// Longer messages are scanned on another thread, so that they do not hold up everyone else.
@@ -109,7 +109,9 @@ fn understand(peer: Peer, frame: Frame, source: Source, tell: &mut dyn FnMut(Eve
 
 fn from_client(client: ClientId, frame: Frame, source: Source) -> Event {
     match frame {
-        Frame::Message(bytes) | Frame::Noise(bytes) => Event::FromClient { client, frame: source.parse(bytes) },
+        Frame::Message(bytes) | Frame::Noise(bytes) => {
+            Event::FromClient { client, frame: source.parse(bytes) }
+        }
         Frame::TooLong { length, glimpses } => Event::ClientTooLong { client, length, glimpses },
     }
 }
@@ -118,7 +120,9 @@ fn from_backend(launch: Launch, frame: Frame, source: Source, tell: &mut dyn FnM
     let line = match frame {
         Frame::Message(line) => line,
         Frame::Noise(text) => return tell(Event::BackendNoise { launch, text, broken: None }),
-        Frame::TooLong { length, glimpses } => return tell(Event::BackendTooLong { launch, length, glimpses }),
+        Frame::TooLong { length, glimpses } => {
+            return tell(Event::BackendTooLong { launch, length, glimpses });
+        }
     };
     match source.parse(line.clone()) {
         Ok(Parsed::One(message)) => tell(Event::FromBackend { launch, message }),

@@ -25,8 +25,8 @@ mod outbox;
 mod hub;
 pub mod telemetry;
 
-pub use switchboard_process::alive::is_alive;
 pub use backends::launch::examine;
+pub use switchboard_process::alive::is_alive;
 pub use switchboard_process::child::Ended;
 pub use switchboard_process::stdio::{OwnStdio, take as take_stdio};
 

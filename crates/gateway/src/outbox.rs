@@ -147,7 +147,9 @@ impl Outbox {
         }
         let mut slices = [IoSlice::new(&[]); PIECES];
         let mut count = 0;
-        for (slice, piece) in slices.iter_mut().zip(self.queue.iter().map(|b| &b[..]).chain([&self.small[..]])) {
+        for (slice, piece) in
+            slices.iter_mut().zip(self.queue.iter().map(|b| &b[..]).chain([&self.small[..]]))
+        {
             *slice = IoSlice::new(piece);
             count += 1;
         }

@@ -25,9 +25,8 @@ pub struct NotStarted {
 pub async fn run(server: ServerConfig, root: Option<PathBuf>, stdio: OwnStdio) -> Result<Ended, NotStarted> {
     let grace = server.shutdown_grace;
     let plan = LaunchPlan { server, root };
-    let prepared = plan
-        .expand()
-        .map_err(|unready| failure(unready.reason, unready.hint.unwrap_or_default()))?;
+    let prepared =
+        plan.expand().map_err(|unready| failure(unready.reason, unready.hint.unwrap_or_default()))?;
     let spawned = child::spawn(&prepared.launch).map_err(|error| NotStarted {
         is_missing: matches!(error, SpawnError::NotFound { .. }),
         ..failure(error.to_string(), prepared.explain(&error))

@@ -100,9 +100,7 @@ pub fn parse(bytes: Bytes) -> Result<Parsed, Broken> {
 
 /// The same for bytes of which it is known whether they are ASCII.
 pub fn parse_knowing(bytes: Bytes, plain: bool) -> Result<Parsed, Broken> {
-    if !plain
-        && let Err(error) = std::str::from_utf8(&bytes)
-    {
+    if !plain && let Err(error) = std::str::from_utf8(&bytes) {
         return Err(broken(Fault::NotUtf8 { at: error.valid_up_to() as u32 }, &bytes));
     }
     let start = json::space(&bytes, 0);
@@ -310,8 +308,12 @@ impl Walk<'_> {
             }
             None => match (id, result, error) {
                 // Servers in the manner of JSON-RPC 1.0 send both, one of them null.
-                (Some(_), Some(_), None | Some(b"null")) => Ok((Kind::Response { failed: false }, Method::Other)),
-                (Some(_), None | Some(b"null"), Some(_)) => Ok((Kind::Response { failed: true }, Method::Other)),
+                (Some(_), Some(_), None | Some(b"null")) => {
+                    Ok((Kind::Response { failed: false }, Method::Other))
+                }
+                (Some(_), None | Some(b"null"), Some(_)) => {
+                    Ok((Kind::Response { failed: true }, Method::Other))
+                }
                 _ => Err(Fault::NeitherRequestNorResponse),
             },
         }
@@ -321,9 +323,9 @@ impl Walk<'_> {
 /// The key of a part, for people.
 fn key_of(branches: &[Branch], part: Part) -> &'static str {
     fn find(branches: &[Branch], part: Part) -> Option<&'static str> {
-        branches.iter().find_map(|branch| {
-            if branch.part == part { Some(branch.key) } else { find(branch.below, part) }
-        })
+        branches
+            .iter()
+            .find_map(|branch| if branch.part == part { Some(branch.key) } else { find(branch.below, part) })
     }
     find(branches, part).unwrap_or("?")
 }

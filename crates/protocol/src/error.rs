@@ -133,8 +133,9 @@ mod tests {
     fn all() -> [ErrorKind; 12] {
         use ErrorKind::*;
         match BadMessage {
-            BackendSpawnFailed | BackendUnavailable | BackendTimeout | RoutingFailed | Overloaded | ShuttingDown
-            | ClientTooSlow | ClientTimeout | MessageTooLarge | BadAnswer | MethodNotFound | BadMessage => {}
+            BackendSpawnFailed | BackendUnavailable | BackendTimeout | RoutingFailed | Overloaded
+            | ShuttingDown | ClientTooSlow | ClientTimeout | MessageTooLarge | BadAnswer | MethodNotFound
+            | BadMessage => {}
         }
         [
             BackendSpawnFailed,

@@ -238,14 +238,22 @@ mod tests {
         for size in 1..7 {
             let mut hunter = Hunter::default();
             line.as_bytes().chunks(size).for_each(|piece| hunter.feed(piece));
-            assert_eq!(hunter.finish().into_iter().next().unwrap_or_default(), expect, "{line} in pieces of {size}");
+            assert_eq!(
+                hunter.finish().into_iter().next().unwrap_or_default(),
+                expect,
+                "{line} in pieces of {size}"
+            );
         }
     }
 
     #[test]
     fn finds_the_id_wherever_it_stands() {
         check(r#"{"jsonrpc":"2.0","id":7,"method":"a/b"}"#, Some("7"), Some("a/b"));
-        check(r#"{"result":{"id":1,"x":["id",{"id":2}]},"jsonrpc":"2.0","id":"q\"7"}"#, Some(r#""q\"7""#), None);
+        check(
+            r#"{"result":{"id":1,"x":["id",{"id":2}]},"jsonrpc":"2.0","id":"q\"7"}"#,
+            Some(r#""q\"7""#),
+            None,
+        );
         check(r#"{"id" : 5 , "result":NaN}"#, Some("5"), None);
         check(r#"{"result":{"text":"...\"id\":9"},"id":5}"#, Some("5"), None);
         check(r#"{"id":{"a":1},"method":"x"}"#, None, Some("x"));
@@ -262,7 +270,8 @@ mod tests {
     fn every_member_of_a_batch_is_seen() {
         let mut hunter = Hunter::default();
         hunter.feed(br#"[{"id":1,"method":"a","params":{"id":8}},{"method":"n"},{"id":"2","method":"b"}]"#);
-        let ids: Vec<_> = hunter.finish().into_iter().map(|g| (g.id.map(|id| id.to_string()), g.method)).collect();
+        let ids: Vec<_> =
+            hunter.finish().into_iter().map(|g| (g.id.map(|id| id.to_string()), g.method)).collect();
         let expect = [(Some("1"), "a"), (None, "n"), (Some("\"2\""), "b")];
         assert_eq!(ids, expect.map(|(id, method)| (id.map(String::from), Some(method.to_string()))));
     }

@@ -32,7 +32,13 @@ impl Message {
     /// Nothing is known of it yet. The parts are noted where they will stay.
     pub(crate) fn blank(bytes: Bytes) -> Self {
         let spans = [Span::default(); PARTS];
-        Self(Box::new(Anatomy { bytes, kind: Kind::Notification, method: Method::Other, spans, multiline: false }))
+        Self(Box::new(Anatomy {
+            bytes,
+            kind: Kind::Notification,
+            method: Method::Other,
+            spans,
+            multiline: false,
+        }))
     }
 
     pub(crate) fn fill<E>(

@@ -53,7 +53,9 @@ fn message_at(line: &Bytes, open: usize) -> Option<Message> {
 fn is_meant(message: &Message) -> bool {
     match message.kind() {
         Kind::Response { .. } => true,
-        Kind::Request | Kind::Notification => message.has(Part::Jsonrpc) && message.method().comes_from_servers(),
+        Kind::Request | Kind::Notification => {
+            message.has(Part::Jsonrpc) && message.method().comes_from_servers()
+        }
     }
 }
 
@@ -63,7 +65,8 @@ mod tests {
 
     fn check(line: &str, messages: &[&str], noise: &str) {
         let found = recover(&Bytes::copy_from_slice(line.as_bytes()));
-        let texts: Vec<_> = found.messages.iter().map(|m| String::from_utf8_lossy(m.bytes()).into_owned()).collect();
+        let texts: Vec<_> =
+            found.messages.iter().map(|m| String::from_utf8_lossy(m.bytes()).into_owned()).collect();
         assert_eq!(texts, messages, "{line}");
         assert_eq!(String::from_utf8_lossy(&found.noise), noise, "{line}");
     }

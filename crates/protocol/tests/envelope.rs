@@ -2,7 +2,9 @@
 
 use bytes::Bytes;
 use proptest::prelude::*;
-use switchboard_protocol::{Dialect, ErrorAnswer, Kind, Message, Method, Outgoing, Parsed, Part, Patch, RawId, parse};
+use switchboard_protocol::{
+    Dialect, ErrorAnswer, Kind, Message, Method, Outgoing, Parsed, Part, Patch, RawId, parse,
+};
 
 fn message(text: &str) -> Message {
     match parse(Bytes::copy_from_slice(text.as_bytes())) {
@@ -45,7 +47,9 @@ fn kinds() {
 
 #[test]
 fn ids_keep_their_spelling() {
-    for id in ["1", "-7", "1.50", "1e3", "12345678901234567890123", "\"a\"", "\"\"", r#""\u00e9\"""#, "null", "0"] {
+    for id in
+        ["1", "-7", "1.50", "1e3", "12345678901234567890123", "\"a\"", "\"\"", r#""\u00e9\"""#, "null", "0"]
+    {
         let text = format!(r#"{{"result":{{"id":0}},"id":{id}}}"#);
         assert_eq!(message(&text).id().unwrap().to_string(), id);
     }
@@ -110,7 +114,8 @@ fn nothing_is_smuggled_by_a_second_spelling() {
 fn a_batch_is_its_members() {
     let parsed = parse(Bytes::from_static(br#" [ {"id":1,"method":"a"} , {"method":"n"},7,{"id":2} ] "#));
     let Ok(Parsed::Batch(members)) = parsed else { panic!("{parsed:?}") };
-    let kinds: Vec<_> = members.iter().map(|m| m.as_ref().map(|m| m.kind()).map_err(|b| b.fault.code())).collect();
+    let kinds: Vec<_> =
+        members.iter().map(|m| m.as_ref().map(|m| m.kind()).map_err(|b| b.fault.code())).collect();
     assert_eq!(kinds, [Ok(Kind::Request), Ok(Kind::Notification), Err(-32600), Err(-32600)]);
 }
 

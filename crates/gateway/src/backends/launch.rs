@@ -38,7 +38,8 @@ impl LaunchPlan {
         let server = &self.server;
         let parts = expand::launch_parts(server, self.root.as_deref(), &|name| std::env::var_os(name))
             .map_err(|error| Unready { reason: error.to_string(), hint: None })?;
-        let environment = child_environment(std::env::vars_os(), server.inherit_env, &server.pass_env, &parts.env);
+        let environment =
+            child_environment(std::env::vars_os(), server.inherit_env, &server.pass_env, &parts.env);
         let launch = Launch {
             program: parts.command.into(),
             args: parts.args.into_iter().map(OsString::from).collect(),

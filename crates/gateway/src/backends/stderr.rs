@@ -1,10 +1,10 @@
 //! What a backend says on stderr: into its own log file, and the last lines into errors about its end.
 
 use crate::telemetry::Telemetry;
-use switchboard_core::redact::redact;
 use bytes::{Buf, BytesMut};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
+use switchboard_core::redact::redact;
 use switchboard_process::pipe::ByteReader;
 
 const LINES: usize = 20;

@@ -8,7 +8,13 @@ use switchboard_process::stdio::OwnStdio;
 use switchboard_protocol::{Framer, Framing};
 
 /// Serves the client until it closes its end.
-pub(crate) async fn serve(hub: Arc<Hub>, client: ClientId, stdio: OwnStdio, framing: Option<Framing>, limit: usize) {
+pub(crate) async fn serve(
+    hub: Arc<Hub>,
+    client: ClientId,
+    stdio: OwnStdio,
+    framing: Option<Framing>,
+    limit: usize,
+) {
     let peer = Peer::Client(client);
     hub.open_outbox(peer, stdio.output, framing.unwrap_or_default());
     hub.handle(Event::ClientConnected { client });

@@ -1,15 +1,15 @@
 //! Facts as log lines: the only place that logs. Everything goes to the file at the chosen level; warnings
 //! and errors go to our stderr too, where an IDE shows them. Bodies are never written unless asked for.
 
-use super::{Crowd, LogOptions};
 use super::clock::Stamp;
-use switchboard_core::redact::redact;
 use super::rolling::{Name, Rolling};
+use super::{Crowd, LogOptions};
 use crate::config::{LogFormat, LogLevel};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use switchboard_core::redact::redact;
 use switchboard_core::{Fact, Outcome};
 use tracing::level_filters::LevelFilter;
 use tracing::{Dispatch, debug, error, info, warn};
@@ -43,7 +43,8 @@ impl Log {
                 plain().json().flatten_event(true).with_writer(to_file.clone()).with_filter(level).boxed()
             }
         };
-        let stderr_layer = plain().with_writer(to_stderr.clone()).with_filter(level.min(LevelFilter::WARN)).boxed();
+        let stderr_layer =
+            plain().with_writer(to_stderr.clone()).with_filter(level.min(LevelFilter::WARN)).boxed();
         let dispatch = Dispatch::new(Registry::default().with(vec![file_layer, stderr_layer]));
         let daily = |stem: String| Name::Daily { folder: options.folder.clone(), stem };
         let name = options.file.clone().map_or_else(|| daily("switchboard".into()), Name::Fixed);
@@ -125,7 +126,9 @@ fn tell(fact: &Fact, server: &str, root: &str) {
         Fact::Routed { client, backend, method, id, minted } => {
             debug!(%client, %backend, server, root, %method, %id, minted, "routed");
         }
-        Fact::Answered { method, took, outcome, id, .. } => tell_answered(method, id, *took, *outcome, server, root),
+        Fact::Answered { method, took, outcome, id, .. } => {
+            tell_answered(method, id, *took, *outcome, server, root)
+        }
         Fact::Asked { method, took, outcome, .. } => {
             info!(%method, server, root, ms = ms(*took), outcome = word(*outcome), "asked its client");
         }
@@ -133,14 +136,19 @@ fn tell(fact: &Fact, server: &str, root: &str) {
             // Said aloud once; a chatty server would fill the IDE's log.
             let text = redact(text);
             match total {
-                1 => warn!(server, text, bytes, total, "printed something on stdout that is no message; kept back"),
+                1 => warn!(
+                    server,
+                    text, bytes, total, "printed something on stdout that is no message; kept back"
+                ),
                 _ => info!(server, text, bytes, total, "quarantined"),
             }
         }
         Fact::BadMessage { from, what } => warn!(%from, what, "bad message"),
         Fact::TooLong { from, bytes } => warn!(%from, bytes, "a message beyond the limit was dropped"),
         Fact::LateAnswer { total, .. } => info!(server, total, "an answer came too late and was dropped"),
-        Fact::DroppedNotification { to, total } => warn!(%to, total, "notifications were dropped: nobody reads"),
+        Fact::DroppedNotification { to, total } => {
+            warn!(%to, total, "notifications were dropped: nobody reads")
+        }
         Fact::Retried { method, .. } => info!(server, %method, "sent once more"),
         Fact::Draining { why, pending } => info!(why, pending, "draining"),
         Fact::Finished => info!("finished"),

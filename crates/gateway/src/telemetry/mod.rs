@@ -22,7 +22,6 @@ use std::time::{Duration, Instant, SystemTime};
 use switchboard_core::{Fact, Outcome};
 use verdicts::Verdicts;
 
-
 /// So many facts may wait to be written.
 const MOST_WAITING: usize = 20_000;
 /// So many requests get a line of their own in one gathering; the rest of them are summed up.
@@ -53,7 +52,11 @@ enum Item {
     Fact(SystemTime, Fact),
     /// Requests beyond those that get a line each.
     Crowd(SystemTime, Crowd),
-    Body { time: SystemTime, from: String, text: Vec<u8> },
+    Body {
+        time: SystemTime,
+        from: String,
+        text: Vec<u8>,
+    },
     Stderr(SystemTime, String),
 }
 
@@ -165,17 +168,19 @@ impl Drop for Desk<'_> {
 
 impl Queue {
     fn push_fact(&mut self, time: SystemTime, fact: Fact) {
-        if let Fact::Answered { method, took, outcome, .. } = &fact {
-            if self.requests == MOST_REQUEST_LINES {
-                return self.join_crowd(method, *took, *outcome);
+        match fact {
+            Fact::Answered { method, took, outcome, .. } if self.requests == MOST_REQUEST_LINES => {
+                self.join_crowd(method, took, outcome);
             }
-            self.requests += 1;
+            fact => {
+                self.requests += usize::from(matches!(fact, Fact::Answered { .. }));
+                self.push(Item::Fact(time, fact));
+            }
         }
-        self.push(Item::Fact(time, fact));
     }
 
-    fn join_crowd(&mut self, method: &Cow<'static, str>, took: Duration, outcome: Outcome) {
-        let known = self.crowds.iter().position(|crowd| crowd.outcome == outcome && crowd.method == *method);
+    fn join_crowd(&mut self, method: Cow<'static, str>, took: Duration, outcome: Outcome) {
+        let known = self.crowds.iter().position(|crowd| crowd.outcome == outcome && crowd.method == method);
         match known {
             Some(at) => {
                 let crowd = &mut self.crowds[at];
@@ -183,7 +188,7 @@ impl Queue {
                 crowd.longest = crowd.longest.max(took);
             }
             None if self.crowds.len() < MOST_CROWDS => {
-                self.crowds.push(Crowd { method: method.clone(), outcome, requests: 1, longest: took });
+                self.crowds.push(Crowd { method, outcome, requests: 1, longest: took });
             }
             None => self.dropped += 1,
         }

@@ -15,7 +15,10 @@ const KEPT: usize = 8;
 #[derive(Debug, Clone)]
 pub(crate) enum Name {
     /// `STEM-2026-11-15.log` in this folder.
-    Daily { folder: PathBuf, stem: String },
+    Daily {
+        folder: PathBuf,
+        stem: String,
+    },
     Fixed(PathBuf),
 }
 

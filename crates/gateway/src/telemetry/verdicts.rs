@@ -38,7 +38,8 @@ impl Verdicts {
         if word == DOUBT {
             return FramingChoice::Doubt;
         }
-        let known = [Framing::Newline, Framing::ContentLength].into_iter().find(|framing| word == framing.name());
+        let known =
+            [Framing::Newline, Framing::ContentLength].into_iter().find(|framing| word == framing.name());
         known.map_or(FramingChoice::Try, FramingChoice::Fixed)
     }
 

@@ -13,11 +13,22 @@ enum State {
     /// Within a line: a message, or (with `Content-Length`) a header or the noise before one.
     Line,
     /// A length is known; the blank line is still to come.
-    Headers { length: u64 },
-    Body { length: usize },
+    Headers {
+        length: u64,
+    },
+    Body {
+        length: usize,
+    },
     /// Beyond the limit: the rest passes by the hunter and is dropped.
-    SkipLine { hunter: Box<Hunter>, skipped: u64 },
-    SkipBody { hunter: Box<Hunter>, length: u64, left: u64 },
+    SkipLine {
+        hunter: Box<Hunter>,
+        skipped: u64,
+    },
+    SkipBody {
+        hunter: Box<Hunter>,
+        length: u64,
+        left: u64,
+    },
 }
 
 /// What stands at the start of the buffer.
@@ -47,7 +58,15 @@ impl Framer {
     /// `framing` is fixed, or `None` to be told from the first bytes.
     pub fn new(framing: Option<Framing>, limit: usize) -> Self {
         let limit = limit.clamp(1, LARGEST_LIMIT);
-        Self { framing, limit, buffer: BytesMut::new(), searched: 0, plain: true, taken_plain: false, state: State::Line }
+        Self {
+            framing,
+            limit,
+            buffer: BytesMut::new(),
+            searched: 0,
+            plain: true,
+            taken_plain: false,
+            state: State::Line,
+        }
     }
 
     /// Where the next bytes are to be appended.
@@ -124,7 +143,9 @@ impl Framer {
             State::SkipLine { hunter, skipped } => {
                 Some(Frame::TooLong { length: skipped, glimpses: hunter.finish() })
             }
-            State::SkipBody { hunter, length, .. } => Some(Frame::TooLong { length, glimpses: hunter.finish() }),
+            State::SkipBody { hunter, length, .. } => {
+                Some(Frame::TooLong { length, glimpses: hunter.finish() })
+            }
         }
     }
 

@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// A message, as far as this server looks at it.
 pub(crate) struct Heard<'a> {
@@ -24,6 +25,13 @@ pub(crate) struct Held {
     pub(crate) label: Value,
 }
 
+/// A call that waits for the client's answer.
+pub(crate) struct Asking {
+    pub(crate) id: String,
+    /// How long the server works before it asks, and then again before it answers.
+    pub(crate) work: Duration,
+}
+
 pub(crate) struct Server {
     options: Options,
     launch: u32,
@@ -32,7 +40,7 @@ pub(crate) struct Server {
     /// Calls of `hold`, until `release`.
     pub(crate) held: Vec<Held>,
     /// Calls of `ask`, by the id of the request to the client.
-    pub(crate) asked: BTreeMap<String, String>,
+    pub(crate) asked: BTreeMap<String, Asking>,
 }
 
 impl Server {

@@ -1,11 +1,12 @@
 //! The tools: each is a fault, or a way to see what arrived.
 
-use crate::server::{Heard, Held, Server};
+use crate::server::{Asking, Heard, Held, Server};
 use crate::template::Blanks;
 use crate::wire;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 const NAMES: &[&str] = &[
     "echo", "say", "hold", "release", "hang", "work", "crash", "flood", "facts", "ask", "spawn", "deaf",
@@ -34,7 +35,7 @@ pub(crate) fn call(server: &mut Server, id: &str, heard: &Heard<'_>) {
         // So many notifications of so many bytes, and then an answer.
         "flood" => flood(server, id, arguments),
         "facts" => server.answer(id, &facts()),
-        // Sends a request to the client, and answers with the client's answer as it came.
+        // Sends a request to the client after some `ms`, and answers with the client's answer as it came.
         "ask" => ask(server, &blanks, arguments),
         // Starts a process of its own, which does not end by itself; answers with its number.
         "spawn" => server.answer(id, &json!({ "pid": spawn(arguments) })),
@@ -133,10 +134,10 @@ fn flood(server: &Server, id: &str, arguments: &Value) {
     server.answer(id, &json!({ "done": true }));
 }
 
-/// A server that is slow by itself; the one place where anything sleeps.
+/// A server that is slow by itself.
 fn work(server: &Server, blanks: &Blanks<'_>, arguments: &Value) {
     for step in 0..arguments["steps"].as_u64().unwrap_or(0) {
-        std::thread::sleep(std::time::Duration::from_millis(arguments["ms"].as_u64().unwrap_or(0)));
+        std::thread::sleep(time(arguments));
         let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%TOKEN,"progress":"#;
         wire::write(&[blanks.fill(progress), format!("{step}}}}}\n").into_bytes()].concat());
     }
@@ -169,15 +170,22 @@ fn facts() -> Value {
 
 /// `request` is the whole message, with the id that the client's answer is to carry given as `id` too.
 fn ask(server: &mut Server, blanks: &Blanks<'_>, arguments: &Value) {
-    server.asked.insert(text(arguments, "id").to_owned(), blanks.id.to_owned());
+    let asking = Asking { id: blanks.id.to_owned(), work: time(arguments) };
+    std::thread::sleep(asking.work);
+    server.asked.insert(text(arguments, "id").to_owned(), asking);
     let line = blanks.fill(text(arguments, "request"));
     wire::write(&[&line[..], b"\n"].concat());
 }
 
 pub(crate) fn client_answered(server: &mut Server, id: &str, line: &str) {
-    if let Some(call) = server.asked.remove(id) {
-        server.answer_text(&call, line);
+    if let Some(asking) = server.asked.remove(id) {
+        std::thread::sleep(asking.work);
+        server.answer_text(&asking.id, line);
     }
+}
+
+fn time(arguments: &Value) -> Duration {
+    Duration::from_millis(arguments["ms"].as_u64().unwrap_or(0))
 }
 
 /// In the same group, unless `group` is `own`; with our stdout and stderr, or none of ours if `quiet`.
