@@ -24,7 +24,7 @@ const BAD: &str = r#"{
 const GOOD: &str = r#"{
   // JSON with comments and trailing commas.
   "mcpServers": {
-    "time": { "command": "uvx", "args": ["mcp-server-time", "--local"] },
+    "time": { "command": "sh", "args": ["time-server.sh", "--local"] },
     "old": { "command": "node", "args": ["old.js"], "disabled": true },
   },
 }
@@ -32,8 +32,9 @@ const GOOD: &str = r#"{
 
 const DOUBTFUL: &str = r#"{
   "mcpServers": {
-    "slow": { "command": "npx", "timeot": 5, "timeout": 60000 },
+    "slow": { "command": "sh", "timeot": 5, "timeout": 60000 },
     "remote": { "url": "https://example.com/mcp" },
+    "absent": { "command": "/no/such/program" },
     "unset": { "command": "${NO_SUCH_VARIABLE}/bin/x" }
   }
 }

@@ -30,12 +30,12 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         writeln!(text, "{problem}\n")?;
     }
     let count = |severity| loaded.problems.iter().filter(|problem| problem.severity == severity).count();
-    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
-    let mut unready = 0;
+    let (mut errors, mut warnings) = (count(Severity::Error), count(Severity::Warning));
     if let Some(config) = &loaded.config {
-        unready = describe(config, &mut text)?;
+        let (more_errors, more_warnings) = describe(config, &mut text)?;
+        errors += more_errors;
+        warnings += more_warnings;
     }
-    let errors = errors + unready;
     writeln!(
         text,
         "{}: {}, {}",
@@ -51,20 +51,29 @@ fn counted(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// One line a server: what would be run. Gives the number of those that could not be.
-fn describe(config: &Config, text: &mut String) -> anyhow::Result<usize> {
+/// One line a server: what would be run. Counts those that could not be, and those that would not work here.
+fn describe(config: &Config, text: &mut String) -> anyhow::Result<(usize, usize)> {
     let root = std::env::current_dir().ok();
-    let mut unready = 0;
+    let (mut errors, mut warnings) = (0, 0);
     for server in &config.servers {
-        let state = if server.disabled {
-            "disabled".to_owned()
-        } else {
-            switchboard_gateway::examine(server, root.clone()).unwrap_or_else(|reason| {
-                unready += 1;
-                format!("error: {reason}")
-            })
-        };
-        writeln!(text, "  {}: {state}", server.name)?;
+        write!(text, "  {}: ", server.name)?;
+        if server.disabled {
+            writeln!(text, "disabled")?;
+            continue;
+        }
+        match switchboard_gateway::examine(server, root.clone()) {
+            Ok(examined) => {
+                writeln!(text, "{}", examined.command_line)?;
+                if let Some(doubt) = examined.doubt {
+                    warnings += 1;
+                    writeln!(text, "    warning: {doubt}")?;
+                }
+            }
+            Err(reason) => {
+                errors += 1;
+                writeln!(text, "error: {reason}")?;
+            }
+        }
     }
-    Ok(unready)
+    Ok((errors, warnings))
 }

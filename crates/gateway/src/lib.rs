@@ -25,7 +25,7 @@ mod outbox;
 mod hub;
 pub mod telemetry;
 
-pub use backends::launch::examine;
+pub use backends::launch::{Examined, examine};
 pub use switchboard_process::alive::is_alive;
 pub use switchboard_process::child::Ended;
 pub use switchboard_process::stdio::{OwnStdio, take as take_stdio};

@@ -24,13 +24,21 @@ pub(crate) struct Unready {
     pub(crate) hint: Option<String>,
 }
 
-/// What would be run for a server: its command line, or why it could not be.
-pub fn examine(server: &ServerConfig, root: Option<PathBuf>) -> Result<String, String> {
+/// What would be run for a server.
+pub struct Examined {
+    pub command_line: String,
+    /// Why that would not work here and now. It may elsewhere: an IDE often has another PATH than a terminal.
+    pub doubt: Option<String>,
+}
+
+/// Looks at what would be run for a server, without running it; an error says what is missing.
+pub fn examine(server: &ServerConfig, root: Option<PathBuf>) -> Result<Examined, String> {
     let plan = LaunchPlan { server: server.clone(), root };
     let launch = plan.expand().map_err(|unready| unready.reason)?.launch;
-    let program = launch.resolve().map_err(|error| format!("{error}\n    help: {}", error.hint()))?;
-    let words = [program.into_os_string()].into_iter().chain(launch.args);
-    Ok(words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" "))
+    let doubt = launch.resolve().err().map(|error| format!("{error}\n    help: {}", error.hint()));
+    let words = [launch.program].into_iter().chain(launch.args);
+    let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
+    Ok(Examined { command_line: words.join(" "), doubt })
 }
 
 impl LaunchPlan {

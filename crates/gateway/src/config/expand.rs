@@ -258,7 +258,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expect: &str) {
-        let expanded = launch_parts(&server(text), Some(Path::new("/work/app")), &lookup(VARS));
+        let expanded = launch_parts(&server(text), Some(Path::new("/home/me/app")), &lookup(VARS));
         assert_eq!(expanded.map(|expanded| expanded.args[0].clone()), Ok(expect.to_owned()), "{text:?}");
     }
 
@@ -284,8 +284,8 @@ mod tests {
 
     #[test]
     fn fills_in_the_root() {
-        check("${workspaceFolder}/x", "/work/app/x");
-        check("${root}", "/work/app");
+        check("${workspaceFolder}/x", "/home/me/app/x");
+        check("${root}", "/home/me/app");
         check("${workspaceFolderBasename}", "app");
         check("${/}${pathSeparator}", &MAIN_SEPARATOR_STR.repeat(2));
         check("${userHome}", VARS[0].1);
@@ -341,7 +341,7 @@ mod tests {
             cwd: Some("sub/${TOKEN}".into()),
             ..server("${root}")
         };
-        let root = Path::new("/work/app");
+        let root = Path::new("/home/me/app");
         let expanded = launch_parts(&server, Some(root), &lookup(VARS)).unwrap();
         assert_eq!(expanded.command, format!("{}/bin/t0k", VARS[0].1));
         assert_eq!(*expanded.env, [("A".to_owned(), "t0k".to_owned()), ("B".to_owned(), "~".to_owned())]);
