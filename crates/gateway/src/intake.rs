@@ -1,6 +1,7 @@
 //! Reading: bytes from a peer become frames, frames become events. The same loop for both sides.
 
 use crate::hub::Hub;
+use crate::spare;
 use bytes::Bytes;
 use std::sync::Arc;
 use switchboard_core::{ClientId, Event, Launch, Peer};
@@ -39,6 +40,7 @@ pub(crate) async fn read_all(hub: &Arc<Hub>, peer: Peer, mut reader: ByteReader,
     let mut source = Source::default();
     // An error is an end too: there is nothing more to be had from this peer.
     while let Ok(1..) = reader.read(framer.buffer()).await {
+        spare::enlarge(framer.buffer());
         take_frames(hub, peer, &mut framer, &mut source).await;
         hub.wait_for_room(peer).await;
     }

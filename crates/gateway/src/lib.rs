@@ -9,6 +9,7 @@
 //! - `backends`: the code that talks to servers.
 //! - `intake`: reading, for both.
 //! - `outbox`: writing, for both.
+//! - `spare`: a large buffer, kept for the next large message.
 //! - `hub`: the core under its lock, and the hands that do what it says.
 //! - [`telemetry`]: the listeners of facts: the log.
 //!
@@ -22,6 +23,7 @@ mod fronts;
 mod backends;
 mod intake;
 mod outbox;
+mod spare;
 mod hub;
 pub mod telemetry;
 

@@ -1,6 +1,7 @@
 //! What waits to be written to one peer. A message is written by the task that brought it, directly, while
 //! the peer keeps up; what does not go is left to the outbox's own task. Must not know what a message means.
 
+use crate::spare;
 use bytes::{Buf, Bytes};
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -165,7 +166,7 @@ impl Outbox {
                 return;
             }
             written -= first.len();
-            self.queue.pop_front();
+            self.queue.pop_front().into_iter().for_each(spare::give);
         }
         self.small.drain(..written);
     }
