@@ -72,25 +72,40 @@ pub(crate) fn greet(start: Start) -> Client {
 }
 
 /// The fake backend's binary. It belongs to another package, whose binaries `cargo test` does not build for
-/// us, so this asks for it: at once if it is up to date.
+/// us, so this asks for it unless it is newer than what it is made of.
 pub(crate) fn fake_backend() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| {
-        let beside = Path::new(env!("CARGO_BIN_EXE_switchboard"));
-        let folder = beside.parent().unwrap();
-        let profile = match folder.file_name().and_then(|name| name.to_str()).unwrap() {
-            "debug" => "dev",
-            other => other,
-        };
-        let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "--package", "switchboard-testkit", "--bin", "fake-backend"]);
-        build.args(["--profile", profile, "--target-dir"]).arg(folder.parent().unwrap());
-        build.current_dir(env!("CARGO_MANIFEST_DIR"));
-        #[expect(clippy::disallowed_methods, reason = "a build, which is waited for")]
-        let built = build.output().unwrap();
-        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-        folder.join("fake-backend").with_extension(std::env::consts::EXE_EXTENSION)
+        let folder = Path::new(env!("CARGO_BIN_EXE_switchboard")).parent().unwrap();
+        let binary = folder.join("fake-backend").with_extension(std::env::consts::EXE_EXTENSION);
+        if !is_fresh(&binary) {
+            build_fake_backend(folder);
+        }
+        binary
     })
+}
+
+fn is_fresh(binary: &Path) -> bool {
+    let changed = |path: &Path| fs::metadata(path).and_then(|meta| meta.modified()).ok();
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let sources =
+        fs::read_dir(workspace.join("crates/testkit/src/fake")).unwrap().map(|entry| entry.unwrap().path());
+    let newest = sources.chain([workspace.join("Cargo.lock")]).filter_map(|path| changed(&path)).max();
+    changed(binary) > newest
+}
+
+fn build_fake_backend(folder: &Path) {
+    let profile = match folder.file_name().and_then(|name| name.to_str()).unwrap() {
+        "debug" => "dev",
+        other => other,
+    };
+    let mut build = Command::new(env!("CARGO"));
+    build.args(["build", "--quiet", "--package", "switchboard-testkit", "--bin", "fake-backend"]);
+    build.args(["--profile", profile, "--target-dir"]).arg(folder.parent().unwrap());
+    build.current_dir(env!("CARGO_MANIFEST_DIR"));
+    #[expect(clippy::disallowed_methods, reason = "a build, which is waited for")]
+    let built = build.output().unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
 }
 
 /// The error of an answer, which must have this code and `data.kind`.

@@ -3,19 +3,37 @@
 use super::peers::{Server, Way, driver, node_package, python};
 use serde_json::{Value, json};
 use std::ffi::OsString;
+use std::fs;
+use std::time::{Duration, Instant};
 use switchboard_testkit::client::Start;
+use switchboard_testkit::patience;
 
 /// Runs a program to its end in the server's folder and gives what it printed. Nothing is left behind.
 #[track_caller]
 fn run(server: &Server, words: Vec<OsString>) -> String {
     let start = Start::new(&words[0]).args(&words[1..]).env("HOME", server.folder().folder("home"));
     let mut program = start.cwd(server.folder().path()).start();
+    let deadline = Instant::now() + patience::LIMIT;
+    while !program.has_ended() {
+        let seen = || (String::from_utf8_lossy(&program.unread_bytes()).into_owned(), logs(server));
+        assert!(Instant::now() < deadline, "it does not end; it printed, and we logged: {:#?}", seen());
+        std::thread::sleep(Duration::from_millis(10));
+    }
     let end = program.wait_for_end();
     let printed = String::from_utf8_lossy(&end.stdout).into_owned();
     assert_eq!(end.code, Some(0), "{printed}\n{}", end.stderr);
     let left = server.processes();
     assert!(left.is_empty(), "still there: {left:?}");
     printed
+}
+
+/// The last lines of what we logged while we served this server.
+fn logs(server: &Server) -> Vec<String> {
+    let folder = server.folder().join("home/.local/state/switchboard/logs");
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    let text: String = files.filter_map(|file| fs::read_to_string(file.path()).ok()).collect();
+    let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    lines[lines.len().saturating_sub(30)..].to_vec()
 }
 
 /// Both ways; gives what was seen, step by step.

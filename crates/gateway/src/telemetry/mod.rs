@@ -3,10 +3,10 @@
 //! stderr holds up that thread and nobody else: beyond a limit facts are dropped, and counted.
 //!
 //! # Layout
-//! - [`log`]: facts as log lines, the only place that logs.
-//! - [`rolling`]: a file by day and size.
-//! - [`clock`]: dates without a library.
-//! - [`verdicts`]: which framing a server turned out to speak.
+//! - `log`: facts as log lines, the only place that logs.
+//! - `rolling`: a file by day and size.
+//! - `clock`: dates without a library.
+//! - `verdicts`: which framing a server turned out to speak.
 
 mod clock;
 mod log;
