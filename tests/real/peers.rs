@@ -24,7 +24,7 @@ impl Server {
     pub(crate) fn everything() -> Self {
         let folder = Scratch::new();
         let script = node_package("@modelcontextprotocol/server-everything/dist/index.js");
-        let words = node(script).chain(["stdio".into(), folder.path().into()]).collect();
+        let words = node(script).chain(["stdio".into(), mark(&folder).into()]).collect();
         Self { words, folder }
     }
 
@@ -39,9 +39,9 @@ impl Server {
     pub(crate) fn time() -> Self {
         let folder = Scratch::new();
         // An option of ours: the interpreter takes note of it and does nothing.
-        let mut mark = OsString::from("-Xfolder=");
-        mark.push(folder.path());
-        let words = [python(".venv").into(), mark, driver("steady.py").into()].into_iter();
+        let mut option = OsString::from("-Xmark=");
+        option.push(mark(&folder));
+        let words = [python(".venv").into(), option, driver("steady.py").into()].into_iter();
         let words = words
             .chain(["mcp_server_time", "--local-timezone", "Europe/Paris"].map(OsString::from))
             .collect();
@@ -54,7 +54,7 @@ impl Server {
         let mut words: Vec<OsString> = ["npx", "--offline", "--no", "--prefix"].map(OsString::from).to_vec();
         words.push(installed("package.json").parent().unwrap_or(Path::new(".")).into());
         words.extend(["mcp-server-everything", "stdio"].map(OsString::from));
-        words.push(folder.path().into());
+        words.push(mark(&folder).into());
         Self { words, folder }
     }
 
@@ -82,7 +82,8 @@ impl Server {
 
     /// Its processes, and ours that was told its command line.
     pub(crate) fn processes(&self) -> Vec<u32> {
-        pids::with_text(&self.folder.path().display().to_string())
+        // With the slash: another's folder may have a name that begins like this one's.
+        pids::with_text(&format!("{}/", self.folder.path().display()))
     }
 }
 
@@ -92,6 +93,11 @@ impl Drop for Server {
             pids::tell(pid, pids::Word::Kill);
         }
     }
+}
+
+/// A path in the folder, for a server that is not told of one otherwise, and does not mind.
+fn mark(folder: &Scratch) -> PathBuf {
+    folder.join("mark")
 }
 
 /// Node with a script, in a steady world.
