@@ -3,7 +3,7 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
-use switchboard_gateway::config::{InheritEnv, LogFormat, LogLevel};
+use switchboard_gateway::config::{Guard, InheritEnv, LogFormat, LogLevel};
 
 /// Lines that fit into 80 columns: clap breaks longer ones without regard for their shape.
 const AFTER: &str = "\
@@ -140,6 +140,19 @@ pub(crate) struct StdioArgs {
     #[arg(long, value_name = "NAME", requires = "command")]
     pub(crate) pass_env: Vec<String>,
 
+    /// What keeps the COMMAND's processes from outliving us: a guard process, a PID namespace as well, or a
+    /// process group only.
+    #[arg(long, value_name = "HOW", value_enum, requires = "command")]
+    pub(crate) guard: Option<GuardArg>,
+
+    /// The name of a process that is left running when the COMMAND is stopped; may be repeated.
+    #[arg(long, value_name = "NAME", requires = "command")]
+    pub(crate) keep: Vec<String>,
+
+    /// Go on when the process that started us has ended, for as long as stdin stays open.
+    #[arg(long)]
+    pub(crate) ignore_parent: bool,
+
     /// The server to run: its command and arguments. Its names stay as they are.
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
@@ -209,6 +222,23 @@ impl From<InheritArg> for InheritEnv {
             InheritArg::Safe => Self::Safe,
             InheritArg::All => Self::All,
             InheritArg::None => Self::None,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum GuardArg {
+    Auto,
+    Strict,
+    Off,
+}
+
+impl From<GuardArg> for Guard {
+    fn from(guard: GuardArg) -> Self {
+        match guard {
+            GuardArg::Auto => Self::Auto,
+            GuardArg::Strict => Self::Strict,
+            GuardArg::Off => Self::Off,
         }
     }
 }

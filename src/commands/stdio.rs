@@ -7,9 +7,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use switchboard_gateway::config::discover::discover;
 use switchboard_gateway::config::{Config, ServerConfig, expand, folders};
+use switchboard_gateway::raw::{self, Raw};
 use switchboard_gateway::solo::{self, Solo};
 use switchboard_gateway::telemetry::LogOptions;
-use switchboard_gateway::{Ended, raw, take_stdio};
+use switchboard_gateway::{Ended, take_stdio};
 
 pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
     // Without a root, the folder that the client started us in is the workspace.
@@ -28,11 +29,13 @@ pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
     let outcome = runtime.block_on(async {
         let stdio = take_stdio().context("cannot use the standard streams")?;
         if args.raw {
-            return run_raw(server, root, stdio).await;
+            let raw = Raw { server, root, state_folder: state_folder(), ignore_parent: args.ignore_parent };
+            return run_raw(raw, stdio).await;
         }
         let log = log_options(&args, &config, &config_file, &server.name, root.clone())?;
         let state_folder = state_folder();
-        solo::run(Solo { config, server, root, state_folder, log }, stdio).await?;
+        let ignore_parent = args.ignore_parent;
+        solo::run(Solo { config, server, root, state_folder, log, ignore_parent }, stdio).await?;
         Ok(Exit::Ok)
     });
     // A thread may be stuck in a read of a terminal or file; nothing waits for it.
@@ -51,6 +54,8 @@ fn choose(args: &StdioArgs) -> anyhow::Result<(Config, ServerConfig, Option<Path
         server.shutdown_grace = config.shutdown_grace;
         server.inherit_env = args.inherit_env.map_or(server.inherit_env, Into::into);
         server.pass_env.clone_from(&args.pass_env);
+        server.guard = args.guard.map_or(server.guard, Into::into);
+        server.keep.clone_from(&args.keep);
         return Ok((config, server, args.config.clone()));
     }
     let (config, path) = load_config(args)?;
@@ -121,12 +126,8 @@ fn pick(config: &Config, wanted: Option<&str>, path: &Path) -> anyhow::Result<Se
     }
 }
 
-async fn run_raw(
-    server: ServerConfig,
-    root: Option<PathBuf>,
-    stdio: switchboard_gateway::OwnStdio,
-) -> anyhow::Result<Exit> {
-    match raw::run(server, root, stdio).await {
+async fn run_raw(raw: Raw, stdio: switchboard_gateway::OwnStdio) -> anyhow::Result<Exit> {
+    match raw::run(raw, stdio).await {
         Ok(Ended::Exited(code)) => Ok(Exit::Command(code as u8)),
         Ok(Ended::Signalled(signal)) => Ok(Exit::Command((128 + signal) as u8)),
         Ok(Ended::Unknown) => Ok(Exit::Failure),

@@ -21,6 +21,18 @@ pub enum Outcome {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fact {
+    /// What keeps processes from outliving us, and what does not, and why.
+    Layers {
+        text: String,
+    },
+    /// An earlier run was killed as a whole; this was still alive of it.
+    Swept {
+        names: Vec<String>,
+        left: usize,
+    },
+    /// Whoever started us has ended.
+    ParentGone,
+
     ClientConnected {
         client: ClientId,
     },
@@ -71,6 +83,11 @@ pub enum Fact {
     Stopped {
         backend: BackendId,
         how: String,
+    },
+    /// Processes that outlived the one we started, and were ended.
+    LeftBehind {
+        backend: BackendId,
+        names: Vec<String>,
     },
     FramingLearnt {
         backend: BackendId,

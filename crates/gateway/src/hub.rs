@@ -3,12 +3,14 @@
 
 use crate::backends::process::{self, Order, Plan};
 use crate::outbox::{Left, Outbox};
+use crate::task;
 use crate::telemetry::{Desk, Telemetry};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use switchboard_core::{Action, ClientId, Core, Event, Launch, Moment, Peer};
 use switchboard_process::pipe::ByteWriter;
+use switchboard_process::warden::Warden;
 use switchboard_protocol::{Frame, Framing, Outgoing};
 use tokio::sync::{Notify, mpsc};
 
@@ -60,14 +62,17 @@ impl Hub {
 
     /// Takes the lock for one or more events.
     pub(crate) fn turn(self: &Arc<Self>) -> Turn<'_> {
-        // A panic inside a turn is a bug in the core; what it left is still better than to end everyone's
-        // work here.
+        // Nobody sees a lock that a panic has left: it ends the process.
         let inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
         Turn { hub: self, inside, now: Moment::after_start(self.started.elapsed()), desk: None }
     }
 
     pub(crate) fn handle(self: &Arc<Self>, event: Event) {
         self.turn().handle(event);
+    }
+
+    pub(crate) fn warden(&self) -> &Warden {
+        &self.plan.warden
     }
 
     pub(crate) fn telemetry(&self) -> &Arc<Telemetry> {
@@ -78,7 +83,7 @@ impl Hub {
     pub(crate) fn open_outbox(self: &Arc<Self>, peer: Peer, writer: ByteWriter, framing: Framing) {
         let mut outbox = Outbox::new(writer, framing);
         let (hub, writer, left) = (self.clone(), outbox.writer(), outbox.left());
-        let task = tokio::spawn(async move {
+        let task = task::spawn("outbox", async move {
             loop {
                 left.notified().await;
                 if writer.writable().await.is_err() {
@@ -212,7 +217,8 @@ impl<'a> Turn<'a> {
             Action::Start { launch, framing } => {
                 let (control, orders) = mpsc::channel(4);
                 self.inside.controls.insert(launch, control);
-                tokio::spawn(process::run(self.hub.clone(), self.hub.plan.clone(), launch, framing, orders));
+                let (hub, plan) = (self.hub.clone(), self.hub.plan.clone());
+                task::spawn("backend", process::run(hub, plan, launch, framing, orders));
             }
             Action::Stop { launch, how } => {
                 let peer = Peer::Backend(launch);

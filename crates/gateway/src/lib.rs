@@ -10,6 +10,7 @@
 //! - `intake`: reading, for both.
 //! - `outbox`: writing, for both.
 //! - `spare`: a large buffer, kept for the next large message.
+//! - [`task`]: starts what runs side by side.
 //! - `hub`: the core under its lock, and the hands that do what it says.
 //! - [`telemetry`]: the listeners of facts: the log.
 //!
@@ -24,6 +25,7 @@ mod backends;
 mod intake;
 mod outbox;
 mod spare;
+pub mod task;
 mod hub;
 pub mod telemetry;
 
@@ -31,8 +33,21 @@ pub use backends::launch::{Examined, examine};
 pub use switchboard_process::alive::is_alive;
 pub use switchboard_process::child::Ended;
 pub use switchboard_process::stdio::{OwnStdio, take as take_stdio};
+pub use switchboard_process::warden::{LayerState, Layers};
 
-/// To be called first in `main`, before there is a thread.
+/// To be called first in `main`, before there is a thread. Does not return in the processes that guard others.
 pub fn prepare_process() {
+    switchboard_process::take_role();
     switchboard_process::memory::allocator_gives_back();
+    end_on_panic();
+}
+
+/// A panic is a fault of ours, and whoever went on after it would go on with half of the truth. Everybody's
+/// processes are cleared away by their guards; a client starts us anew.
+fn end_on_panic() {
+    let tell = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        tell(panic);
+        std::process::abort();
+    }));
 }

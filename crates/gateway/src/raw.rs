@@ -3,10 +3,12 @@
 
 use crate::backends::launch::LaunchPlan;
 use crate::config::ServerConfig;
+use crate::task;
 use bytes::{Buf, BytesMut};
 use std::io::{self, IoSlice};
 use std::path::PathBuf;
-use switchboard_process::child::{self, Ended, SpawnError, Spawned};
+use switchboard_process::child::{Ended, SpawnError, Spawned};
+use switchboard_process::parent::Parent;
 use switchboard_process::pipe::{ByteReader, ByteWriter};
 use switchboard_process::signals::Signals;
 use switchboard_process::stdio::OwnStdio;
@@ -21,26 +23,42 @@ pub struct NotStarted {
     pub is_missing: bool,
 }
 
+/// What to run.
+pub struct Raw {
+    pub server: ServerConfig,
+    pub root: Option<PathBuf>,
+    pub state_folder: PathBuf,
+    /// The end of the process that started us is not the client's.
+    pub ignore_parent: bool,
+}
+
 /// Runs the command until it ends, or is ended with us; says how it ended.
-pub async fn run(server: ServerConfig, root: Option<PathBuf>, stdio: OwnStdio) -> Result<Ended, NotStarted> {
+pub async fn run(raw: Raw, stdio: OwnStdio) -> Result<Ended, NotStarted> {
+    let mut parent = Parent::watch();
+    let Raw { server, root, state_folder, ignore_parent } = raw;
     let grace = server.shutdown_grace;
     let plan = LaunchPlan { server, root };
     let prepared =
         plan.expand().map_err(|unready| failure(unready.reason, unready.hint.unwrap_or_default()))?;
-    let spawned = child::spawn(&prepared.launch).map_err(|error| NotStarted {
+    let warden = plan.warden(&state_folder);
+    let spawned = warden.spawn(&prepared.launch, &plan.care()).await.map_err(|error| NotStarted {
         is_missing: matches!(error, SpawnError::NotFound { .. }),
         ..failure(error.to_string(), prepared.explain(&error))
     })?;
     let mut signals = Signals::new().map_err(|error| failure(error.to_string(), String::new()))?;
     let Spawned { mut child, stdin, stdout, stderr } = spawned;
 
-    let mut input = tokio::spawn(copy(stdio.input, stdin));
-    let output = tokio::spawn(copy(stdout, stdio.output));
-    let words = tokio::spawn(follow(stderr));
+    let mut input = task::spawn("input", copy(stdio.input, stdin));
+    let output = task::spawn("output", copy(stdout, stdio.output));
+    let words = task::spawn("words", follow(stderr));
     let ended = tokio::select! {
         ended = child.wait() => ended,
         // The client is done: so is the command, in order.
         _ = &mut input => child.stop(grace).await.ended,
+        () = parent.gone(), if !ignore_parent => {
+            input.abort();
+            child.stop(grace).await.ended
+        }
         _ = signals.next() => {
             input.abort();
             tokio::select! {
@@ -53,9 +71,11 @@ pub async fn run(server: ServerConfig, root: Option<PathBuf>, stdio: OwnStdio) -
         }
     };
     // What is left of its group goes, and with it whoever holds the pipes open.
+    let _ = tokio::time::timeout(grace, child.gone()).await;
     drop(child);
     let _ = tokio::time::timeout(grace, output).await;
     words.abort();
+    let _ = tokio::time::timeout(grace, warden.close()).await;
     Ok(ended)
 }
 

@@ -2,17 +2,20 @@
 
 use crate::backends::launch::LaunchPlan;
 use crate::backends::process::Plan;
-use crate::config::{Config, Dialect, Framing, LogLevel, OnTimeout, RetryAfterCrash, ServerConfig};
+use crate::config::{Config, Dialect, Framing, Guard, LogLevel, OnTimeout, RetryAfterCrash, ServerConfig};
 use crate::fronts;
 use crate::hub::Hub;
+use crate::task;
 use crate::telemetry::verdicts::Verdicts;
 use crate::telemetry::{LogOptions, Telemetry};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use switchboard_core::{ClientId, Core, Event, FramingChoice, Limits, ServerSettings, Settings};
+use switchboard_core::{ClientId, Core, Event, Fact, FramingChoice, Limits, ServerSettings, Settings};
+use switchboard_process::parent::Parent;
 use switchboard_process::signals::Signals;
 use switchboard_process::stdio::OwnStdio;
+use switchboard_process::warden::Swept;
 use switchboard_protocol::dialect::Ear;
 
 /// How long the last answers may take to be read, and the last log lines to be written.
@@ -25,36 +28,65 @@ pub struct Solo {
     pub root: Option<PathBuf>,
     pub state_folder: PathBuf,
     pub log: LogOptions,
+    /// The end of the process that started us is not the client's.
+    pub ignore_parent: bool,
 }
 
 /// Serves the client until it, or a signal, ends it. Must be called within a tokio runtime.
 pub async fn run(solo: Solo, stdio: OwnStdio) -> std::io::Result<()> {
+    let parent = Parent::watch();
     let signals = Signals::new()?;
     let verdicts = Verdicts::new(&solo.state_folder, &solo.server);
     let wants_routes = matches!(solo.log.level, LogLevel::Debug | LogLevel::Trace);
     let plan = LaunchPlan { server: solo.server, root: solo.root };
     let settings = settings(&solo.config, &plan, &verdicts, wants_routes);
     let telemetry = Telemetry::start(solo.log, verdicts);
-    let plan = Plan { launch: plan, max_message_bytes: solo.config.max_message_bytes };
+    let warden = plan.warden(&solo.state_folder);
+    let layers = match plan.server.guard {
+        Guard::Auto | Guard::Strict => warden.layers().to_string(),
+        Guard::Off => "guard: off, as the server's entry says".to_owned(),
+    };
+    telemetry.desk().take(Fact::Layers { text: layers });
+    let plan = Plan { launch: plan, max_message_bytes: solo.config.max_message_bytes, warden };
     let hub = Hub::new(Core::new(settings), plan, telemetry.clone());
 
     let client = ClientId(1);
     let framing = fixed(solo.config.framing);
-    let time = tokio::spawn(hub.clone().keep_time());
-    let ending = tokio::spawn(obey(hub.clone(), signals));
-    let serving = tokio::spawn(fronts::stdio::serve(
-        hub.clone(),
-        client,
-        stdio,
-        framing,
-        solo.config.max_message_bytes,
-    ));
+    let time = task::spawn("time", hub.clone().keep_time());
+    let ending = task::spawn("ending", obey(hub.clone(), signals));
+    let limit = solo.config.max_message_bytes;
+    let serving = task::spawn("serving", fronts::stdio::serve(hub.clone(), client, stdio, framing, limit));
+    let sweeping = task::spawn("sweeping", sweep(hub.clone()));
+    let following = task::spawn("following", follow(hub.clone(), client, parent, solo.ignore_parent));
     hub.finished(client, PATIENCE).await;
-    for task in [time, ending, serving] {
+    for task in [time, ending, serving, sweeping, following] {
         task.abort();
     }
+    let _ = tokio::time::timeout(PATIENCE, hub.warden().close()).await;
     telemetry.close(PATIENCE);
     Ok(())
+}
+
+/// Cleans up behind runs that were killed with all that watched over them.
+async fn sweep(hub: Arc<Hub>) {
+    for Swept { ended, left } in
+        hub.warden().sweep().await.into_iter().filter(|swept| *swept != Swept::default())
+    {
+        let names = ended.iter().map(|name| name.to_string_lossy().into_owned()).collect();
+        hub.telemetry().desk().take(Fact::Swept { names, left });
+    }
+}
+
+/// A client that has ended reads nothing any more, even if somebody else holds our input open.
+async fn follow(hub: Arc<Hub>, client: ClientId, mut parent: Parent, is_ignored: bool) {
+    if is_ignored {
+        return;
+    }
+    parent.gone().await;
+    hub.telemetry().desk().take(Fact::ParentGone);
+    // What it has written before is still read, if that is all there is; else its input would end by itself.
+    hub.handle(Event::ClientInputEnded { client });
+    hub.handle(Event::ClientLost { client });
 }
 
 /// The first signal asks to end in order (and, if the client had closed its end before, in haste), the second

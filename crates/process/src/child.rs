@@ -1,18 +1,18 @@
 //! A child process with its three pipes: started, waited for, stopped together with all it started. Must not
 //! know what it is for.
 //!
-//! What makes sure that nothing is left when *we* are killed (the guard process, job objects) is not here
-//! yet. Its place is `os::spawn`, between us and the process group.
+//! Started without more ado, a child has a process group and no guard: [`Warden`](crate::warden::Warden) is who
+//! starts those that must not outlive us.
 
 mod error;
 mod resolve;
 
 #[cfg(unix)]
 #[path = "child/unix.rs"]
-mod os;
+pub(crate) mod os;
 #[cfg(windows)]
 #[path = "child/windows.rs"]
-mod os;
+pub(crate) mod os;
 
 use crate::pipe::{ByteReader, ByteWriter};
 use std::{
@@ -69,31 +69,32 @@ pub struct Spawned {
     pub stderr: ByteReader,
 }
 
-/// Starts a process in a group of its own. Returns once the program runs, or could not be started: about a
+/// Starts a process in a group of its own, without a guard. Returns once the program runs, or could not be started: about a
 /// millisecond. Must be called in the context of a tokio runtime.
 pub fn spawn(launch: &Launch) -> Result<Spawned, SpawnError> {
     os::spawn(launch)
 }
 
-/// A started process and the group it leads. Dropping it kills the group and leaves no zombie.
+/// A started process and all that belongs to it: below a guard the whole tree, else the group it leads. Dropping
+/// it kills them and leaves no zombie.
 pub struct Child(os::Child);
 
 impl Child {
-    /// The process id; on Unix also that of its group. It is not reused by the system before this value is
-    /// dropped or has been stopped.
+    /// The process id. Without a guard it is not reused by the system before this value is dropped or has been
+    /// stopped.
     pub fn pid(&self) -> u32 {
         self.0.pid()
     }
 
-    /// Waits until the process itself has ended, and may be asked again. Members of its group may live on:
-    /// [`stop`](Self::stop) or a drop ends them. Cancel-safe.
+    /// Waits until the process itself has ended, and may be asked again. Others may live on: a guard tells them to
+    /// end, [`stop`](Self::stop) or a drop ends them too. Cancel-safe.
     pub async fn wait(&mut self) -> Ended {
         self.0.wait().await
     }
 
-    /// Ends the whole group, politely at first. The caller has closed the child's stdin by dropping the
-    /// writer, which is the request to end; after `grace` follows SIGTERM, after `grace` again SIGKILL.
-    /// Whatever is left of the group when its leader has ended is killed.
+    /// Ends them all, politely at first. The caller has closed the child's stdin by dropping the writer, which is
+    /// the request to end; after `grace` follows SIGTERM, after `grace` again SIGKILL. Whatever is left when the
+    /// process itself has ended gets SIGTERM and then SIGKILL from a guard, and SIGKILL without one.
     ///
     /// A future that is dropped half way leaves a child that can be stopped again.
     pub async fn stop(&mut self, grace: Duration) -> Stopped {
@@ -106,9 +107,15 @@ impl Child {
         self.0.terminate(grace).await
     }
 
-    /// SIGKILL to the whole group, at once. The child is still to be waited for.
+    /// SIGKILL to all, at once. The child is still to be waited for.
     pub fn kill_now(&self) {
         self.0.kill_now();
+    }
+
+    /// Waits until nothing is left of a child that has ended, or is about to; the names of those that outlived it
+    /// and had to be told. Cancel-safe.
+    pub async fn gone(&mut self) -> Vec<String> {
+        self.0.gone().await
     }
 }
 

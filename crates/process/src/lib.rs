@@ -8,8 +8,11 @@
 //!   stands behind: `polled` for pipes and sockets, `threaded` for all that cannot be polled, `descriptor`
 //!   for what makes a descriptor non-blocking without harm to those who share it.
 //! - [`stdio`]: our own standard streams, moved away from where a stray print could reach them.
-//! - [`child`]: `resolve` (which file a command means), `error` (why it did not start, and what to do),
-//!   and per system `unix` (process group, exit watch, stop) and `windows`.
+//! - [`child`]: `resolve` (which file a command means), `error` (why it did not start, and what to do), and per
+//!   system what is started: on Unix `bare` (a process group) or `guarded`.
+//! - [`warden`]: starts processes and sees to it that none outlives us. On Unix with `guard` (what runs in
+//!   processes of its own), `runs` (what is left on disk for the next start) and `table` (who is whose child).
+//! - [`parent`]: the end of whoever started us.
 //! - [`signals`]: requests that we end. [`stderr`]: our own, for those who must not wait for its reader.
 //! - [`alive`]: whether a process is there, for reports.
 //! - [`memory`]: makes the allocator give big buffers back.
@@ -18,8 +21,25 @@
 
 pub mod alive;
 pub mod child;
+#[cfg(unix)]
+mod guard;
+#[cfg(unix)]
+mod inherit;
 pub mod memory;
+pub mod parent;
 pub mod pipe;
+#[cfg(unix)]
+mod runs;
 pub mod signals;
 pub mod stderr;
 pub mod stdio;
+#[cfg(unix)]
+mod table;
+pub mod warden;
+
+/// Becomes what guards our processes, if that is what this process was started as. To be called before anything
+/// else, while there is one thread.
+pub fn take_role() {
+    #[cfg(unix)]
+    guard::take_role();
+}

@@ -1,10 +1,11 @@
 //! From a server's entry to exactly what exec gets, and what to say when that does not work.
 
 use crate::config::environment::{child_environment, withheld_hint};
-use crate::config::{ServerConfig, expand};
+use crate::config::{self, ServerConfig, expand};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use switchboard_process::child::{Launch, SpawnError};
+use switchboard_process::warden::{Care, Guard, Options, Warden};
 
 /// A server's entry with the surroundings that it is filled in from.
 pub(crate) struct LaunchPlan {
@@ -55,6 +56,22 @@ impl LaunchPlan {
             cwd: parts.cwd.or_else(|| self.root.clone()),
         };
         Ok(Prepared { launch, withheld: environment.withheld })
+    }
+
+    /// How its processes are kept from outliving us.
+    pub(crate) fn care(&self) -> Care {
+        let guard = match self.server.guard {
+            config::Guard::Auto => Guard::Auto,
+            config::Guard::Strict => Guard::Strict,
+            config::Guard::Off => Guard::Off,
+        };
+        Care { guard, keep: self.server.keep.clone(), grace: self.server.shutdown_grace }
+    }
+
+    /// The one who starts its processes.
+    pub(crate) fn warden(&self, state_folder: &Path) -> Warden {
+        let wants_strict = self.server.guard == config::Guard::Strict;
+        Warden::start(Options { runs: Some(state_folder.join("runs")), wants_strict })
     }
 
     /// What to say about a server that ends before it works: it may miss what it was not given.

@@ -4,10 +4,12 @@ use crate::backends::launch::LaunchPlan;
 use crate::backends::stderr::{self, Tail};
 use crate::hub::Hub;
 use crate::intake;
+use crate::task;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use switchboard_core::{Event, Launch, Peer, StopHow};
-use switchboard_process::child::{self, Child, Spawned, Stopped, StoppedBy};
+use switchboard_core::{Event, Fact, Launch, Peer, StopHow};
+use switchboard_process::child::{Child, Spawned, Stopped, StoppedBy};
+use switchboard_process::warden::Warden;
 use switchboard_protocol::{Framer, Framing};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -29,6 +31,7 @@ pub(crate) enum Order {
 pub(crate) struct Plan {
     pub(crate) launch: LaunchPlan,
     pub(crate) max_message_bytes: usize,
+    pub(crate) warden: Warden,
 }
 
 /// One process, from its start to its end.
@@ -39,7 +42,7 @@ pub(crate) async fn run(
     framing: Framing,
     mut orders: mpsc::Receiver<Order>,
 ) {
-    let spawned = match start(&plan) {
+    let spawned = match start(&plan).await {
         Ok(spawned) => spawned,
         Err((reason, hint)) => {
             let mut turn = hub.turn();
@@ -52,30 +55,34 @@ pub(crate) async fn run(
     hub.handle(Event::Spawned { launch, pid: child.pid() });
 
     let tail = Arc::new(Mutex::new(Tail::default()));
-    let words = tokio::spawn(stderr::follow(stderr, tail.clone(), hub.telemetry().clone()));
+    let words = task::spawn("stderr", stderr::follow(stderr, tail.clone(), hub.telemetry().clone()));
     let reading = {
         // Whatever the process's own manner of writing is, it is told from its first bytes.
         let framer = Framer::new(None, plan.max_message_bytes);
         let hub = hub.clone();
-        tokio::spawn(async move {
+        task::spawn("reading", async move {
             intake::read_all(&hub, Peer::Backend(launch), stdout, framer).await;
             hub.turn().cut_off(launch);
         })
     };
     let how = govern(&mut child, &mut orders).await;
-    // The leader is gone; what is left of its group goes with it.
+    // What it left behind is told to go, and may hold the pipes open until then.
+    let gone = tokio::time::timeout(LAST_WORDS, child.gone());
+    let (gone, (), ()) = tokio::join!(gone, last_words(reading), last_words(words));
     drop(child);
-    last_words(reading).await;
-    last_words(words).await;
+    if let Some(names) = gone.ok().filter(|names| !names.is_empty()) {
+        hub.telemetry().desk().take(Fact::LeftBehind { backend: launch.backend, names });
+    }
     let stderr = tail.lock().unwrap_or_else(PoisonError::into_inner).text();
     let mut turn = hub.turn();
     turn.forget(launch);
     turn.handle(Event::BackendEnded { launch, how, stderr, hint: plan.launch.hint() });
 }
 
-fn start(plan: &Plan) -> Result<Spawned, (String, Option<String>)> {
+async fn start(plan: &Plan) -> Result<Spawned, (String, Option<String>)> {
     let launch = plan.launch.expand().map_err(|failure| (failure.reason, failure.hint))?;
-    child::spawn(&launch.launch).map_err(|error| (error.to_string(), Some(launch.explain(&error))))
+    let spawned = plan.warden.spawn(&launch.launch, &plan.launch.care()).await;
+    spawned.map_err(|error| (error.to_string(), Some(launch.explain(&error))))
 }
 
 /// Waits for the process's end, or brings it about. Says how it ended.

@@ -9,7 +9,7 @@ use super::quantity::{spell_size, spell_time};
 use super::read::{Key, Size, Time};
 use super::report::{Place, Report, shown};
 use super::syntax::{self, span};
-use super::{Config, LogConfig, Problem, ServerConfig, defaults};
+use super::{Config, Guard, LogConfig, Problem, ServerConfig, defaults};
 
 const SMALLEST_MESSAGE_LIMIT: usize = 1 << 10;
 const LARGEST_MESSAGE_LIMIT: usize = 1 << 30;
@@ -111,6 +111,8 @@ fn server(
         return None;
     }
     let pass_env = pass_env(entry.pass_env, report);
+    let guard = entry.guard.or(defaults::GUARD);
+    let keep = keep(entry.keep, guard, report);
     let start_timeout = not_zero(entry.start_timeout, defaults::START_TIMEOUT, report);
     let timeout = not_zero(entry.timeout.into(), defaults::TIMEOUT, report);
     let hard_timeout = hard_timeout(entry.hard_timeout, timeout, place, report);
@@ -130,6 +132,8 @@ fn server(
         on_timeout: entry.on_timeout.or(defaults::ON_TIMEOUT),
         retry_after_crash: entry.retry_after_crash.or(defaults::RETRY_AFTER_CRASH),
         shutdown_grace: entry.shutdown_grace.or(Time(shutdown_grace)).0,
+        guard,
+        keep,
         expand: true,
     })
 }
@@ -176,6 +180,18 @@ fn pass_env(patterns: Key<Vec<String>>, report: &mut Report<'_>) -> Vec<String> 
         }
     }
     patterns
+}
+
+fn keep(names: Key<Vec<String>>, guard: Guard, report: &mut Report<'_>) -> Vec<String> {
+    let Key::Given(names, place) = names else { return Vec::new() };
+    if names.iter().any(|name| name.is_empty() || name.contains(['/', '\n'])) {
+        report.error(&place, "not the name of a process", "write a name as `ps` shows it, such as \"adb\"");
+    }
+    if guard == Guard::Strict && !names.is_empty() {
+        let remedy = "use \"guard\": \"auto\" for this server, or remove `keep`".to_owned();
+        report.warning(&place, "nothing can be kept with `guard: strict`", Some(remedy));
+    }
+    names
 }
 
 fn not_zero(time: Key<Time>, default: Duration, report: &mut Report<'_>) -> Duration {

@@ -74,6 +74,18 @@ choice! {
 }
 
 choice! {
+    /// What keeps a server's processes from outliving us.
+    Guard {
+        /// A guard process, and all that does not change how the server sees the world.
+        Auto = "auto",
+        /// A PID namespace as well, where the system allows one: nothing survives even if all of us are killed.
+        Strict = "strict",
+        /// A process group only: what the server starts may outlive us.
+        Off = "off",
+    }
+}
+
+choice! {
     /// What happens to a backend when a call runs into `timeout`.
     OnTimeout {
         /// Ask whether it still lives; restart it only if it does not answer.

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{Dialect, Framing, InheritEnv, LogFormat, LogLevel, OnTimeout, RetryAfterCrash};
+use super::{Dialect, Framing, Guard, InheritEnv, LogFormat, LogLevel, OnTimeout, RetryAfterCrash};
 
 pub const FRAMING: Framing = Framing::Auto;
 pub const DIALECT: Dialect = Dialect::Auto;
@@ -17,6 +17,8 @@ pub const TIMEOUT: Duration = Duration::from_secs(10 * 60);
 pub const HARD_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 pub const ON_TIMEOUT: OnTimeout = OnTimeout::Probe;
 pub const RETRY_AFTER_CRASH: RetryAfterCrash = RetryAfterCrash::Safe;
+
+pub const GUARD: Guard = Guard::Auto;
 
 pub const LOG_LEVEL: LogLevel = LogLevel::Info;
 pub const LOG_FORMAT: LogFormat = LogFormat::Human;

@@ -8,7 +8,7 @@ use jsonc_parser::ast::{Object, Value};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
-use super::choices::{Dialect, Framing, InheritEnv, LogFormat, LogLevel, OnTimeout, RetryAfterCrash};
+use super::choices::{Dialect, Framing, Guard, InheritEnv, LogFormat, LogLevel, OnTimeout, RetryAfterCrash};
 use super::quantity::{spell_size, spell_time};
 use super::read::{CallTime, Key, Read, Size, Time, expected, warn_of_unknown};
 use super::report::{Place, Report};
@@ -246,6 +246,14 @@ object! {
         /// How long this server has to end by itself; the outer `shutdownGrace` unless given.
         #[schemars(example = json!("30s"))]
         "shutdownGrace" => shutdown_grace: Time,
+
+        /// What keeps the server's processes from outliving Switchboard.
+        #[schemars(extend("default" = defaults::GUARD.word()), example = json!("strict"))]
+        "guard" => guard: Guard,
+
+        /// Names of processes that are left running when the server is stopped.
+        #[schemars(extend("default" = []), example = json!(["adb"]))]
+        "keep" => keep: Vec<String>,
     }
 }
 

@@ -37,7 +37,7 @@ mod variables;
 mod tests;
 
 pub use assemble::{Loaded, load};
-pub use choices::{Dialect, Framing, InheritEnv, LogFormat, LogLevel, OnTimeout, RetryAfterCrash};
+pub use choices::{Dialect, Framing, Guard, InheritEnv, LogFormat, LogLevel, OnTimeout, RetryAfterCrash};
 pub use model::{Config, LogConfig, ServerConfig};
 pub use problem::{Problem, Severity};
 pub use schema::schema;

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::{
-    Dialect, Framing, InheritEnv, LogFormat, LogLevel, OnTimeout, RetryAfterCrash, Variables, defaults,
+    Dialect, Framing, Guard, InheritEnv, LogFormat, LogLevel, OnTimeout, RetryAfterCrash, Variables, defaults,
 };
 
 /// All settings.
@@ -55,6 +55,9 @@ pub struct ServerConfig {
     pub on_timeout: OnTimeout,
     pub retry_after_crash: RetryAfterCrash,
     pub shutdown_grace: Duration,
+    pub guard: Guard,
+    /// Names of processes that a stop leaves alone.
+    pub keep: Vec<String>,
     /// Whether `${…}` and `~` are filled in.
     pub expand: bool,
 }
@@ -79,6 +82,8 @@ impl ServerConfig {
             on_timeout: defaults::ON_TIMEOUT,
             retry_after_crash: defaults::RETRY_AFTER_CRASH,
             shutdown_grace: defaults::SHUTDOWN_GRACE,
+            guard: defaults::GUARD,
+            keep: Vec::new(),
             expand: false,
         }
     }

@@ -100,6 +100,20 @@ impl Log {
 /// One fact, one line.
 fn tell(fact: &Fact, server: &str, root: &str) {
     match fact {
+        Fact::Layers { text } => info!(layers = text, "what keeps processes from outliving us"),
+        Fact::Swept { names, left: 0 } => {
+            warn!(ended = names.join(", "), "an earlier run was killed and had left processes; ended");
+        }
+        Fact::Swept { names, left } => {
+            error!(
+                ended = names.join(", "),
+                left, "an earlier run was killed; some of its processes cannot be ended"
+            );
+        }
+        Fact::ParentGone => info!("the process that started us has ended"),
+        Fact::LeftBehind { names, .. } => {
+            info!(server, root, ended = names.join(", "), "left processes behind; ended");
+        }
         Fact::ClientConnected { client } => debug!(%client, "client connected"),
         Fact::ClientInputEnded { client } => debug!(%client, "client closed its end"),
         Fact::ClientLost { client } => debug!(%client, "client is gone"),

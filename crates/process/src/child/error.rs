@@ -20,6 +20,10 @@ pub enum SpawnError {
     NoFolder { cwd: PathBuf },
     #[error("the system has no room for one more process: {source}")]
     Limits { source: io::Error },
+    #[error("nothing could be started that watches over it: {source}")]
+    NoGuard { source: io::Error },
+    #[error("it could not be put into a PID namespace: {source}")]
+    NoNamespace { source: io::Error },
     #[error("`{}` could not be started: {source}", .path.display())]
     Other { path: PathBuf, source: io::Error },
 }
@@ -67,6 +71,12 @@ impl SpawnError {
             }
             Self::NoFolder { .. } => "create the folder, or correct cwd in the server's entry".to_owned(),
             Self::Limits { source } => limit_hint(source).to_owned(),
+            Self::NoGuard { .. } => {
+                "try again; `\"guard\": \"off\"` in the server's entry starts it unguarded".to_owned()
+            }
+            Self::NoNamespace { .. } => {
+                "`switchboard check` says what is allowed here; `\"guard\": \"auto\"` does without".to_owned()
+            }
             Self::Other { .. } => "try the command in a terminal".to_owned(),
         }
     }

@@ -1,203 +1,95 @@
-//! Children on Unix: a process group, whose leader is the program we started.
-//!
-//! **Reaping comes last.** A group is signalled by its leader's number. Once the leader has been reaped and
-//! no member is left, the system may give that number to a process of anybody's, and a late SIGKILL would
-//! hit an innocent group. A leader that has ended but was not reaped keeps its number taken. So its end is
-//! only looked at (`WNOWAIT`), and it is reaped in one place, right after the group's last SIGKILL.
+//! Children on Unix: with a guard between us and them, or without.
 
+#[path = "unix/bare.rs"]
+mod bare;
 #[path = "unix/diagnose.rs"]
 mod diagnose;
 #[path = "unix/exit.rs"]
 mod exit;
-#[path = "unix/inherit.rs"]
-mod inherit;
+#[path = "unix/guarded.rs"]
+pub(crate) mod guarded;
 #[path = "unix/script.rs"]
 mod script;
 
 use super::{Ended, Launch, SpawnError, Spawned, Stopped, StoppedBy, resolve};
-use crate::pipe::{ByteReader, ByteWriter};
-use exit::{Look, Watch, look, reap, wait_for_end};
-use rustix::process::{Pid, Signal, kill_process_group};
 use std::{
     borrow::Cow,
     ffi::OsStr,
-    io,
-    os::unix::process::CommandExt,
-    path::Path,
-    process::{Command, Stdio},
-    thread,
+    path::{Path, PathBuf},
     time::Duration,
 };
-use tokio::time::timeout;
 
+pub(crate) use bare::spawn;
 pub(super) use exit::signal_name;
+pub(crate) use exit::{Watch, reap};
 
-/// How long a SIGKILL may take. Longer than this takes only a process that hangs in the kernel (a dead
-/// network file system); it is left to the reaper then.
-const KILL_PATIENCE: Duration = Duration::from_secs(5);
-
-pub(super) fn spawn(launch: &Launch) -> Result<Spawned, SpawnError> {
+/// Which file is to be run, if all that it needs is there.
+pub(crate) fn find(launch: &Launch) -> Result<PathBuf, SpawnError> {
     let (cwd, path_var) = (launch.cwd.as_deref(), launch.path_var());
     if let Some(cwd) = cwd.filter(|cwd| !can_be_entered(cwd)) {
         return Err(SpawnError::NoFolder { cwd: cwd.to_owned() });
     }
     let path = resolve(&launch.program, path_var, cwd)?;
     script::check_interpreter(&path, path_var, cwd)?;
-    inherit::keep_children_as_zombies();
-    inherit::close_descriptors_on_exec();
+    Ok(path)
+}
 
-    let mut command = Command::new(&path);
-    command.arg0(&launch.program).args(&launch.args);
-    command.env_clear().envs(launch.env.iter().map(|(name, value)| (name, value)));
-    if let Some(cwd) = cwd {
-        command.current_dir(cwd);
+pub(crate) enum Child {
+    Bare(bare::Child),
+    Guarded(guarded::Child),
+}
+
+impl From<Child> for super::Child {
+    fn from(child: Child) -> Self {
+        Self(child)
     }
-    command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    #[expect(clippy::disallowed_methods, reason = "this is the one room that starts processes")]
-    let mut started = command.spawn().map_err(|error| diagnose::cause(&path, error))?;
-
-    let other = |source| SpawnError::Other { path: path.clone(), source };
-    let (Some(stdin), Some(stdout), Some(stderr)) =
-        (started.stdin.take(), started.stdout.take(), started.stderr.take())
-    else {
-        unreachable!("all three were asked to be pipes");
-    };
-    // From here on an early return drops the child, and so kills and reaps it.
-    let child = Child::adopt(Pid::from_child(&started)).map_err(other)?;
-    Ok(Spawned {
-        child: super::Child(child),
-        stdin: ByteWriter::from_fd(stdin.into()).map_err(other)?,
-        stdout: ByteReader::from_fd(stdout.into()).map_err(other)?,
-        stderr: ByteReader::from_fd(stderr.into()).map_err(other)?,
-    })
-}
-
-pub(super) struct Child {
-    pid: Pid,
-    leader: Leader,
-}
-
-enum Leader {
-    Running(Watch),
-    /// It has ended; its number is still taken, and the group can be signalled.
-    Zombie(Ended),
-    /// The number may be anybody's by now.
-    Reaped(Ended),
 }
 
 impl Child {
-    fn adopt(pid: Pid) -> io::Result<Self> {
-        match Watch::on(pid) {
-            Ok(watch) => Ok(Self { pid, leader: Leader::Running(watch) }),
-            Err(error) => {
-                end_group(pid);
-                Err(error)
-            }
+    pub(super) fn pid(&self) -> u32 {
+        match self {
+            Self::Bare(child) => child.pid(),
+            Self::Guarded(child) => child.pid(),
         }
     }
 
-    pub(super) fn pid(&self) -> u32 {
-        self.pid.as_raw_pid().unsigned_abs()
-    }
-
     pub(super) async fn wait(&mut self) -> Ended {
-        match &mut self.leader {
-            Leader::Running(watch) => {
-                let end = watch.end(self.pid).await;
-                self.leader = match end {
-                    Some(ended) => Leader::Zombie(ended),
-                    None => Leader::Reaped(Ended::Unknown),
-                };
-                end.unwrap_or(Ended::Unknown)
-            }
-            Leader::Zombie(ended) | Leader::Reaped(ended) => *ended,
+        match self {
+            Self::Bare(child) => child.wait().await,
+            Self::Guarded(child) => child.wait().await,
         }
     }
 
     pub(super) async fn stop(&mut self, grace: Duration) -> Stopped {
-        if self.ends_within(grace).await {
-            return Stopped { ended: self.finish(), how: StoppedBy::Eof };
+        match self {
+            Self::Bare(child) => child.stop(grace).await,
+            Self::Guarded(child) => child.stop(grace).await,
         }
-        self.terminate(grace).await
     }
 
     pub(super) async fn terminate(&mut self, grace: Duration) -> Stopped {
-        self.signal(Signal::TERM);
-        // A member that is suspended acts on SIGTERM only when it is continued.
-        self.signal(Signal::CONT);
-        let how = if self.ends_within(grace).await {
-            StoppedBy::Term
-        } else {
-            self.signal(Signal::KILL);
-            self.ends_within(KILL_PATIENCE).await;
-            StoppedBy::Kill
-        };
-        Stopped { ended: self.finish(), how }
-    }
-
-    async fn ends_within(&mut self, time: Duration) -> bool {
-        timeout(time, self.wait()).await.is_ok()
+        match self {
+            Self::Bare(child) => child.terminate(grace).await,
+            Self::Guarded(child) => child.terminate(grace).await,
+        }
     }
 
     pub(super) fn kill_now(&self) {
-        self.signal(Signal::KILL);
-    }
-
-    fn signal(&self, signal: Signal) {
-        match self.leader {
-            // An error says that no member is left that could be told.
-            Leader::Running(_) | Leader::Zombie(_) => drop(kill_process_group(self.pid, signal)),
-            Leader::Reaped(_) => {}
+        match self {
+            Self::Bare(child) => child.kill_now(),
+            Self::Guarded(child) => child.kill_now(),
         }
     }
 
-    /// Kills what is left of the group and gives up its number, if the leader has ended.
-    fn finish(&mut self) -> Ended {
-        match self.leader {
-            Leader::Running(_) => Ended::Unknown,
-            Leader::Zombie(ended) => {
-                bury(self.pid);
-                self.leader = Leader::Reaped(ended);
-                ended
+    pub(super) async fn gone(&mut self) -> Vec<String> {
+        match self {
+            Self::Bare(child) => {
+                child.wait().await;
+                Vec::new()
             }
-            Leader::Reaped(ended) => ended,
+            Self::Guarded(child) => child.gone().await,
         }
     }
-}
-
-impl Drop for Child {
-    fn drop(&mut self) {
-        match self.leader {
-            Leader::Running(_) => end_group(self.pid),
-            Leader::Zombie(_) => drop(self.finish()),
-            Leader::Reaped(_) => {}
-        }
-    }
-}
-
-/// Kills a group whose leader was not seen to end, and reaps the leader without making the caller wait: a
-/// killed process takes a moment to go, or for ever if it hangs in the kernel.
-fn end_group(pid: Pid) {
-    let _ = kill_process_group(pid, Signal::KILL);
-    match look(pid) {
-        Look::Ended(_) => bury(pid),
-        Look::Running => {
-            let reaper = thread::Builder::new().name("switchboard-reap".into());
-            // Without a thread a zombie stays until we end, which is better than to stand still here.
-            drop(reaper.spawn(move || {
-                wait_for_end(pid);
-                bury(pid);
-            }));
-        }
-        Look::Gone => {}
-    }
-}
-
-/// The last SIGKILL to a group whose leader has ended, and only then the reaping. No member can slip through
-/// by forking: the system signals a group as a whole, and a fork with a signal pending does not happen.
-fn bury(pid: Pid) {
-    let _ = kill_process_group(pid, Signal::KILL);
-    reap(pid);
 }
 
 pub(super) fn is_path_var(name: &OsStr) -> bool {

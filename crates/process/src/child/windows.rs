@@ -1,25 +1,49 @@
-//! Children on Windows, for now without job objects: only the process itself is killed, not what it started.
-//! A job per backend, assigned before the child runs, belongs into `spawn`.
+//! Children on Windows: a process in a job of its own, together with all that it starts.
+//!
+//! The process is created suspended and let go when it is in its job, so that nothing it starts can be outside.
+//! Should we be killed in between, the job that we are in ourselves (`warden`) ends it all the same.
+//!
+//! There is no SIGTERM here. What comes nearest, a console's Ctrl-Break, reaches only processes that share
+//! a console with the sender: an IDE starts us without one, and a child without a window has one of its own. So
+//! the request to end is the closed stdin, and what does not heed it is killed.
+
+#[path = "windows/job.rs"]
+pub(crate) mod job;
+#[path = "windows/suspended.rs"]
+mod suspended;
 
 use super::{Ended, Launch, SpawnError, Spawned, Stopped, StoppedBy, resolve};
 use crate::pipe::{ByteReader, ByteWriter};
+use job::Job;
 use std::{
     borrow::Cow,
     ffi::OsStr,
     io,
+    os::windows::io::BorrowedHandle,
     path::Path,
     process::Stdio,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
-use tokio::{process::Command, time::timeout};
+use tokio::{
+    process::Command,
+    time::{sleep, timeout},
+};
+use windows_sys::Win32::System::Threading::{CREATE_NO_WINDOW, CREATE_SUSPENDED};
 
-/// A console program started by one without a console would open a window.
-const CREATE_NO_WINDOW: u32 = 0x0800_0000;
-/// How long a kill may take.
+/// How long a kill may take. Longer than this takes only a process that hangs in a driver.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
+/// How often the members of a job that was killed are counted. They are gone within a few of these; a
+/// completion port that would announce it is not worth its thread.
+const LOOK: Duration = Duration::from_millis(2);
 
 pub(super) fn spawn(launch: &Launch) -> Result<Spawned, SpawnError> {
+    // Where the system has no job for it the server is still of use: it ends with us by the job we are in.
+    spawn_in(launch, Job::new().ok())
+}
+
+/// Starts the process in this job; without one, only the process itself is stopped, not what it started.
+pub(crate) fn spawn_in(launch: &Launch, job: Option<Job>) -> Result<Spawned, SpawnError> {
     let cwd = launch.cwd.as_deref();
     if let Some(cwd) = cwd.filter(|cwd| !cwd.is_dir()) {
         return Err(SpawnError::NoFolder { cwd: cwd.to_owned() });
@@ -31,7 +55,8 @@ pub(super) fn spawn(launch: &Launch) -> Result<Spawned, SpawnError> {
         command.current_dir(cwd);
     }
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.kill_on_drop(true).creation_flags(CREATE_NO_WINDOW);
+    // A console program started by one without a console would open a window.
+    command.kill_on_drop(true).creation_flags(CREATE_NO_WINDOW | CREATE_SUSPENDED);
     #[expect(clippy::disallowed_methods, reason = "this is the one room that starts processes")]
     let mut started = command.spawn().map_err(|error| cause(&path, error))?;
 
@@ -41,9 +66,10 @@ pub(super) fn spawn(launch: &Launch) -> Result<Spawned, SpawnError> {
     else {
         unreachable!("all three were asked to be pipes");
     };
-    let pid = started.id().unwrap_or_default();
+    // From here on an early return drops the child, and so kills it.
+    let child = Child::adopt(started, job).map_err(other)?;
     Ok(Spawned {
-        child: super::Child(Child { pid, process: Mutex::new(started) }),
+        child: super::Child(child),
         stdin: stdin.into_owned_handle().and_then(ByteWriter::from_handle).map_err(other)?,
         stdout: stdout.into_owned_handle().and_then(ByteReader::from_handle).map_err(other)?,
         stderr: stderr.into_owned_handle().and_then(ByteReader::from_handle).map_err(other)?,
@@ -59,13 +85,28 @@ fn cause(path: &Path, source: io::Error) -> SpawnError {
     }
 }
 
-pub(super) struct Child {
+/// Dropping it kills the process by itself, and by the job's last handle all the others.
+pub(crate) struct Child {
     pid: u32,
     /// Locked only by `kill_now`, which has no `&mut`.
     process: Mutex<tokio::process::Child>,
+    /// None if there is none to be had, or wanted.
+    job: Option<Job>,
 }
 
 impl Child {
+    /// Takes over a process that is suspended, puts it into its job, and lets it run.
+    fn adopt(process: tokio::process::Child, job: Option<Job>) -> io::Result<Self> {
+        let (Some(pid), Some(handle)) = (process.id(), process.raw_handle()) else {
+            return Err(io::Error::other("it ended before it began"));
+        };
+        // SAFETY: the handle belongs to `process`, which lives longer than this borrow and was not waited for.
+        let handle = unsafe { BorrowedHandle::borrow_raw(handle) };
+        let job = job.filter(|job| job.assign(handle).is_ok());
+        suspended::resume(handle)?;
+        Ok(Self { pid, process: Mutex::new(process), job })
+    }
+
     pub(super) fn pid(&self) -> u32 {
         self.pid
     }
@@ -78,23 +119,36 @@ impl Child {
         }
     }
 
-    /// There is no SIGTERM: a console event would need a console of the child's own.
     pub(super) async fn stop(&mut self, grace: Duration) -> Stopped {
-        if let Ok(ended) = timeout(grace, self.wait()).await {
-            return Stopped { ended, how: StoppedBy::Eof };
-        }
+        let how = match timeout(grace, self.wait()).await {
+            Ok(_) => StoppedBy::Eof,
+            Err(_) => StoppedBy::Kill,
+        };
+        // Also when the process has ended by itself: what it started is to end with it.
         self.kill_now();
-        let ended = timeout(KILL_PATIENCE, self.wait()).await.unwrap_or(Ended::Unknown);
-        Stopped { ended, how: StoppedBy::Kill }
+        let ended = timeout(KILL_PATIENCE, self.all_gone()).await.unwrap_or(Ended::Unknown);
+        Stopped { ended, how }
     }
 
+    /// The same as [`stop`](Self::stop), as there is only one way to ask; see the head of this file.
     pub(super) async fn terminate(&mut self, grace: Duration) -> Stopped {
         self.stop(grace).await
     }
 
+    async fn all_gone(&mut self) -> Ended {
+        let ended = self.wait().await;
+        while self.job.as_ref().and_then(|job| job.members().ok()).is_some_and(|members| members > 0) {
+            sleep(LOOK).await;
+        }
+        ended
+    }
+
     pub(super) fn kill_now(&self) {
-        // An error says that it has ended already.
-        let _ = self.process.lock().unwrap_or_else(PoisonError::into_inner).start_kill();
+        match &self.job {
+            Some(job) => job.kill(),
+            // An error says that it has ended already.
+            None => drop(self.process.lock().unwrap_or_else(PoisonError::into_inner).start_kill()),
+        }
     }
 }
 

@@ -32,7 +32,7 @@ pub(super) fn look(pid: Pid) -> Look {
 }
 
 /// Takes a child that has ended off the system's table; its number is free afterwards.
-pub(super) fn reap(pid: Pid) {
+pub(crate) fn reap(pid: Pid) {
     // It has ended, so this does not wait; and there is no error but that it is gone already.
     let _ = wait(pid, WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
 }
@@ -58,7 +58,7 @@ fn wait(pid: Pid, options: WaitIdOptions) -> rustix::io::Result<Option<Ended>> {
 }
 
 /// Tells when it is time to look.
-pub(super) enum Watch {
+pub(crate) enum Watch {
     /// Becomes readable when the process has ended.
     #[cfg(target_os = "linux")]
     Pidfd(tokio::io::unix::AsyncFd<OwnedFd>),
@@ -68,7 +68,7 @@ pub(super) enum Watch {
 }
 
 impl Watch {
-    pub(super) fn on(pid: Pid) -> io::Result<Self> {
+    pub(crate) fn on(pid: Pid) -> io::Result<Self> {
         #[cfg(target_os = "linux")]
         if let Ok(watch) = Self::pidfd(pid) {
             return Ok(watch);
@@ -93,7 +93,7 @@ impl Watch {
     }
 
     /// Waits until the child has ended; nothing if it was reaped by someone else. Cancel-safe.
-    pub(super) async fn end(&mut self, pid: Pid) -> Option<Ended> {
+    pub(crate) async fn end(&mut self, pid: Pid) -> Option<Ended> {
         loop {
             // The watch was set up before this look, so an end after it is still reported.
             match look(pid) {

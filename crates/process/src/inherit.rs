@@ -4,8 +4,8 @@
 use std::sync::Once;
 
 /// Gives SIGCHLD its default back if our parent left it ignored: that is inherited, and makes the system reap
-/// our children by itself. Their ends would be unknown and their numbers free at once (see `unix`).
-pub(super) fn keep_children_as_zombies() {
+/// our children by itself. Their ends would be unknown and their numbers free at once (see `child::unix`).
+pub(crate) fn keep_children_as_zombies() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         // SAFETY: an all-zero sigaction is a valid value (no handler, empty mask); sigaction writes the old
@@ -24,7 +24,7 @@ pub(super) fn keep_children_as_zombies() {
 
 /// Marks every descriptor of ours but the three standard ones as close-on-exec. Rust opens its files that way;
 /// those that our own parent leaked to us, and those of C libraries, are not.
-pub(super) fn close_descriptors_on_exec() {
+pub(crate) fn close_descriptors_on_exec() {
     #[cfg(target_os = "linux")]
     {
         const CLOSE_RANGE_CLOEXEC: libc::c_uint = 4;

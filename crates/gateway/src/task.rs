@@ -1,0 +1,52 @@
+//! Starts what runs side by side, under a name. A panic in any of it ends the process: see `prepare_process`.
+
+use tokio::task::JoinHandle;
+
+/// All names, so that a test can make each of them fail.
+pub const NAMES: [&str; 12] = [
+    "backend",
+    "ending",
+    "following",
+    "input",
+    "outbox",
+    "output",
+    "reading",
+    "serving",
+    "stderr",
+    "sweeping",
+    "time",
+    "words",
+];
+
+/// In debug builds, `SWITCHBOARD_PANIC_IN=NAME@FILE` makes that task panic once the file exists: faults like this
+/// one do not show on demand.
+pub(crate) fn spawn<F>(name: &'static str, future: F) -> JoinHandle<F::Output>
+where
+    F: Future<Output: Send + 'static> + Send + 'static,
+{
+    #[cfg(debug_assertions)]
+    if let Some(file) = doom(name) {
+        return tokio::spawn(async move {
+            tokio::select! {
+                output = future => output,
+                () = exists(file) => panic!("asked for in the task `{name}`"),
+            }
+        });
+    }
+    tokio::spawn(future)
+}
+
+#[cfg(debug_assertions)]
+fn doom(name: &str) -> Option<std::path::PathBuf> {
+    debug_assert!(NAMES.contains(&name), "`{name}` is to be in the list");
+    let wish = std::env::var("SWITCHBOARD_PANIC_IN").ok()?;
+    let (wanted, file) = wish.split_once('@')?;
+    (wanted == name).then(|| file.into())
+}
+
+#[cfg(debug_assertions)]
+async fn exists(file: std::path::PathBuf) {
+    while !file.exists() {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+}

@@ -1,0 +1,231 @@
+//! A child with a guard between us and it: what we know of it is what the guard reports, and what we want is
+//! ordered from the guard.
+
+use super::{Ended, SpawnError, Spawned, Stopped, StoppedBy, diagnose};
+use crate::guard::post;
+use crate::guard::wire::{Assignment, By, Order, Report, Stage, take_frame};
+use crate::pipe::{ByteReader, ByteWriter};
+use crate::runs;
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, pipe_with};
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio::io::Interest;
+use tokio::net::UnixStream;
+use tokio::time::timeout;
+
+/// A guard that says nothing for so long has been suspended, or the machine is at its end.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(crate) struct Child {
+    pid: u32,
+    control: UnixStream,
+    /// Bytes of reports, the last of which may be cut.
+    inbox: Vec<u8>,
+    state: State,
+    traces: Traces,
+}
+
+enum State {
+    Running,
+    LeaderEnded(Ended),
+    Gone { ended: Ended, by: By, names: Vec<OsString> },
+}
+
+/// What the tree can be found by without its guard.
+#[derive(Clone)]
+struct Traces {
+    mark: u64,
+    keep: Vec<OsString>,
+    group: Option<PathBuf>,
+}
+
+/// Has the guard at the other end of `control` start the program.
+pub(crate) async fn start(
+    assignment: Assignment,
+    control: std::os::unix::net::UnixStream,
+) -> Result<Spawned, SpawnError> {
+    let path = assignment.path.clone();
+    let limits = |source: io::Error| diagnose::cause(&path, source);
+    let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from);
+    let (stdin, our_stdin) = pipe().map_err(limits)?;
+    let (our_stdout, stdout) = pipe().map_err(limits)?;
+    let (our_stderr, stderr) = pipe().map_err(limits)?;
+    let traces = Traces {
+        mark: assignment.mark,
+        keep: assignment.keep.clone(),
+        group: assignment.cgroup.as_deref().map(|group| group_of(group, assignment.mark)),
+    };
+    control.set_nonblocking(true).map_err(limits)?;
+    let control = UnixStream::from_std(control).map_err(limits)?;
+    let frame = Order::Start(Box::new(assignment)).frame();
+    // From here on an early return drops the child, and so kills what there may be.
+    let mut child = Child { pid: 0, control, inbox: Vec::new(), state: State::Running, traces };
+    let asked = async {
+        child.send(&frame, [&stdin, &stdout, &stderr]).await?;
+        // The guard has its own copies; the ends must be seen when it has passed them on.
+        drop((stdin, stdout, stderr));
+        child.report().await
+    };
+    let silent = || Err(io::Error::new(io::ErrorKind::TimedOut, "its guard does not answer"));
+    match timeout(PATIENCE, asked).await.unwrap_or_else(|_| silent()) {
+        Ok(Some(Report::Started { pid })) => child.pid = pid,
+        Ok(Some(Report::NotStarted { stage: Stage::Program, errno })) => {
+            return Err(diagnose::cause(&path, io::Error::from_raw_os_error(errno)));
+        }
+        Ok(Some(Report::NotStarted { stage: Stage::Namespace, errno })) => {
+            return Err(SpawnError::NoNamespace { source: io::Error::from_raw_os_error(errno) });
+        }
+        Ok(Some(_) | None) => {
+            return Err(SpawnError::NoGuard { source: io::Error::other("it ended at once") });
+        }
+        Err(source) => return Err(SpawnError::NoGuard { source }),
+    }
+    Ok(Spawned {
+        child: super::Child::Guarded(child).into(),
+        stdin: ByteWriter::from_fd(our_stdin).map_err(limits)?,
+        stdout: ByteReader::from_fd(our_stdout).map_err(limits)?,
+        stderr: ByteReader::from_fd(our_stderr).map_err(limits)?,
+    })
+}
+
+#[cfg(target_os = "linux")]
+fn group_of(group: &Path, mark: u64) -> PathBuf {
+    crate::guard::cgroup::leaf_of(group, &runs::spell_mark(mark))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn group_of(group: &Path, _: u64) -> PathBuf {
+    group.to_owned()
+}
+
+impl Child {
+    pub(super) fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    pub(super) async fn wait(&mut self) -> Ended {
+        loop {
+            match &self.state {
+                State::Running => self.listen().await,
+                State::LeaderEnded(ended) | State::Gone { ended, .. } => return *ended,
+            }
+        }
+    }
+
+    pub(super) async fn stop(&mut self, grace: Duration) -> Stopped {
+        self.order(&Order::Stop { grace });
+        self.end().await
+    }
+
+    pub(super) async fn terminate(&mut self, grace: Duration) -> Stopped {
+        self.order(&Order::Terminate { grace });
+        self.end().await
+    }
+
+    async fn end(&mut self) -> Stopped {
+        loop {
+            if let State::Gone { ended, by, .. } = &self.state {
+                let how = match by {
+                    By::Itself => StoppedBy::Eof,
+                    By::Term => StoppedBy::Term,
+                    By::Kill => StoppedBy::Kill,
+                };
+                return Stopped { ended: *ended, how };
+            }
+            self.listen().await;
+        }
+    }
+
+    pub(super) async fn gone(&mut self) -> Vec<String> {
+        loop {
+            if let State::Gone { names, .. } = &self.state {
+                return names.iter().map(|name| name.to_string_lossy().into_owned()).collect();
+            }
+            self.listen().await;
+        }
+    }
+
+    pub(super) fn kill_now(&self) {
+        self.order(&Order::Kill);
+    }
+
+    fn order(&self, order: &Order) {
+        // A few bytes, in a socket that carries nothing else. One that is gone has nobody to obey.
+        let _ = post::send(&self.control, &order.frame(), &[]);
+    }
+
+    /// Takes in the next report. Cancel-safe.
+    async fn listen(&mut self) {
+        let known = match &self.state {
+            State::Running => Ended::Unknown,
+            State::LeaderEnded(ended) => *ended,
+            State::Gone { .. } => return,
+        };
+        self.state = match self.report().await {
+            Ok(Some(Report::LeaderEnded { exited, signal })) => State::LeaderEnded(match (exited, signal) {
+                (Some(code), _) => Ended::Exited(code),
+                (None, Some(signal)) => Ended::Signalled(signal),
+                (None, None) => Ended::Unknown,
+            }),
+            Ok(Some(Report::Gone { by, ended, .. })) => State::Gone { ended: known, by, names: ended },
+            Ok(Some(Report::Started { .. } | Report::NotStarted { .. })) => return,
+            // Somebody killed the guard. The warden ends the tree; so do we, in case that it was killed as well.
+            Ok(None) | Err(_) => {
+                self.traces.clone().erase();
+                State::Gone { ended: known, by: By::Kill, names: Vec::new() }
+            }
+        };
+    }
+
+    /// The next report; nothing if the guard is gone. Cancel-safe.
+    async fn report(&mut self) -> io::Result<Option<Report>> {
+        loop {
+            if let Some(body) = take_frame(&mut self.inbox)? {
+                return Report::parse(&body).map(Some);
+            }
+            self.control.readable().await?;
+            match self.control.try_read_buf(&mut self.inbox) {
+                Ok(0) => return Ok(None),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) if Errno::from_io_error(&error) == Some(Errno::CONNRESET) => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    async fn send(&self, frame: &[u8], fds: [&OwnedFd; 3]) -> io::Result<()> {
+        let fds = fds.map(AsFd::as_fd);
+        let mut sent = 0;
+        while sent < frame.len() {
+            let with = if sent == 0 { fds.as_slice() } else { &[] };
+            sent += self
+                .control
+                .async_io(Interest::WRITABLE, || post::send(&self.control, &frame[sent..], with))
+                .await?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        match self.state {
+            State::Running => self.order(&Order::Kill),
+            // The guard sees that nobody listens any more, and goes on in short.
+            State::LeaderEnded(_) | State::Gone { .. } => {}
+        }
+    }
+}
+
+impl Traces {
+    /// Ends whatever carries the mark, on a thread of its own: reading the table of processes takes a while.
+    fn erase(self) {
+        let thread = std::thread::Builder::new().name("switchboard-erase".into());
+        drop(thread.spawn(move || runs::end_marked(self.mark, &self.keep, self.group.as_ref())));
+    }
+}

@@ -1,0 +1,162 @@
+//! A cgroup of its own for a tree, where one is delegated to us: the kernel then kills all in it at once,
+//! however they fork. Only version 2, and only below the cgroup that we are in ourselves.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A group can be removed once the last of its processes was reaped.
+const EMPTY_PATIENCE: Duration = Duration::from_secs(1);
+const LOOK: Duration = Duration::from_millis(2);
+
+/// The cgroup in which we may make others, or why there is none.
+pub(crate) fn delegated() -> Result<PathBuf, String> {
+    let own = own().ok_or("this system has no cgroup version 2, or does not show it")?;
+    let shown = own.display();
+    if !own.join("cgroup.kill").exists() {
+        // The outermost one has no such file, and is nobody's to divide but the system's.
+        return match own.join("cgroup.controllers").exists() {
+            true => Err(format!(
+                "{shown} cannot be killed as a whole (Linux before 5.14, or the outermost cgroup)"
+            )),
+            false => Err(format!("{shown} cannot be read")),
+        };
+    }
+    if !is_ours_to_divide(&own) {
+        return Err(format!("{shown} is not delegated to us (systemd: Delegate=yes)"));
+    }
+    // Rights are known by trying: a read-only mount has all the right bits.
+    let probe = own.join(format!("switchboard-probe-{}", std::process::id()));
+    fs::create_dir(&probe).map_err(|error| format!("{shown} cannot be divided ({error})"))?;
+    let joined = OpenOptions::new().write(true).open(probe.join("cgroup.procs"));
+    let _ = fs::remove_dir(&probe);
+    joined.map_err(|error| format!("{shown} cannot be divided ({error})"))?;
+    Ok(own)
+}
+
+/// Where systemd rules, a cgroup belongs to whom it says: it marks those that it has given away.
+fn is_ours_to_divide(own: &Path) -> bool {
+    if !Path::new("/run/systemd/system").exists() {
+        return true;
+    }
+    ["user.delegate", "trusted.delegate"].iter().any(|name| {
+        let mut value = [0; 8];
+        matches!(rustix::fs::getxattr(own, *name, value.as_mut_slice()), Ok(length) if value[..length] == *b"1")
+    })
+}
+
+/// The folder of our own cgroup.
+fn own() -> Option<PathBuf> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let inside = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let (mounted, shows) = mounts.lines().find_map(mounted_at)?;
+    // A container may be shown only a part of the tree.
+    let below = Path::new("/").join(inside);
+    Some(Path::new(&mounted).join(below.strip_prefix(shows).ok()?))
+}
+
+/// `36 35 0:30 SHOWN /sys/fs/cgroup rw … - cgroup2 cgroup2 rw`, with blanks as `\040`.
+fn mounted_at(line: &str) -> Option<(String, String)> {
+    let (fields, kind) = line.split_once(" - ")?;
+    kind.starts_with("cgroup2 ").then_some(())?;
+    let mut fields = fields.split(' ').skip(3).map(|field| field.replace("\\040", " "));
+    let shown = fields.next()?;
+    Some((fields.next()?, shown))
+}
+
+/// A tree's own cgroup.
+pub(crate) struct Leaf {
+    path: PathBuf,
+}
+
+impl Leaf {
+    pub(crate) fn make(path: PathBuf) -> io::Result<Self> {
+        fs::create_dir(&path)?;
+        Ok(Self { path })
+    }
+
+    /// Whoever writes "0" into this has entered.
+    pub(crate) fn door(&self) -> io::Result<File> {
+        OpenOptions::new().write(true).open(self.path.join("cgroup.procs"))
+    }
+
+    /// Kills all that are in it, and in groups below.
+    pub(crate) fn kill(&self) {
+        kill(&self.path);
+    }
+}
+
+impl Drop for Leaf {
+    fn drop(&mut self) {
+        let _ = remove(&self.path);
+    }
+}
+
+/// Where a tree's group lies.
+pub(crate) fn leaf_of(group: &Path, mark: &str) -> PathBuf {
+    group.join(format!("switchboard-{mark}"))
+}
+
+/// Ends and removes what somebody else has made and left.
+pub(crate) fn clear(path: &Path) {
+    // The file names it; nothing but such groups is touched, whatever a file says.
+    let is_ours = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("switchboard-"));
+    if !is_ours || !path.join("cgroup.procs").exists() {
+        return;
+    }
+    kill(path);
+    let deadline = Instant::now() + EMPTY_PATIENCE;
+    while remove(path).is_err() && Instant::now() < deadline {
+        thread::sleep(LOOK);
+    }
+}
+
+fn kill(path: &Path) {
+    let _ = OpenOptions::new()
+        .write(true)
+        .open(path.join("cgroup.kill"))
+        .and_then(|mut file| file.write_all(b"1"));
+}
+
+/// With the groups that the tree itself made below.
+fn remove(path: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(path)?.flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            remove(&entry.path())?;
+        }
+    }
+    fs::remove_dir(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mount_is_found_whatever_stands_around_it() {
+        let check = |line: &str, expect: Option<(&str, &str)>| {
+            let expect = expect.map(|(mounted, shows)| (mounted.to_owned(), shows.to_owned()));
+            assert_eq!(mounted_at(line), expect, "{line}");
+        };
+        check(
+            "36 35 0:30 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw",
+            Some(("/sys/fs/cgroup", "/")),
+        );
+        check("36 35 0:30 /a/b /mnt/c\\040d rw - cgroup2 x rw", Some(("/mnt/c d", "/a/b")));
+        check("36 35 0:30 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu", None);
+        check("", None);
+    }
+
+    #[test]
+    fn nothing_but_our_own_groups_is_cleared() {
+        let folder = std::env::temp_dir().join(format!("no-group-{}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("cgroup.procs"), "").unwrap();
+        clear(&folder);
+        assert!(folder.join("cgroup.procs").exists());
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

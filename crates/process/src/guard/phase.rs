@@ -1,0 +1,200 @@
+//! How a tree is brought to its end: asked, terminated, killed, each with its time. Pure: time is an argument,
+//! and what is to be done comes back as a value.
+
+use super::wire::By;
+use std::time::{Duration, Instant};
+
+/// When the one who ordered it is gone, the end comes in short: all within a second.
+const SHORT_ASK: Duration = Duration::from_millis(200);
+const SHORT_TERM: Duration = Duration::from_millis(400);
+
+/// How far the end has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Running,
+    /// Its stdin is closed.
+    Asked {
+        until: Instant,
+        /// How long it has after SIGTERM.
+        grace: Duration,
+    },
+    Terminating {
+        until: Instant,
+    },
+    Killing,
+}
+
+/// What the guard is to do now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    Nothing,
+    /// SIGTERM to everyone.
+    Terminate,
+    /// SIGKILL to everyone, until nobody is left.
+    Kill,
+}
+
+impl Phase {
+    pub(crate) fn stop(&mut self, now: Instant, grace: Duration) {
+        if *self == Self::Running {
+            *self = Self::Asked { until: after(now, grace), grace };
+        }
+    }
+
+    pub(crate) fn terminate(&mut self, now: Instant, grace: Duration) -> Step {
+        match self {
+            Self::Running | Self::Asked { .. } => {
+                *self = Self::Terminating { until: after(now, grace) };
+                Step::Terminate
+            }
+            Self::Terminating { until } => {
+                *until = (*until).min(after(now, grace));
+                Step::Nothing
+            }
+            Self::Killing => Step::Nothing,
+        }
+    }
+
+    pub(crate) fn kill(&mut self) -> Step {
+        *self = Self::Killing;
+        Step::Kill
+    }
+
+    /// Those whose tree it is are gone, or do not want to hear of it any more.
+    pub(crate) fn abandoned(&mut self, now: Instant) {
+        match self {
+            Self::Running => *self = Self::Asked { until: now + SHORT_ASK, grace: SHORT_TERM },
+            Self::Asked { until, grace } => {
+                *until = (*until).min(now + SHORT_ASK);
+                *grace = (*grace).min(SHORT_TERM);
+            }
+            Self::Terminating { until } => *until = (*until).min(now + SHORT_TERM),
+            Self::Killing => {}
+        }
+    }
+
+    /// The program itself has ended; whoever it left behind is told to follow. `usual` is for a program that
+    /// nobody had asked.
+    pub(crate) fn leader_ended(&mut self, now: Instant, usual: Duration) -> Step {
+        match *self {
+            Self::Running => self.terminate(now, usual),
+            Self::Asked { grace, .. } => self.terminate(now, grace),
+            Self::Terminating { .. } | Self::Killing => Step::Nothing,
+        }
+    }
+
+    pub(crate) fn tick(&mut self, now: Instant) -> Step {
+        match *self {
+            Self::Asked { until, grace } if until <= now => self.terminate(now, grace),
+            Self::Terminating { until } if until <= now => self.kill(),
+            Self::Running | Self::Asked { .. } | Self::Terminating { .. } => Step::Nothing,
+            Self::Killing => Step::Kill,
+        }
+    }
+
+    /// When to look at the clock again.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        match self {
+            Self::Asked { until, .. } | Self::Terminating { until } => Some(*until),
+            Self::Running | Self::Killing => None,
+        }
+    }
+
+    /// What it took until the program itself had ended, if that is now.
+    pub(crate) fn by(&self) -> By {
+        match self {
+            Self::Running | Self::Asked { .. } => By::Itself,
+            Self::Terminating { .. } => By::Term,
+            Self::Killing => By::Kill,
+        }
+    }
+}
+
+/// A grace of years does not overflow.
+fn after(now: Instant, grace: Duration) -> Instant {
+    const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+    now + grace.min(LONGEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GRACE: Duration = Duration::from_secs(5);
+    const USUAL: Duration = Duration::from_secs(2);
+
+    fn at(start: Instant, millis: u64) -> Instant {
+        start + Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn a_stop_asks_then_terminates_then_kills() {
+        let start = Instant::now();
+        let mut phase = Phase::Running;
+        phase.stop(start, GRACE);
+        assert_eq!(phase.tick(at(start, 4999)), Step::Nothing);
+        assert_eq!(phase.by(), By::Itself);
+        assert_eq!(phase.tick(at(start, 5000)), Step::Terminate);
+        assert_eq!(phase.tick(at(start, 9999)), Step::Nothing);
+        assert_eq!(phase.by(), By::Term);
+        assert_eq!(phase.tick(at(start, 10_000)), Step::Kill);
+        assert_eq!(phase.by(), By::Kill);
+        assert_eq!(phase.tick(at(start, 10_001)), Step::Kill, "again, until nobody is left");
+    }
+
+    #[test]
+    fn nothing_that_is_said_later_makes_the_end_later() {
+        let start = Instant::now();
+        let mut phase = Phase::Running;
+        phase.stop(start, GRACE);
+        phase.stop(at(start, 4000), GRACE);
+        assert_eq!(phase.deadline(), Some(at(start, 5000)));
+        assert_eq!(phase.terminate(at(start, 4000), USUAL), Step::Terminate);
+        phase.stop(at(start, 4500), GRACE);
+        assert_eq!(phase.terminate(at(start, 4500), GRACE), Step::Nothing);
+        assert_eq!(phase.deadline(), Some(at(start, 6000)));
+        assert_eq!(phase.kill(), Step::Kill);
+        phase.stop(at(start, 5000), GRACE);
+        phase.abandoned(at(start, 5000));
+        assert_eq!(phase.terminate(at(start, 5000), GRACE), Step::Nothing);
+        assert_eq!(phase, Phase::Killing);
+    }
+
+    #[test]
+    fn what_is_abandoned_ends_within_a_second_whatever_it_was_doing() {
+        let start = Instant::now();
+        let mut begun = [Phase::Running; 4];
+        begun[1].stop(start, GRACE);
+        begun[2].terminate(start, GRACE);
+        begun[3].kill();
+        for mut phase in begun {
+            phase.abandoned(start);
+            let mut now = start;
+            while phase != Phase::Killing {
+                now = phase.deadline().unwrap();
+                phase.tick(now);
+            }
+            assert!(now <= at(start, 600));
+        }
+    }
+
+    #[test]
+    fn those_left_behind_are_terminated_before_they_are_killed() {
+        let start = Instant::now();
+        let mut phase = Phase::Running;
+        assert_eq!(phase.leader_ended(start, USUAL), Step::Terminate);
+        assert_eq!(phase.tick(at(start, 2000)), Step::Kill);
+
+        let mut phase = Phase::Running;
+        phase.stop(start, GRACE);
+        assert_eq!(phase.leader_ended(at(start, 100), USUAL), Step::Terminate);
+        assert_eq!(phase.deadline(), Some(at(start, 5100)));
+    }
+
+    #[test]
+    fn a_grace_of_centuries_is_no_overflow() {
+        let mut phase = Phase::Running;
+        phase.stop(Instant::now(), Duration::MAX);
+        assert_eq!(phase.tick(Instant::now()), Step::Nothing);
+    }
+}

@@ -1,0 +1,77 @@
+//! How a guard starts its program: as its own child, bound to its life, with the mark that all below inherit.
+
+use super::wire::Assignment;
+use crate::runs::{MARK_VARIABLE, spell_mark};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+/// The program's ends of its three pipes.
+pub(super) struct Streams {
+    pub(super) stdin: OwnedFd,
+    pub(super) stdout: OwnedFd,
+    pub(super) stderr: OwnedFd,
+}
+
+impl Streams {
+    pub(super) fn from(fds: Vec<OwnedFd>) -> Option<Self> {
+        let [stdin, stdout, stderr] = <[OwnedFd; 3]>::try_from(fds).ok()?;
+        Some(Self { stdin, stdout, stderr })
+    }
+}
+
+/// Whoever starts it must not hold the streams itself afterwards: their ends have to be seen.
+pub(super) fn program(assignment: &Assignment, streams: Streams, door: Option<&File>) -> io::Result<Child> {
+    let mut command = Command::new(&assignment.path);
+    command.arg0(&assignment.arg0).args(&assignment.args);
+    command.env_clear().envs(assignment.env.iter().map(|(name, value)| (name, value)));
+    command.env(MARK_VARIABLE, spell_mark(assignment.mark));
+    if let Some(cwd) = &assignment.cwd {
+        command.current_dir(cwd);
+    }
+    command.stdin(Stdio::from(streams.stdin)).stdout(Stdio::from(streams.stdout));
+    command.stderr(Stdio::from(streams.stderr)).process_group(0);
+    let (mark, starter, door) = (assignment.mark, std::process::id(), door.map(AsRawFd::as_raw_fd));
+    // SAFETY: between fork and exec only system calls are made; nothing is allocated.
+    unsafe {
+        command.pre_exec(move || {
+            die_with(starter)?;
+            carry(mark);
+            if let Some(door) = door {
+                // Outside is better than not at all.
+                libc::write(door, c"0".as_ptr().cast(), 1);
+            }
+            Ok(())
+        });
+    }
+    #[expect(clippy::disallowed_methods, reason = "this is the one room that starts processes")]
+    command.spawn()
+}
+
+/// When the process that starts us ends, so do we. It has one thread, so that this cannot come too early.
+#[cfg(target_os = "linux")]
+pub(super) fn die_with(starter: u32) -> io::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    // It may have ended before that.
+    if std::os::unix::process::parent_id() == starter { Ok(()) } else { Err(rustix::io::Errno::SRCH.into()) }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn die_with(_: u32) -> io::Result<()> {
+    Ok(())
+}
+
+/// See `table::mark`. Where the limit is set lower by somebody, the variable has to do.
+#[cfg(target_os = "linux")]
+fn carry(mark: u64) {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let maximum = getrlimit(Resource::Locks).maximum;
+    if maximum.is_none_or(|maximum| mark <= maximum) {
+        let _ = setrlimit(Resource::Locks, Rlimit { current: Some(mark), maximum });
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn carry(_: u64) {}

@@ -1,0 +1,375 @@
+//! The guard: the parent of one backend's program, and of every orphan below it. It watches those it works for,
+//! does what they order, and when they are gone brings the tree to its end by itself.
+
+#[cfg(target_os = "linux")]
+use super::cgroup::{self, Leaf};
+#[cfg(target_os = "linux")]
+use super::namespace::{self, Inside};
+use super::phase::{Phase, Step};
+use super::start::{self, Streams};
+use super::warden::is_kept;
+use super::watch::Watch;
+use super::wire::{Assignment, By, Order, Report, Stage, read_frame};
+use super::{post, take_in_orphans};
+use crate::runs::{self, Line, Who};
+use crate::table::{self, Entry};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, setsid, wait};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How often those who are to be killed are looked at: they may fork meanwhile.
+const LOOK: Duration = Duration::from_millis(1);
+/// Longer than this takes only a process that hangs in the kernel.
+const KILL_PATIENCE: Duration = Duration::from_secs(5);
+/// So many names are told at most.
+const MOST_NAMES: usize = 32;
+
+/// The life of the process; its exit code.
+pub(super) fn run(mut control: UnixStream, watch: Watch, run_file: Option<PathBuf>) -> i32 {
+    let _ = setsid();
+    take_in_orphans();
+    let Ok(Some((body, fds))) = post::receive(&mut control) else { return 1 };
+    let (Ok(Order::Start(assignment)), Some(streams)) = (Order::parse(&body), Streams::from(fds)) else {
+        // What came without its descriptors met the limit on open files.
+        refuse(control, &Errno::MFILE.into());
+        return 1;
+    };
+    let started = Tree::start(&assignment, streams, run_file.as_deref());
+    match started {
+        Ok(tree) => {
+            tell(&control, &Report::Started { pid: tree.leader.pid() });
+            Guard::new(*assignment, tree, control, watch).stand();
+            0
+        }
+        Err((stage, error)) => {
+            tell(&control, &not_started(stage, &error));
+            1
+        }
+    }
+}
+
+/// Says that there will be no guard.
+pub(super) fn refuse(control: UnixStream, error: &io::Error) {
+    tell(&control, &not_started(Stage::Program, error));
+}
+
+fn not_started(stage: Stage, error: &io::Error) -> Report {
+    Report::NotStarted { stage, errno: error.raw_os_error().unwrap_or_default() }
+}
+
+fn tell(mut control: &UnixStream, report: &Report) {
+    // Nobody listens any more: then there is nobody to be told.
+    let _ = control.write_all(&report.frame());
+}
+
+/// What was started.
+struct Tree {
+    leader: Leader,
+    #[cfg(target_os = "linux")]
+    leaf: Option<Leaf>,
+}
+
+/// The program.
+enum Leader {
+    /// A child of ours.
+    Child(Pid),
+    #[cfg(target_os = "linux")]
+    Inside(Inside),
+    Ended,
+}
+
+impl Leader {
+    fn pid(&self) -> u32 {
+        match self {
+            Self::Child(pid) => pid.as_raw_pid().unsigned_abs(),
+            #[cfg(target_os = "linux")]
+            Self::Inside(inside) => inside.pid,
+            Self::Ended => 0,
+        }
+    }
+}
+
+impl Tree {
+    fn start(
+        assignment: &Assignment,
+        streams: Streams,
+        run_file: Option<&Path>,
+    ) -> Result<Self, (Stage, io::Error)> {
+        let record = |lines: &[Line<'_>]| {
+            if let Some(path) = run_file {
+                let _ = runs::add(path, lines);
+            }
+        };
+        let mut lines: Vec<Line<'_>> = Who::is(std::process::id()).map(Line::Keeper).into_iter().collect();
+        lines.extend(assignment.keep.iter().map(Line::Keep));
+        #[cfg(target_os = "linux")]
+        let group = assignment
+            .cgroup
+            .as_deref()
+            .map(|group| cgroup::leaf_of(group, &runs::spell_mark(assignment.mark)));
+        #[cfg(target_os = "linux")]
+        lines.extend(group.as_deref().map(Line::Group));
+        record(&lines);
+
+        #[cfg(target_os = "linux")]
+        let leaf = group.clone().and_then(|path| Leaf::make(path).ok());
+        #[cfg(target_os = "linux")]
+        let door = leaf.as_ref().and_then(|leaf| leaf.door().ok());
+        #[cfg(not(target_os = "linux"))]
+        let door = None;
+        let leader = Self::start_leader(assignment, streams, door.as_ref())?;
+        record(&Who::is(leader.pid()).map(Line::Backend).into_iter().collect::<Vec<_>>());
+        Ok(Self {
+            leader,
+            #[cfg(target_os = "linux")]
+            leaf,
+        })
+    }
+
+    fn start_leader(
+        assignment: &Assignment,
+        streams: Streams,
+        door: Option<&File>,
+    ) -> Result<Leader, (Stage, io::Error)> {
+        #[cfg(target_os = "linux")]
+        if assignment.strict {
+            return namespace::start(assignment, streams, door).map(Leader::Inside);
+        }
+        // The standard library's handle neither kills nor reaps when it is dropped: that is ours to do.
+        let child = start::program(assignment, streams, door).map_err(|error| (Stage::Program, error))?;
+        Ok(Leader::Child(Pid::from_child(&child)))
+    }
+}
+
+struct Guard {
+    assignment: Assignment,
+    tree: Tree,
+    /// Gone when nobody is there to give orders.
+    control: Option<UnixStream>,
+    watch: Watch,
+    phase: Phase,
+    by: By,
+    /// Whether a child, living or dead, may be there.
+    has_children: bool,
+    killing_since: Option<Instant>,
+    ended: Vec<OsString>,
+}
+
+impl Guard {
+    fn new(assignment: Assignment, tree: Tree, control: UnixStream, watch: Watch) -> Self {
+        Self {
+            assignment,
+            tree,
+            control: Some(control),
+            watch,
+            phase: Phase::Running,
+            by: By::Itself,
+            has_children: true,
+            killing_since: None,
+            ended: Vec::new(),
+        }
+    }
+
+    fn stand(mut self) {
+        loop {
+            self.turn();
+            if let Some(left) = self.is_done() {
+                // The group can only go once all are reaped, and is part of what is to be gone.
+                #[cfg(target_os = "linux")]
+                drop(self.tree.leaf.take());
+                if let Some(control) = &self.control {
+                    tell(control, &Report::Gone { by: self.by, ended: self.ended, left });
+                }
+                return;
+            }
+        }
+    }
+
+    fn turn(&mut self) {
+        let time = match self.phase {
+            Phase::Killing => Some(LOOK),
+            Phase::Running | Phase::Asked { .. } | Phase::Terminating { .. } => {
+                self.phase.deadline().map(|until| until.saturating_duration_since(Instant::now()))
+            }
+        };
+        let fds = [self.control.as_ref().map(AsFd::as_fd), self.news()];
+        let Ok(woken) = self.watch.wait(&fds, time) else {
+            std::thread::sleep(LOOK);
+            return;
+        };
+        let now = Instant::now();
+        if woken.readable[0] {
+            self.obey(now);
+        }
+        if woken.us_gone && self.control.take().is_some() {
+            self.phase.abandoned(now);
+        }
+        if woken.asked_to_end {
+            let step = self.phase.terminate(now, self.assignment.grace);
+            self.take(step);
+        }
+        #[cfg(target_os = "linux")]
+        if woken.readable[1]
+            && let Leader::Inside(inside) = &mut self.tree.leader
+        {
+            let ended = inside.hear().unwrap_or(Report::LeaderEnded { exited: None, signal: None });
+            self.leader_ended(&ended);
+        }
+        self.reap();
+        let step = self.phase.tick(now);
+        self.take(step);
+    }
+
+    #[cfg(target_os = "linux")]
+    fn news(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
+        match &self.tree.leader {
+            Leader::Inside(inside) => Some(inside.news.as_fd()),
+            Leader::Child(_) | Leader::Ended => None,
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn news(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
+        None
+    }
+
+    fn obey(&mut self, now: Instant) {
+        let Some(control) = &mut self.control else { return };
+        let order = read_frame(control).ok().flatten().map(|body| Order::parse(&body));
+        let step = match order {
+            Some(Ok(Order::Stop { grace })) => {
+                self.phase.stop(now, grace);
+                Step::Nothing
+            }
+            Some(Ok(Order::Terminate { grace })) => self.phase.terminate(now, grace),
+            Some(Ok(Order::Kill)) => self.phase.kill(),
+            Some(Ok(Order::Start(_)) | Err(_)) | None => {
+                self.control = None;
+                self.phase.abandoned(now);
+                Step::Nothing
+            }
+        };
+        self.take(step);
+    }
+
+    fn reap(&mut self) {
+        loop {
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) => {
+                    if matches!(self.tree.leader, Leader::Child(leader) if leader == pid) {
+                        self.leader_ended(&told_by(status));
+                    }
+                }
+                Ok(None) | Err(Errno::INTR) => return,
+                Err(_) => {
+                    self.has_children = false;
+                    #[cfg(target_os = "linux")]
+                    if let Leader::Inside(inside) = &mut self.tree.leader {
+                        // Killed with its namespace: nothing was told, or the last word waits to be heard.
+                        let ended =
+                            inside.hear().unwrap_or(Report::LeaderEnded { exited: None, signal: Some(9) });
+                        self.leader_ended(&ended);
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
+    fn leader_ended(&mut self, ended: &Report) {
+        self.by = self.phase.by();
+        self.tree.leader = Leader::Ended;
+        if let Some(control) = &self.control {
+            tell(control, ended);
+        }
+        let step = self.phase.leader_ended(Instant::now(), self.assignment.grace);
+        self.take(step);
+    }
+
+    fn take(&mut self, step: Step) {
+        match step {
+            Step::Nothing => {}
+            Step::Terminate => self.signal_all(Signal::TERM),
+            Step::Kill => {
+                self.killing_since.get_or_insert_with(Instant::now);
+                #[cfg(target_os = "linux")]
+                if let Some(leaf) = self.tree.leaf.as_ref().filter(|_| self.assignment.keep.is_empty()) {
+                    leaf.kill();
+                }
+                self.signal_all(Signal::KILL);
+            }
+        }
+    }
+
+    fn signal_all(&mut self, signal: Signal) {
+        let Ok(table) = table::all() else { return self.signal_group(signal) };
+        let leader = self.tree.leader.pid();
+        for entry in self.family(&table) {
+            let was_there = table::signal(entry.pid, entry.start, signal);
+            if signal == Signal::TERM {
+                // One that is suspended acts on SIGTERM only when it is continued.
+                table::signal(entry.pid, entry.start, Signal::CONT);
+            }
+            // What stands below a program that runs is its own affair; what outlives it is worth a word.
+            if was_there && leader == 0 && self.ended.len() < MOST_NAMES && !self.ended.contains(&entry.name)
+            {
+                self.ended.push(entry.name.clone());
+            }
+        }
+    }
+
+    /// Without a table of processes the program's own group is all that can be found.
+    fn signal_group(&self, signal: Signal) {
+        if let Leader::Child(leader) = self.tree.leader {
+            let _ = rustix::process::kill_process_group(leader, signal);
+        }
+    }
+
+    /// All that belong to the tree and are alive.
+    fn family<'a>(&self, table: &'a [Entry]) -> Vec<&'a Entry> {
+        let is_kept = |entry: &Entry| is_kept(entry, &self.assignment.keep);
+        let mut family = table::below(table, &[std::process::id()], is_kept);
+        if cfg!(not(target_os = "linux")) {
+            // Orphans do not come to us there, but most of them carry the mark.
+            let is_marked = |entry: &&Entry| table::mark(entry.pid) == Some(self.assignment.mark);
+            let strays: Vec<&Entry> =
+                table.iter().filter(|entry| !is_kept(entry)).filter(is_marked).collect();
+            family.extend(strays);
+        }
+        family.retain(|entry| !entry.is_zombie);
+        family
+    }
+
+    /// Whether the end has come, and how many are left that cannot be killed.
+    fn is_done(&self) -> Option<u32> {
+        if !matches!(self.tree.leader, Leader::Ended) && self.has_children {
+            return self.has_given_up().then(|| self.count());
+        }
+        if cfg!(target_os = "linux") && !self.has_children {
+            return Some(0);
+        }
+        match self.count() {
+            0 => Some(0),
+            left => self.has_given_up().then_some(left),
+        }
+    }
+
+    fn has_given_up(&self) -> bool {
+        self.killing_since.is_some_and(|since| since.elapsed() > KILL_PATIENCE)
+    }
+
+    fn count(&self) -> u32 {
+        let table = table::all().unwrap_or_default();
+        u32::try_from(self.family(&table).len()).unwrap_or(u32::MAX)
+    }
+}
+
+fn told_by(status: WaitStatus) -> Report {
+    Report::LeaderEnded { exited: status.exit_status(), signal: status.terminating_signal() }
+}

@@ -1,0 +1,195 @@
+//! The warden: the parent of all guards. It forks them, since a small process with one thread is the right one
+//! to fork from; and as the subreaper above them it gets whatever a guard leaves that was killed itself, and
+//! kills it. It ends when we have ended and the last guard has.
+
+use super::fork::{Side, fork, leave};
+use super::watch::Watch;
+use super::wire::Hire;
+use super::{GUARD_NAME, WARDEN_NAME, call_ourselves, post, take_in_orphans, tree};
+use crate::inherit;
+use crate::runs::{self, Line, Who};
+use crate::table::{self, Entry};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// How often orphans that will not go are looked at.
+const LOOK: Duration = Duration::from_millis(2);
+/// So long every look is taken; later ones are rare, for a process that hangs in the kernel.
+const KILL_PATIENCE: Duration = Duration::from_secs(5);
+const LATER: Duration = Duration::from_millis(500);
+
+/// The life of the process; its exit code.
+pub(super) fn run(us: Pid, run_file: Option<PathBuf>) -> i32 {
+    call_ourselves(WARDEN_NAME);
+    take_in_orphans();
+    inherit::keep_children_as_zombies();
+    let (Ok(socket), Ok(watch)) = (take_socket(), Watch::on_parent(us)) else {
+        remove(run_file);
+        return 1;
+    };
+    if let (Some(path), Some(me)) = (&run_file, Who::is(std::process::id())) {
+        let _ = runs::add(path, &[Line::Keeper(me)]);
+    }
+    let mut warden = Warden {
+        socket: Some(socket),
+        watch,
+        run_file,
+        guards: HashMap::new(),
+        kept: Vec::new(),
+        unruly: None,
+    };
+    while warden.goes_on() {
+        warden.turn();
+    }
+    remove(warden.run_file);
+    0
+}
+
+fn remove(run_file: Option<PathBuf>) {
+    if let Some(path) = run_file {
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+/// It was given to us as stdin; there it would be taken for one by whatever we start.
+fn take_socket() -> io::Result<UnixStream> {
+    let socket: OwnedFd = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
+    let null = std::fs::File::open("/dev/null")?;
+    rustix::stdio::dup2_stdin(&null)?;
+    Ok(socket.into())
+}
+
+struct Warden {
+    /// Gone when we are.
+    socket: Option<UnixStream>,
+    watch: Watch,
+    run_file: Option<PathBuf>,
+    guards: HashMap<Pid, Hire>,
+    /// Children that a guard left on purpose. Their numbers stay taken, since nobody but we can reap them.
+    kept: Vec<Pid>,
+    /// Orphans that are being killed, and since when.
+    unruly: Option<Unruly>,
+}
+
+struct Unruly {
+    since: Instant,
+    /// What the guard that left them was to keep.
+    keep: Vec<OsString>,
+}
+
+impl Warden {
+    fn goes_on(&self) -> bool {
+        self.socket.is_some() || !self.guards.is_empty() || self.unruly.is_some()
+    }
+
+    fn turn(&mut self) {
+        let time = self
+            .unruly
+            .as_ref()
+            .map(|unruly| if unruly.since.elapsed() < KILL_PATIENCE { LOOK } else { LATER });
+        let fds = [self.socket.as_ref().map(AsFd::as_fd), None];
+        let Ok(woken) = self.watch.wait(&fds, time) else {
+            std::thread::sleep(LOOK);
+            return;
+        };
+        if woken.readable[0] {
+            self.serve();
+        }
+        if woken.us_gone {
+            // Guards see the same and end by themselves; nothing more will be asked of us.
+            self.socket = None;
+            if self.unruly.as_ref().is_some_and(|unruly| unruly.since.elapsed() > KILL_PATIENCE) {
+                self.unruly = None;
+            }
+        }
+        self.reap();
+        self.kill_orphans();
+    }
+
+    fn serve(&mut self) {
+        let Some(socket) = &mut self.socket else { return };
+        let request = post::receive(socket).ok().flatten();
+        let Some((body, mut fds)) = request else {
+            self.socket = None;
+            return;
+        };
+        // A request without its descriptor met the limit on open files: its sender sees the other end closed.
+        if let (Ok(hire), Some(control)) = (Hire::parse(&body), fds.pop()) {
+            self.hire(hire, control.into());
+        }
+    }
+
+    fn hire(&mut self, hire: Hire, control: UnixStream) {
+        match fork() {
+            Ok(Side::Parent(guard)) => drop(self.guards.insert(guard, hire)),
+            Ok(Side::Child) => {
+                call_ourselves(GUARD_NAME);
+                self.socket = None;
+                let watch = self.watch.again();
+                leave(watch.map_or(1, |watch| tree::run(control, watch, self.run_file.take())));
+            }
+            Err(error) => tree::refuse(control, &error),
+        }
+    }
+
+    fn reap(&mut self) {
+        while let Ok(Some((pid, _))) = wait(WaitOptions::NOHANG) {
+            self.kept.retain(|kept| *kept != pid);
+            let Some(hire) = self.guards.remove(&pid) else { continue };
+            // Also of a guard that ended in order: whatever it has left, and may, is kept.
+            self.clear_group(&hire);
+            let unruly =
+                self.unruly.get_or_insert_with(|| Unruly { since: Instant::now(), keep: Vec::new() });
+            unruly.since = Instant::now();
+            unruly.keep.extend(hire.keep);
+        }
+    }
+
+    fn kill_orphans(&mut self) {
+        let Some(unruly) = &self.unruly else { return };
+        let me = std::process::id();
+        let Ok(table) = table::all() else {
+            self.unruly = None;
+            return;
+        };
+        let mut is_anyone_left = false;
+        for orphan in table.iter().filter(|entry| entry.parent == me) {
+            let Some(pid) = table::number(orphan.pid) else { continue };
+            if self.guards.contains_key(&pid) || self.kept.contains(&pid) {
+                continue;
+            }
+            if is_kept(orphan, &unruly.keep) {
+                self.kept.push(pid);
+                continue;
+            }
+            is_anyone_left = true;
+            // It is our child and was not reaped: the number is still its own.
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        if !is_anyone_left {
+            self.unruly = None;
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn clear_group(&self, hire: &Hire) {
+        use super::cgroup;
+        if let Some(group) = &hire.cgroup {
+            cgroup::clear(&cgroup::leaf_of(group, &runs::spell_mark(hire.mark)));
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn clear_group(&self, _: &Hire) {}
+}
+
+/// Whether somebody wants it to live on.
+pub(super) fn is_kept(entry: &Entry, keep: &[OsString]) -> bool {
+    !keep.is_empty() && table::names(entry).iter().any(|name| keep.contains(name))
+}

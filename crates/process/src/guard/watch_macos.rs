@@ -1,0 +1,104 @@
+//! What wakes a guard on macOS and the BSDs: one kernel queue for signals, for the end of the process it works
+//! for, and for what can be read.
+
+use super::Woken;
+use rustix::event::kqueue::{Event, EventFilter, EventFlags, ProcessEvents, kevent, kqueue};
+use rustix::process::{Pid, Signal, getppid};
+use std::io;
+use std::mem;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::ptr;
+use std::time::Duration;
+
+const SIGNALS: [Signal; 5] = [Signal::CHILD, Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT];
+
+pub(crate) struct Watch {
+    queue: OwnedFd,
+    us: Pid,
+}
+
+impl Watch {
+    /// `us` is our parent now; if it is not any more, it is gone.
+    pub(crate) fn on_parent(us: Pid) -> io::Result<Self> {
+        let watch = Self::on(us)?;
+        if getppid() != Some(us) {
+            return Err(io::Error::other("our parent is gone"));
+        }
+        Ok(watch)
+    }
+
+    /// The same for another process: a queue does not survive a fork.
+    pub(crate) fn again(&self) -> io::Result<Self> {
+        Self::on(self.us)
+    }
+
+    fn on(us: Pid) -> io::Result<Self> {
+        block_signals()?;
+        let queue = kqueue()?;
+        let mut wanted: Vec<Event> = SIGNALS
+            .iter()
+            .map(|signal| {
+                let filter = EventFilter::Signal { signal: *signal, times: 0 };
+                Event::new(filter, EventFlags::ADD, ptr::null_mut())
+            })
+            .collect();
+        let filter = EventFilter::Proc { pid: us, flags: ProcessEvents::EXIT };
+        wanted.push(Event::new(filter, EventFlags::ADD, ptr::null_mut()));
+        let mut none: Vec<Event> = Vec::new();
+        // SAFETY: no descriptor is named in these filters.
+        unsafe { kevent(&queue, &wanted, &mut none, Some(Duration::ZERO)) }?;
+        Ok(Self { queue, us })
+    }
+
+    /// Waits for a signal, for the end of us, or until one of these can be read.
+    pub(crate) fn wait(
+        &self,
+        fds: &[Option<BorrowedFd<'_>>; 2],
+        time: Option<Duration>,
+    ) -> io::Result<Woken> {
+        let wanted: Vec<Event> = fds
+            .iter()
+            .flatten()
+            .map(|fd| {
+                let filter = EventFilter::Read(fd.as_raw_fd());
+                Event::new(filter, EventFlags::ADD | EventFlags::ONESHOT, ptr::null_mut())
+            })
+            .collect();
+        let mut found: Vec<Event> = Vec::with_capacity(16);
+        // SAFETY: the descriptors are borrowed for as long as this call; once closed they leave the queue by themselves.
+        match unsafe { kevent(&self.queue, &wanted, &mut found, time) } {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let mut woken = Woken { us_gone: false, readable: [false; 2], asked_to_end: false };
+        for event in &found {
+            match event.filter() {
+                EventFilter::Signal { signal, .. } => woken.asked_to_end |= signal != Signal::CHILD,
+                EventFilter::Proc { .. } => woken.us_gone = true,
+                EventFilter::Read(number) => {
+                    for (at, fd) in fds.iter().enumerate() {
+                        woken.readable[at] |= fd.is_some_and(|fd| fd.as_raw_fd() == number);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(woken)
+    }
+}
+
+/// A queue reports signals also while they are blocked, and blocked they do not end us.
+fn block_signals() -> io::Result<()> {
+    // SAFETY: a zeroed set is made a valid one by sigemptyset; the calls only read it afterwards.
+    unsafe {
+        let mut set: libc::sigset_t = mem::zeroed();
+        libc::sigemptyset(&mut set);
+        for signal in SIGNALS {
+            libc::sigaddset(&mut set, signal.as_raw());
+        }
+        match libc::sigprocmask(libc::SIG_BLOCK, &set, ptr::null_mut()) {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}

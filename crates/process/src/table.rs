@@ -1,0 +1,138 @@
+//! The processes of this machine: who started whom, and when. A number alone says little, since the system
+//! gives it to another process once it is free: number and start together name one process for good. Must not
+//! know what anybody is ended for.
+
+#[cfg(target_os = "linux")]
+#[path = "table/linux.rs"]
+mod os;
+#[cfg(target_os = "macos")]
+#[path = "table/macos.rs"]
+mod os;
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+#[path = "table/other.rs"]
+mod os;
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+
+pub(crate) use os::{all, boot, mark, names, pid_namespace, start};
+
+/// One process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) pid: u32,
+    pub(crate) parent: u32,
+    /// In units of the system's own; only equality counts.
+    pub(crate) start: u64,
+    pub(crate) name: OsString,
+    /// It has ended, and waits for its parent to notice.
+    pub(crate) is_zombie: bool,
+}
+
+/// All below these processes, they themselves not included: children before grandchildren. Whoever `is_kept`
+/// is left out, and so is all below it.
+pub(crate) fn below<'a>(
+    table: &'a [Entry],
+    roots: &[u32],
+    is_kept: impl Fn(&Entry) -> bool,
+) -> Vec<&'a Entry> {
+    let mut found: Vec<&Entry> = Vec::new();
+    let mut parents: Vec<u32> = roots.to_vec();
+    let mut seen: BTreeSet<u32> = roots.iter().copied().collect();
+    while !parents.is_empty() {
+        let children: Vec<&Entry> = table
+            .iter()
+            .filter(|entry| parents.contains(&entry.parent) && !seen.contains(&entry.pid) && !is_kept(entry))
+            .collect();
+        // A table that was read while numbers changed hands may have a ring in it.
+        seen.extend(children.iter().map(|child| child.pid));
+        parents = children.iter().map(|child| child.pid).collect();
+        found.extend(children);
+    }
+    found
+}
+
+/// Sends a signal to a process, and to no other that got its number meanwhile. Says whether it was there.
+pub(crate) fn signal(pid: u32, started: u64, signal: Signal) -> bool {
+    let Some(number) = number(pid) else { return false };
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
+        match pidfd_open(number, PidfdFlags::empty()) {
+            // What was opened is one process from now on; whether it is the one that is meant is seen after.
+            Ok(process) => return start(pid) == Some(started) && pidfd_send_signal(&process, signal).is_ok(),
+            Err(Errno::SRCH) => return false,
+            Err(_) => {}
+        }
+    }
+    start(pid) == Some(started) && !matches!(kill_process(number, signal), Err(Errno::SRCH))
+}
+
+pub(crate) fn number(pid: u32) -> Option<Pid> {
+    i32::try_from(pid).ok().and_then(Pid::from_raw)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(pid: u32, parent: u32, name: &str) -> Entry {
+        Entry { pid, parent, start: u64::from(pid), name: name.into(), is_zombie: false }
+    }
+
+    #[test]
+    fn a_tree_is_found_from_its_root_and_kept_branches_are_left_out() {
+        let table = [
+            entry(1, 0, "init"),
+            entry(5, 3, "node"),
+            entry(2, 1, "shell"),
+            entry(3, 2, "npm"),
+            entry(4, 3, "adb"),
+            entry(6, 4, "adb's"),
+            entry(7, 1, "other"),
+        ];
+        let check = |roots: &[u32], keep: &str, expect: &[u32]| {
+            let found: Vec<u32> =
+                below(&table, roots, |entry| entry.name == keep).iter().map(|entry| entry.pid).collect();
+            assert_eq!(found, expect, "below {roots:?}, keeping {keep:?}");
+        };
+        check(&[2], "", &[3, 5, 4, 6]);
+        check(&[2], "adb", &[3, 5]);
+        check(&[2], "npm", &[]);
+        check(&[7], "", &[]);
+        check(&[99], "", &[]);
+        check(&[2, 3], "", &[5, 4, 6]);
+    }
+
+    #[test]
+    fn a_ring_ends_the_search() {
+        let table = [entry(2, 3, "a"), entry(3, 2, "b")];
+        assert_eq!(below(&table, &[2], |_| false).len(), 1);
+    }
+
+    #[test]
+    fn we_stand_in_the_table_with_the_start_that_is_asked_for_by_number() {
+        let me = std::process::id();
+        let table = all().unwrap();
+        let entry = table.iter().find(|entry| entry.pid == me).unwrap();
+        assert_eq!(Some(entry.start), start(me));
+        assert_eq!(entry.parent, std::os::unix::process::parent_id());
+        assert!(!entry.is_zombie);
+    }
+
+    #[test]
+    fn a_signal_goes_only_to_the_process_that_was_meant() {
+        let mut command = std::process::Command::new("/bin/sh");
+        command.args(["-c", "read line"]).stdin(std::process::Stdio::piped());
+        #[expect(clippy::disallowed_methods, reason = "a process that is only looked at")]
+        let mut child = command.spawn().unwrap();
+        let began = start(child.id()).unwrap();
+        assert!(!signal(child.id(), began + 1, Signal::KILL), "another's start");
+        assert_eq!(child.try_wait().unwrap(), None);
+        assert!(signal(child.id(), began, Signal::KILL));
+        assert!(!child.wait().unwrap().success());
+        assert!(!signal(child.id(), began, Signal::KILL), "it is gone");
+    }
+}

@@ -1,0 +1,114 @@
+//! The process table of Linux: `/proc`.
+
+use super::Entry;
+use crate::runs::{MARK_VARIABLE, parse_mark};
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+use std::{fs, io};
+
+pub(crate) fn all() -> io::Result<Vec<Entry>> {
+    let mut table = Vec::new();
+    for entry in fs::read_dir("/proc")? {
+        let name = entry?.file_name();
+        // A process that ends while we read is no error.
+        if let Some(pid) = name.to_str().and_then(|name| name.parse().ok())
+            && let Some(entry) = one(pid)
+        {
+            table.push(entry);
+        }
+    }
+    Ok(table)
+}
+
+pub(crate) fn start(pid: u32) -> Option<u64> {
+    one(pid).map(|entry| entry.start)
+}
+
+fn one(pid: u32) -> Option<Entry> {
+    parse_stat(pid, &fs::read(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// `PID (NAME) STATE PARENT …`, and the start as the 22nd field. The name may hold anything, brackets and
+/// blanks included.
+fn parse_stat(pid: u32, stat: &[u8]) -> Option<Entry> {
+    let open = stat.iter().position(|byte| *byte == b'(')?;
+    let close = stat.iter().rposition(|byte| *byte == b')')?;
+    let name = OsString::from_vec(stat.get(open + 1..close)?.to_vec());
+    let rest = std::str::from_utf8(stat.get(close + 1..)?).ok()?;
+    let mut fields = rest.split_ascii_whitespace();
+    let state = fields.next()?;
+    let parent = fields.next()?.parse().ok()?;
+    let start = fields.nth(17)?.parse().ok()?;
+    Some(Entry { pid, parent, start, name, is_zombie: matches!(state, "Z" | "X") })
+}
+
+/// What a process may be called by: its own name, its file's, and the one it was started under.
+pub(crate) fn names(entry: &Entry) -> Vec<OsString> {
+    let mut names = vec![entry.name.clone()];
+    let mut add = |path: &Path| names.extend(path.file_name().map(Into::into));
+    if let Ok(file) = fs::read_link(format!("/proc/{}/exe", entry.pid)) {
+        add(&file);
+    }
+    if let Ok(words) = fs::read(format!("/proc/{}/cmdline", entry.pid))
+        && let Some(first) = words.split(|byte| *byte == 0).next()
+    {
+        add(Path::new(std::ffi::OsStr::from_bytes(first)));
+    }
+    names
+}
+
+/// The mark that a process has inherited. It is a limit that the system has not looked at since Linux 2.4
+/// (`RLIMIT_LOCKS`), so that it does no harm and is inherited by all, also by those that empty their environment;
+/// and a variable, for those whose limits somebody has set anew.
+pub(crate) fn mark(pid: u32) -> Option<u64> {
+    let limits = fs::read_to_string(format!("/proc/{pid}/limits")).ok()?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max file locks"))?;
+    if let Some(mark) = line.split_ascii_whitespace().next().and_then(|soft| soft.parse().ok()) {
+        return Some(mark);
+    }
+    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    environment.split(|byte| *byte == 0).find_map(|variable| {
+        let value = variable.strip_prefix(MARK_VARIABLE.as_bytes())?.strip_prefix(b"=")?;
+        parse_mark(std::str::from_utf8(value).ok()?)
+    })
+}
+
+/// Differs from one start of the machine to the next.
+pub(crate) fn boot() -> Option<String> {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(id.trim().to_owned())
+}
+
+/// Process numbers mean different processes in different ones: containers may share a home folder.
+pub(crate) fn pid_namespace() -> Option<String> {
+    let link = fs::read_link("/proc/self/ns/pid").ok()?;
+    Some(link.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_may_hold_anything() {
+        let stat = b"42 (a) R 1 (b)) S 7 42 42 0 -1 4194560 105 0 0 0 0 0 0 0 20 0 1 0 123456 2473984 199 1";
+        let expect =
+            Entry { pid: 42, parent: 7, start: 123_456, name: "a) R 1 (b)".into(), is_zombie: false };
+        assert_eq!(parse_stat(42, stat), Some(expect));
+        assert_eq!(parse_stat(42, b"42 (sh) Z"), None);
+        assert_eq!(parse_stat(42, b""), None);
+    }
+
+    #[test]
+    fn we_have_no_mark_unless_somebody_gave_us_one() {
+        let me = std::process::id();
+        assert!(boot().is_some() && pid_namespace().is_some());
+        // Under a Switchboard of somebody's there is one.
+        if std::env::var_os(MARK_VARIABLE).is_none() {
+            let limits = fs::read_to_string("/proc/self/limits").unwrap();
+            let is_plain = limits.lines().any(|l| l.starts_with("Max file locks            unlimited"));
+            assert_eq!(mark(me).is_none(), is_plain);
+        }
+    }
+}

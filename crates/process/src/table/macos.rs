@@ -1,0 +1,94 @@
+//! The process table of macOS: `libproc`, and `sysctl` for what a process was started with.
+
+use super::Entry;
+use crate::runs::{MARK_VARIABLE, parse_mark};
+use std::ffi::{CStr, OsString, c_int, c_void};
+use std::os::unix::ffi::OsStringExt;
+use std::{io, mem, ptr};
+
+pub(crate) fn all() -> io::Result<Vec<Entry>> {
+    // SAFETY: without a buffer the call only says how many there are.
+    let count = unsafe { libc::proc_listallpids(ptr::null_mut(), 0) };
+    // Some may come into being meanwhile.
+    let mut pids: Vec<c_int> = vec![0; usize::try_from(count).unwrap_or_default() + 64];
+    let bytes = c_int::try_from(mem::size_of_val(pids.as_slice())).unwrap_or(c_int::MAX);
+    // SAFETY: the buffer is as long as is said.
+    let count = unsafe { libc::proc_listallpids(pids.as_mut_ptr().cast::<c_void>(), bytes) };
+    let Ok(count) = usize::try_from(count) else { return Err(io::Error::last_os_error()) };
+    pids.truncate(count);
+    Ok(pids.into_iter().filter_map(|pid| one(u32::try_from(pid).ok()?)).collect())
+}
+
+pub(crate) fn start(pid: u32) -> Option<u64> {
+    one(pid).map(|entry| entry.start)
+}
+
+fn one(pid: u32) -> Option<Entry> {
+    let size = c_int::try_from(mem::size_of::<libc::proc_bsdinfo>()).ok()?;
+    // SAFETY: a structure of integers, for which zero is a value; the call fills it as far as it is long.
+    let mut info: libc::proc_bsdinfo = unsafe { mem::zeroed() };
+    // SAFETY: the buffer is as long as is said.
+    let filled = unsafe {
+        let into = ptr::from_mut(&mut info).cast::<c_void>();
+        libc::proc_pidinfo(pid.cast_signed(), libc::PROC_PIDTBSDINFO, 0, into, size)
+    };
+    if filled != size {
+        return None;
+    }
+    let name: Vec<u8> =
+        info.pbi_name.iter().map(|byte| byte.cast_unsigned()).take_while(|byte| *byte != 0).collect();
+    Some(Entry {
+        pid,
+        parent: info.pbi_ppid,
+        start: info.pbi_start_tvsec.wrapping_mul(1_000_000).wrapping_add(info.pbi_start_tvusec),
+        name: OsString::from_vec(name),
+        is_zombie: info.pbi_status == libc::SZOMB,
+    })
+}
+
+pub(crate) fn names(entry: &Entry) -> Vec<OsString> {
+    vec![entry.name.clone()]
+}
+
+/// Only those of the same user can be read, and only while they have not overwritten it.
+pub(crate) fn mark(pid: u32) -> Option<u64> {
+    let mut name = [libc::CTL_KERN, libc::KERN_PROCARGS2, pid.cast_signed()];
+    let mut size: usize = 0;
+    // SAFETY: without a buffer the call only says how long the answer is.
+    let asked = unsafe { libc::sysctl(name.as_mut_ptr(), 3, ptr::null_mut(), &mut size, ptr::null_mut(), 0) };
+    if asked != 0 || size == 0 {
+        return None;
+    }
+    let mut words = vec![0u8; size];
+    // SAFETY: the buffer is as long as is said.
+    let asked = unsafe {
+        libc::sysctl(name.as_mut_ptr(), 3, words.as_mut_ptr().cast::<c_void>(), &mut size, ptr::null_mut(), 0)
+    };
+    if asked != 0 {
+        return None;
+    }
+    words.truncate(size);
+    words.split(|byte| *byte == 0).find_map(|word| {
+        let value = word.strip_prefix(MARK_VARIABLE.as_bytes())?.strip_prefix(b"=")?;
+        parse_mark(std::str::from_utf8(value).ok()?)
+    })
+}
+
+/// When the machine was started.
+pub(crate) fn boot() -> Option<String> {
+    // SAFETY: two integers, for which zero is a value.
+    let mut time: libc::timeval = unsafe { mem::zeroed() };
+    let mut size = mem::size_of::<libc::timeval>();
+    let name: &CStr = c"kern.boottime";
+    // SAFETY: the buffer is as long as is said.
+    let asked = unsafe {
+        let into = ptr::from_mut(&mut time).cast::<c_void>();
+        libc::sysctlbyname(name.as_ptr(), into, &mut size, ptr::null_mut(), 0)
+    };
+    (asked == 0).then(|| time.tv_sec.to_string())
+}
+
+/// There is only one.
+pub(crate) fn pid_namespace() -> Option<String> {
+    Some("the machine".into())
+}

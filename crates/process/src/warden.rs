@@ -1,0 +1,133 @@
+//! The one who starts processes and sees to it that none outlives us, whatever kills whom. Must not know what
+//! they are for.
+//!
+//! On Unix most of that work is done by processes of its own (see [`guard`](crate::guard)); on Windows by job
+//! objects, which the system closes for us. What is not possible on a machine is said, and the rest goes on.
+
+#[cfg(unix)]
+#[path = "warden/unix.rs"]
+mod os;
+#[cfg(windows)]
+#[path = "warden/windows.rs"]
+mod os;
+
+use crate::child::{Launch, SpawnError, Spawned};
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How much a tree is guarded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Guard {
+    /// With everything that does not change how a program sees the world.
+    #[default]
+    Auto,
+    /// In a PID namespace too, where the system allows it.
+    Strict,
+    /// A process group, and nothing that lives on when we are killed.
+    Off,
+}
+
+/// How one tree is cared for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Care {
+    pub guard: Guard,
+    /// Names of processes that are left alone when the tree is ended.
+    pub keep: Vec<String>,
+    /// How long those have that a program leaves behind when it ends by itself.
+    pub grace: Duration,
+}
+
+/// What a warden needs to know of its surroundings.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Where the runs of this user are recorded; nowhere, if it is not given.
+    pub runs: Option<PathBuf>,
+    /// Whether a server is to be guarded strictly, so that it is worth to find out whether that is possible.
+    pub wants_strict: bool,
+}
+
+/// Starts processes. There is one per process of ours.
+pub struct Warden(os::Warden);
+
+impl Warden {
+    /// Never fails: what is not possible is told by [`layers`](Self::layers). Must be called in the context of a
+    /// tokio runtime.
+    pub fn start(options: Options) -> Self {
+        Self(os::Warden::start(options))
+    }
+
+    /// What protects the processes started here, and what does not, and why.
+    pub fn layers(&self) -> Layers {
+        self.0.layers()
+    }
+
+    /// Starts a program with pipes. Returns once it runs, or could not be started.
+    pub async fn spawn(&self, launch: &Launch, care: &Care) -> Result<Spawned, SpawnError> {
+        self.0.spawn(launch, care).await
+    }
+
+    /// Waits until all is over that watches over processes, which takes as long as the last of them lives. To be
+    /// called at the end, so that nothing of ours is left to be taken off the system's table by others.
+    pub async fn close(&self) {
+        self.0.close().await;
+    }
+
+    /// Ends what earlier runs left that were killed as a whole, they and all that watched over them.
+    pub async fn sweep(&self) -> Vec<Swept> {
+        self.0.sweep().await
+    }
+}
+
+/// What was still alive of a dead run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Swept {
+    /// Names of the processes that were ended.
+    pub ended: Vec<OsString>,
+    /// How many could not be killed.
+    pub left: usize,
+}
+
+/// The ways in which processes are kept from outliving us.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Layers(pub Vec<Layer>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layer {
+    pub name: &'static str,
+    pub state: LayerState,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LayerState {
+    Active,
+    /// There if a server asks for it.
+    OnRequest,
+    /// Why it is not there.
+    Missing(String),
+}
+
+impl Layers {
+    /// What would protect processes here, without starting any that stay.
+    pub fn probe(options: Options) -> Self {
+        os::Warden::probe(options)
+    }
+}
+
+/// On one line.
+impl fmt::Display for Layers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
+        for Layer { name, state } in &self.0 {
+            write!(f, "{separator}{name}: ")?;
+            match state {
+                LayerState::Active => write!(f, "active")?,
+                LayerState::OnRequest => write!(f, "on request")?,
+                LayerState::Missing(why) => write!(f, "not active ({why})")?,
+            }
+            separator = "; ";
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,252 @@
+//! Our side of the warden: the process is started when the first guard is wanted, or anew when it was killed,
+//! and asked for one guard per backend.
+
+use super::{Care, Guard, Layer, LayerState, Layers, Options, Swept};
+use crate::child::os::{self, Watch, guarded, reap};
+use crate::child::{Launch, SpawnError, Spawned};
+use crate::guard::wire::{Assignment, Hire};
+use crate::guard::{self, post};
+use crate::{inherit, parent, runs, table};
+use rustix::process::{Pid, setsid};
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream as Socket;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
+use tokio::io::Interest;
+use tokio::net::UnixStream;
+use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
+
+pub(super) struct Warden {
+    options: Options,
+    /// This program, or why it cannot be started a second time.
+    program: Result<PathBuf, String>,
+    run: u64,
+    run_file: Result<PathBuf, String>,
+    cgroup: Result<PathBuf, String>,
+    namespace: Result<(), String>,
+    hired: AtomicU16,
+    /// The socket to the warden's process, once it is there.
+    link: Mutex<Option<Link>>,
+}
+
+/// A warden's process.
+struct Link {
+    socket: UnixStream,
+    /// Ends when it was taken off the system's table.
+    burial: JoinHandle<()>,
+}
+
+impl Warden {
+    pub(super) fn start(options: Options) -> Self {
+        let run = runs::new_run();
+        let program = own_program();
+        let run_file = match &options.runs {
+            None => Err("no folder for it is known".to_owned()),
+            Some(folder) => {
+                runs::begin(folder, run).map_err(|error| format!("{}: {error}", folder.display()))
+            }
+        };
+        let namespace = match (&program, options.wants_strict) {
+            (Ok(program), true) => probe_namespace(program),
+            (Err(_), true) => Err("there is no guard to make one".to_owned()),
+            (_, false) => Err("no server asks for it with `guard: strict`".to_owned()),
+        };
+        Self {
+            options,
+            program,
+            run,
+            run_file,
+            cgroup: cgroup(),
+            namespace,
+            hired: AtomicU16::new(0),
+            link: Mutex::new(None),
+        }
+    }
+
+    pub(super) fn probe(options: Options) -> Layers {
+        let mut layers = Self::start(Options { wants_strict: true, ..options }).layers();
+        for layer in &mut layers.0 {
+            if layer.name == NAMESPACE && layer.state == LayerState::Active {
+                layer.state = LayerState::OnRequest;
+            }
+        }
+        layers
+    }
+
+    pub(super) fn layers(&self) -> Layers {
+        fn state<T>(result: &Result<T, String>) -> LayerState {
+            match result {
+                Ok(_) => LayerState::Active,
+                Err(why) => LayerState::Missing(why.clone()),
+            }
+        }
+        let layer = |name, state| Layer { name, state };
+        Layers(vec![
+            layer("guard", state(&self.program)),
+            layer("cgroup", state(&self.cgroup)),
+            layer(NAMESPACE, state(&self.namespace)),
+            layer("run file", state(&self.run_file)),
+            layer("parent watch", state(&parent::can_be_watched())),
+        ])
+    }
+
+    pub(super) async fn close(&self) {
+        // A socket that is closed says that nothing more will be asked.
+        if let Some(Link { socket, burial }) = self.link.lock().await.take() {
+            drop(socket);
+            let _ = burial.await;
+        }
+    }
+
+    pub(super) async fn sweep(&self) -> Vec<Swept> {
+        let Some(folder) = self.options.runs.clone() else { return Vec::new() };
+        tokio::task::spawn_blocking(move || runs::sweep(&folder)).await.unwrap_or_default()
+    }
+
+    pub(super) async fn spawn(&self, launch: &Launch, care: &Care) -> Result<Spawned, SpawnError> {
+        let Some(program) = self.program.as_ref().ok().filter(|_| care.guard != Guard::Off) else {
+            return os::spawn(launch);
+        };
+        let path = os::find(launch)?;
+        let (control, theirs) = Socket::pair().map_err(|source| SpawnError::Limits { source })?;
+        let keep: Vec<OsString> = care.keep.iter().map(OsString::from).collect();
+        let hire = Hire {
+            mark: runs::mark_of(self.run, self.hired.fetch_add(1, Ordering::Relaxed)),
+            keep: keep.clone(),
+            cgroup: self.cgroup.clone().ok(),
+        };
+        self.hire(program, &hire, theirs.into()).await.map_err(cannot_guard)?;
+        let assignment = Assignment {
+            path,
+            arg0: launch.program.clone(),
+            args: launch.args.clone(),
+            env: launch.env.clone(),
+            cwd: launch.cwd.clone(),
+            strict: care.guard == Guard::Strict && self.namespace.is_ok(),
+            mark: hire.mark,
+            grace: care.grace,
+            keep,
+            cgroup: hire.cgroup,
+        };
+        guarded::start(assignment, control).await
+    }
+
+    /// Asks for a guard at the other end of `theirs`.
+    async fn hire(&self, program: &Path, hire: &Hire, theirs: OwnedFd) -> io::Result<()> {
+        let mut link = self.link.lock().await;
+        let frame = hire.frame();
+        if let Some(warden) = &*link
+            && send(&warden.socket, &frame, &theirs).await.is_ok()
+        {
+            return Ok(());
+        }
+        // There was none, or it is gone: guards that it had go on without it.
+        let warden = link.insert(self.start_process(program)?);
+        send(&warden.socket, &frame, &theirs).await
+    }
+
+    fn start_process(&self, program: &Path) -> io::Result<Link> {
+        inherit::keep_children_as_zombies();
+        inherit::close_descriptors_on_exec();
+        let (ours, theirs) = Socket::pair()?;
+        ours.set_nonblocking(true)?;
+        let socket = UnixStream::from_std(ours)?;
+        let mut command = Command::new(program);
+        command.arg0(guard::WARDEN).arg(std::process::id().to_string());
+        command.arg(self.run_file.as_deref().unwrap_or(Path::new("")));
+        // Neither our environment nor our folder: nothing in it is for the warden, and it may stay for a while.
+        command.env_clear().current_dir("/");
+        command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null()).stderr(Stdio::null());
+        // SAFETY: one system call, which allocates nothing.
+        unsafe {
+            // A signal to our group must not reach it.
+            command.pre_exec(|| setsid().map(drop).map_err(io::Error::from));
+        }
+        #[expect(clippy::disallowed_methods, reason = "this is the one room that starts processes")]
+        let process = command.spawn()?;
+        Ok(Link { socket, burial: tokio::spawn(bury(Pid::from_child(&process))) })
+    }
+}
+
+const NAMESPACE: &str = "PID namespace";
+
+impl Drop for Warden {
+    fn drop(&mut self) {
+        // A warden that was started removes the file itself, when all is over.
+        if let (None, Ok(path)) = (self.link.get_mut(), &self.run_file) {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Takes a warden that was killed off the system's table.
+async fn bury(pid: Pid) {
+    if let Ok(mut watch) = Watch::on(pid) {
+        watch.end(pid).await;
+        reap(pid);
+    }
+}
+
+async fn send(socket: &UnixStream, frame: &[u8], fd: &OwnedFd) -> io::Result<()> {
+    let mut sent = 0;
+    while sent < frame.len() {
+        let fds = [fd.as_fd()];
+        let with = if sent == 0 { fds.as_slice() } else { &[] };
+        sent += socket.async_io(Interest::WRITABLE, || post::send(socket, &frame[sent..], with)).await?;
+    }
+    Ok(())
+}
+
+fn cannot_guard(source: io::Error) -> SpawnError {
+    use rustix::io::Errno;
+    match Errno::from_io_error(&source) {
+        Some(Errno::AGAIN | Errno::MFILE | Errno::NFILE | Errno::NOMEM) => SpawnError::Limits { source },
+        _ => SpawnError::NoGuard { source },
+    }
+}
+
+/// After an upgrade the path on disk is another file; this one is what runs.
+fn own_program() -> Result<PathBuf, String> {
+    if table::start(std::process::id()).is_none() {
+        return Err("this system does not show its processes (is /proc mounted?)".to_owned());
+    }
+    let program = if cfg!(target_os = "linux") {
+        PathBuf::from("/proc/self/exe")
+    } else {
+        std::env::current_exe().map_err(|error| format!("this program is not found ({error})"))?
+    };
+    Ok(program)
+}
+
+#[cfg(target_os = "linux")]
+fn cgroup() -> Result<PathBuf, String> {
+    guard::cgroup::delegated()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn cgroup() -> Result<PathBuf, String> {
+    Err("only Linux has them".to_owned())
+}
+
+/// Tried in a process of its own, since there is no way back out of a namespace.
+#[cfg(target_os = "linux")]
+fn probe_namespace(program: &Path) -> Result<(), String> {
+    let mut command = Command::new(program);
+    command.arg0(guard::PROBE).env_clear().stdin(Stdio::null()).stderr(Stdio::null());
+    #[expect(clippy::disallowed_methods, reason = "this is the one room that starts processes")]
+    let tried = command.output().map_err(|error| format!("it could not be tried: {error}"))?;
+    match tried.status.success() {
+        true => Ok(()),
+        false => Err(format!("not allowed here: {}", String::from_utf8_lossy(&tried.stdout))),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn probe_namespace(_: &Path) -> Result<(), String> {
+    Err("only Linux has them".to_owned())
+}

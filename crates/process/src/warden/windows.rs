@@ -1,0 +1,65 @@
+//! The warden on Windows: two layers of job objects, which the system itself closes when we end, whatever ends
+//! us. So there is no process to watch over others, and nothing that a later start would have to sweep.
+//!
+//! The first layer is a job that we are in ourselves: all that we start is born into it, from its first moment.
+//! The second is a job per tree, nested in the first, by which one tree is ended and the others are not.
+
+use super::{Care, Guard, Layer, LayerState, Layers, Options, Swept};
+use crate::child::{Launch, SpawnError, Spawned, job::Job, spawn_in};
+use std::io;
+
+pub(super) struct Warden {
+    own_job: LayerState,
+    job_per_tree: LayerState,
+}
+
+impl Warden {
+    /// Whoever calls this is enclosed in a job for the rest of its life: not for a process that starts others
+    /// which are to outlive it.
+    pub(super) fn start(_: Options) -> Self {
+        let own_job = state(Job::new().and_then(Job::enclose_us));
+        // What forbids the one, a job around us that cannot be nested, forbids the other too.
+        let job_per_tree = match &own_job {
+            LayerState::Active | LayerState::OnRequest => state(Job::new().map(drop)),
+            LayerState::Missing(why) => LayerState::Missing(why.clone()),
+        };
+        Self { own_job, job_per_tree }
+    }
+
+    pub(super) fn probe(options: Options) -> Layers {
+        // It cannot be known but by doing it, and does no harm to a process that only wants to know.
+        Self::start(options).layers()
+    }
+
+    pub(super) fn layers(&self) -> Layers {
+        let keep = "a job is ended as a whole, with those that `keep` names".to_owned();
+        Layers(vec![
+            Layer { name: "job around us", state: self.own_job.clone() },
+            Layer { name: "job per server", state: self.job_per_tree.clone() },
+            Layer { name: "keep", state: LayerState::Missing(keep) },
+        ])
+    }
+
+    /// `Strict` is no more than `Auto`: a job has no way out that a namespace would have to close. `Off` leaves
+    /// alone what a server started, until we end.
+    pub(super) async fn spawn(&self, launch: &Launch, care: &Care) -> Result<Spawned, SpawnError> {
+        let job = match care.guard {
+            // A server without a job of its own is still of use, and ends with us by the job around us.
+            Guard::Auto | Guard::Strict => Job::new().ok(),
+            Guard::Off => None,
+        };
+        spawn_in(launch, job)
+    }
+
+    /// Nothing outlives a job.
+    pub(super) async fn sweep(&self) -> Vec<Swept> {
+        Vec::new()
+    }
+}
+
+fn state(tried: io::Result<()>) -> LayerState {
+    match tried {
+        Ok(()) => LayerState::Active,
+        Err(error) => LayerState::Missing(format!("the system refuses a job object: {error}")),
+    }
+}
