@@ -5,6 +5,7 @@ use crate::exit::{Exit, fatal};
 use std::fmt::Write;
 use switchboard_gateway::config::discover::discover;
 use switchboard_gateway::config::{Config, Severity};
+use switchboard_gateway::{Layer, LayerState, layers};
 
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let project = std::env::current_dir().ok();
@@ -35,6 +36,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         let (more_errors, more_warnings) = describe(config, &mut text)?;
         errors += more_errors;
         warnings += more_warnings;
+        describe_layers(&mut text)?;
     }
     writeln!(
         text,
@@ -49,6 +51,22 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
 
 fn counted(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// What keeps the servers' processes from outliving us on this machine.
+fn describe_layers(text: &mut String) -> anyhow::Result<()> {
+    writeln!(text, "\nWhat keeps processes from outliving Switchboard here (docs/processes.md):")?;
+    for Layer { name, state } in layers(&super::state_folder()).0 {
+        match state {
+            LayerState::Active => writeln!(text, "  {name}: active")?,
+            LayerState::OnRequest => writeln!(text, "  {name}: with \"guard\": \"strict\"")?,
+            LayerState::Absent(why) | LayerState::Missing(why) => {
+                writeln!(text, "  {name}: not active: {why}")?
+            }
+        }
+    }
+    writeln!(text)?;
+    Ok(())
 }
 
 /// One line a server: what would be run. Counts those that could not be, and those that would not work here.

@@ -25,3 +25,9 @@ fn print(text: &str) -> std::io::Result<()> {
         other => other,
     }
 }
+
+/// Without a home folder the state goes where temporary files go: it is never a reason not to serve.
+fn state_folder() -> std::path::PathBuf {
+    let known = switchboard_gateway::config::folders::state_dir(&vars);
+    known.unwrap_or_else(|_| std::env::temp_dir().join("switchboard"))
+}

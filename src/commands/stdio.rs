@@ -6,11 +6,11 @@ use anyhow::Context;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use switchboard_gateway::config::discover::discover;
-use switchboard_gateway::config::{Config, ServerConfig, expand, folders};
+use switchboard_gateway::config::{Config, ServerConfig, expand};
 use switchboard_gateway::raw::{self, Raw};
 use switchboard_gateway::solo::{self, Solo};
 use switchboard_gateway::telemetry::LogOptions;
-use switchboard_gateway::{Ended, take_stdio};
+use switchboard_gateway::{Ended, check_room, take_stdio};
 
 pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
     // Without a root, the folder that the client started us in is the workspace.
@@ -19,21 +19,21 @@ pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
         None => std::env::current_dir().ok(),
     };
     let (config, server, config_file) = choose(&args)?;
+    check_room()
+        .context("cannot open what is needed to serve (hint: raise the limit of open files, `ulimit -n`)")?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        // Long messages are scanned on another thread; two at a time are enough.
-        .max_blocking_threads(2)
-        .thread_keep_alive(std::time::Duration::from_secs(2))
         .build()
         .context("cannot start the event loop")?;
     let outcome = runtime.block_on(async {
         let stdio = take_stdio().context("cannot use the standard streams")?;
         if args.raw {
-            let raw = Raw { server, root, state_folder: state_folder(), ignore_parent: args.ignore_parent };
+            let raw =
+                Raw { server, root, state_folder: super::state_folder(), ignore_parent: args.ignore_parent };
             return run_raw(raw, stdio).await;
         }
         let log = log_options(&args, &config, &config_file, &server.name, root.clone())?;
-        let state_folder = state_folder();
+        let state_folder = super::state_folder();
         let ignore_parent = args.ignore_parent;
         solo::run(Solo { config, server, root, state_folder, log, ignore_parent }, stdio).await?;
         Ok(Exit::Ok)
@@ -152,16 +152,11 @@ fn log_options(
         level: args.log_level.map_or(config.log.level, Into::into),
         format: args.log_format.map_or(config.log.format, Into::into),
         file: args.log_file.clone().or(configured),
-        folder: state_folder().join("logs"),
+        folder: super::state_folder().join("logs"),
         bodies: args.log_bodies || config.log.bodies,
         server: server.to_owned(),
         root,
     })
-}
-
-/// Without a home folder the state goes where temporary files go: it is never a reason not to serve.
-fn state_folder() -> PathBuf {
-    folders::state_dir(&super::vars).unwrap_or_else(|_| std::env::temp_dir().join("switchboard"))
 }
 
 fn absolute(root: &Path) -> anyhow::Result<PathBuf> {

@@ -24,6 +24,8 @@ pub enum Fact {
     /// What keeps processes from outliving us, and what does not, and why.
     Layers {
         text: String,
+        /// Something is missing that should be there.
+        are_wanting: bool,
     },
     /// An earlier run was killed as a whole; this was still alive of it.
     Swept {

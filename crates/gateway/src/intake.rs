@@ -5,6 +5,7 @@ use crate::spare;
 use bytes::Bytes;
 use std::sync::Arc;
 use switchboard_core::{ClientId, Event, Launch, Peer};
+use switchboard_process::aside;
 use switchboard_process::pipe::ByteReader;
 use switchboard_protocol::envelope::parse_knowing;
 use switchboard_protocol::recover::recover;
@@ -90,13 +91,12 @@ async fn handle_frame(hub: &Arc<Hub>, peer: Peer, frame: Frame, source: Source) 
         let mut turn = hub.turn();
         return understand(peer, frame, source, &mut |event| turn.handle(event));
     }
-    let scanned = tokio::task::spawn_blocking(move || {
+    let scanned = aside::run(move || {
         let mut events = Vec::new();
         understand(peer, frame, source, &mut |event| events.push(event));
         events
     });
-    // The scan cannot panic on any input (a fuzz target says so), and the runtime outlives this task.
-    for event in scanned.await.unwrap_or_default() {
+    for event in scanned.await {
         hub.handle(event);
     }
 }

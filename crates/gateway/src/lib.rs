@@ -32,14 +32,20 @@ pub mod telemetry;
 pub use backends::launch::{Examined, examine};
 pub use switchboard_process::alive::is_alive;
 pub use switchboard_process::child::Ended;
+pub use switchboard_process::room::for_ourselves as check_room;
 pub use switchboard_process::stdio::{OwnStdio, take as take_stdio};
-pub use switchboard_process::warden::{LayerState, Layers};
+pub use switchboard_process::warden::{Layer, LayerState, Layers};
 
 /// To be called first in `main`, before there is a thread. Does not return in the processes that guard others.
 pub fn prepare_process() {
     switchboard_process::take_role();
     switchboard_process::memory::allocator_gives_back();
     end_on_panic();
+}
+
+/// What keeps processes from outliving us on this machine.
+pub fn layers(state_folder: &std::path::Path) -> Layers {
+    Layers::probe(backends::launch::warden_options(state_folder, true))
 }
 
 /// A panic is a fault of ours, and whoever went on after it would go on with half of the truth. Everybody's

@@ -15,7 +15,7 @@ use switchboard_core::{ClientId, Core, Event, Fact, FramingChoice, Limits, Serve
 use switchboard_process::parent::Parent;
 use switchboard_process::signals::Signals;
 use switchboard_process::stdio::OwnStdio;
-use switchboard_process::warden::Swept;
+use switchboard_process::warden::{Swept, Warden};
 use switchboard_protocol::dialect::Ear;
 
 /// How long the last answers may take to be read, and the last log lines to be written.
@@ -42,11 +42,7 @@ pub async fn run(solo: Solo, stdio: OwnStdio) -> std::io::Result<()> {
     let settings = settings(&solo.config, &plan, &verdicts, wants_routes);
     let telemetry = Telemetry::start(solo.log, verdicts);
     let warden = plan.warden(&solo.state_folder);
-    let layers = match plan.server.guard {
-        Guard::Auto | Guard::Strict => warden.layers().to_string(),
-        Guard::Off => "guard: off, as the server's entry says".to_owned(),
-    };
-    telemetry.desk().take(Fact::Layers { text: layers });
+    telemetry.desk().take(layers(&warden, plan.server.guard));
     let plan = Plan { launch: plan, max_message_bytes: solo.config.max_message_bytes, warden };
     let hub = Hub::new(Core::new(settings), plan, telemetry.clone());
 
@@ -65,6 +61,16 @@ pub async fn run(solo: Solo, stdio: OwnStdio) -> std::io::Result<()> {
     let _ = tokio::time::timeout(PATIENCE, hub.warden().close()).await;
     telemetry.close(PATIENCE);
     Ok(())
+}
+
+fn layers(warden: &Warden, guard: Guard) -> Fact {
+    match guard {
+        Guard::Auto | Guard::Strict => {
+            let layers = warden.layers();
+            Fact::Layers { text: layers.to_string(), are_wanting: layers.are_wanting() }
+        }
+        Guard::Off => Fact::Layers { text: "guard: off, as was asked for".to_owned(), are_wanting: false },
+    }
 }
 
 /// Cleans up behind runs that were killed with all that watched over them.

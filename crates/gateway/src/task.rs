@@ -27,10 +27,13 @@ where
     #[cfg(debug_assertions)]
     if let Some(file) = doom(name) {
         return tokio::spawn(async move {
+            let doom = exists(&file);
             tokio::select! {
-                output = future => output,
-                () = exists(file) => panic!("asked for in the task `{name}`"),
+                // Even one that has ended before: it may have been quick.
+                _ = future => exists(&file).await,
+                () = doom => {}
             }
+            panic!("asked for in the task `{name}`");
         });
     }
     tokio::spawn(future)
@@ -45,7 +48,7 @@ fn doom(name: &str) -> Option<std::path::PathBuf> {
 }
 
 #[cfg(debug_assertions)]
-async fn exists(file: std::path::PathBuf) {
+async fn exists(file: &std::path::Path) {
     while !file.exists() {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }

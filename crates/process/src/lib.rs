@@ -14,12 +14,15 @@
 //!   processes of its own), `runs` (what is left on disk for the next start) and `table` (who is whose child).
 //! - [`parent`]: the end of whoever started us.
 //! - [`signals`]: requests that we end. [`stderr`]: our own, for those who must not wait for its reader.
+//! - [`aside`]: work on a thread of its own.
+//! - [`room`]: whether we may open what we need.
 //! - [`alive`]: whether a process is there, for reports.
 //! - [`memory`]: makes the allocator give big buffers back.
 //!
 //! All that waits needs a tokio runtime with I/O and time enabled, and is made inside its context.
 
 pub mod alive;
+pub mod aside;
 pub mod child;
 #[cfg(unix)]
 mod guard;
@@ -28,6 +31,7 @@ mod inherit;
 pub mod memory;
 pub mod parent;
 pub mod pipe;
+pub mod room;
 #[cfg(unix)]
 mod runs;
 pub mod signals;

@@ -62,8 +62,9 @@ impl Who {
         table::start(pid).map(|start| Self { pid, start })
     }
 
+    /// One that has ended and was not reaped does nothing any more.
     pub(crate) fn is_alive(self) -> bool {
-        table::start(self.pid) == Some(self.start)
+        table::one(self.pid).is_some_and(|entry| entry.start == self.start && !entry.is_zombie)
     }
 }
 

@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-pub(crate) use os::{all, boot, mark, names, pid_namespace, start};
+pub(crate) use os::{all, boot, mark, names, one, pid_namespace};
 
 /// One process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +52,11 @@ pub(crate) fn below<'a>(
         found.extend(children);
     }
     found
+}
+
+/// When a process was started that is there, be it as a zombie.
+pub(crate) fn start(pid: u32) -> Option<u64> {
+    one(pid).map(|entry| entry.start)
 }
 
 /// Sends a signal to a process, and to no other that got its number meanwhile. Says whether it was there.

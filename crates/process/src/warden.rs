@@ -104,7 +104,9 @@ pub enum LayerState {
     Active,
     /// There if a server asks for it.
     OnRequest,
-    /// Why it is not there.
+    /// Why it is not there, as on many machines.
+    Absent(String),
+    /// Why it is not there, though it should be.
     Missing(String),
 }
 
@@ -112,6 +114,11 @@ impl Layers {
     /// What would protect processes here, without starting any that stay.
     pub fn probe(options: Options) -> Self {
         os::Warden::probe(options)
+    }
+
+    /// Whether something is not as it should be.
+    pub fn are_wanting(&self) -> bool {
+        self.0.iter().any(|layer| matches!(layer.state, LayerState::Missing(_)))
     }
 }
 
@@ -124,7 +131,7 @@ impl fmt::Display for Layers {
             match state {
                 LayerState::Active => write!(f, "active")?,
                 LayerState::OnRequest => write!(f, "on request")?,
-                LayerState::Missing(why) => write!(f, "not active ({why})")?,
+                LayerState::Absent(why) | LayerState::Missing(why) => write!(f, "not active ({why})")?,
             }
             separator = "; ";
         }

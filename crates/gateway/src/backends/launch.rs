@@ -42,6 +42,10 @@ pub fn examine(server: &ServerConfig, root: Option<PathBuf>) -> Result<Examined,
     Ok(Examined { command_line: words.join(" "), doubt })
 }
 
+pub(crate) fn warden_options(state_folder: &Path, wants_strict: bool) -> Options {
+    Options { runs: Some(state_folder.join("runs")), wants_strict }
+}
+
 impl LaunchPlan {
     pub(crate) fn expand(&self) -> Result<Prepared, Unready> {
         let server = &self.server;
@@ -70,8 +74,7 @@ impl LaunchPlan {
 
     /// The one who starts its processes.
     pub(crate) fn warden(&self, state_folder: &Path) -> Warden {
-        let wants_strict = self.server.guard == config::Guard::Strict;
-        Warden::start(Options { runs: Some(state_folder.join("runs")), wants_strict })
+        Warden::start(warden_options(state_folder, self.server.guard == config::Guard::Strict))
     }
 
     /// What to say about a server that ends before it works: it may miss what it was not given.

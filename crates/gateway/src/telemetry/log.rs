@@ -100,7 +100,10 @@ impl Log {
 /// One fact, one line.
 fn tell(fact: &Fact, server: &str, root: &str) {
     match fact {
-        Fact::Layers { text } => info!(layers = text, "what keeps processes from outliving us"),
+        Fact::Layers { text, are_wanting: true } => {
+            warn!(layers = text, "not all is there that keeps processes from outliving us");
+        }
+        Fact::Layers { text, .. } => info!(layers = text, "what keeps processes from outliving us"),
         Fact::Swept { names, left: 0 } => {
             warn!(ended = names.join(", "), "an earlier run was killed and had left processes; ended");
         }

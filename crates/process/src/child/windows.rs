@@ -9,6 +9,8 @@
 
 #[path = "windows/job.rs"]
 pub(crate) mod job;
+#[path = "windows/name.rs"]
+mod name;
 #[path = "windows/suspended.rs"]
 mod suspended;
 
@@ -92,6 +94,8 @@ pub(crate) struct Child {
     process: Mutex<tokio::process::Child>,
     /// None if there is none to be had, or wanted.
     job: Option<Job>,
+    /// Who was still there when the job was ended, apart from the process itself; none before.
+    outlived: Option<Vec<String>>,
 }
 
 impl Child {
@@ -104,7 +108,7 @@ impl Child {
         let handle = unsafe { BorrowedHandle::borrow_raw(handle) };
         let job = job.filter(|job| job.assign(handle).is_ok());
         suspended::resume(handle)?;
-        Ok(Self { pid, process: Mutex::new(process), job })
+        Ok(Self { pid, process: Mutex::new(process), job, outlived: None })
     }
 
     pub(super) fn pid(&self) -> u32 {
@@ -125,8 +129,8 @@ impl Child {
             Err(_) => StoppedBy::Kill,
         };
         // Also when the process has ended by itself: what it started is to end with it.
-        self.kill_now();
-        let ended = timeout(KILL_PATIENCE, self.all_gone()).await.unwrap_or(Ended::Unknown);
+        self.end_all();
+        let ended = timeout(KILL_PATIENCE, self.emptied()).await.unwrap_or(Ended::Unknown);
         Stopped { ended, how }
     }
 
@@ -135,12 +139,32 @@ impl Child {
         self.stop(grace).await
     }
 
-    async fn all_gone(&mut self) -> Ended {
+    /// There is no way to ask what the process left behind to end, so it is killed.
+    pub(super) async fn gone(&mut self) -> Vec<String> {
+        self.wait().await;
+        self.end_all();
+        self.emptied().await;
+        self.outlived.clone().unwrap_or_default()
+    }
+
+    /// Kills all, and notes who they were.
+    fn end_all(&mut self) {
+        let members = self.members();
+        let others = members.into_iter().filter(|pid| *pid != self.pid).filter_map(name::name_of);
+        self.outlived.get_or_insert_with(|| others.collect());
+        self.kill_now();
+    }
+
+    async fn emptied(&mut self) -> Ended {
         let ended = self.wait().await;
-        while self.job.as_ref().and_then(|job| job.members().ok()).is_some_and(|members| members > 0) {
+        while !self.members().is_empty() {
             sleep(LOOK).await;
         }
         ended
+    }
+
+    fn members(&self) -> Vec<u32> {
+        self.job.as_ref().and_then(|job| job.members().ok()).unwrap_or_default()
     }
 
     pub(super) fn kill_now(&self) {

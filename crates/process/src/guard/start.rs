@@ -2,6 +2,8 @@
 
 use super::wire::Assignment;
 use crate::runs::{MARK_VARIABLE, spell_mark};
+#[cfg(target_os = "linux")]
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -27,18 +29,24 @@ pub(super) fn program(assignment: &Assignment, streams: Streams, door: Option<&F
     let mut command = Command::new(&assignment.path);
     command.arg0(&assignment.arg0).args(&assignment.args);
     command.env_clear().envs(assignment.env.iter().map(|(name, value)| (name, value)));
-    command.env(MARK_VARIABLE, spell_mark(assignment.mark));
+    let limit = limit_that_carries(assignment.mark);
+    if limit.is_none() {
+        command.env(MARK_VARIABLE, spell_mark(assignment.mark));
+    }
     if let Some(cwd) = &assignment.cwd {
         command.current_dir(cwd);
     }
     command.stdin(Stdio::from(streams.stdin)).stdout(Stdio::from(streams.stdout));
     command.stderr(Stdio::from(streams.stderr)).process_group(0);
-    let (mark, starter, door) = (assignment.mark, std::process::id(), door.map(AsRawFd::as_raw_fd));
+    let (starter, door) = (std::process::id(), door.map(AsRawFd::as_raw_fd));
     // SAFETY: between fork and exec only system calls are made; nothing is allocated.
     unsafe {
         command.pre_exec(move || {
             die_with(starter)?;
-            carry(mark);
+            hear_all_signals();
+            if let Some(limit) = limit {
+                carry(limit);
+            }
             if let Some(door) = door {
                 // Outside is better than not at all.
                 libc::write(door, c"0".as_ptr().cast(), 1);
@@ -48,6 +56,16 @@ pub(super) fn program(assignment: &Assignment, streams: Streams, door: Option<&F
     }
     #[expect(clippy::disallowed_methods, reason = "this is the one room that starts processes")]
     command.spawn()
+}
+
+/// What the guard has blocked for itself is inherited, and is not for its program.
+fn hear_all_signals() {
+    // SAFETY: a zeroed set is made a valid one by sigemptyset; the other call only reads it.
+    unsafe {
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
+    }
 }
 
 /// When the process that starts us ends, so do we. It has one thread, so that this cannot come too early.
@@ -63,15 +81,25 @@ fn die_with(_: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// See `table::mark`. Where the limit is set lower by somebody, the variable has to do.
+/// A mark is carried by a limit that nobody looks at (see `table::mark`), and by a variable where somebody has
+/// set that limit low: the server's environment is its user's, and stays as they wrote it if that can be.
 #[cfg(target_os = "linux")]
-fn carry(mark: u64) {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+fn limit_that_carries(mark: u64) -> Option<Rlimit> {
     let maximum = getrlimit(Resource::Locks).maximum;
-    if maximum.is_none_or(|maximum| mark <= maximum) {
-        let _ = setrlimit(Resource::Locks, Rlimit { current: Some(mark), maximum });
-    }
+    maximum.is_none_or(|maximum| mark <= maximum).then_some(Rlimit { current: Some(mark), maximum })
+}
+
+#[cfg(target_os = "linux")]
+fn carry(limit: Rlimit) {
+    let _ = setrlimit(Resource::Locks, limit);
 }
 
 #[cfg(not(target_os = "linux"))]
-fn carry(_: u64) {}
+fn limit_that_carries(_: u64) -> Option<std::convert::Infallible> {
+    None
+}
+
+#[cfg(not(target_os = "linux"))]
+fn carry(limit: std::convert::Infallible) {
+    match limit {}
+}

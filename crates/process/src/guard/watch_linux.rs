@@ -74,7 +74,7 @@ impl Watch {
 }
 
 /// Blocks the signals that would end us, or that would come unnoticed, and makes them readable. What is started
-/// later gets an empty mask from the standard library.
+/// later gets an empty mask.
 fn signals() -> io::Result<OwnedFd> {
     // SAFETY: a zeroed set is made a valid one by sigemptyset; the calls only read it afterwards.
     unsafe {

@@ -21,11 +21,7 @@ pub(crate) fn all() -> io::Result<Vec<Entry>> {
     Ok(table)
 }
 
-pub(crate) fn start(pid: u32) -> Option<u64> {
-    one(pid).map(|entry| entry.start)
-}
-
-fn one(pid: u32) -> Option<Entry> {
+pub(crate) fn one(pid: u32) -> Option<Entry> {
     parse_stat(pid, &fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
@@ -60,7 +56,7 @@ pub(crate) fn names(entry: &Entry) -> Vec<OsString> {
 
 /// The mark that a process has inherited. It is a limit that the system has not looked at since Linux 2.4
 /// (`RLIMIT_LOCKS`), so that it does no harm and is inherited by all, also by those that empty their environment;
-/// and a variable, for those whose limits somebody has set anew.
+/// or a variable, where somebody has set that limit too low to carry it.
 pub(crate) fn mark(pid: u32) -> Option<u64> {
     let limits = fs::read_to_string(format!("/proc/{pid}/limits")).ok()?;
     let line = limits.lines().find_map(|line| line.strip_prefix("Max file locks"))?;

@@ -19,11 +19,7 @@ pub(crate) fn all() -> io::Result<Vec<Entry>> {
     Ok(pids.into_iter().filter_map(|pid| one(u32::try_from(pid).ok()?)).collect())
 }
 
-pub(crate) fn start(pid: u32) -> Option<u64> {
-    one(pid).map(|entry| entry.start)
-}
-
-fn one(pid: u32) -> Option<Entry> {
+pub(crate) fn one(pid: u32) -> Option<Entry> {
     let size = c_int::try_from(mem::size_of::<libc::proc_bsdinfo>()).ok()?;
     // SAFETY: a structure of integers, for which zero is a value; the call fills it as far as it is long.
     let mut info: libc::proc_bsdinfo = unsafe { mem::zeroed() };

@@ -8,7 +8,7 @@ pub(crate) fn all() -> io::Result<Vec<Entry>> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-pub(crate) fn start(_: u32) -> Option<u64> {
+pub(crate) fn one(_: u32) -> Option<Entry> {
     None
 }
 

@@ -6,7 +6,7 @@ use crate::child::os::{self, Watch, guarded, reap};
 use crate::child::{Launch, SpawnError, Spawned};
 use crate::guard::wire::{Assignment, Hire};
 use crate::guard::{self, post};
-use crate::{inherit, parent, runs, table};
+use crate::{aside, inherit, parent, runs, table};
 use rustix::process::{Pid, setsid};
 use std::ffi::OsString;
 use std::io;
@@ -71,27 +71,32 @@ impl Warden {
     pub(super) fn probe(options: Options) -> Layers {
         let mut layers = Self::start(Options { wants_strict: true, ..options }).layers();
         for layer in &mut layers.0 {
-            if layer.name == NAMESPACE && layer.state == LayerState::Active {
-                layer.state = LayerState::OnRequest;
+            if layer.name == NAMESPACE {
+                layer.state = match std::mem::replace(&mut layer.state, LayerState::OnRequest) {
+                    LayerState::Missing(why) => LayerState::Absent(why),
+                    _ => LayerState::OnRequest,
+                };
             }
         }
         layers
     }
 
     pub(super) fn layers(&self) -> Layers {
-        fn state<T>(result: &Result<T, String>) -> LayerState {
+        fn state<T>(result: &Result<T, String>, otherwise: fn(String) -> LayerState) -> LayerState {
             match result {
                 Ok(_) => LayerState::Active,
-                Err(why) => LayerState::Missing(why.clone()),
+                Err(why) => otherwise(why.clone()),
             }
         }
+        let (missing, absent): (fn(String) -> _, fn(String) -> _) = (LayerState::Missing, LayerState::Absent);
+        let if_asked_for = if self.options.wants_strict { missing } else { absent };
         let layer = |name, state| Layer { name, state };
         Layers(vec![
-            layer("guard", state(&self.program)),
-            layer("cgroup", state(&self.cgroup)),
-            layer(NAMESPACE, state(&self.namespace)),
-            layer("run file", state(&self.run_file)),
-            layer("parent watch", state(&parent::can_be_watched())),
+            layer("guard", state(&self.program, missing)),
+            layer("cgroup", state(&self.cgroup, absent)),
+            layer(NAMESPACE, state(&self.namespace, if_asked_for)),
+            layer("run file", state(&self.run_file, missing)),
+            layer("parent watch", state(&parent::can_be_watched(), absent)),
         ])
     }
 
@@ -105,7 +110,7 @@ impl Warden {
 
     pub(super) async fn sweep(&self) -> Vec<Swept> {
         let Some(folder) = self.options.runs.clone() else { return Vec::new() };
-        tokio::task::spawn_blocking(move || runs::sweep(&folder)).await.unwrap_or_default()
+        aside::run(move || runs::sweep(&folder)).await
     }
 
     pub(super) async fn spawn(&self, launch: &Launch, care: &Care) -> Result<Spawned, SpawnError> {

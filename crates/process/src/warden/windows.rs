@@ -5,24 +5,23 @@
 //! The second is a job per tree, nested in the first, by which one tree is ended and the others are not.
 
 use super::{Care, Guard, Layer, LayerState, Layers, Options, Swept};
-use crate::child::{Launch, SpawnError, Spawned, job::Job, spawn_in};
+use crate::child::os::{job::Job, spawn_in};
+use crate::child::{Launch, SpawnError, Spawned};
 use std::io;
 
 pub(super) struct Warden {
-    own_job: LayerState,
-    job_per_tree: LayerState,
+    /// Or why there is none.
+    own_job: Result<(), String>,
+    job_per_tree: Result<(), String>,
 }
 
 impl Warden {
     /// Whoever calls this is enclosed in a job for the rest of its life: not for a process that starts others
     /// which are to outlive it.
     pub(super) fn start(_: Options) -> Self {
-        let own_job = state(Job::new().and_then(Job::enclose_us));
+        let own_job = Job::new().and_then(Job::enclose_us).map_err(refused);
         // What forbids the one, a job around us that cannot be nested, forbids the other too.
-        let job_per_tree = match &own_job {
-            LayerState::Active | LayerState::OnRequest => state(Job::new().map(drop)),
-            LayerState::Missing(why) => LayerState::Missing(why.clone()),
-        };
+        let job_per_tree = own_job.clone().and_then(|()| Job::new().map(drop).map_err(refused));
         Self { own_job, job_per_tree }
     }
 
@@ -32,11 +31,17 @@ impl Warden {
     }
 
     pub(super) fn layers(&self) -> Layers {
+        fn state(job: &Result<(), String>) -> LayerState {
+            match job {
+                Ok(()) => LayerState::Active,
+                Err(why) => LayerState::Missing(why.clone()),
+            }
+        }
         let keep = "a job is ended as a whole, with those that `keep` names".to_owned();
         Layers(vec![
-            Layer { name: "job around us", state: self.own_job.clone() },
-            Layer { name: "job per server", state: self.job_per_tree.clone() },
-            Layer { name: "keep", state: LayerState::Missing(keep) },
+            Layer { name: "job around us", state: state(&self.own_job) },
+            Layer { name: "job per server", state: state(&self.job_per_tree) },
+            Layer { name: "keep", state: LayerState::Absent(keep) },
         ])
     }
 
@@ -51,15 +56,15 @@ impl Warden {
         spawn_in(launch, job)
     }
 
+    /// Nothing watches over processes but the system.
+    pub(super) async fn close(&self) {}
+
     /// Nothing outlives a job.
     pub(super) async fn sweep(&self) -> Vec<Swept> {
         Vec::new()
     }
 }
 
-fn state(tried: io::Result<()>) -> LayerState {
-    match tried {
-        Ok(()) => LayerState::Active,
-        Err(error) => LayerState::Missing(format!("the system refuses a job object: {error}")),
-    }
+fn refused(error: io::Error) -> String {
+    format!("the system refuses a job object: {error}")
 }

@@ -12,13 +12,13 @@ use std::{
 };
 use windows_sys::{
     Win32::{
-        Foundation::HANDLE,
+        Foundation::{ERROR_MORE_DATA, HANDLE},
         System::{
             JobObjects::{
                 AssignProcessToJobObject, CreateJobObjectW, JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE,
-                JOBOBJECT_BASIC_ACCOUNTING_INFORMATION, JOBOBJECT_EXTENDED_LIMIT_INFORMATION,
-                JobObjectBasicAccountingInformation, JobObjectExtendedLimitInformation,
-                QueryInformationJobObject, SetInformationJobObject, TerminateJobObject,
+                JOBOBJECT_EXTENDED_LIMIT_INFORMATION, JobObjectBasicProcessIdList,
+                JobObjectExtendedLimitInformation, QueryInformationJobObject, SetInformationJobObject,
+                TerminateJobObject,
             },
             Threading::GetCurrentProcess,
         },
@@ -28,6 +28,16 @@ use windows_sys::{
 
 /// What a process that we kill gives as its exit code; the same as with `TerminateProcess` by Rust's library.
 const KILLED: u32 = 1;
+
+const MOST_IDS: usize = 512;
+
+/// `JOBOBJECT_BASIC_PROCESS_ID_LIST` with room for more than one.
+#[repr(C)]
+struct IdList {
+    _assigned: u32,
+    listed: u32,
+    ids: [usize; MOST_IDS],
+}
 
 pub(crate) struct Job(OwnedHandle);
 
@@ -79,20 +89,27 @@ impl Job {
         unsafe { TerminateJobObject(self.raw(), KILLED) };
     }
 
-    /// How many members there are; a process that was killed counts until it is gone.
-    pub(crate) fn members(&self) -> io::Result<u32> {
-        let mut counts = JOBOBJECT_BASIC_ACCOUNTING_INFORMATION::default();
+    /// The processes in it, up to a limit far beyond what a server starts; one that was killed is among them
+    /// until it is gone.
+    pub(crate) fn members(&self) -> io::Result<Vec<u32>> {
+        let mut list = IdList { _assigned: 0, listed: 0, ids: [0; MOST_IDS] };
         // SAFETY: the handle is open, and the pointer and size are those of the structure that the class fills.
-        ok(unsafe {
+        let filled = ok(unsafe {
             QueryInformationJobObject(
                 self.raw(),
-                JobObjectBasicAccountingInformation,
-                (&raw mut counts).cast(),
-                size_of_val(&counts) as u32,
+                JobObjectBasicProcessIdList,
+                (&raw mut list).cast(),
+                size_of_val(&list) as u32,
                 ptr::null_mut(),
             )
-        })?;
-        Ok(counts.ActiveProcesses)
+        });
+        match filled {
+            // The list is then full, and the rest left out.
+            Err(error) if error.raw_os_error() != Some(ERROR_MORE_DATA.cast_signed()) => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        let listed = (list.listed as usize).min(MOST_IDS);
+        Ok(list.ids[..listed].iter().map(|id| *id as u32).collect())
     }
 
     fn raw(&self) -> HANDLE {

@@ -1,0 +1,41 @@
+//! What a process is called, for reports.
+
+use std::{
+    ffi::OsString,
+    os::windows::{
+        ffi::OsStringExt,
+        io::{AsRawHandle, FromRawHandle, OwnedHandle},
+    },
+    path::PathBuf,
+};
+use windows_sys::Win32::System::Threading::{
+    OpenProcess, PROCESS_NAME_WIN32, PROCESS_QUERY_LIMITED_INFORMATION, QueryFullProcessImageNameW,
+};
+
+/// The longest path that Windows knows.
+const LONGEST: usize = 32 * 1024;
+
+/// The name of its executable; none if it is gone.
+pub(super) fn name_of(pid: u32) -> Option<String> {
+    // SAFETY: three integers; a null handle is the only failure, and is looked for.
+    let handle = unsafe { OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION, 0, pid) };
+    if handle.is_null() {
+        return None;
+    }
+    // SAFETY: the handle was just opened and belongs to nobody else.
+    let process = unsafe { OwnedHandle::from_raw_handle(handle) };
+    let mut path = vec![0_u16; LONGEST];
+    let mut length = LONGEST as u32;
+    // SAFETY: the handle is open, and the buffer has as many units as `length` says.
+    let found = unsafe {
+        QueryFullProcessImageNameW(
+            process.as_raw_handle(),
+            PROCESS_NAME_WIN32,
+            path.as_mut_ptr(),
+            &raw mut length,
+        )
+    };
+    let path = path.get(..length as usize).filter(|_| found != 0)?;
+    let path = PathBuf::from(OsString::from_wide(path));
+    path.file_name().map(|name| name.to_string_lossy().into_owned())
+}
