@@ -13,6 +13,8 @@ pub(super) enum Measure {
     CallRate,
     ConcurrentCpu,
     IdleMemory,
+    GuardMemory,
+    WardenMemory,
     ColdStart,
     EchoRate,
     AnswerRate,
@@ -21,13 +23,15 @@ pub(super) enum Measure {
 }
 
 impl Measure {
-    pub(super) const ALL: [Self; 11] = [
+    pub(super) const ALL: [Self; 13] = [
         Self::RoundTripMedian,
         Self::RoundTripP99,
         Self::SequentialCpu,
         Self::CallRate,
         Self::ConcurrentCpu,
         Self::IdleMemory,
+        Self::GuardMemory,
+        Self::WardenMemory,
         Self::ColdStart,
         Self::EchoRate,
         Self::AnswerRate,
@@ -43,6 +47,8 @@ impl Measure {
             Self::CallRate => "calls per second, 64 callers",
             Self::ConcurrentCpu => "proxy CPU per call, 64 callers",
             Self::IdleMemory => "memory when idle",
+            Self::GuardMemory => "memory of a guard",
+            Self::WardenMemory => "memory of the warden",
             Self::ColdStart => "spawn to first answer",
             Self::EchoRate => "10 MiB echo (up and back)",
             Self::AnswerRate => "10 MiB answers",
@@ -55,7 +61,11 @@ impl Measure {
         match self {
             Self::RoundTripMedian | Self::RoundTripP99 | Self::SequentialCpu | Self::ConcurrentCpu => "µs",
             Self::CallRate => "/s",
-            Self::IdleMemory | Self::PeakMemory | Self::MemoryKept => "MiB",
+            Self::IdleMemory
+            | Self::GuardMemory
+            | Self::WardenMemory
+            | Self::PeakMemory
+            | Self::MemoryKept => "MiB",
             Self::ColdStart => "ms",
             Self::EchoRate | Self::AnswerRate => "MiB/s",
         }
@@ -66,7 +76,7 @@ impl Measure {
         match self {
             Self::RoundTripMedian | Self::RoundTripP99 | Self::SequentialCpu => Section::Latency,
             Self::CallRate | Self::ConcurrentCpu => Section::Throughput,
-            Self::IdleMemory => Section::Idle,
+            Self::IdleMemory | Self::GuardMemory | Self::WardenMemory => Section::Idle,
             Self::ColdStart => Section::ColdStart,
             Self::EchoRate | Self::AnswerRate | Self::PeakMemory | Self::MemoryKept => Section::Payload,
         }
@@ -81,6 +91,8 @@ impl Measure {
             Self::CallRate => "calls_per_second",
             Self::ConcurrentCpu => "cpu_per_call_concurrent",
             Self::IdleMemory => "memory_idle",
+            Self::GuardMemory => "memory_guard",
+            Self::WardenMemory => "memory_warden",
             Self::ColdStart => "cold_start",
             Self::EchoRate => "echo_rate",
             Self::AnswerRate => "answer_rate",

@@ -23,6 +23,21 @@ pub(super) fn resident_mib(pid: Pid) -> io::Result<f64> {
     status_mib(pid, "VmRSS:")
 }
 
+/// The name of every process below this one, and what it has in memory, in MiB.
+pub(super) fn resident_below(pid: Pid) -> io::Result<Vec<(String, f64)>> {
+    let mut below = Vec::new();
+    for thread in fs::read_dir(format!("/proc/{}/task", pid.as_raw_nonzero()))? {
+        // A thread may end between being listed and being read.
+        let Ok(children) = fs::read_to_string(thread?.path().join("children")) else { continue };
+        for child in children.split_whitespace().filter_map(|child| Pid::from_raw(child.parse().ok()?)) {
+            let name = fs::read_to_string(format!("/proc/{}/comm", child.as_raw_nonzero()))?;
+            below.push((name.trim().to_owned(), resident_mib(child)?));
+            below.extend(resident_below(child)?);
+        }
+    }
+    Ok(below)
+}
+
 /// The most that was in memory since [`reset_peak`], in MiB.
 pub(super) fn peak_mib(pid: Pid) -> io::Result<f64> {
     status_mib(pid, "VmHWM:")

@@ -19,7 +19,7 @@ impl<'a> Round<'a> {
     pub(super) fn open(bench: &'a mut Bench, section: Section, index: usize) -> Self {
         let mut open = Vec::new();
         for subject in 0..bench.subjects.len() {
-            if bench.figures.failed(section, subject) {
+            if bench.figures.failed(section, subject) || !bench.subjects[subject].is_of(section) {
                 open.push(None);
                 continue;
             }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::options::Options;
+use super::options::{Options, Section};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
@@ -13,6 +13,8 @@ pub(super) enum Role {
     Pump,
     /// The one that the targets are for.
     Switchboard,
+    /// The same without a guard, to see what a guard costs at the start.
+    Unguarded,
     /// Another proxy, to be seen beside.
     Peer,
 }
@@ -43,14 +45,21 @@ impl Subject {
             subject("pump", Role::Pump, &[this, "pump".into(), "--".into()]),
         ];
         if let Some(path) = &options.switchboard {
-            subjects.push(subject(
-                "switchboard",
-                Role::Switchboard,
-                &[executable(path)?, "stdio".into(), "--".into()],
-            ));
+            let program = executable(path)?;
+            let words = |words: &[&str]| {
+                [program.clone()].into_iter().chain(words.iter().map(OsString::from)).collect::<Vec<_>>()
+            };
+            subjects.push(subject("switchboard", Role::Switchboard, &words(&["stdio", "--"])));
+            let unguarded = words(&["stdio", "--guard", "off", "--"]);
+            subjects.push(subject("unguarded", Role::Unguarded, &unguarded));
         }
         subjects.extend(options.peers.iter().map(|(name, command)| subject(name, Role::Peer, command)));
         Ok(subjects)
+    }
+
+    /// Whether it takes part. A guard is not on a message's way: what it costs is seen at the start alone.
+    pub(super) fn is_of(&self, section: Section) -> bool {
+        self.role != Role::Unguarded || section == Section::ColdStart
     }
 
     pub(super) fn is_proxy(&self) -> bool {

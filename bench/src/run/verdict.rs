@@ -111,7 +111,16 @@ fn of_measure(bench: &Bench, ours: usize, measure: Measure) -> Vec<Line> {
             vec![line("CPU per call, 64 callers, times the pump's", "×", to_pump(), Target::None)]
         }
         Measure::IdleMemory => vec![line("memory when idle", "MiB", plain(), Target::AtMost(8.0))],
-        Measure::ColdStart => vec![line("cold start added", "ms", added(), Target::AtMost(15.0))],
+        Measure::GuardMemory => vec![line("memory of a guard", "MiB", plain(), Target::AtMost(2.5))],
+        Measure::WardenMemory => vec![line("memory of the warden", "MiB", plain(), Target::None)],
+        Measure::ColdStart => {
+            let unguarded = position(Role::Unguarded).expect("it stands beside Switchboard");
+            let by_guard = figures.related(measure, [ours, unguarded], |[ours, unguarded]| ours - unguarded);
+            vec![
+                line("cold start added", "ms", added(), Target::AtMost(15.0)),
+                line("of that by warden and guard", "ms", by_guard, Target::AtMost(6.0)),
+            ]
+        }
         Measure::EchoRate => {
             vec![line("10 MiB echo, of the pump's rate", "×", to_pump(), Target::AtLeast(0.55))]
         }

@@ -86,10 +86,13 @@ pub enum Fact {
         backend: BackendId,
         how: String,
     },
-    /// Processes that outlived the one we started, and were ended.
+    /// Processes outlived the one we started.
     LeftBehind {
         backend: BackendId,
-        names: Vec<String>,
+        /// Names of those that were ended.
+        ended: Vec<String>,
+        /// How many could not be.
+        left: u32,
     },
     FramingLearnt {
         backend: BackendId,

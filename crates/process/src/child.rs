@@ -112,9 +112,8 @@ impl Child {
         self.0.kill_now();
     }
 
-    /// Waits until nothing is left of a child that has ended, or is about to; the names of those that outlived it
-    /// and had to be told. Cancel-safe.
-    pub async fn gone(&mut self) -> Vec<String> {
+    /// Waits until nothing is left of a child that has ended, or is about to. Cancel-safe.
+    pub async fn gone(&mut self) -> Remains {
         self.0.gone().await
     }
 }
@@ -146,6 +145,15 @@ impl fmt::Display for Ended {
             Self::Unknown => write!(f, "an unknown end"),
         }
     }
+}
+
+/// What outlived a process that we had started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Remains {
+    /// The names of those that had to be ended.
+    pub ended: Vec<String>,
+    /// How many could not be ended: they are another user's, or hang in the kernel.
+    pub left: u32,
 }
 
 /// The outcome of [`Child::stop`].

@@ -30,6 +30,7 @@ use std::path::PathBuf;
 /// Names by which the processes are known, and not as `switchboard`: who kills all of that name leaves those
 /// that clean up.
 pub(crate) const WARDEN: &str = "sb-warden";
+#[cfg(target_os = "linux")]
 pub(crate) const PROBE: &str = "sb-probe";
 const WARDEN_NAME: &CStr = c"sb-warden";
 const GUARD_NAME: &CStr = c"sb-guard";

@@ -88,6 +88,7 @@ pub(crate) struct Run {
 pub(crate) enum Line<'a> {
     Keeper(Who),
     Backend(Who),
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "control groups are Linux's"))]
     Group(&'a Path),
     Keep(&'a OsString),
 }

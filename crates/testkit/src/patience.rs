@@ -10,8 +10,13 @@ const LOOK: Duration = Duration::from_millis(2);
 
 /// Looks until `fact` gives something.
 #[track_caller]
-pub fn until<T>(what: impl Display, mut fact: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + LIMIT;
+pub fn until<T>(what: impl Display, fact: impl FnMut() -> Option<T>) -> T {
+    before(Instant::now() + LIMIT, what, fact)
+}
+
+/// The same for a fact that was promised for a certain time.
+#[track_caller]
+pub fn before<T>(deadline: Instant, what: impl Display, mut fact: impl FnMut() -> Option<T>) -> T {
     loop {
         if let Some(found) = fact() {
             return found;

@@ -40,9 +40,21 @@ pub fn with_text(text: &str) -> Vec<u32> {
     numbers.filter(|&pid| mentions(pid, text) && is_alive(pid)).collect()
 }
 
+/// The processes that have this text in their command line or their environment, as far as we may read it.
+pub fn with_trace(text: &str) -> Vec<u32> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let has = |pid: u32, file: &str| contains(&format!("/proc/{pid}/{file}"), text);
+    numbers.filter(|&pid| (has(pid, "cmdline") || has(pid, "environ")) && is_alive(pid)).collect()
+}
+
 /// Whether this process is the one that was meant, and not another with the same number.
 pub fn mentions(pid: u32, text: &str) -> bool {
-    let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    contains(&format!("/proc/{pid}/cmdline"), text)
+}
+
+fn contains(path: &str, text: &str) -> bool {
+    let words = fs::read(path).unwrap_or_default();
     words.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
@@ -53,24 +65,40 @@ pub enum Word {
     Interrupt,
     HangUp,
     Kill,
+    Abort,
     Suspend,
     Continue,
 }
 
 #[cfg(unix)]
+impl Word {
+    fn signal(self) -> rustix::process::Signal {
+        use rustix::process::Signal;
+        match self {
+            Self::Terminate => Signal::TERM,
+            Self::Interrupt => Signal::INT,
+            Self::HangUp => Signal::HUP,
+            Self::Kill => Signal::KILL,
+            Self::Abort => Signal::ABORT,
+            Self::Suspend => Signal::STOP,
+            Self::Continue => Signal::CONT,
+        }
+    }
+}
+
+#[cfg(unix)]
 pub fn tell(pid: u32, word: Word) {
-    use rustix::process::Signal;
-    let signal = match word {
-        Word::Terminate => Signal::TERM,
-        Word::Interrupt => Signal::INT,
-        Word::HangUp => Signal::HUP,
-        Word::Kill => Signal::KILL,
-        Word::Suspend => Signal::STOP,
-        Word::Continue => Signal::CONT,
-    };
     if let Some(pid) = number(pid) {
         // It may be gone already.
-        let _ = rustix::process::kill_process(pid, signal);
+        let _ = rustix::process::kill_process(pid, word.signal());
+    }
+}
+
+/// The same to all of a process group.
+#[cfg(unix)]
+pub fn tell_group(leader: u32, word: Word) {
+    if let Some(leader) = number(leader) {
+        let _ = rustix::process::kill_process_group(leader, word.signal());
     }
 }
 

@@ -50,6 +50,47 @@ impl Scratch {
         fs::write(&path, content).expect("a file inside a scratch folder can be written");
         path
     }
+
+    /// A path under which every user can run this program: its own, or that of a copy in this folder.
+    #[cfg(unix)]
+    pub fn lend(&self, program: &Path) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt;
+        let is_open =
+            |path: &Path| fs::metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o001 != 0);
+        let copy = self.join(&program.file_name().unwrap_or_default().to_string_lossy());
+        if program.ancestors().all(|path| path.as_os_str().is_empty() || is_open(path)) {
+            return program.to_owned();
+        }
+        if !copy.exists() {
+            fs::copy(program, &copy).expect("a program can be copied into a scratch folder");
+        }
+        copy
+    }
+
+    /// Makes another user the owner of this folder and all in it. Only root may do so.
+    #[cfg(unix)]
+    pub fn give_to(&self, user: u32) {
+        use std::os::unix::fs::{PermissionsExt, chown};
+        fn give(path: &Path, user: u32) {
+            chown(path, Some(user), Some(user)).expect("root may give away what it owns");
+            // Links are not followed: they may lead out of the folder.
+            if path.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+                fs::read_dir(path)
+                    .into_iter()
+                    .flatten()
+                    .flatten()
+                    .for_each(|entry| give(&entry.path(), user));
+            }
+        }
+        give(&self.0, user);
+        // `mktemp` makes folders that nobody else may even pass through.
+        let above = self.0.parent().expect("a scratch folder lies in another");
+        if let Ok(mode) = fs::metadata(above).map(|meta| meta.permissions().mode())
+            && mode & 0o001 == 0
+        {
+            let _ = fs::set_permissions(above, fs::Permissions::from_mode(mode | 0o001));
+        }
+    }
 }
 
 impl Drop for Scratch {

@@ -8,7 +8,7 @@ use crate::task;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use switchboard_core::{Event, Fact, Launch, Peer, StopHow};
-use switchboard_process::child::{Child, Spawned, Stopped, StoppedBy};
+use switchboard_process::child::{Child, Remains, Spawned, Stopped, StoppedBy};
 use switchboard_process::warden::Warden;
 use switchboard_protocol::{Framer, Framing};
 use tokio::sync::mpsc;
@@ -70,8 +70,8 @@ pub(crate) async fn run(
     let gone = tokio::time::timeout(LAST_WORDS, child.gone());
     let (gone, (), ()) = tokio::join!(gone, last_words(reading), last_words(words));
     drop(child);
-    if let Some(names) = gone.ok().filter(|names| !names.is_empty()) {
-        hub.telemetry().desk().take(Fact::LeftBehind { backend: launch.backend, names });
+    if let Some(Remains { ended, left }) = gone.ok().filter(|remains| *remains != Remains::default()) {
+        hub.telemetry().desk().take(Fact::LeftBehind { backend: launch.backend, ended, left });
     }
     let stderr = tail.lock().unwrap_or_else(PoisonError::into_inner).text();
     let mut turn = hub.turn();

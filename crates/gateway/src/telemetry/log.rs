@@ -114,8 +114,11 @@ fn tell(fact: &Fact, server: &str, root: &str) {
             );
         }
         Fact::ParentGone => info!("the process that started us has ended"),
-        Fact::LeftBehind { names, .. } => {
-            info!(server, root, ended = names.join(", "), "left processes behind; ended");
+        Fact::LeftBehind { ended, left: 0, .. } => {
+            info!(server, root, ended = ended.join(", "), "left processes behind; ended");
+        }
+        Fact::LeftBehind { ended, left, .. } => {
+            error!(server, root, ended = ended.join(", "), left, "left processes behind that we may not end");
         }
         Fact::ClientConnected { client } => debug!(%client, "client connected"),
         Fact::ClientInputEnded { client } => debug!(%client, "client closed its end"),

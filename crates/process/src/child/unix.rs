@@ -11,7 +11,7 @@ pub(crate) mod guarded;
 #[path = "unix/script.rs"]
 mod script;
 
-use super::{Ended, Launch, SpawnError, Spawned, Stopped, StoppedBy, resolve};
+use super::{Ended, Launch, Remains, SpawnError, Spawned, Stopped, StoppedBy, resolve};
 use std::{
     borrow::Cow,
     ffi::OsStr,
@@ -81,11 +81,11 @@ impl Child {
         }
     }
 
-    pub(super) async fn gone(&mut self) -> Vec<String> {
+    pub(super) async fn gone(&mut self) -> Remains {
         match self {
             Self::Bare(child) => {
                 child.wait().await;
-                Vec::new()
+                Remains::default()
             }
             Self::Guarded(child) => child.gone().await,
         }

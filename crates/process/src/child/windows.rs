@@ -35,6 +35,8 @@ use windows_sys::Win32::System::Threading::{CREATE_NO_WINDOW, CREATE_SUSPENDED};
 
 /// How long a kill may take. Longer than this takes only a process that hangs in a driver.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
+/// The system starts it for every console program, inside the job; nobody left it behind.
+const CONSOLE: &str = "conhost.exe";
 /// How often the members of a job that was killed are counted. They are gone within a few of these; a
 /// completion port that would announce it is not worth its thread.
 const LOOK: Duration = Duration::from_millis(2);
@@ -151,7 +153,8 @@ impl Child {
     fn end_all(&mut self) {
         let members = self.members();
         let others = members.into_iter().filter(|pid| *pid != self.pid).filter_map(name::name_of);
-        self.outlived.get_or_insert_with(|| others.collect());
+        self.outlived
+            .get_or_insert_with(|| others.filter(|name| !name.eq_ignore_ascii_case(CONSOLE)).collect());
         self.kill_now();
     }
 

@@ -4,6 +4,7 @@ use super::Client;
 use crate::record::Record;
 use crate::scratch::Scratch;
 use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -25,6 +26,8 @@ pub struct Start {
     args: Vec<OsString>,
     env: Vec<(OsString, OsString)>,
     cwd: Option<PathBuf>,
+    user: Option<u32>,
+    own_group: bool,
 }
 
 impl Start {
@@ -48,6 +51,8 @@ impl Start {
             args: Vec::new(),
             env,
             cwd: None,
+            user: None,
+            own_group: false,
         }
     }
 
@@ -76,8 +81,31 @@ impl Start {
         self
     }
 
+    /// Another program is started in place of this one, and given the whole command line of this one after
+    /// words of its own, which are made from the path of the scratch folder.
+    pub fn behind(mut self, binary: &Path, words: impl FnOnce(&Path) -> Vec<OsString>) -> Self {
+        let mut args = words(self.scratch.path());
+        args.push(std::mem::replace(&mut self.binary, binary.to_owned()).into());
+        args.append(&mut self.args);
+        self.args = args;
+        self
+    }
+
     pub fn cwd(mut self, folder: impl AsRef<Path>) -> Self {
         self.cwd = Some(folder.as_ref().to_owned());
+        self
+    }
+
+    /// As another user, to whom the scratch folder is given. Only root may do so.
+    pub fn user(mut self, number: u32) -> Self {
+        self.user = Some(number);
+        self.binary = self.scratch.lend(&self.binary);
+        self
+    }
+
+    /// The program leads a process group, as it does when a shell starts it.
+    pub fn own_group(mut self) -> Self {
+        self.own_group = true;
         self
     }
 
@@ -104,6 +132,7 @@ impl Start {
         command.args(&self.args).env_clear().envs(self.env.iter().map(|(name, value)| (name, value)));
         command.current_dir(self.cwd.as_deref().unwrap_or(self.scratch.path()));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        self.dress(&mut command);
         #[expect(
             clippy::disallowed_methods,
             reason = "this plays an IDE, which starts us; `Client` cleans up"
@@ -113,5 +142,15 @@ impl Start {
             Err(error) => panic!("{} cannot be started: {error}", self.binary.display()),
         };
         Client::adopt(child, self)
+    }
+
+    fn dress(&self, command: &mut Command) {
+        if let Some(user) = self.user {
+            self.scratch.give_to(user);
+            command.uid(user).gid(user);
+        }
+        if self.own_group {
+            command.process_group(0);
+        }
     }
 }

@@ -10,6 +10,8 @@ mod server;
 mod template;
 mod tools;
 mod wire;
+#[cfg(target_os = "linux")]
+mod zoo;
 
 use options::{Framing, Options};
 use server::Server;
@@ -21,6 +23,14 @@ use std::time::Duration;
 const LIFETIME: Duration = Duration::from_secs(300);
 
 fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    if let [role, kind, folder] = &std::env::args().skip(1).collect::<Vec<_>>()[..]
+        && matches!(role.as_str(), "--parent" | "--member")
+        && let Some(kind) = zoo::Kind::named(kind)
+    {
+        zoo::live(role, kind, folder.as_ref());
+        return ExitCode::SUCCESS;
+    }
     let options = match Options::parse(std::env::args().skip(1)) {
         Ok(options) => options,
         Err(error) => {
@@ -42,6 +52,16 @@ fn main() -> ExitCode {
     if options.never_read && options.is_faulty(launch) {
         wire::rest_for_ever();
     }
+    #[cfg(target_os = "linux")]
+    if options.stubborn {
+        zoo::ignore_requests_to_end();
+    }
+    #[cfg(target_os = "linux")]
+    let _lock = options
+        .record
+        .as_deref()
+        .filter(|_| !options.with.is_empty())
+        .map(|record| zoo::open(record, launch, &options.with));
     let mut hear = wire::Ear::new(options.framing == Framing::ContentLength, record);
     let mut server = Server::new(options, launch);
     server.begin();

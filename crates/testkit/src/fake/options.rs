@@ -1,5 +1,7 @@
 //! What concerns the whole process.
 
+#[cfg(target_os = "linux")]
+use crate::zoo::Kind;
 use std::path::PathBuf;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -49,6 +51,13 @@ pub(crate) struct Options {
     pub(crate) ignore_eof: bool,
     /// `--last-words TEMPLATE`: printed on stdout when its input ends.
     pub(crate) last_words: Option<String>,
+
+    /// `--stubborn`: ignores the signals that ask for its end.
+    #[cfg(target_os = "linux")]
+    pub(crate) stubborn: bool,
+    /// `--with KIND`: has started a process of this kind before it serves.
+    #[cfg(target_os = "linux")]
+    pub(crate) with: Vec<Kind>,
 }
 
 impl Options {
@@ -76,6 +85,13 @@ impl Options {
                 "--crash-after" => options.crash_after = Some(number(&value()?)?),
                 "--ignore-eof" => options.ignore_eof = true,
                 "--last-words" => options.last_words = Some(value()?),
+                #[cfg(target_os = "linux")]
+                "--stubborn" => options.stubborn = true,
+                #[cfg(target_os = "linux")]
+                "--with" => {
+                    let kind = value()?;
+                    options.with.push(Kind::named(&kind).ok_or_else(|| format!("no such kind: {kind}"))?);
+                }
                 // Words that mean nothing to it: a test looks at what arrives of its arguments.
                 "--" => break,
                 _ => return Err(format!("unknown word {word}")),

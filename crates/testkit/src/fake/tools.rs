@@ -120,6 +120,8 @@ fn close(stream: Stream) -> ! {
             Stream::Output => rustix::stdio::dup2_stdout(&null),
         };
     }
+    #[cfg(not(unix))]
+    let _ = stream;
     wire::write(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/closed\"}\n");
     wire::rest_for_ever()
 }
@@ -190,12 +192,27 @@ fn time(arguments: &Value) -> Duration {
 
 /// In the same group, unless `group` is `own`; with our stdout and stderr, or none of ours if `quiet`.
 fn spawn(arguments: &Value) -> u32 {
-    let mut command = Command::new("sleep");
-    command.arg("300").stdin(Stdio::null());
+    let mut command = sleeper();
+    command.stdin(Stdio::null());
     if arguments["quiet"] == true {
         command.stdout(Stdio::null()).stderr(Stdio::null());
     }
     #[expect(clippy::disallowed_methods, reason = "a process that somebody has to clean up is the point")]
     let started = command.spawn();
     started.map_or(0, |child| child.id())
+}
+
+#[cfg(unix)]
+fn sleeper() -> Command {
+    let mut command = Command::new("sleep");
+    command.arg("300");
+    command
+}
+
+/// Windows has no `sleep`. Our own words behind `--` mean nothing to it, and let a test find it by them.
+#[cfg(not(unix))]
+fn sleeper() -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap_or_default());
+    command.args(["--never-read", "--"]).args(std::env::args_os().skip(1));
+    command
 }

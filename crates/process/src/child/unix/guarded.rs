@@ -1,13 +1,12 @@
 //! A child with a guard between us and it: what we know of it is what the guard reports, and what we want is
 //! ordered from the guard.
 
-use super::{Ended, SpawnError, Spawned, Stopped, StoppedBy, diagnose};
+use super::{Ended, Remains, SpawnError, Spawned, Stopped, StoppedBy, diagnose};
 use crate::guard::post;
 use crate::guard::wire::{Assignment, By, Order, Report, Stage, take_frame};
 use crate::pipe::{ByteReader, ByteWriter};
 use crate::runs;
 use rustix::io::Errno;
-use rustix::pipe::{PipeFlags, pipe_with};
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -32,7 +31,7 @@ pub(crate) struct Child {
 enum State {
     Running,
     LeaderEnded(Ended),
-    Gone { ended: Ended, by: By, names: Vec<OsString> },
+    Gone { ended: Ended, by: By, remains: Remains },
 }
 
 /// What the tree can be found by without its guard.
@@ -50,7 +49,7 @@ pub(crate) async fn start(
 ) -> Result<Spawned, SpawnError> {
     let path = assignment.path.clone();
     let limits = |source: io::Error| diagnose::cause(&path, source);
-    let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from);
+    let pipe = || io::pipe().map(|(reader, writer)| (OwnedFd::from(reader), OwnedFd::from(writer)));
     let (stdin, our_stdin) = pipe().map_err(limits)?;
     let (our_stdout, stdout) = pipe().map_err(limits)?;
     let (our_stderr, stderr) = pipe().map_err(limits)?;
@@ -140,10 +139,10 @@ impl Child {
         }
     }
 
-    pub(super) async fn gone(&mut self) -> Vec<String> {
+    pub(super) async fn gone(&mut self) -> Remains {
         loop {
-            if let State::Gone { names, .. } = &self.state {
-                return names.iter().map(|name| name.to_string_lossy().into_owned()).collect();
+            if let State::Gone { remains, .. } = &self.state {
+                return remains.clone();
             }
             self.listen().await;
         }
@@ -171,12 +170,15 @@ impl Child {
                 (None, Some(signal)) => Ended::Signalled(signal),
                 (None, None) => Ended::Unknown,
             }),
-            Ok(Some(Report::Gone { by, ended, .. })) => State::Gone { ended: known, by, names: ended },
+            Ok(Some(Report::Gone { by, ended, left })) => {
+                let ended = ended.iter().map(|name| name.to_string_lossy().into_owned()).collect();
+                State::Gone { ended: known, by, remains: Remains { ended, left } }
+            }
             Ok(Some(Report::Started { .. } | Report::NotStarted { .. })) => return,
             // Somebody killed the guard. The warden ends the tree; so do we, in case that it was killed as well.
             Ok(None) | Err(_) => {
                 self.traces.clone().erase();
-                State::Gone { ended: known, by: By::Kill, names: Vec::new() }
+                State::Gone { ended: known, by: By::Kill, remains: Remains::default() }
             }
         };
     }

@@ -1,0 +1,56 @@
+//! The zoo of a fake backend, seen from outside: which of its members live.
+//!
+//! A member holds a lock on a file as long as it lives (`src/fake/zoo.rs`). That is true whatever it did to
+//! its parents, its session, its environment or its number, and in whatever namespace it lives.
+
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+/// The eight kinds that the promise names, as options of the fake backend. The server itself is the first: a
+/// direct child that ignores SIGTERM. The last is started by the one before it.
+pub const EIGHT: &[&str] = &[
+    "--stubborn",
+    "--with",
+    "child",
+    "--with",
+    "session",
+    "--with",
+    "daemon",
+    "--with",
+    "bare-daemon",
+    "--with",
+    "stubborn",
+    "--with",
+    "subreaper",
+];
+
+/// Their names, in order.
+pub const NAMES: &[&str] =
+    &["bare-daemon", "child", "daemon", "server", "session", "stubborn", "subreaper", "subreapers-daemon"];
+
+/// The zoo of one launch.
+#[derive(Debug, Clone)]
+pub struct Zoo(PathBuf);
+
+impl Zoo {
+    /// Of the fake backend that was given this folder with `--record`. The first launch is 1.
+    pub fn of(record: &Path, launch: u32) -> Self {
+        Self(record.join(format!("{launch}.zoo")))
+    }
+
+    /// Those that live, in order.
+    pub fn living(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
+        let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+        let held = files.filter(|entry| is_held(&entry.path()));
+        let mut names: Vec<String> =
+            held.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+}
+
+fn is_held(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockShared).is_err())
+}
