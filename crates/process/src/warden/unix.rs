@@ -131,7 +131,7 @@ impl Warden {
             arg0: launch.program.clone(),
             args: launch.args.clone(),
             env: launch.env.clone(),
-            cwd: launch.cwd.clone(),
+            cwd: folder_of(launch),
             strict: care.guard == Guard::Strict && self.namespace.is_ok(),
             mark: hire.mark,
             grace: care.grace,
@@ -186,6 +186,14 @@ impl Drop for Warden {
         if let (None, Ok(path)) = (self.link.get_mut(), &self.run_file) {
             let _ = std::fs::remove_file(path);
         }
+    }
+}
+
+/// The guard is not where we are.
+fn folder_of(launch: &Launch) -> Option<PathBuf> {
+    match &launch.cwd {
+        Some(folder) => std::path::absolute(folder).ok(),
+        None => std::env::current_dir().ok(),
     }
 }
 
