@@ -75,7 +75,7 @@ pub async fn run(raw: Raw, stdio: OwnStdio) -> Result<Ended, NotStarted> {
     drop(child);
     let _ = tokio::time::timeout(grace, output).await;
     words.abort();
-    let _ = tokio::time::timeout(grace, warden.close()).await;
+    warden.close().await;
     Ok(ended)
 }
 

@@ -58,7 +58,7 @@ pub async fn run(solo: Solo, stdio: OwnStdio) -> std::io::Result<()> {
     for task in [time, ending, serving, sweeping, following] {
         task.abort();
     }
-    let _ = tokio::time::timeout(PATIENCE, hub.warden().close()).await;
+    hub.warden().close().await;
     telemetry.close(PATIENCE);
     Ok(())
 }

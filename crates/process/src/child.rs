@@ -108,7 +108,7 @@ impl Child {
     }
 
     /// SIGKILL to all, at once. The child is still to be waited for.
-    pub fn kill_now(&self) {
+    pub fn kill_now(&mut self) {
         self.0.kill_now();
     }
 

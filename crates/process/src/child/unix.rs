@@ -74,7 +74,7 @@ impl Child {
         }
     }
 
-    pub(super) fn kill_now(&self) {
+    pub(super) fn kill_now(&mut self) {
         match self {
             Self::Bare(child) => child.kill_now(),
             Self::Guarded(child) => child.kill_now(),

@@ -14,7 +14,7 @@ mod name;
 #[path = "windows/suspended.rs"]
 mod suspended;
 
-use super::{Ended, Launch, SpawnError, Spawned, Stopped, StoppedBy, resolve};
+use super::{Ended, Launch, Remains, SpawnError, Spawned, Stopped, StoppedBy, resolve};
 use crate::pipe::{ByteReader, ByteWriter};
 use job::Job;
 use std::{
@@ -142,11 +142,12 @@ impl Child {
     }
 
     /// There is no way to ask what the process left behind to end, so it is killed.
-    pub(super) async fn gone(&mut self) -> Vec<String> {
+    pub(super) async fn gone(&mut self) -> Remains {
         self.wait().await;
         self.end_all();
-        self.emptied().await;
-        self.outlived.clone().unwrap_or_default()
+        let _ = timeout(KILL_PATIENCE, self.emptied()).await;
+        let left = u32::try_from(self.members().len()).unwrap_or(u32::MAX);
+        Remains { ended: self.outlived.clone().unwrap_or_default(), left }
     }
 
     /// Kills all, and notes who they were.

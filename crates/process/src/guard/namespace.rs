@@ -17,6 +17,8 @@ use rustix::process::{Pid, Signal, WaitOptions, getegid, geteuid, set_parent_pro
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use std::fs::{self, File};
 use std::io::{self, PipeReader, PipeWriter, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
 
 /// A namespace with a program in it.
 pub(super) struct Inside {
@@ -35,6 +37,7 @@ pub(super) fn start(
     assignment: &Assignment,
     streams: Streams,
     door: Option<&File>,
+    control: &UnixStream,
 ) -> Result<Inside, Failure> {
     let namespace = |error| (Stage::Namespace, error);
     let (mut news, told) = io::pipe().map_err(namespace)?;
@@ -43,6 +46,9 @@ pub(super) fn start(
     let init = match fork().map_err(namespace)? {
         Side::Child => {
             drop((news, alive));
+            // Its end has to say that the guard is gone, whoever else lives.
+            // SAFETY: this is our copy, in a process that does not come back to whoever owns it.
+            unsafe { rustix::io::close(control.as_raw_fd()) };
             leave(first_process(assignment, streams, door, told, is_alive));
         }
         Side::Parent(init) => init,
@@ -149,7 +155,7 @@ fn parent_of_program(assignment: &Assignment, streams: Streams, mut told: PipeWr
             leave(1);
         }
     };
-    report(&mut told, &Report::Started { pid: program.id() });
+    report(&mut told, &Report::Started { pid: program.id(), guard: 0 });
     if let Ok(status) = program.wait() {
         use std::os::unix::process::ExitStatusExt;
         report(&mut told, &Report::LeaderEnded { exited: status.code(), signal: status.signal() });

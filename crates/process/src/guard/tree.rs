@@ -27,6 +27,8 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(1);
 /// Longer than this takes only a process that hangs in the kernel.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
+/// So many looks in a row must find nobody.
+pub(super) const ENOUGH_LOOKS: u32 = 3;
 /// So many names are told at most.
 const MOST_NAMES: usize = 32;
 
@@ -40,10 +42,10 @@ pub(super) fn run(mut control: UnixStream, watch: Watch, run_file: Option<PathBu
         refuse(control, &Errno::MFILE.into());
         return 1;
     };
-    let started = Tree::start(&assignment, streams, run_file.as_deref());
+    let started = Tree::start(&assignment, streams, run_file.as_deref(), &control);
     match started {
         Ok(tree) => {
-            tell(&control, &Report::Started { pid: tree.leader.pid() });
+            tell(&control, &Report::Started { pid: tree.leader.pid(), guard: std::process::id() });
             Guard::new(*assignment, tree, control, watch).stand();
             0
         }
@@ -100,6 +102,7 @@ impl Tree {
         assignment: &Assignment,
         streams: Streams,
         run_file: Option<&Path>,
+        control: &UnixStream,
     ) -> Result<Self, (Stage, io::Error)> {
         let record = |lines: &[Line<'_>]| {
             if let Some(path) = run_file {
@@ -123,7 +126,7 @@ impl Tree {
         let door = leaf.as_ref().and_then(|leaf| leaf.door().ok());
         #[cfg(not(target_os = "linux"))]
         let door = None;
-        let leader = Self::start_leader(assignment, streams, door.as_ref())?;
+        let leader = Self::start_leader(assignment, streams, door.as_ref(), control)?;
         record(&Who::is(leader.pid()).map(Line::Backend).into_iter().collect::<Vec<_>>());
         Ok(Self {
             leader,
@@ -136,11 +139,14 @@ impl Tree {
         assignment: &Assignment,
         streams: Streams,
         door: Option<&File>,
+        control: &UnixStream,
     ) -> Result<Leader, (Stage, io::Error)> {
         #[cfg(target_os = "linux")]
         if assignment.strict {
-            return namespace::start(assignment, streams, door).map(Leader::Inside);
+            return namespace::start(assignment, streams, door, control).map(Leader::Inside);
         }
+        #[cfg(not(target_os = "linux"))]
+        let _ = control;
         // The standard library's handle neither kills nor reaps when it is dropped: that is ours to do.
         let child = start::program(assignment, streams, door).map_err(|error| (Stage::Program, error))?;
         Ok(Leader::Child(Pid::from_child(&child)))
@@ -158,6 +164,8 @@ struct Guard {
     /// Whether a child, living or dead, may be there.
     has_children: bool,
     killing_since: Option<Instant>,
+    /// How often in a row nobody was found. A process that forks and ends all the time may be missed by one look.
+    empty_looks: u32,
     ended: Vec<OsString>,
 }
 
@@ -172,6 +180,7 @@ impl Guard {
             by: By::Itself,
             has_children: true,
             killing_since: None,
+            empty_looks: 0,
             ended: Vec::new(),
         }
     }
@@ -194,6 +203,9 @@ impl Guard {
     fn turn(&mut self) {
         let time = match self.phase {
             Phase::Killing => Some(LOOK),
+            Phase::Running | Phase::Asked { .. } | Phase::Terminating { .. } if self.empty_looks > 0 => {
+                Some(LOOK)
+            }
             Phase::Running | Phase::Asked { .. } | Phase::Terminating { .. } => {
                 self.phase.deadline().map(|until| until.saturating_duration_since(Instant::now()))
             }
@@ -347,7 +359,7 @@ impl Guard {
     }
 
     /// Whether the end has come, and how many are left that cannot be killed.
-    fn is_done(&self) -> Option<u32> {
+    fn is_done(&mut self) -> Option<u32> {
         if !matches!(self.tree.leader, Leader::Ended) && self.has_children {
             return self.has_given_up().then(|| self.count());
         }
@@ -355,8 +367,14 @@ impl Guard {
             return Some(0);
         }
         match self.count() {
-            0 => Some(0),
-            left => self.has_given_up().then_some(left),
+            0 => {
+                self.empty_looks += 1;
+                (self.empty_looks >= ENOUGH_LOOKS).then_some(0)
+            }
+            left => {
+                self.empty_looks = 0;
+                self.has_given_up().then_some(left)
+            }
         }
     }
 

@@ -9,7 +9,7 @@ use super::{GUARD_NAME, WARDEN_NAME, call_ourselves, post, take_in_orphans, tree
 use crate::inherit;
 use crate::runs::{self, Line, Who};
 use crate::table::{self, Entry};
-use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
+use rustix::process::{Pid, Signal, WaitOptions, wait};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
@@ -79,6 +79,8 @@ struct Warden {
 
 struct Unruly {
     since: Instant,
+    /// How often in a row nobody was found.
+    empty_looks: u32,
     /// What the guard that left them was to keep.
     keep: Vec<OsString>,
 }
@@ -141,38 +143,42 @@ impl Warden {
     fn reap(&mut self) {
         while let Ok(Some((pid, _))) = wait(WaitOptions::NOHANG) {
             self.kept.retain(|kept| *kept != pid);
+            let unruly = self.unruly.get_or_insert_with(|| Unruly {
+                since: Instant::now(),
+                empty_looks: 0,
+                keep: Vec::new(),
+            });
+            // An orphan that has ended may have left others.
+            unruly.empty_looks = 0;
             let Some(hire) = self.guards.remove(&pid) else { continue };
             // Also of a guard that ended in order: whatever it has left, and may, is kept.
-            self.clear_group(&hire);
-            let unruly =
-                self.unruly.get_or_insert_with(|| Unruly { since: Instant::now(), keep: Vec::new() });
             unruly.since = Instant::now();
-            unruly.keep.extend(hire.keep);
+            unruly.keep.extend(hire.keep.iter().cloned());
+            self.clear_group(&hire);
         }
     }
 
     fn kill_orphans(&mut self) {
-        let Some(unruly) = &self.unruly else { return };
-        let me = std::process::id();
+        let Some(unruly) = &mut self.unruly else { return };
         let Ok(table) = table::all() else {
             self.unruly = None;
             return;
         };
-        let mut is_anyone_left = false;
-        for orphan in table.iter().filter(|entry| entry.parent == me) {
-            let Some(pid) = table::number(orphan.pid) else { continue };
-            if self.guards.contains_key(&pid) || self.kept.contains(&pid) {
-                continue;
-            }
-            if is_kept(orphan, &unruly.keep) {
-                self.kept.push(pid);
-                continue;
-            }
-            is_anyone_left = true;
-            // It is our child and was not reaped: the number is still its own.
-            let _ = kill_process(pid, Signal::KILL);
+        let me = std::process::id();
+        let is_number = |entry: &Entry, pid: &Pid| pid.as_raw_pid().unsigned_abs() == entry.pid;
+        for orphan in table.iter().filter(|entry| entry.parent == me && is_kept(entry, &unruly.keep)) {
+            let pid = table::number(orphan.pid).filter(|pid| !self.guards.contains_key(pid));
+            self.kept.extend(pid.filter(|pid| !self.kept.contains(pid)));
         }
-        if !is_anyone_left {
+        let is_left_alone = |entry: &Entry| {
+            self.guards.keys().chain(&self.kept).any(|pid| is_number(entry, pid)) || entry.is_zombie
+        };
+        let orphans = table::below(&table, &[me], is_left_alone);
+        for orphan in &orphans {
+            table::signal(orphan.pid, orphan.start, Signal::KILL);
+        }
+        unruly.empty_looks = if orphans.is_empty() { unruly.empty_looks + 1 } else { 0 };
+        if unruly.empty_looks >= tree::ENOUGH_LOOKS {
             self.unruly = None;
         }
     }

@@ -59,6 +59,8 @@ pub(crate) enum Order {
 pub(crate) enum Report {
     Started {
         pid: u32,
+        /// The guard's own number.
+        guard: u32,
     },
     NotStarted {
         stage: Stage,
@@ -140,7 +142,10 @@ impl Report {
     pub(crate) fn frame(&self) -> Vec<u8> {
         let mut out = Writer::new();
         match self {
-            Self::Started { pid } => out.byte(0).number(u64::from(*pid)),
+            Self::Started { pid, guard } => {
+                out.byte(0).number(u64::from(*pid));
+                out.number(u64::from(*guard));
+            }
             Self::NotStarted { stage, errno } => {
                 out.byte(1).byte(*stage as u8).number(u64::from(errno.cast_unsigned()));
             }
@@ -160,7 +165,7 @@ impl Report {
     pub(crate) fn parse(body: &[u8]) -> io::Result<Self> {
         let mut input = Reader(body);
         Ok(match input.byte()? {
-            0 => Self::Started { pid: input.small()? },
+            0 => Self::Started { pid: input.small()?, guard: input.small()? },
             1 => Self::NotStarted {
                 stage: if input.byte()? == Stage::Program as u8 { Stage::Program } else { Stage::Namespace },
                 errno: input.small()?.cast_signed(),
@@ -395,7 +400,7 @@ mod tests {
             assert_eq!((Order::parse(&body).unwrap(), frame.len()), (expect, 0));
         }
         let reports = [
-            Report::Started { pid: 7 },
+            Report::Started { pid: 7, guard: 6 },
             Report::NotStarted { stage: Stage::Namespace, errno: 1 },
             Report::LeaderEnded { exited: Some(0), signal: None },
             Report::LeaderEnded { exited: None, signal: Some(9) },

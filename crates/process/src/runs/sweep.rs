@@ -81,11 +81,14 @@ fn wait_for_guards(keepers: &[Who]) -> bool {
 /// Kills all that carry this mark, at once: for a tree whose guard is gone. Blocks while it takes.
 pub(crate) fn end_marked(wanted: u64, keep: &[OsString], group: Option<&PathBuf>) {
     let deadline = Instant::now() + KILL_PATIENCE;
+    let mut empty_looks = 0;
     while let Ok(table) = table::all()
         && Instant::now() < deadline
     {
         let found = chosen(&table, keep, &|entry| mark(entry.pid) == Some(wanted));
-        if found.is_empty() {
+        // One that forks and ends all the time may be missed by one look.
+        empty_looks = if found.is_empty() { empty_looks + 1 } else { 0 };
+        if empty_looks == 3 {
             break;
         }
         for entry in found {

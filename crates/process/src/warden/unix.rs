@@ -7,7 +7,7 @@ use crate::child::{Launch, SpawnError, Spawned};
 use crate::guard::wire::{Assignment, Hire};
 use crate::guard::{self, post};
 use crate::{aside, inherit, parent, runs, table};
-use rustix::process::{Pid, setsid};
+use rustix::process::{Pid, Signal, kill_process, setsid};
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -16,10 +16,15 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::Duration;
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+/// How long a warden may take to end, once the last guard has.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 pub(super) struct Warden {
     options: Options,
@@ -37,6 +42,7 @@ pub(super) struct Warden {
 /// A warden's process.
 struct Link {
     socket: UnixStream,
+    pid: Pid,
     /// Ends when it was taken off the system's table.
     burial: JoinHandle<()>,
 }
@@ -82,29 +88,39 @@ impl Warden {
     }
 
     pub(super) fn layers(&self) -> Layers {
-        fn state<T>(result: &Result<T, String>, otherwise: fn(String) -> LayerState) -> LayerState {
+        /// Missing where it should be there, else only absent.
+        fn state<T>(result: &Result<T, String>, is_due: bool) -> LayerState {
             match result {
                 Ok(_) => LayerState::Active,
-                Err(why) => otherwise(why.clone()),
+                Err(why) if is_due => LayerState::Missing(why.clone()),
+                Err(why) => LayerState::Absent(why.clone()),
             }
         }
-        let (missing, absent): (fn(String) -> _, fn(String) -> _) = (LayerState::Missing, LayerState::Absent);
-        let if_asked_for = if self.options.wants_strict { missing } else { absent };
         let layer = |name, state| Layer { name, state };
         Layers(vec![
-            layer("guard", state(&self.program, missing)),
-            layer("cgroup", state(&self.cgroup, absent)),
-            layer(NAMESPACE, state(&self.namespace, if_asked_for)),
-            layer("run file", state(&self.run_file, missing)),
-            layer("parent watch", state(&parent::can_be_watched(), absent)),
+            layer("guard", state(&self.program, true)),
+            layer("cgroup", state(&self.cgroup, false)),
+            layer(NAMESPACE, state(&self.namespace, self.options.wants_strict)),
+            layer("run file", state(&self.run_file, true)),
+            layer("parent watch", state(&parent::can_be_watched(), false)),
         ])
     }
 
     pub(super) async fn close(&self) {
         // A socket that is closed says that nothing more will be asked.
-        if let Some(Link { socket, burial }) = self.link.lock().await.take() {
-            drop(socket);
-            let _ = burial.await;
+        let Some(Link { socket, pid, mut burial }) = self.link.lock().await.take() else { return };
+        drop(socket);
+        // Until it is buried, the number is its own.
+        let tell = |burial: &JoinHandle<()>, signal| {
+            if !burial.is_finished() {
+                let _ = kill_process(pid, signal);
+            }
+        };
+        // Somebody may have suspended it.
+        tell(&burial, Signal::CONT);
+        if timeout(PATIENCE, &mut burial).await.is_err() {
+            tell(&burial, Signal::KILL);
+            let _ = timeout(PATIENCE, burial).await;
         }
     }
 
@@ -174,7 +190,8 @@ impl Warden {
         }
         #[expect(clippy::disallowed_methods, reason = "this is the one room that starts processes")]
         let process = command.spawn()?;
-        Ok(Link { socket, burial: tokio::spawn(bury(Pid::from_child(&process))) })
+        let pid = Pid::from_child(&process);
+        Ok(Link { socket, pid, burial: tokio::spawn(bury(pid)) })
     }
 }
 

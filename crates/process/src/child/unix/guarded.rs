@@ -5,8 +5,10 @@ use super::{Ended, Remains, SpawnError, Spawned, Stopped, StoppedBy, diagnose};
 use crate::guard::post;
 use crate::guard::wire::{Assignment, By, Order, Report, Stage, take_frame};
 use crate::pipe::{ByteReader, ByteWriter};
-use crate::runs;
+use crate::runs::{self, Who};
+use crate::table;
 use rustix::io::Errno;
+use rustix::process::Signal;
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -14,8 +16,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::io::Interest;
 use tokio::net::UnixStream;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
+/// How much longer than what is due to its tree a guard may take: it kills for five seconds at most.
+const SLACK: Duration = Duration::from_secs(7);
 /// A guard that says nothing for so long has been suspended, or the machine is at its end.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -26,6 +30,10 @@ pub(crate) struct Child {
     inbox: Vec<u8>,
     state: State,
     traces: Traces,
+    /// The guard itself.
+    guard: Option<Who>,
+    /// When what was ordered must be done. A guard that is not done by then cannot: somebody has suspended it.
+    deadline: Option<Instant>,
 }
 
 enum State {
@@ -62,7 +70,15 @@ pub(crate) async fn start(
     let control = UnixStream::from_std(control).map_err(limits)?;
     let frame = Order::Start(Box::new(assignment)).frame();
     // From here on an early return drops the child, and so kills what there may be.
-    let mut child = Child { pid: 0, control, inbox: Vec::new(), state: State::Running, traces };
+    let mut child = Child {
+        pid: 0,
+        control,
+        inbox: Vec::new(),
+        state: State::Running,
+        traces,
+        guard: None,
+        deadline: None,
+    };
     let asked = async {
         child.send(&frame, [&stdin, &stdout, &stderr]).await?;
         // The guard has its own copies; the ends must be seen when it has passed them on.
@@ -71,7 +87,10 @@ pub(crate) async fn start(
     };
     let silent = || Err(io::Error::new(io::ErrorKind::TimedOut, "its guard does not answer"));
     match timeout(PATIENCE, asked).await.unwrap_or_else(|_| silent()) {
-        Ok(Some(Report::Started { pid })) => child.pid = pid,
+        Ok(Some(Report::Started { pid, guard })) => {
+            child.pid = pid;
+            child.guard = Who::is(guard);
+        }
         Ok(Some(Report::NotStarted { stage: Stage::Program, errno })) => {
             return Err(diagnose::cause(&path, io::Error::from_raw_os_error(errno)));
         }
@@ -116,12 +135,12 @@ impl Child {
     }
 
     pub(super) async fn stop(&mut self, grace: Duration) -> Stopped {
-        self.order(&Order::Stop { grace });
+        self.order(&Order::Stop { grace }, grace.saturating_mul(2));
         self.end().await
     }
 
     pub(super) async fn terminate(&mut self, grace: Duration) -> Stopped {
-        self.order(&Order::Terminate { grace });
+        self.order(&Order::Terminate { grace }, grace);
         self.end().await
     }
 
@@ -148,13 +167,18 @@ impl Child {
         }
     }
 
-    pub(super) fn kill_now(&self) {
-        self.order(&Order::Kill);
+    pub(super) fn kill_now(&mut self) {
+        self.order(&Order::Kill, Duration::ZERO);
     }
 
-    fn order(&self, order: &Order) {
+    fn order(&mut self, order: &Order, time: Duration) {
         // A few bytes, in a socket that carries nothing else. One that is gone has nobody to obey.
         let _ = post::send(&self.control, &order.frame(), &[]);
+        let deadline = Instant::now().checked_add(time.saturating_add(SLACK));
+        self.deadline = match (self.deadline, deadline) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
     }
 
     /// Takes in the next report. Cancel-safe.
@@ -164,7 +188,17 @@ impl Child {
             State::LeaderEnded(ended) => *ended,
             State::Gone { .. } => return,
         };
-        self.state = match self.report().await {
+        let report = match self.deadline {
+            Some(deadline) => match timeout_at(deadline, self.report()).await {
+                Ok(report) => report,
+                Err(_) => {
+                    self.end_guard();
+                    Ok(None)
+                }
+            },
+            None => self.report().await,
+        };
+        self.state = match report {
             Ok(Some(Report::LeaderEnded { exited, signal })) => State::LeaderEnded(match (exited, signal) {
                 (Some(code), _) => Ended::Exited(code),
                 (None, Some(signal)) => Ended::Signalled(signal),
@@ -181,6 +215,12 @@ impl Child {
                 State::Gone { ended: known, by: By::Kill, remains: Remains::default() }
             }
         };
+    }
+
+    fn end_guard(&self) {
+        if let Some(guard) = self.guard {
+            table::signal(guard.pid, guard.start, Signal::KILL);
+        }
     }
 
     /// The next report; nothing if the guard is gone. Cancel-safe.
@@ -217,7 +257,7 @@ impl Child {
 impl Drop for Child {
     fn drop(&mut self) {
         match self.state {
-            State::Running => self.order(&Order::Kill),
+            State::Running => self.order(&Order::Kill, Duration::ZERO),
             // The guard sees that nobody listens any more, and goes on in short.
             State::LeaderEnded(_) | State::Gone { .. } => {}
         }
