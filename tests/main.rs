@@ -23,6 +23,8 @@ mod logs;
 mod raw;
 mod config;
 mod leftovers;
+#[cfg(target_os = "linux")]
+mod nothing_left;
 
 mod cli;
 mod demo;

@@ -71,36 +71,47 @@ pub(crate) fn greet(start: Start) -> Client {
     client
 }
 
-/// The fake backend's binary. It belongs to another package, whose binaries `cargo test` does not build for
-/// us, so this asks for it unless it is newer than what it is made of.
+/// The fake backend's binary.
 pub(crate) fn fake_backend() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_BIN_EXE_switchboard")).parent().unwrap();
-        let binary = folder.join("fake-backend").with_extension(std::env::consts::EXE_EXTENSION);
-        if !is_fresh(&binary) {
-            build_fake_backend(folder);
-        }
-        binary
-    })
+    BINARY.get_or_init(|| of_the_testkit("fake-backend", "fake"))
 }
 
-fn is_fresh(binary: &Path) -> bool {
+/// The binary of a client in a process of its own.
+#[cfg(target_os = "linux")]
+pub(crate) fn fake_ide() -> &'static Path {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| of_the_testkit("fake-ide", "ide"))
+}
+
+/// A binary that belongs to another package, whose binaries `cargo test` does not build for us, so this asks
+/// for it unless it is newer than what it is made of.
+fn of_the_testkit(name: &str, sources: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_BIN_EXE_switchboard")).parent().unwrap();
+    let binary = folder.join(name).with_extension(std::env::consts::EXE_EXTENSION);
+    if !is_fresh(&binary, sources) {
+        build(folder, name);
+    }
+    binary
+}
+
+fn is_fresh(binary: &Path, sources: &str) -> bool {
     let changed = |path: &Path| fs::metadata(path).and_then(|meta| meta.modified()).ok();
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let sources =
-        fs::read_dir(workspace.join("crates/testkit/src/fake")).unwrap().map(|entry| entry.unwrap().path());
+    let sources = fs::read_dir(workspace.join("crates/testkit/src").join(sources))
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
     let newest = sources.chain([workspace.join("Cargo.lock")]).filter_map(|path| changed(&path)).max();
     changed(binary) > newest
 }
 
-fn build_fake_backend(folder: &Path) {
+fn build(folder: &Path, name: &str) {
     let profile = match folder.file_name().and_then(|name| name.to_str()).unwrap() {
         "debug" => "dev",
         other => other,
     };
     let mut build = Command::new(env!("CARGO"));
-    build.args(["build", "--quiet", "--package", "switchboard-testkit", "--bin", "fake-backend"]);
+    build.args(["build", "--quiet", "--package", "switchboard-testkit", "--bin", name]);
     build.args(["--profile", profile, "--target-dir"]).arg(folder.parent().unwrap());
     build.current_dir(env!("CARGO_MANIFEST_DIR"));
     #[expect(clippy::disallowed_methods, reason = "a build, which is waited for")]

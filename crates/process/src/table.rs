@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-pub(crate) use os::{all, boot, mark, names, one, pid_namespace};
+pub(crate) use os::{all, boot, mark, names, one, own_children, pid_namespace};
 
 /// One process.
 #[derive(Debug, Clone, PartialEq, Eq)]

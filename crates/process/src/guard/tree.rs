@@ -7,7 +7,7 @@ use super::cgroup::{self, Leaf};
 use super::namespace::{self, Inside};
 use super::phase::{Phase, Step};
 use super::start::{self, Streams};
-use super::warden::is_kept;
+use super::warden::{is_kept, kill_children};
 use super::watch::Watch;
 use super::wire::{Assignment, By, Order, Report, Stage, read_frame};
 use super::{post, take_in_orphans};
@@ -314,6 +314,7 @@ impl Guard {
                 if let Some(leaf) = self.tree.leaf.as_ref().filter(|_| self.assignment.keep.is_empty()) {
                     leaf.kill();
                 }
+                kill_children(|child| is_kept(child, &self.assignment.keep));
                 self.signal_all(Signal::KILL);
             }
         }

@@ -9,7 +9,7 @@ use super::{GUARD_NAME, WARDEN_NAME, call_ourselves, post, take_in_orphans, tree
 use crate::inherit;
 use crate::runs::{self, Line, Who};
 use crate::table::{self, Entry};
-use rustix::process::{Pid, Signal, WaitOptions, wait};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
@@ -22,6 +22,8 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(2);
 /// So long every look is taken; later ones are rare, for a process that hangs in the kernel.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
+/// How often in a row children are killed before anything else is looked at.
+const MANY_TIMES: usize = 100;
 const LATER: Duration = Duration::from_millis(500);
 
 /// The life of the process; its exit code.
@@ -173,6 +175,7 @@ impl Warden {
         let is_left_alone = |entry: &Entry| {
             self.guards.keys().chain(&self.kept).any(|pid| is_number(entry, pid)) || entry.is_zombie
         };
+        kill_children(is_left_alone);
         let orphans = table::below(&table, &[me], is_left_alone);
         for orphan in &orphans {
             table::signal(orphan.pid, orphan.start, Signal::KILL);
@@ -193,6 +196,25 @@ impl Warden {
 
     #[cfg(not(target_os = "linux"))]
     fn clear_group(&self, _: &Hire) {}
+}
+
+/// Kills every child of this process but those, and those that come to us while we do, as fast as that can be done:
+/// one that forks itself anew every millisecond is gone before the table of all processes was read.
+pub(super) fn kill_children(is_left_alone: impl Fn(&Entry) -> bool) {
+    for _ in 0..MANY_TIMES {
+        let mut is_anyone_there = false;
+        for child in table::own_children() {
+            let Some(pid) = table::number(child) else { continue };
+            if table::one(child).is_some_and(|entry| !entry.is_zombie && !is_left_alone(&entry)) {
+                is_anyone_there = true;
+                // It is our child and was not reaped: the number is still its own.
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
+        if !is_anyone_there {
+            return;
+        }
+    }
 }
 
 /// Whether somebody wants it to live on.

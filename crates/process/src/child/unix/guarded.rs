@@ -18,8 +18,10 @@ use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::time::{Instant, timeout, timeout_at};
 
-/// How much longer than what is due to its tree a guard may take: it kills for five seconds at most.
-const SLACK: Duration = Duration::from_secs(7);
+/// How much longer than what is due to its tree a guard may take.
+const SLACK: Duration = Duration::from_secs(1);
+/// It kills for five seconds at most.
+const LONGEST_KILL: Duration = Duration::from_secs(6);
 /// A guard that says nothing for so long has been suspended, or the machine is at its end.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -34,6 +36,8 @@ pub(crate) struct Child {
     guard: Option<Who>,
     /// When what was ordered must be done. A guard that is not done by then cannot: somebody has suspended it.
     deadline: Option<Instant>,
+    /// It was woken, and told to kill: the last that can be tried with it.
+    is_woken: bool,
 }
 
 enum State {
@@ -78,6 +82,7 @@ pub(crate) async fn start(
         traces,
         guard: None,
         deadline: None,
+        is_woken: false,
     };
     let asked = async {
         child.send(&frame, [&stdin, &stdout, &stderr]).await?;
@@ -191,10 +196,11 @@ impl Child {
         let report = match self.deadline {
             Some(deadline) => match timeout_at(deadline, self.report()).await {
                 Ok(report) => report,
-                Err(_) => {
-                    self.end_guard();
+                Err(_) if self.is_woken => {
+                    self.tell_guard(Signal::KILL);
                     Ok(None)
                 }
+                Err(_) => return self.wake_guard(),
             },
             None => self.report().await,
         };
@@ -217,9 +223,16 @@ impl Child {
         };
     }
 
-    fn end_guard(&self) {
+    fn wake_guard(&mut self) {
+        self.is_woken = true;
+        self.deadline = None;
+        self.order(&Order::Kill, LONGEST_KILL);
+        self.tell_guard(Signal::CONT);
+    }
+
+    fn tell_guard(&self, signal: Signal) {
         if let Some(guard) = self.guard {
-            table::signal(guard.pid, guard.start, Signal::KILL);
+            table::signal(guard.pid, guard.start, signal);
         }
     }
 

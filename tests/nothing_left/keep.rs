@@ -1,0 +1,116 @@
+//! What the user wants kept stays, whoever dies; the rest goes. Not with a namespace, whose end ends all in it.
+
+use super::scene::{Scene, check_gone};
+use super::setting::{Guard, Setting};
+use crate::support::fake_backend;
+use serde_json::json;
+use std::time::Instant;
+use switchboard_testkit::client::Start;
+use switchboard_testkit::patience;
+use switchboard_testkit::pids::Word;
+use switchboard_testkit::tree::Process;
+use switchboard_testkit::zoo;
+
+fn options() -> Vec<&'static str> {
+    [zoo::EIGHT, &["--with", "adb"]].concat()
+}
+
+fn settings() -> impl Iterator<Item = Setting> {
+    Setting::all().filter(|setting| setting.guard == Guard::Auto)
+}
+
+/// What was kept, for the test to end.
+struct Kept(Process);
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.0.tell(Word::Kill);
+    }
+}
+
+/// The scene, with the process that is to be kept.
+#[track_caller]
+fn open(start: Start) -> (Scene, Kept) {
+    let scene = Scene::greet(start);
+    let kept = Kept(scene.only("adb").clone());
+    assert!(scene.zoo(1).living().contains(&"adb".to_owned()));
+    (scene, kept)
+}
+
+/// All but one are gone.
+#[track_caller]
+fn check_only_kept_is_left(scene: &Scene, kept: &Kept, since: Instant) {
+    let others: Vec<&Process> = scene.family.iter().filter(|process| process.pid != kept.0.pid).collect();
+    check_gone(since, || {
+        let alive = others.iter().filter(|process| process.is_alive()).map(|process| process.name.clone());
+        let living = scene.zoo(1).living().into_iter().filter(|name| name != "adb");
+        alive.chain(living).collect()
+    });
+    assert!(kept.0.is_alive(), "it was to be kept");
+}
+
+#[test]
+fn at_an_orderly_end() {
+    for setting in settings() {
+        let (mut scene, kept) = open(setting.start_with(json!({}), json!({ "keep": ["adb"] }), &options()));
+        let since = Instant::now();
+        scene.client.close_input();
+        assert_eq!(scene.client.wait_for_end().code, Some(0));
+        check_only_kept_is_left(&scene, &kept, since);
+    }
+}
+
+#[test]
+fn when_we_are_killed() {
+    for setting in settings() {
+        let start = setting.start_with(json!({}), json!({ "keep": ["adb"] }), &options());
+        let (scene, kept) = open(start);
+        let since = Instant::now();
+        scene.us.tell(Word::Kill);
+        check_only_kept_is_left(&scene, &kept, since);
+    }
+}
+
+#[test]
+fn as_the_command_line_says() {
+    for setting in settings() {
+        let start = crate::support::program();
+        let record = start.record();
+        let backend = start.scratch().lend(fake_backend());
+        let start = start.args(["stdio", "--keep", "nothing-else", "--keep", "adb", "--"]);
+        let start = start.arg(backend).arg("--record").arg(record.folder()).args(options());
+        let (scene, kept) = open(setting.dressed(start));
+        let since = Instant::now();
+        scene.us.tell(Word::Kill);
+        check_only_kept_is_left(&scene, &kept, since);
+    }
+}
+
+/// Nor does the next start take what was kept for a leftover.
+#[test]
+fn by_the_next_start() {
+    for setting in settings() {
+        let (scene, kept) = open(setting.start_with(json!({}), json!({ "keep": ["adb"] }), &options()));
+        scene.kill_in_one_instant(&[&scene.us, scene.warden(), scene.guard()]);
+        patience::until_true("we are dead", || !scene.us.is_alive());
+        let state = scene.client.scratch().join("state");
+        let mut next = setting.start(&[]).env("SWITCHBOARD_STATE_DIR", state).start();
+        let since = Instant::now();
+        next.initialize();
+        check_only_kept_is_left(&scene, &kept, since);
+        next.finish();
+        assert!(kept.0.is_alive(), "it was to be kept");
+    }
+}
+
+/// Without a word about it, nothing is kept.
+#[test]
+fn only_what_is_named() {
+    for setting in settings() {
+        let (mut scene, _kept) =
+            open(setting.start_with(json!({}), json!({ "keep": ["ad", "adbd"] }), &options()));
+        let since = Instant::now();
+        scene.us.tell(Word::Kill);
+        scene.check_gone(since);
+    }
+}

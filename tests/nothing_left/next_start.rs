@@ -1,0 +1,145 @@
+//! All of us are killed in the same instant, and there was no namespace: the next start cleans up. It ends what
+//! the dead run started, and nobody else.
+
+use super::bystanders::Bystanders;
+use super::scene::{Scene, check_gone};
+use super::setting::{Guard, Setting, USUAL};
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+use switchboard_testkit::client::Client;
+use switchboard_testkit::patience;
+use switchboard_testkit::pids::Word;
+use switchboard_testkit::tree::Process;
+
+/// The next start, on the same state folder. It has greeted when this returns.
+pub(super) fn next(setting: Setting, state: &Path) -> Client {
+    let mut client = setting.start(&[]).env("SWITCHBOARD_STATE_DIR", state).start();
+    client.initialize();
+    client
+}
+
+fn run_files(state: &Path) -> Vec<String> {
+    let entries = fs::read_dir(state.join("runs")).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// The dead program is not reaped meanwhile: there are clients that do not care for their dead children.
+#[test]
+fn ends_what_was_left_and_nothing_else() {
+    for setting in Setting::all().filter(|setting| setting.guard == Guard::Auto) {
+        let scene = Scene::open(setting);
+        let state = scene.client.scratch().join("state");
+        let bystanders = Bystanders::gather(setting, Some(&state));
+        scene.kill_in_one_instant(&[&scene.us, scene.warden(), scene.guard()]);
+        patience::until_true("all three are dead", || {
+            ![&scene.us, scene.warden(), scene.guard()].iter().any(|process| process.is_alive())
+        });
+        let since = Instant::now();
+        let mut next = next(setting, &state);
+        scene.check_these_gone(since, &scene.family, 1);
+        bystanders.check_untouched();
+        next.finish();
+        bystanders.check_untouched();
+    }
+}
+
+#[test]
+fn a_run_that_ended_leaves_no_file() {
+    let ends: [fn(&Scene); 3] = [
+        |scene| scene.client.close_input(),
+        |scene| scene.us.tell(Word::Kill),
+        |scene| scene.kill_in_one_instant(&[&scene.us, scene.guard()]),
+    ];
+    for end in ends {
+        let mut scene = Scene::open(USUAL);
+        let state = scene.client.scratch().join("state");
+        assert_eq!(run_files(&state).len(), 1, "one run, one file");
+        let since = Instant::now();
+        end(&scene);
+        scene.check_gone(since);
+        check_gone(since, || run_files(&state));
+    }
+}
+
+/// A run's file as the program wrote it. Everything in it can be made to say something else.
+struct Forged(Vec<(String, String)>);
+
+impl Forged {
+    /// Of a run that has ended since, so that whoever it names is not there any more.
+    fn from_life() -> Self {
+        let mut scene = Scene::greet(USUAL.start(&[]));
+        let state = scene.client.scratch().join("state");
+        let path = state.join("runs").join(run_files(&state).pop().unwrap());
+        let text = fs::read_to_string(&path).unwrap();
+        scene.client.finish();
+        // The first line is a title, and has blanks as well.
+        let lines = text.lines().filter_map(|line| line.split_once(' '));
+        Self(lines.map(|(word, rest)| (word.to_owned(), rest.to_owned())).collect())
+    }
+
+    #[track_caller]
+    fn with(mut self, word: &str, rest: impl Fn(&str) -> String) -> Self {
+        let mut lines = self.0.iter_mut().filter(|(first, _)| first == word).peekable();
+        assert!(lines.peek().is_some(), "a run's file has lines of the kind `{word}`");
+        lines.for_each(|(_, text)| *text = rest(text));
+        self
+    }
+
+    fn accusing(self, innocent: &Process) -> Self {
+        self.with("backend", |_| format!("{} {}", innocent.pid, innocent.started))
+    }
+
+    fn text(&self) -> String {
+        self.0.iter().map(|(word, rest)| format!("{word} {rest}\n")).collect()
+    }
+}
+
+/// Whether this process is alive after a start that found such a file.
+fn survives(accused: &Process, text: &str) -> bool {
+    // The folder belongs to whoever starts there; a first start makes it.
+    let mut first = USUAL.start(&[]).start();
+    first.initialize();
+    first.finish();
+    let state = first.scratch().join("state");
+    let path = state.join("runs").join("0123456789ab");
+    fs::write(&path, text).unwrap();
+    if let Some(user) = USUAL.other_user() {
+        first.scratch().give_to(user);
+    }
+    next(USUAL, &state).finish();
+    accused.is_alive()
+}
+
+/// Process numbers are given out again.
+#[test]
+fn an_innocent_with_a_number_of_the_dead_is_left_alone() {
+    let bystanders = Bystanders::gather(USUAL, None);
+    let mut innocents = bystanders.namesakes();
+    let innocent = innocents.next().unwrap();
+    let forgeries = [
+        Forged::from_life().with("backend", |_| format!("{} {}", innocent.pid, innocent.started - 1)),
+        Forged::from_life()
+            .accusing(&innocent)
+            .with("boot", |_| "00000000-0000-4000-8000-000000000000".to_owned()),
+        Forged::from_life().accusing(&innocent).with("namespace", |_| "pid:[1]".to_owned()),
+        Forged::from_life().accusing(&innocent).with("host", |name| format!("not-{name}")),
+    ];
+    for forged in &forgeries {
+        assert!(survives(&innocent, &forged.text()), "{}", forged.text());
+    }
+    bystanders.check_untouched();
+    // The same file, true in every word, is believed: the ones before were read, too.
+    assert!(!survives(&innocent, &Forged::from_life().accusing(&innocent).text()));
+}
+
+/// What is no run's file does no harm, and is not in the way.
+#[test]
+fn files_of_other_kinds_do_no_harm() {
+    let bystanders = Bystanders::gather(USUAL, None);
+    let innocent = bystanders.namesakes().next().unwrap();
+    let real = Forged::from_life().accusing(&innocent).text();
+    for text in ["", "\0", "{}", &real.replacen("run", "walk", 1), &"backend 1 1\n".repeat(100_000)] {
+        assert!(survives(&innocent, text), "{:?}", &text[..text.len().min(80)]);
+    }
+}

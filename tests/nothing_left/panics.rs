@@ -1,0 +1,64 @@
+//! A panic in any task of ours ends the program as a whole: half a program would keep its backends and answer
+//! nobody. It ends by SIGABRT, and the guards see to the rest.
+//!
+//! Only debug builds can be made to panic.
+
+use super::scene::Scene;
+use super::setting::USUAL;
+use std::fs;
+use std::time::Instant;
+use switchboard_gateway::task;
+use switchboard_testkit::client::{Start, initialize_params};
+use switchboard_testkit::tree::Process;
+use switchboard_testkit::zoo;
+
+/// Tasks of `--raw`.
+const RAW: &[&str] = &["input", "output", "words"];
+/// Tasks that are over before there is a backend.
+const EARLY: &[&str] = &["sweeping"];
+
+/// The task panics when there is a file of this name.
+fn doomed(start: Start, task: &str) -> Start {
+    let file = start.scratch().join("panic");
+    start.env("SWITCHBOARD_PANIC_IN", format!("{task}@{}", file.display()))
+}
+
+#[track_caller]
+fn check_end(mut scene: Scene, task: &str, since: Instant) {
+    let end = scene.client.wait_for_end();
+    assert_eq!(end.code, None, "{task}: a signal ends it; it said {:?}", end.stderr);
+    assert!(end.stderr.contains(&format!("`{task}`")), "{task}: {:?}", end.stderr);
+    scene.check_gone(since);
+}
+
+#[test]
+fn in_every_task_leaves_nothing() {
+    if cfg!(not(debug_assertions)) {
+        return;
+    }
+    for task in task::NAMES.into_iter().filter(|task| !EARLY.contains(task)) {
+        let flags: &[&str] = if RAW.contains(&task) { &["--raw"] } else { &[] };
+        let scene = Scene::greet(doomed(USUAL.start_by_flags(flags), task));
+        scene.check_complete(USUAL, 1);
+        let since = Instant::now();
+        fs::write(scene.client.scratch().join("panic"), "").unwrap();
+        check_end(scene, task, since);
+    }
+}
+
+#[test]
+fn at_the_start_leaves_nothing() {
+    if cfg!(not(debug_assertions)) {
+        return;
+    }
+    for task in EARLY {
+        let start = doomed(USUAL.start(zoo::EIGHT), task);
+        start.scratch().file("panic", "");
+        let mut client = start.start();
+        // It may be gone already.
+        client.ask("initialize", initialize_params());
+        let since = Instant::now();
+        let us = Process::look(client.pid()).unwrap();
+        check_end(Scene::look(client, us), task, since);
+    }
+}

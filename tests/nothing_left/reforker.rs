@@ -1,0 +1,58 @@
+//! A daemon that is another process every millisecond: whoever lists processes and kills what he saw is always
+//! late. It is caught none the less, every time.
+
+use super::scene::{Scene, check_gone};
+use super::setting::{Guard, Setting};
+use serde_json::json;
+use std::time::Instant;
+use switchboard_testkit::client::Start;
+use switchboard_testkit::pids::Word;
+
+#[track_caller]
+fn check(rounds: u32, end: impl Fn(&Scene)) {
+    for setting in Setting::all() {
+        for _ in 0..rounds {
+            round(setting.start(&["--stubborn", "--with", "reforker"]), &["reforker", "server"], &[], &end);
+        }
+    }
+}
+
+#[track_caller]
+fn round(start: Start, before: &[&str], after: &[&str], end: impl Fn(&Scene)) {
+    let scene = Scene::greet(start);
+    assert_eq!(scene.zoo(1).living(), before);
+    let since = Instant::now();
+    end(&scene);
+    let is_kept = |name: &String| after.contains(&name.as_str());
+    check_gone(since, || scene.zoo(1).living().into_iter().filter(|name| !is_kept(name)).collect());
+    assert_eq!(scene.zoo(1).living(), after);
+}
+
+#[test]
+fn is_caught_at_an_orderly_end() {
+    check(3, |scene| scene.client.close_input());
+}
+
+#[test]
+fn is_caught_when_we_are_killed() {
+    check(3, |scene| scene.us.tell(Word::Kill));
+}
+
+/// Its new parent, the warden, has other children too and cannot wait until it has none: here the chance to be
+/// missed is greatest.
+#[test]
+fn is_caught_when_the_guard_is_killed() {
+    check(8, |scene| scene.guard().tell(Word::Kill));
+}
+
+/// The guard cannot wait until it has no child left, if one of them is to be kept.
+#[test]
+fn is_caught_beside_one_that_is_kept() {
+    for setting in Setting::all().filter(|setting| setting.guard == Guard::Auto) {
+        for end in [Word::Terminate, Word::Kill] {
+            let options = ["--stubborn", "--with", "reforker", "--with", "adb"];
+            let start = setting.start_with(json!({}), json!({ "keep": ["adb"] }), &options);
+            round(start, &["adb", "reforker", "server"], &["adb"], |scene| scene.us.tell(end));
+        }
+    }
+}
