@@ -274,6 +274,8 @@ impl Guard {
         loop {
             match wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) => {
+                    // It may have left another, which was nowhere to be seen yet.
+                    self.empty_looks = 0;
                     if matches!(self.tree.leader, Leader::Child(leader) if leader == pid) {
                         self.leader_ended(&told_by(status));
                     }

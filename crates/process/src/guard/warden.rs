@@ -201,15 +201,23 @@ impl Warden {
 /// Kills every child of this process but those, and those that come to us while we do, as fast as that can be done:
 /// one that forks itself anew every millisecond is gone before the table of all processes was read.
 pub(super) fn kill_children(is_left_alone: impl Fn(&Entry) -> bool) {
+    // They stay in the list until they are reaped.
+    let mut dead = Vec::new();
     for _ in 0..MANY_TIMES {
         let mut is_anyone_there = false;
         for child in table::own_children() {
-            let Some(pid) = table::number(child) else { continue };
-            if table::one(child).is_some_and(|entry| !entry.is_zombie && !is_left_alone(&entry)) {
-                is_anyone_there = true;
-                // It is our child and was not reaped: the number is still its own.
-                let _ = kill_process(pid, Signal::KILL);
+            if dead.contains(&child) {
+                continue;
             }
+            match table::one(child) {
+                Some(entry) if entry.is_zombie => dead.push(child),
+                Some(entry) if is_left_alone(&entry) => continue,
+                // It is our child and was not reaped: the number is still its own.
+                Some(_) => drop(table::number(child).map(|pid| kill_process(pid, Signal::KILL))),
+                None => dead.push(child),
+            }
+            // Also one that has just died by itself: it may have left another, which was not in the list yet.
+            is_anyone_there = true;
         }
         if !is_anyone_there {
             return;
