@@ -10,6 +10,7 @@
 //! - [`settings`]: policies and limits.
 //! - [`moment`]: time as a value.
 //! - [`redact`]: what must not be written down.
+//! - [`roots`]: which workspace a request belongs to.
 //! - `client`, `backend`, `pending`, `batch`: the state, one file each.
 //! - `from_client`, `from_backend`, `life`, `deadlines`, `drain`: the transitions, by what causes them.
 //! - `answers`: the one place that turns causes into error answers.
@@ -20,6 +21,7 @@ pub mod fact;
 pub mod settings;
 pub mod moment;
 pub mod redact;
+pub mod roots;
 
 mod client;
 mod backend;

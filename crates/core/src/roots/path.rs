@@ -1,0 +1,195 @@
+//! Paths as text: out of URIs, cleaned, compared. Pure: what a link points to is for others to find out.
+
+/// How the paths of a system are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    Unix,
+    /// Drive letters, two kinds of separators, and no difference between upper and lower case.
+    Windows,
+}
+
+impl Style {
+    pub const OWN: Self = if cfg!(windows) { Self::Windows } else { Self::Unix };
+}
+
+/// The path that a `file:` URI names. Nothing if it is no such URI, names another machine, or holds what no path can.
+pub fn of_uri(uri: &str, style: Style) -> Option<String> {
+    let scheme = uri.get(..5)?;
+    if !scheme.eq_ignore_ascii_case("file:") {
+        return None;
+    }
+    let rest = uri[5..].split(['?', '#']).next()?;
+    let (host, path) = match rest.strip_prefix("//") {
+        Some(rest) => rest.split_at(rest.find('/').unwrap_or(rest.len())),
+        None => ("", rest),
+    };
+    let path = decode(path)?;
+    let is_local = host.is_empty() || host.eq_ignore_ascii_case("localhost");
+    match style {
+        Style::Unix if is_local => clean(&path, style),
+        Style::Unix => None,
+        // `/C:/folder`
+        Style::Windows if is_local => clean(path.strip_prefix('/').unwrap_or(&path), style),
+        Style::Windows => clean(&format!("//{}{path}", decode(host)?), style),
+    }
+}
+
+/// What `%41` and its like stand for. Nothing if that is no text, or has a zero in it.
+fn decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        rest = after;
+        match (first, after) {
+            (b'%', [high, low, after @ ..]) => {
+                bytes.push(hex(*high)? << 4 | hex(*low)?);
+                rest = after;
+            }
+            (b'%', _) => return None,
+            (byte, _) => bytes.push(*byte),
+        }
+    }
+    String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+}
+
+/// An absolute path without `.`, `..`, doubled or trailing separators. Nothing if it is not absolute.
+pub fn clean(path: &str, style: Style) -> Option<String> {
+    if path.contains('\0') {
+        return None;
+    }
+    match style {
+        Style::Unix => path.starts_with('/').then(|| joined("/", path.split('/'), '/')),
+        Style::Windows => {
+            let path = path.replace('/', "\\");
+            // The spelling for long paths says nothing more.
+            let path = path.strip_prefix(r"\\?\UNC\").map(|rest| format!(r"\\{rest}")).unwrap_or(path);
+            let path = path.strip_prefix(r"\\?\").unwrap_or(&path);
+            if let Some(share) = path.strip_prefix(r"\\") {
+                let mut parts = share.splitn(3, '\\');
+                let (machine, name) = (parts.next()?, parts.next()?);
+                let start = format!(r"\\{machine}\{name}\");
+                return (!machine.is_empty() && !name.is_empty())
+                    .then(|| joined(&start, parts.next().unwrap_or_default().split('\\'), '\\'));
+            }
+            let (drive, rest) = path.split_at_checked(2)?;
+            let letter = drive.strip_suffix(':')?.chars().next().filter(char::is_ascii_alphabetic)?;
+            let rest = rest.strip_prefix('\\')?;
+            Some(joined(&format!(r"{}:\", letter.to_ascii_uppercase()), rest.split('\\'), '\\'))
+        }
+    }
+}
+
+fn joined<'a>(start: &str, parts: impl Iterator<Item = &'a str>, separator: char) -> String {
+    let mut kept: Vec<&str> = Vec::new();
+    for part in parts {
+        match part {
+            "" | "." => {}
+            // Above the outermost folder is the outermost folder.
+            ".." => drop(kept.pop()),
+            part => kept.push(part),
+        }
+    }
+    let mut path = start.to_owned();
+    path.push_str(&kept.join(&separator.to_string()));
+    // A share is named without the separator at its end; a drive and the root of all are not.
+    if kept.is_empty() && path.len() > 3 {
+        path.pop();
+    }
+    path
+}
+
+/// Whether a path is this folder, or lies in it. Both have been cleaned.
+pub fn is_within(path: &str, folder: &str, style: Style) -> bool {
+    let (path, folder) = match style {
+        Style::Unix => (path.to_owned(), folder.to_owned()),
+        Style::Windows => (path.to_lowercase(), folder.to_lowercase()),
+    };
+    let separator = match style {
+        Style::Unix => '/',
+        Style::Windows => '\\',
+    };
+    path.strip_prefix(&folder)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(separator) || folder.ends_with(separator))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Style::{Unix, Windows};
+
+    #[test]
+    fn uris_name_paths() {
+        let check = |uri: &str, style, expect: Option<&str>| {
+            assert_eq!(of_uri(uri, style).as_deref(), expect, "{uri} {style:?}");
+        };
+        check("file:///home/me/project", Unix, Some("/home/me/project"));
+        check("file:///home/me/project/", Unix, Some("/home/me/project"));
+        check("FILE:///home/me", Unix, Some("/home/me"));
+        check("file://localhost/home/me", Unix, Some("/home/me"));
+        check("file:/home/me", Unix, Some("/home/me"));
+        check("file:///", Unix, Some("/"));
+        check("file:///a%20b/%C3%A4%2fc", Unix, Some("/a b/ä/c"));
+        check("file:///a/../b/./c//d", Unix, Some("/b/c/d"));
+        check("file:///a/%2e%2e/b", Unix, Some("/b"));
+        check("file:///a?query#part", Unix, Some("/a"));
+        check("file:///a%3Fb%23c", Unix, Some("/a?b#c"));
+        check("file:///a%", Unix, None);
+        check("file:///a%zz", Unix, None);
+        check("file:///a%00b", Unix, None);
+        check("file:///a%ff", Unix, None);
+        check("file://server/share/x", Unix, None);
+        check("file:relative", Unix, None);
+        check("http://host/a", Unix, None);
+        check("/home/me", Unix, None);
+        check("file", Unix, None);
+        check("fil\u{e9}:///a", Unix, None);
+        check("file:///C:/Users/me", Windows, Some(r"C:\Users\me"));
+        check("file:///c%3A/Users/me/", Windows, Some(r"C:\Users\me"));
+        check("file:///c:/", Windows, Some(r"C:\"));
+        check("file://server/share/folder", Windows, Some(r"\\server\share\folder"));
+        check("file:///home/me", Windows, None);
+    }
+
+    #[test]
+    fn paths_are_cleaned() {
+        let check = |path: &str, style, expect: Option<&str>| {
+            assert_eq!(clean(path, style).as_deref(), expect, "{path} {style:?}");
+        };
+        check("/a/b/", Unix, Some("/a/b"));
+        check("/", Unix, Some("/"));
+        check("/..", Unix, Some("/"));
+        check("//a///b", Unix, Some("/a/b"));
+        check("a/b", Unix, None);
+        check("~/a", Unix, None);
+        check("", Unix, None);
+        check(r"c:\a\..\b\", Windows, Some(r"C:\b"));
+        check("c:/a/b", Windows, Some(r"C:\a\b"));
+        check(r"\\?\C:\a", Windows, Some(r"C:\a"));
+        check(r"\\?\UNC\server\share\a", Windows, Some(r"\\server\share\a"));
+        check(r"\\server\share\..\a", Windows, Some(r"\\server\share\a"));
+        check(r"\\server\share\", Windows, Some(r"\\server\share"));
+        check(r"\\server", Windows, None);
+        check("c:a", Windows, None);
+        check(r"\a", Windows, None);
+    }
+
+    #[test]
+    fn a_folder_holds_what_is_below_it_and_not_its_neighbours() {
+        let check = |path: &str, folder: &str, style, expect: bool| {
+            assert_eq!(is_within(path, folder, style), expect, "{path} in {folder}");
+        };
+        check("/a/b", "/a", Unix, true);
+        check("/a", "/a", Unix, true);
+        check("/ab", "/a", Unix, false);
+        check("/a", "/a/b", Unix, false);
+        check("/a", "/", Unix, true);
+        check("/A/b", "/a", Unix, false);
+        check(r"C:\Users\ME\x", r"c:\users\me", Windows, true);
+        check(r"C:\x", r"C:\", Windows, true);
+        check(r"D:\x", r"C:\", Windows, false);
+    }
+}
