@@ -3,6 +3,7 @@
 //!
 //! - `peers`: the programs and how they are started.
 //! - `talk`: a conversation with a server, written down and compared.
+//! - `window`: us with a server behind that is several processes deep, and whether all of them are gone.
 //! - the rest: a server, or a kind of client, each.
 
 mod peers;
@@ -14,5 +15,9 @@ mod filesystem;
 mod time;
 mod openings;
 mod endings;
+#[cfg(target_os = "linux")]
+mod window;
+#[cfg(target_os = "linux")]
+mod chains;
 mod sdk_clients;
 mod rmcp_client;

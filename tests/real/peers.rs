@@ -1,6 +1,8 @@
 //! The programs that `scripts/setup` installed, and how they are started: directly, or behind us.
 
 use crate::support::program;
+#[cfg(target_os = "linux")]
+use serde_json::json;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use switchboard_testkit::client::Start;
@@ -51,10 +53,37 @@ impl Server {
     /// The same server as people start it who use `npx`: three processes, one below the other.
     pub(crate) fn everything_by_npx() -> Self {
         let folder = Scratch::new();
-        let mut words: Vec<OsString> = ["npx", "--offline", "--no", "--prefix"].map(OsString::from).to_vec();
-        words.push(installed("package.json").parent().unwrap_or(Path::new(".")).into());
-        words.extend(["mcp-server-everything", "stdio"].map(OsString::from));
-        words.push(mark(&folder).into());
+        let words = npx("mcp-server-everything").chain(["stdio".into(), mark(&folder).into()]).collect();
+        Self { words, folder }
+    }
+
+    /// The time server as people start it who use `uvx`: two processes. What it would download lies in a folder.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn time_by_uvx() -> Self {
+        let folder = Scratch::new();
+        let at = |name: &str| OsString::from(installed(".venv-uv").join(name));
+        let words = vec![
+            at("bin/uvx"),
+            "--offline".into(),
+            "--no-index".into(),
+            "--find-links".into(),
+            at("wheels"),
+            "--cache-dir".into(),
+            at("cache"),
+            "--python".into(),
+            at("bin/python"),
+            "mcp-server-time".into(),
+        ];
+        Self { words, folder }
+    }
+
+    /// Below `npx` too. It starts a browser once it is asked for a page, and gives it a profile in the folder
+    /// for temporary files.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn playwright_by_npx() -> Self {
+        let folder = Scratch::new();
+        let config = folder.file("browser.json", browser().to_string());
+        let words = npx("playwright-mcp").chain(["--config".into(), config.into()]).collect();
         Self { words, folder }
     }
 
@@ -98,6 +127,31 @@ impl Drop for Server {
 /// A path in the folder, for a server that is not told of one otherwise, and does not mind.
 fn mark(folder: &Scratch) -> PathBuf {
     folder.join("mark")
+}
+
+/// A command of one of the packages, by `npx`, which looks nowhere else for it.
+fn npx(command: &str) -> impl Iterator<Item = OsString> {
+    let home = installed("package.json").parent().unwrap_or(Path::new(".")).into();
+    ["npx".into(), "--offline".into(), "--no".into(), "--prefix".into(), home, command.into()].into_iter()
+}
+
+/// How the browser is to be started: the system's, without a screen, as root too, and without a word to anyone.
+#[cfg(target_os = "linux")]
+fn browser() -> serde_json::Value {
+    let browser = Path::new("/usr/bin/chromium");
+    assert!(browser.exists(), "{} is missing: run scripts/setup first", browser.display());
+    let args = [
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+    ];
+    let launch =
+        json!({ "executablePath": browser, "headless": true, "chromiumSandbox": false, "args": args });
+    json!({ "browser": { "browserName": "chromium", "isolated": true, "launchOptions": launch } })
 }
 
 /// Node with a script, in a steady world.
