@@ -3,6 +3,7 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use switchboard_gateway::config::is_process_name;
 use switchboard_gateway::config::{Guard, InheritEnv, LogFormat, LogLevel};
 
 /// Lines that fit into 80 columns: clap breaks longer ones without regard for their shape.
@@ -146,7 +147,7 @@ pub(crate) struct StdioArgs {
     pub(crate) guard: Option<GuardArg>,
 
     /// The name of a process that is left running when the COMMAND is stopped; may be repeated.
-    #[arg(long, value_name = "NAME", requires = "command")]
+    #[arg(long, value_name = "NAME", requires = "command", value_parser = process_name)]
     pub(crate) keep: Vec<String>,
 
     /// Go on when the process that started us has ended, for as long as stdin stays open.
@@ -156,6 +157,14 @@ pub(crate) struct StdioArgs {
     /// The server to run: its command and arguments. Its names stay as they are.
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
+}
+
+/// As `ps` shows it.
+fn process_name(name: &str) -> Result<String, String> {
+    match is_process_name(name) {
+        true => Ok(name.to_owned()),
+        false => Err("write a name as `ps` shows it, such as `adb`".to_owned()),
+    }
 }
 
 impl StdioArgs {

@@ -86,6 +86,20 @@ fn the_end_of_the_input_ends_a_command_that_does_not_care() {
     assert_eq!(client.finish().code, Some(128 + 9), "after another it is killed");
 }
 
+/// A client that has closed its end and then sends signals is in a hurry.
+#[test]
+fn signals_after_the_end_of_the_input_hasten_it() {
+    let stubborn = ["sh", "-c", "trap '' TERM; echo up; while :; do sleep 300; done"];
+    let mut client = raw_with_grace("1h", &stubborn).start();
+    assert_eq!(client.recv(), b"up");
+    client.close_input();
+    patience::until_true("the end", || {
+        client.signal(Word::Terminate);
+        client.has_ended()
+    });
+    assert_eq!(client.wait_for_end().code, Some(128 + 9));
+}
+
 #[test]
 fn a_signal_ends_the_command() {
     let mut client = raw_with_grace("100ms", &["sh", "-c", "echo up; exec sleep 300"]).start();

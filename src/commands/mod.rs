@@ -29,5 +29,5 @@ fn print(text: &str) -> std::io::Result<()> {
 /// Without a home folder the state goes where temporary files go: it is never a reason not to serve.
 fn state_folder() -> std::path::PathBuf {
     let known = switchboard_gateway::config::folders::state_dir(&vars);
-    known.unwrap_or_else(|_| std::env::temp_dir().join("switchboard"))
+    known.unwrap_or_else(|_| switchboard_gateway::temporary_state_folder())
 }

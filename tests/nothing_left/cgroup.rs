@@ -1,9 +1,10 @@
 //! Where a cgroup is delegated to us, every server has one of its own in it, which goes with the server.
 
 use super::next_start::next;
-use super::scene::Scene;
+use super::scene::{Scene, check_gone};
 use super::setting::{Guard, NOBODY, Setting, USUAL, User, are_root};
 use crate::support::log_with;
+use serde_json::json;
 use std::fs;
 use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
@@ -96,6 +97,22 @@ fn goes_when_we_are_killed() {
 #[test]
 fn goes_when_the_guard_is_killed_with_us() {
     check("both", |scene| scene.kill_in_one_instant(&[&scene.us, scene.guard()]));
+}
+
+/// The group as a whole is not killed then.
+#[test]
+fn spares_what_is_to_be_kept() {
+    for setting in Setting::all().filter(|setting| setting.guard == Guard::Auto) {
+        let Some(group) = Delegated::to(setting, "keep") else { return };
+        let options = ["--stubborn", "--with", "daemon", "--with", "adb"];
+        let mut scene = group.greet(setting.start_with(json!({}), json!({ "keep": ["adb"] }), &options));
+        let since = Instant::now();
+        scene.client.close_input();
+        assert_eq!(scene.client.wait_for_end().code, Some(0));
+        check_gone(since, || scene.zoo(1).living().into_iter().filter(|name| name != "adb").collect());
+        assert!(scene.only("adb").is_alive(), "it was to be kept");
+        scene.only("adb").tell(Word::Kill);
+    }
 }
 
 #[test]

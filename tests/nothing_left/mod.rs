@@ -18,6 +18,7 @@ mod suspended;
 mod panics;
 mod next_start;
 mod cgroup;
+mod remains;
 mod reforker;
 mod keep;
 mod descriptors;

@@ -3,7 +3,7 @@
 
 use super::bystanders::Bystanders;
 use super::scene::{Scene, check_gone};
-use super::setting::{Guard, Setting, USUAL};
+use super::setting::{Guard, Setting, USUAL, are_root};
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
@@ -97,6 +97,11 @@ impl Forged {
 
 /// Whether this process is alive after a start that found such a file.
 fn survives(accused: &Process, text: &str) -> bool {
+    survives_where(accused, text, |_| {})
+}
+
+/// The same, after something was done to the folder that the file lies in.
+fn survives_where(accused: &Process, text: &str, change: impl Fn(&Path)) -> bool {
     // The folder belongs to whoever starts there; a first start makes it.
     let mut first = USUAL.start(&[]).start();
     first.initialize();
@@ -107,6 +112,7 @@ fn survives(accused: &Process, text: &str) -> bool {
     if let Some(user) = USUAL.other_user() {
         first.scratch().give_to(user);
     }
+    change(&state.join("runs"));
     next(USUAL, &state).finish();
     accused.is_alive()
 }
@@ -131,6 +137,40 @@ fn an_innocent_with_a_number_of_the_dead_is_left_alone() {
     bystanders.check_untouched();
     // The same file, true in every word, is believed: the ones before were read, too.
     assert!(!survives(&innocent, &Forged::from_life().accusing(&innocent).text()));
+}
+
+/// Otherwise anyone could have us kill whom they like.
+#[test]
+fn what_others_could_have_written_is_not_believed() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    let bystanders = Bystanders::gather(USUAL, None);
+    let innocent = bystanders.namesakes().next().unwrap();
+    let text = Forged::from_life().accusing(&innocent).text();
+    let open = |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
+    assert!(survives_where(&innocent, &text, open), "a folder that all can write to");
+    assert!(survives_where(&innocent, &text, |runs| open(&runs.join("0123456789ab"))), "such a file");
+    if are_root() {
+        let give_away = |path: &Path| chown(path, Some(1), Some(1)).unwrap();
+        assert!(survives_where(&innocent, &text, give_away), "another's folder");
+        assert!(
+            survives_where(&innocent, &text, |runs| give_away(&runs.join("0123456789ab"))),
+            "another's file"
+        );
+    }
+    bystanders.check_untouched();
+}
+
+/// The mark is carried by the environment where the limit cannot hold it.
+#[test]
+fn ends_what_was_left_under_a_low_limit() {
+    let start = USUAL.start(&["--stubborn", "--with", "session", "--with", "daemon"]);
+    let start = start.behind(Path::new("prlimit"), |_| vec!["--locks=1000:1000".into()]);
+    let scene = Scene::greet(start);
+    scene.kill_in_one_instant(&[&scene.us, scene.warden(), scene.guard()]);
+    let since = Instant::now();
+    let mut next = next(USUAL, &scene.client.scratch().join("state"));
+    scene.check_these_gone(since, &scene.family, 1);
+    next.finish();
 }
 
 /// What is no run's file does no harm, and is not in the way.

@@ -5,6 +5,7 @@
 
 use super::scene::Scene;
 use super::setting::USUAL;
+use serde_json::json;
 use std::fs;
 use std::time::Instant;
 use switchboard_gateway::task;
@@ -38,8 +39,17 @@ fn in_every_task_leaves_nothing() {
     }
     for task in task::NAMES.into_iter().filter(|task| !EARLY.contains(task)) {
         let flags: &[&str] = if RAW.contains(&task) { &["--raw"] } else { &[] };
-        let scene = Scene::greet(doomed(USUAL.start_by_flags(flags), task));
+        let start = match task {
+            "remains" => USUAL.start_with(json!({ "shutdownGrace": "1h" }), json!({}), zoo::EIGHT),
+            _ => USUAL.start_by_flags(flags),
+        };
+        let mut scene = Scene::greet(doomed(start, task));
         scene.check_complete(USUAL, 1);
+        if task == "remains" {
+            // There is something to see off when a server has left others that will not go.
+            scene.client.call("crash", json!({ "code": 1 }));
+            scene.look_again();
+        }
         let since = Instant::now();
         fs::write(scene.client.scratch().join("panic"), "").unwrap();
         check_end(scene, task, since);

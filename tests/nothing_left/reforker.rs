@@ -1,11 +1,13 @@
 //! A daemon that is another process every millisecond: whoever lists processes and kills what he saw is always
 //! late. It is caught none the less, every time.
 
+use super::next_start::next;
 use super::scene::{Scene, check_gone};
 use super::setting::{Guard, Setting};
 use serde_json::json;
 use std::time::Instant;
 use switchboard_testkit::client::Start;
+use switchboard_testkit::patience;
 use switchboard_testkit::pids::Word;
 
 #[track_caller]
@@ -43,6 +45,30 @@ fn is_caught_when_we_are_killed() {
 #[test]
 fn is_caught_when_the_guard_is_killed() {
     check(8, |scene| scene.guard().tell(Word::Kill));
+}
+
+/// Then nobody is its parent who could tell when it has ended.
+#[test]
+fn is_caught_when_the_warden_is_killed_before_the_guard() {
+    check(2, |scene| {
+        scene.warden().tell(Word::Kill);
+        patience::until_true("the warden is dead", || !scene.warden().is_alive());
+        scene.guard().tell(Word::Kill);
+    });
+}
+
+#[test]
+fn is_caught_by_the_next_start() {
+    for setting in Setting::all().filter(|setting| setting.guard == Guard::Auto) {
+        for _ in 0..3 {
+            let scene = Scene::greet(setting.start(&["--stubborn", "--with", "reforker"]));
+            scene.kill_in_one_instant(&[&scene.us, scene.warden(), scene.guard()]);
+            let since = Instant::now();
+            let mut next = next(setting, &scene.client.scratch().join("state"));
+            check_gone(since, || scene.zoo(1).living());
+            next.finish();
+        }
+    }
 }
 
 /// The guard cannot wait until it has no child left, if one of them is to be kept.

@@ -9,23 +9,28 @@ use switchboard_testkit::pids::Word;
 use switchboard_testkit::tree::Process;
 
 #[track_caller]
-fn check(who: impl Fn(&Scene) -> &Process) {
+fn check(who: impl Fn(&Scene) -> &Process, end: impl Fn(&Scene)) {
     for setting in Setting::all() {
         let mut scene = Scene::open(setting);
         who(&scene).tell(Word::Suspend);
         patience::until_true("it is suspended", || who(&scene).again().is_some_and(|now| now.is_stopped()));
         let since = Instant::now();
-        scene.client.close_input();
+        end(&scene);
         scene.check_gone(since);
     }
 }
 
 #[test]
 fn a_guard() {
-    check(Scene::guard);
+    check(Scene::guard, |scene| scene.client.close_input());
 }
 
 #[test]
 fn a_warden() {
-    check(Scene::warden);
+    check(Scene::warden, |scene| scene.client.close_input());
+}
+
+#[test]
+fn a_guard_when_we_are_killed() {
+    check(Scene::guard, |scene| scene.us.tell(Word::Kill));
 }

@@ -109,14 +109,19 @@ impl Hub {
 
     /// Waits until the core has said that all is done, and the client has what was meant for it.
     pub(crate) async fn finished(self: &Arc<Self>, client: ClientId, patience: Duration) {
+        self.over().await;
+        let _ = tokio::time::timeout(patience, self.written(Peer::Client(client))).await;
+    }
+
+    /// Waits until the core has said that all is done.
+    pub(crate) async fn over(self: &Arc<Self>) {
         loop {
             let finished = self.finished.notified();
             if self.turn().inside.finished {
-                break;
+                return;
             }
             finished.await;
         }
-        let _ = tokio::time::timeout(patience, self.written(Peer::Client(client))).await;
     }
 
     async fn written(self: &Arc<Self>, peer: Peer) {

@@ -39,8 +39,18 @@ pub use switchboard_process::warden::{Layer, LayerState, Layers};
 /// To be called first in `main`, before there is a thread. Does not return in the processes that guard others.
 pub fn prepare_process() {
     switchboard_process::take_role();
+    switchboard_process::parent::Parent::note();
     switchboard_process::memory::allocator_gives_back();
     end_on_panic();
+}
+
+/// Where state goes that has no home: a folder among all users' temporary files that is this user's alone. If
+/// somebody else has taken its name, one that nobody can have guessed, and that nobody will find again.
+pub fn temporary_state_folder() -> std::path::PathBuf {
+    switchboard_process::private::temporary("switchboard").unwrap_or_else(|_| {
+        let chance = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), std::process::id());
+        std::env::temp_dir().join(format!("switchboard-{chance:016x}"))
+    })
 }
 
 /// What keeps processes from outliving us on this machine.

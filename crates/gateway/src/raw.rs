@@ -7,11 +7,17 @@ use crate::task;
 use bytes::{Buf, BytesMut};
 use std::io::{self, IoSlice};
 use std::path::PathBuf;
-use switchboard_process::child::{Ended, SpawnError, Spawned};
+use std::sync::Arc;
+use std::time::Duration;
+use switchboard_process::child::{Child, Ended, SpawnError, Spawned};
 use switchboard_process::parent::Parent;
 use switchboard_process::pipe::{ByteReader, ByteWriter};
 use switchboard_process::signals::Signals;
 use switchboard_process::stdio::OwnStdio;
+use switchboard_process::warden::Warden;
+
+/// How long a command has after SIGTERM when a client that is done sends us a signal as well.
+const HASTE: Duration = Duration::from_millis(800);
 
 /// It could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -40,7 +46,7 @@ pub async fn run(raw: Raw, stdio: OwnStdio) -> Result<Ended, NotStarted> {
     let plan = LaunchPlan { server, root };
     let prepared =
         plan.expand().map_err(|unready| failure(unready.reason, unready.hint.unwrap_or_default()))?;
-    let warden = plan.warden(&state_folder);
+    let warden = Arc::new(plan.warden(&state_folder));
     let spawned = warden.spawn(&prepared.launch, &plan.care()).await.map_err(|error| NotStarted {
         is_missing: matches!(error, SpawnError::NotFound { .. }),
         ..failure(error.to_string(), prepared.explain(&error))
@@ -51,32 +57,56 @@ pub async fn run(raw: Raw, stdio: OwnStdio) -> Result<Ended, NotStarted> {
     let mut input = task::spawn("input", copy(stdio.input, stdin));
     let output = task::spawn("output", copy(stdout, stdio.output));
     let words = task::spawn("words", follow(stderr));
-    let ended = tokio::select! {
-        ended = child.wait() => ended,
+    let sweeping = task::spawn("sweeping", sweep(warden.clone()));
+    let why = tokio::select! {
+        _ = child.wait() => Why::Ended,
         // The client is done: so is the command, in order.
-        _ = &mut input => child.stop(grace).await.ended,
-        () = parent.gone(), if !ignore_parent => {
-            input.abort();
-            child.stop(grace).await.ended
-        }
-        _ = signals.next() => {
-            input.abort();
-            tokio::select! {
-                stopped = child.stop(grace) => stopped.ended,
-                _ = signals.next() => {
-                    child.kill_now();
-                    child.wait().await
-                }
-            }
-        }
+        _ = &mut input => Why::ClientGone,
+        () = parent.gone(), if !ignore_parent => Why::ClientGone,
+        _ = signals.next() => Why::Signal,
     };
-    // What is left of its group goes, and with it whoever holds the pipes open.
+    // Its input is closed, if it was not before.
+    input.abort();
+    let ended = end(&mut child, &mut signals, grace, why).await;
+    // What it left goes, and with it whoever holds the pipes open.
     let _ = tokio::time::timeout(grace, child.gone()).await;
     drop(child);
+    sweeping.abort();
     let _ = tokio::time::timeout(grace, output).await;
     words.abort();
     warden.close().await;
     Ok(ended)
+}
+
+/// Why the command is to end, or has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Why {
+    Ended,
+    ClientGone,
+    Signal,
+}
+
+/// Asks first. A signal on top of that means haste: SIGTERM if it is the first one, else SIGKILL.
+async fn end(child: &mut Child, signals: &mut Signals, grace: Duration, why: Why) -> Ended {
+    if why == Why::Ended {
+        return child.wait().await;
+    }
+    tokio::select! {
+        stopped = child.stop(grace) => return stopped.ended,
+        _ = signals.next() => {}
+    }
+    if why == Why::ClientGone {
+        tokio::select! {
+            stopped = child.terminate(HASTE.min(grace)) => return stopped.ended,
+            _ = signals.next() => {}
+        }
+    }
+    child.kill_now();
+    child.wait().await
+}
+
+async fn sweep(warden: Arc<Warden>) {
+    warden.sweep().await;
 }
 
 fn failure(reason: String, hint: String) -> NotStarted {

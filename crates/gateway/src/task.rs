@@ -3,7 +3,7 @@
 use tokio::task::JoinHandle;
 
 /// All names, so that a test can make each of them fail.
-pub const NAMES: [&str; 12] = [
+pub const NAMES: [&str; 13] = [
     "backend",
     "ending",
     "following",
@@ -11,6 +11,7 @@ pub const NAMES: [&str; 12] = [
     "outbox",
     "output",
     "reading",
+    "remains",
     "serving",
     "stderr",
     "sweeping",

@@ -32,6 +32,7 @@ use std::path::PathBuf;
 pub(crate) const WARDEN: &str = "sb-warden";
 #[cfg(target_os = "linux")]
 pub(crate) const PROBE: &str = "sb-probe";
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 const WARDEN_NAME: &CStr = c"sb-warden";
 const GUARD_NAME: &CStr = c"sb-guard";
 
@@ -53,9 +54,11 @@ pub(crate) fn take_role() {
         let us =
             words.next().and_then(|pid| pid.to_str()?.parse().ok()).and_then(rustix::process::Pid::from_raw);
         let run_file = words.next().filter(|path: &OsString| !path.is_empty()).map(PathBuf::from);
+        // Where we are started from a path, another release may lie there by now, and speak otherwise.
+        let is_of_one_piece = words.next().as_deref() == Some(VERSION.as_ref());
         std::process::exit(match us {
-            Some(us) => warden::run(us, run_file),
-            None => 2,
+            Some(us) if is_of_one_piece => warden::run(us, run_file),
+            _ => 2,
         });
     }
     #[cfg(target_os = "linux")]

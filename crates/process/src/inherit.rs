@@ -42,7 +42,8 @@ pub(crate) fn close_descriptors_on_exec() {
 
 /// For macOS and for Linux before 5.11.
 fn mark_one_by_one() {
-    let Ok(entries) = std::fs::read_dir("/dev/fd") else { return };
+    let folders = ["/dev/fd", "/proc/self/fd"].iter();
+    let Some(entries) = folders.filter_map(|folder| std::fs::read_dir(folder).ok()).next() else { return };
     for number in entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok()) {
         if number > 2 {
             // SAFETY: only a flag of the descriptor is changed, which no owner relies on; if it was closed

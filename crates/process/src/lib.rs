@@ -15,6 +15,7 @@
 //! - [`parent`]: the end of whoever started us.
 //! - [`signals`]: requests that we end. [`stderr`]: our own, for those who must not wait for its reader.
 //! - [`aside`]: work on a thread of its own.
+//! - [`private`]: folders that nobody else can have written to.
 //! - [`room`]: whether we may open what we need.
 //! - [`alive`]: whether a process is there, for reports.
 //! - [`memory`]: makes the allocator give big buffers back.
@@ -31,6 +32,7 @@ mod inherit;
 pub mod memory;
 pub mod parent;
 pub mod pipe;
+pub mod private;
 pub mod room;
 #[cfg(unix)]
 mod runs;

@@ -7,13 +7,13 @@
 
 mod sweep;
 
-use crate::table;
+use crate::{private, table};
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 pub(crate) use sweep::{end_marked, sweep};
@@ -100,7 +100,7 @@ pub(crate) fn begin(folder: &Path, number: u64) -> io::Result<PathBuf> {
     else {
         return Err(io::Error::other("this system does not tell who its processes are"));
     };
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    private::folder(folder)?;
     let path = folder.join(format!("{number:012x}"));
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
     let head = format!("{TITLE}\nhost {}\nboot {boot}\nnamespace {namespace}\nnumber {number:x}\n", host());
@@ -174,8 +174,11 @@ fn parse_who(text: &str) -> Option<Who> {
     Some(Who { pid: pid.parse().ok()?, start: start.parse().ok()? })
 }
 
+/// This machine among others that may share a home folder. Copies of one image have one name.
 fn host() -> String {
-    rustix::system::uname().nodename().to_string_lossy().replace('\n', " ")
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let id = fs::read_to_string("/etc/machine-id").unwrap_or_default();
+    format!("{name} {id}").trim().replace('\n', " ")
 }
 
 #[cfg(test)]

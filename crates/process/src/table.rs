@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-pub(crate) use os::{all, boot, mark, names, one, own_children, pid_namespace};
+pub(crate) use os::{all, boot, carries, names, newest, one, own_children, pid_namespace};
 
 /// One process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +52,18 @@ pub(crate) fn below<'a>(
         found.extend(children);
     }
     found
+}
+
+/// Whether somebody wants it to live on, by one of its names.
+pub(crate) fn is_kept(entry: &Entry, keep: &[OsString]) -> bool {
+    !keep.is_empty() && names(entry).iter().any(|name| keep.contains(name))
+}
+
+/// Whether the parent of a process is still the one that the table showed: a number may have changed hands while it
+/// was read, and a stranger's child look like one of a tree.
+pub(crate) fn is_still_below(entry: &Entry, table: &[Entry]) -> bool {
+    let parent = table.iter().find(|parent| parent.pid == entry.parent);
+    parent.is_some_and(|parent| start(parent.pid) == Some(parent.start))
 }
 
 /// When a process was started that is there, be it as a zombie.

@@ -1,7 +1,7 @@
 //! The one who starts processes and sees to it that none outlives us, whatever kills whom. Must not know what
 //! they are for.
 //!
-//! On Unix most of that work is done by processes of its own (see [`guard`](crate::guard)); on Windows by job
+//! On Unix most of that work is done by processes of its own (see `guard`); on Windows by job
 //! objects, which the system closes for us. What is not possible on a machine is said, and the rest goes on.
 
 #[cfg(unix)]
@@ -61,6 +61,11 @@ impl Warden {
     /// What protects the processes started here, and what does not, and why.
     pub fn layers(&self) -> Layers {
         self.0.layers()
+    }
+
+    /// Whether it turned out, after the start, that guards do not work on this machine.
+    pub fn has_failed(&self) -> bool {
+        self.0.has_failed()
     }
 
     /// Starts a program with pipes. Returns once it runs, or could not be started.

@@ -8,7 +8,7 @@ use crate::task;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use switchboard_core::{Event, Fact, Launch, Peer, StopHow};
-use switchboard_process::child::{Child, Remains, Spawned, Stopped, StoppedBy};
+use switchboard_process::child::{Child, Remains, Spawned};
 use switchboard_process::warden::Warden;
 use switchboard_protocol::{Framer, Framing};
 use tokio::sync::mpsc;
@@ -53,6 +53,10 @@ pub(crate) async fn run(
     let Spawned { mut child, stdin, stdout, stderr } = spawned;
     hub.open_outbox(Peer::Backend(launch), stdin, framing);
     hub.handle(Event::Spawned { launch, pid: child.pid() });
+    if plan.warden.has_failed() {
+        let layers = plan.warden.layers().to_string();
+        hub.telemetry().desk().take(Fact::Layers { text: layers, are_wanting: true });
+    }
 
     let tail = Arc::new(Mutex::new(Tail::default()));
     let words = task::spawn("stderr", stderr::follow(stderr, tail.clone(), hub.telemetry().clone()));
@@ -69,14 +73,29 @@ pub(crate) async fn run(
     // What it left behind is told to go, and may hold the pipes open until then.
     let gone = tokio::time::timeout(LAST_WORDS, child.gone());
     let (gone, (), ()) = tokio::join!(gone, last_words(reading), last_words(words));
-    drop(child);
-    if let Some(Remains { ended, left }) = gone.ok().filter(|remains| *remains != Remains::default()) {
-        hub.telemetry().desk().take(Fact::LeftBehind { backend: launch.backend, ended, left });
+    match gone {
+        Ok(remains) => report(&hub, launch, remains),
+        // It has its time, and nobody waits for it.
+        Err(_) => drop(task::spawn("remains", see_off(hub.clone(), launch, child))),
     }
     let stderr = tail.lock().unwrap_or_else(PoisonError::into_inner).text();
     let mut turn = hub.turn();
     turn.forget(launch);
     turn.handle(Event::BackendEnded { launch, how, stderr, hint: plan.launch.hint() });
+}
+
+/// Waits for those that outlive the process, or for our own end.
+async fn see_off(hub: Arc<Hub>, launch: Launch, mut child: Child) {
+    tokio::select! {
+        remains = child.gone() => report(&hub, launch, remains),
+        () = hub.over() => {}
+    }
+}
+
+fn report(hub: &Arc<Hub>, launch: Launch, Remains { ended, left }: Remains) {
+    if !ended.is_empty() || left > 0 {
+        hub.telemetry().desk().take(Fact::LeftBehind { backend: launch.backend, ended, left });
+    }
 }
 
 async fn start(plan: &Plan) -> Result<Spawned, (String, Option<String>)> {
@@ -93,26 +112,35 @@ async fn govern(child: &mut Child, orders: &mut mpsc::Receiver<Order>) -> String
     };
     let mut asked = false;
     loop {
-        let grace = match order {
-            Some(Order::Stop(StopHow::Gently { grace })) => grace,
-            Some(Order::CutOff) => CUT_OFF_GRACE,
-            Some(Order::Stop(StopHow::Kill)) | None => break,
-        };
-        let is_cut_off = matches!(order, Some(Order::CutOff));
-        // Asked a second time, there is no use in waiting for what its closed input may do.
-        let stop = async { if asked { child.terminate(grace).await } else { child.stop(grace).await } };
-        order = tokio::select! {
-            Stopped { ended, how } = stop => {
-                let by_itself = !is_cut_off || how == StoppedBy::Eof;
-                let ended = ended.to_string();
-                return if by_itself { ended } else { format!("it closed its stdin or stdout, and was ended ({ended})") };
+        let ending = async {
+            match order {
+                Some(Order::CutOff) => cut_off(child).await,
+                // Asked a second time, there is no use in waiting for what its closed input may do.
+                Some(Order::Stop(StopHow::Gently { grace })) if asked => {
+                    child.terminate(grace).await.ended.to_string()
+                }
+                Some(Order::Stop(StopHow::Gently { grace })) => child.stop(grace).await.ended.to_string(),
+                Some(Order::Stop(StopHow::Kill)) | None => {
+                    child.kill_now();
+                    child.wait().await.to_string()
+                }
             }
-            order = orders.recv() => order,
+        };
+        order = tokio::select! {
+            ended = ending => return ended,
+            Some(order) = orders.recv() => Some(order),
         };
         asked = true;
     }
-    child.kill_now();
-    child.wait().await.to_string()
+}
+
+/// It closed its stdin or stdout. Most have ended with that, or are about to.
+async fn cut_off(child: &mut Child) -> String {
+    if let Ok(ended) = tokio::time::timeout(CUT_OFF_GRACE, child.wait()).await {
+        return ended.to_string();
+    }
+    let ended = child.terminate(CUT_OFF_GRACE).await.ended;
+    format!("it closed its stdin or stdout, and was ended ({ended})")
 }
 
 async fn last_words(task: JoinHandle<()>) {

@@ -182,9 +182,14 @@ fn pass_env(patterns: Key<Vec<String>>, report: &mut Report<'_>) -> Vec<String> 
     patterns
 }
 
+/// Whether a process can be called so.
+pub fn is_process_name(name: &str) -> bool {
+    !name.is_empty() && !name.contains(['/', '\n'])
+}
+
 fn keep(names: Key<Vec<String>>, guard: Guard, report: &mut Report<'_>) -> Vec<String> {
     let Key::Given(names, place) = names else { return Vec::new() };
-    if names.iter().any(|name| name.is_empty() || name.contains(['/', '\n'])) {
+    if !names.iter().all(|name| is_process_name(name)) {
         report.error(&place, "not the name of a process", "write a name as `ps` shows it, such as \"adb\"");
     }
     if guard == Guard::Strict && !names.is_empty() {

@@ -36,7 +36,7 @@ mod variables;
 #[cfg(test)]
 mod tests;
 
-pub use assemble::{Loaded, load};
+pub use assemble::{Loaded, is_process_name, load};
 pub use choices::{Dialect, Framing, Guard, InheritEnv, LogFormat, LogLevel, OnTimeout, RetryAfterCrash};
 pub use model::{Config, LogConfig, ServerConfig};
 pub use problem::{Problem, Severity};

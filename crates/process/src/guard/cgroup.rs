@@ -3,10 +3,13 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// What the kernel calls its file system.
+const CGROUP2: libc::c_long = 0x6367_7270;
 /// A group can be removed once the last of its processes was reaped.
 const EMPTY_PATIENCE: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(2);
@@ -100,29 +103,34 @@ pub(crate) fn leaf_of(group: &Path, mark: &str) -> PathBuf {
     group.join(format!("switchboard-{mark}"))
 }
 
-/// Ends and removes what somebody else has made and left.
-pub(crate) fn clear(path: &Path) {
-    // The file names it; nothing but such groups is touched, whatever a file says.
-    let is_ours = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("switchboard-"));
-    if !is_ours || !path.join("cgroup.procs").exists() {
+/// Ends, if that may be, and removes what somebody else has made and left. Blocks for a moment.
+pub(crate) fn clear(path: &Path, may_kill: bool) {
+    if !is_ours(path) {
         return;
     }
-    kill(path);
     let deadline = Instant::now() + EMPTY_PATIENCE;
-    while remove(path).is_err() && Instant::now() < deadline {
+    if may_kill {
+        kill(path);
+    }
+    while remove(path).is_err() && may_kill && Instant::now() < deadline {
         thread::sleep(LOOK);
     }
 }
 
-fn kill(path: &Path) {
-    let _ = OpenOptions::new()
-        .write(true)
-        .open(path.join("cgroup.kill"))
-        .and_then(|mut file| file.write_all(b"1"));
+/// Whether it is a group, and one of those that we make, whatever a file says.
+fn is_ours(path: &Path) -> bool {
+    let is_named_so = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("switchboard-"));
+    is_named_so && rustix::fs::statfs(path).is_ok_and(|found| found.f_type == CGROUP2)
+}
+
+/// Kills all that are in it, and in groups below.
+pub(crate) fn kill(path: &Path) {
+    let file = OpenOptions::new().write(true).custom_flags(libc::O_NOFOLLOW).open(path.join("cgroup.kill"));
+    let _ = file.and_then(|mut file| file.write_all(b"1"));
 }
 
 /// With the groups that the tree itself made below.
-fn remove(path: &Path) -> io::Result<()> {
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
     for entry in fs::read_dir(path)?.flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             remove(&entry.path())?;
@@ -155,7 +163,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("no-group-{}", std::process::id()));
         fs::create_dir(&folder).unwrap();
         fs::write(folder.join("cgroup.procs"), "").unwrap();
-        clear(&folder);
+        clear(&folder, true);
         assert!(folder.join("cgroup.procs").exists());
         fs::remove_dir_all(folder).unwrap();
     }

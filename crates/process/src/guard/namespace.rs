@@ -127,7 +127,7 @@ fn first_process(
         Ok(Side::Child) => parent_of_program(assignment, streams, told),
         Ok(Side::Parent(_)) => {}
         Err(error) => {
-            report(&mut told, &not_started(Stage::Namespace, &error));
+            report(&mut told, &Report::not_started(Stage::Namespace, &error));
             return 1;
         }
     }
@@ -151,7 +151,7 @@ fn parent_of_program(assignment: &Assignment, streams: Streams, mut told: PipeWr
     let mut program = match start::program(assignment, streams, None) {
         Ok(program) => program,
         Err(error) => {
-            report(&mut told, &not_started(Stage::Program, &error));
+            report(&mut told, &Report::not_started(Stage::Program, &error));
             leave(1);
         }
     };
@@ -161,10 +161,6 @@ fn parent_of_program(assignment: &Assignment, streams: Streams, mut told: PipeWr
         report(&mut told, &Report::LeaderEnded { exited: status.code(), signal: status.signal() });
     }
     leave(0)
-}
-
-fn not_started(stage: Stage, error: &io::Error) -> Report {
-    Report::NotStarted { stage, errno: error.raw_os_error().unwrap_or_default() }
 }
 
 fn report(told: &mut PipeWriter, report: &Report) {
@@ -189,29 +185,25 @@ fn seen_from_outside(init: Pid) -> u32 {
 
 /// Tries it with a real child, in a process that is there for nothing else. Says on stdout what is not allowed.
 pub(super) fn probe() -> i32 {
-    let tried =
-        separate().map_err(|error| format!("a namespace for processes: {error}")).and_then(|()| match fork()
-            .map_err(
-            |error| format!("a process in a namespace: {error}"),
-        )? {
-            Side::Child => {
-                let shown = show_own_processes();
-                leave(shown.err().map_or(0, |error| error.raw_os_error().unwrap_or(255)));
-            }
-            Side::Parent(_) => match wait(WaitOptions::empty()) {
-                Ok(Some((_, status))) if status.exit_status() == Some(0) => Ok(()),
-                Ok(Some((_, status))) => {
-                    let error = io::Error::from_raw_os_error(status.exit_status().unwrap_or_default());
-                    Err(format!("a /proc of its own: {error}"))
-                }
-                _ => Err("a process in a namespace: it vanished".into()),
-            },
-        });
-    match tried {
+    match try_out() {
         Ok(()) => 0,
         Err(reason) => {
             let _ = rustix::io::write(rustix::stdio::stdout(), reason.as_bytes());
             1
         }
+    }
+}
+
+fn try_out() -> Result<(), String> {
+    separate().map_err(|error| format!("a namespace for processes: {error}"))?;
+    if let Side::Child = fork().map_err(|error| format!("a process in a namespace: {error}"))? {
+        let shown = show_own_processes();
+        leave(shown.err().map_or(0, |error| error.raw_os_error().unwrap_or(255)));
+    }
+    let ended = wait(WaitOptions::empty()).map_err(|error| format!("a process in a namespace: {error}"))?;
+    match ended.and_then(|(_, status)| status.exit_status()) {
+        Some(0) => Ok(()),
+        Some(code) => Err(format!("a /proc of its own: {}", io::Error::from_raw_os_error(code))),
+        None => Err("a process in a namespace: it vanished".into()),
     }
 }

@@ -8,6 +8,7 @@ use std::io::{self, IoSlice, IoSliceMut, Read};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use tokio::io::Interest;
 
 /// No message carries more: the three standard streams.
 const MOST: usize = 3;
@@ -20,6 +21,20 @@ pub(crate) fn send(socket: impl AsFd, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> i
         return Err(io::Error::other("too many descriptors for one message"));
     }
     Ok(sendmsg(socket, &[IoSlice::new(bytes)], &mut ancillary, no_signal())?)
+}
+
+/// Sends all of the bytes, and waits where that takes a while.
+pub(crate) async fn send_all(
+    socket: &tokio::net::UnixStream,
+    bytes: &[u8],
+    fds: &[BorrowedFd<'_>],
+) -> io::Result<()> {
+    let mut sent = 0;
+    while sent < bytes.len() {
+        let with = if sent == 0 { fds } else { &[] };
+        sent += socket.async_io(Interest::WRITABLE, || send(socket, &bytes[sent..], with)).await?;
+    }
+    Ok(())
 }
 
 #[cfg(target_os = "linux")]

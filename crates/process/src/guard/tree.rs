@@ -7,12 +7,12 @@ use super::cgroup::{self, Leaf};
 use super::namespace::{self, Inside};
 use super::phase::{Phase, Step};
 use super::start::{self, Streams};
-use super::warden::{is_kept, kill_children};
+use super::warden::kill_children;
 use super::watch::Watch;
 use super::wire::{Assignment, By, Order, Report, Stage, read_frame};
 use super::{post, take_in_orphans};
 use crate::runs::{self, Line, Who};
-use crate::table::{self, Entry};
+use crate::table::{self, Entry, is_kept};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, setsid, wait};
 use std::ffi::OsString;
@@ -29,6 +29,8 @@ const LOOK: Duration = Duration::from_millis(1);
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
 /// So many looks in a row must find nobody.
 pub(super) const ENOUGH_LOOKS: u32 = 3;
+/// Between us and a program in a namespace.
+const OURS: [&str; 2] = ["sb-init", "sb-parent"];
 /// So many names are told at most.
 const MOST_NAMES: usize = 32;
 
@@ -50,7 +52,7 @@ pub(super) fn run(mut control: UnixStream, watch: Watch, run_file: Option<PathBu
             0
         }
         Err((stage, error)) => {
-            tell(&control, &not_started(stage, &error));
+            tell(&control, &Report::not_started(stage, &error));
             1
         }
     }
@@ -58,11 +60,7 @@ pub(super) fn run(mut control: UnixStream, watch: Watch, run_file: Option<PathBu
 
 /// Says that there will be no guard.
 pub(super) fn refuse(control: UnixStream, error: &io::Error) {
-    tell(&control, &not_started(Stage::Program, error));
-}
-
-fn not_started(stage: Stage, error: &io::Error) -> Report {
-    Report::NotStarted { stage, errno: error.raw_os_error().unwrap_or_default() }
+    tell(&control, &Report::not_started(Stage::Program, error));
 }
 
 fn tell(mut control: &UnixStream, report: &Report) {
@@ -325,14 +323,19 @@ impl Guard {
     fn signal_all(&mut self, signal: Signal) {
         let Ok(table) = table::all() else { return self.signal_group(signal) };
         let leader = self.tree.leader.pid();
-        for entry in self.family(&table) {
+        for entry in self.family(&table).into_iter().filter(|entry| table::is_still_below(entry, &table)) {
             let was_there = table::signal(entry.pid, entry.start, signal);
             if signal == Signal::TERM {
                 // One that is suspended acts on SIGTERM only when it is continued.
                 table::signal(entry.pid, entry.start, Signal::CONT);
             }
             // What stands below a program that runs is its own affair; what outlives it is worth a word.
-            if was_there && leader == 0 && self.ended.len() < MOST_NAMES && !self.ended.contains(&entry.name)
+            let is_news = !OURS.iter().any(|name| entry.name == *name);
+            if was_there
+                && is_news
+                && leader == 0
+                && self.ended.len() < MOST_NAMES
+                && !self.ended.contains(&entry.name)
             {
                 self.ended.push(entry.name.clone());
             }
@@ -352,7 +355,7 @@ impl Guard {
         let mut family = table::below(table, &[std::process::id()], is_kept);
         if cfg!(not(target_os = "linux")) {
             // Orphans do not come to us there, but most of them carry the mark.
-            let is_marked = |entry: &&Entry| table::mark(entry.pid) == Some(self.assignment.mark);
+            let is_marked = |entry: &&Entry| table::carries(entry.pid, |mark| mark == self.assignment.mark);
             let strays: Vec<&Entry> =
                 table.iter().filter(|entry| !is_kept(entry)).filter(is_marked).collect();
             family.extend(strays);
@@ -363,13 +366,12 @@ impl Guard {
 
     /// Whether the end has come, and how many are left that cannot be killed.
     fn is_done(&mut self) -> Option<u32> {
-        if !matches!(self.tree.leader, Leader::Ended) && self.has_children {
-            return self.has_given_up().then(|| self.count());
-        }
+        let has_ended = matches!(self.tree.leader, Leader::Ended);
         if cfg!(target_os = "linux") && !self.has_children {
             return Some(0);
         }
-        match self.count() {
+        match self.count().unwrap_or(1) {
+            left if !has_ended && self.has_children => self.has_given_up().then_some(left),
             0 => {
                 self.empty_looks += 1;
                 (self.empty_looks >= ENOUGH_LOOKS).then_some(0)
@@ -385,9 +387,10 @@ impl Guard {
         self.killing_since.is_some_and(|since| since.elapsed() > KILL_PATIENCE)
     }
 
-    fn count(&self) -> u32 {
-        let table = table::all().unwrap_or_default();
-        u32::try_from(self.family(&table).len()).unwrap_or(u32::MAX)
+    /// How many are alive; nothing if that cannot be told.
+    fn count(&self) -> Option<u32> {
+        let table = table::all().ok()?;
+        u32::try_from(self.family(&table).len()).ok()
     }
 }
 

@@ -8,8 +8,8 @@ use super::wire::Hire;
 use super::{GUARD_NAME, WARDEN_NAME, call_ourselves, post, take_in_orphans, tree};
 use crate::inherit;
 use crate::runs::{self, Line, Who};
-use crate::table::{self, Entry};
-use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
+use crate::table::{self, Entry, is_kept};
+use rustix::process::{Pid, Signal, WaitOptions, getppid, kill_process, wait};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
@@ -22,6 +22,8 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(2);
 /// So long every look is taken; later ones are rare, for a process that hangs in the kernel.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
+/// How long guards may take once we are gone: longer than their longest way to an end.
+const GUARDS: Duration = Duration::from_secs(7);
 /// How often in a row children are killed before anything else is looked at.
 const MANY_TIMES: usize = 100;
 const LATER: Duration = Duration::from_millis(500);
@@ -32,7 +34,8 @@ pub(super) fn run(us: Pid, run_file: Option<PathBuf>) -> i32 {
     take_in_orphans();
     inherit::keep_children_as_zombies();
     let (Ok(socket), Ok(watch)) = (take_socket(), Watch::on_parent(us)) else {
-        remove(run_file);
+        // While we live, the file is of use to whoever comes after us.
+        remove(run_file.filter(|_| getppid() != Some(us)));
         return 1;
     };
     if let (Some(path), Some(me)) = (&run_file, Who::is(std::process::id())) {
@@ -40,11 +43,13 @@ pub(super) fn run(us: Pid, run_file: Option<PathBuf>) -> i32 {
     }
     let mut warden = Warden {
         socket: Some(socket),
+        abandoned: None,
         watch,
         run_file,
         guards: HashMap::new(),
         kept: Vec::new(),
         unruly: None,
+        emptying: Vec::new(),
     };
     while warden.goes_on() {
         warden.turn();
@@ -70,6 +75,8 @@ fn take_socket() -> io::Result<UnixStream> {
 struct Warden {
     /// Gone when we are.
     socket: Option<UnixStream>,
+    /// Since when we are gone.
+    abandoned: Option<Instant>,
     watch: Watch,
     run_file: Option<PathBuf>,
     guards: HashMap<Pid, Hire>,
@@ -77,6 +84,8 @@ struct Warden {
     kept: Vec<Pid>,
     /// Orphans that are being killed, and since when.
     unruly: Option<Unruly>,
+    /// Groups that can be removed once the last of their processes was reaped; and until when that is tried.
+    emptying: Vec<(PathBuf, Instant)>,
 }
 
 struct Unruly {
@@ -89,16 +98,13 @@ struct Unruly {
 
 impl Warden {
     fn goes_on(&self) -> bool {
-        self.socket.is_some() || !self.guards.is_empty() || self.unruly.is_some()
+        let is_busy = !self.guards.is_empty() || self.unruly.is_some() || !self.emptying.is_empty();
+        self.socket.is_some() || is_busy
     }
 
     fn turn(&mut self) {
-        let time = self
-            .unruly
-            .as_ref()
-            .map(|unruly| if unruly.since.elapsed() < KILL_PATIENCE { LOOK } else { LATER });
         let fds = [self.socket.as_ref().map(AsFd::as_fd), None];
-        let Ok(woken) = self.watch.wait(&fds, time) else {
+        let Ok(woken) = self.watch.wait(&fds, self.patience()) else {
             std::thread::sleep(LOOK);
             return;
         };
@@ -106,23 +112,54 @@ impl Warden {
             self.serve();
         }
         if woken.us_gone {
-            // Guards see the same and end by themselves; nothing more will be asked of us.
-            self.socket = None;
-            if self.unruly.as_ref().is_some_and(|unruly| unruly.since.elapsed() > KILL_PATIENCE) {
-                self.unruly = None;
-            }
+            self.abandon();
         }
+        self.end_late_guards();
         self.reap();
         self.kill_orphans();
+        self.remove_groups();
+    }
+
+    /// When to look again, if nothing happens.
+    fn patience(&self) -> Option<Duration> {
+        let of_orphans = self
+            .unruly
+            .as_ref()
+            .map(|unruly| if unruly.since.elapsed() < KILL_PATIENCE { LOOK } else { LATER });
+        let of_groups = (!self.emptying.is_empty()).then_some(LOOK);
+        let of_guards = self.abandoned.map(|_| LATER);
+        [of_orphans, of_groups, of_guards].into_iter().flatten().min()
+    }
+
+    /// We are gone, or want nothing more. Guards see the same and end by themselves, if nobody has suspended them.
+    fn abandon(&mut self) {
+        self.socket = None;
+        if self.abandoned.is_none() {
+            self.abandoned = Some(Instant::now());
+            self.tell_guards(Signal::CONT);
+        }
+    }
+
+    fn end_late_guards(&mut self) {
+        let Some(since) = self.abandoned.filter(|since| since.elapsed() > GUARDS) else { return };
+        self.tell_guards(Signal::KILL);
+        // What cannot be killed does not keep us for ever.
+        if since.elapsed() > GUARDS + KILL_PATIENCE {
+            self.unruly = None;
+        }
+    }
+
+    fn tell_guards(&self, signal: Signal) {
+        for guard in self.guards.keys() {
+            // They are our children and were not reaped: the numbers are still their own.
+            let _ = kill_process(*guard, signal);
+        }
     }
 
     fn serve(&mut self) {
         let Some(socket) = &mut self.socket else { return };
         let request = post::receive(socket).ok().flatten();
-        let Some((body, mut fds)) = request else {
-            self.socket = None;
-            return;
-        };
+        let Some((body, mut fds)) = request else { return self.abandon() };
         // A request without its descriptor met the limit on open files: its sender sees the other end closed.
         if let (Ok(hire), Some(control)) = (Hire::parse(&body), fds.pop()) {
             self.hire(hire, control.into());
@@ -156,7 +193,7 @@ impl Warden {
             // Also of a guard that ended in order: whatever it has left, and may, is kept.
             unruly.since = Instant::now();
             unruly.keep.extend(hire.keep.iter().cloned());
-            self.clear_group(&hire);
+            self.empty_group(&hire);
         }
     }
 
@@ -167,17 +204,20 @@ impl Warden {
             return;
         };
         let me = std::process::id();
-        let is_number = |entry: &Entry, pid: &Pid| pid.as_raw_pid().unsigned_abs() == entry.pid;
-        for orphan in table.iter().filter(|entry| entry.parent == me && is_kept(entry, &unruly.keep)) {
-            let pid = table::number(orphan.pid).filter(|pid| !self.guards.contains_key(pid));
-            self.kept.extend(pid.filter(|pid| !self.kept.contains(pid)));
+        let mut keep = unruly.keep.clone();
+        // One of these may have ended this moment, and left what it was to keep.
+        keep.extend(self.guards.values().flat_map(|hire| hire.keep.iter().cloned()));
+        for orphan in table.iter().filter(|entry| entry.parent == me && is_kept(entry, &keep)) {
+            let pid = table::number(orphan.pid);
+            self.kept.extend(pid.filter(|pid| !self.guards.contains_key(pid) && !self.kept.contains(pid)));
         }
         let is_left_alone = |entry: &Entry| {
-            self.guards.keys().chain(&self.kept).any(|pid| is_number(entry, pid)) || entry.is_zombie
+            let is_known = |pid: Pid| self.guards.contains_key(&pid) || self.kept.contains(&pid);
+            table::number(entry.pid).is_some_and(is_known) || is_kept(entry, &keep)
         };
         kill_children(is_left_alone);
-        let orphans = table::below(&table, &[me], is_left_alone);
-        for orphan in &orphans {
+        let orphans = table::below(&table, &[me], |entry| is_left_alone(entry) || entry.is_zombie);
+        for orphan in orphans.iter().filter(|orphan| table::is_still_below(orphan, &table)) {
             table::signal(orphan.pid, orphan.start, Signal::KILL);
         }
         unruly.empty_looks = if orphans.is_empty() { unruly.empty_looks + 1 } else { 0 };
@@ -186,16 +226,32 @@ impl Warden {
         }
     }
 
+    /// A guard that was killed has left its tree's group.
     #[cfg(target_os = "linux")]
-    fn clear_group(&self, hire: &Hire) {
+    fn empty_group(&mut self, hire: &Hire) {
         use super::cgroup;
-        if let Some(group) = &hire.cgroup {
-            cgroup::clear(&cgroup::leaf_of(group, &runs::spell_mark(hire.mark)));
+        let Some(group) = &hire.cgroup else { return };
+        let leaf = cgroup::leaf_of(group, &runs::spell_mark(hire.mark));
+        if leaf.exists() {
+            if hire.keep.is_empty() {
+                cgroup::kill(&leaf);
+            }
+            self.emptying.push((leaf, Instant::now() + KILL_PATIENCE));
         }
     }
 
+    #[cfg(target_os = "linux")]
+    fn remove_groups(&mut self) {
+        self.emptying.retain(|(leaf, until)| super::cgroup::remove(leaf).is_err() && Instant::now() < *until);
+    }
+
     #[cfg(not(target_os = "linux"))]
-    fn clear_group(&self, _: &Hire) {}
+    fn empty_group(&mut self, _: &Hire) {}
+
+    #[cfg(not(target_os = "linux"))]
+    fn remove_groups(&mut self) {
+        self.emptying.clear();
+    }
 }
 
 /// Kills every child of this process but those, and those that come to us while we do, as fast as that can be done:
@@ -212,8 +268,14 @@ pub(super) fn kill_children(is_left_alone: impl Fn(&Entry) -> bool) {
             match table::one(child) {
                 Some(entry) if entry.is_zombie => dead.push(child),
                 Some(entry) if is_left_alone(&entry) => continue,
-                // It is our child and was not reaped: the number is still its own.
-                Some(_) => drop(table::number(child).map(|pid| kill_process(pid, Signal::KILL))),
+                Some(_) => {
+                    // It is our child and was not reaped: the number is still its own.
+                    let killed = table::number(child).map(|pid| kill_process(pid, Signal::KILL));
+                    if killed != Some(Ok(())) {
+                        // Another user's: it is not asked twice.
+                        dead.push(child);
+                    }
+                }
                 None => dead.push(child),
             }
             // Also one that has just died by itself: it may have left another, which was not in the list yet.
@@ -223,9 +285,4 @@ pub(super) fn kill_children(is_left_alone: impl Fn(&Entry) -> bool) {
             return;
         }
     }
-}
-
-/// Whether somebody wants it to live on.
-pub(super) fn is_kept(entry: &Entry, keep: &[OsString]) -> bool {
-    !keep.is_empty() && table::names(entry).iter().any(|name| keep.contains(name))
 }

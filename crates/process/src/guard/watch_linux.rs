@@ -4,6 +4,7 @@ use super::Woken;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, getppid, pidfd_open};
+use std::cell::Cell;
 use std::io;
 use std::mem::{self, MaybeUninit};
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -13,6 +14,8 @@ pub(crate) struct Watch {
     signals: OwnedFd,
     /// Without it the end of the pipe has to do.
     us: Option<OwnedFd>,
+    /// It is told once. A dead process stays ready, and would wake us for ever.
+    has_told: Cell<bool>,
 }
 
 impl Watch {
@@ -22,12 +25,13 @@ impl Watch {
         if getppid() != Some(us) {
             return Err(io::Error::other("our parent is gone"));
         }
-        Ok(Self { signals: signals()?, us: process })
+        Ok(Self { signals: signals()?, us: process, has_told: Cell::new(false) })
     }
 
     /// The same for another process, after a fork.
     pub(crate) fn again(&self) -> io::Result<Self> {
-        Ok(Self { signals: signals()?, us: self.us.as_ref().map(OwnedFd::try_clone).transpose()? })
+        let us = self.us.as_ref().map(OwnedFd::try_clone).transpose()?;
+        Ok(Self { signals: signals()?, us, has_told: Cell::new(false) })
     }
 
     /// Waits for a signal, for the end of us, or until one of these can be read.
@@ -38,7 +42,8 @@ impl Watch {
     ) -> io::Result<Woken> {
         let time =
             time.map(|time| Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() });
-        let slots = [Some(self.signals.as_fd()), self.us.as_ref().map(AsFd::as_fd), fds[0], fds[1]];
+        let us = self.us.as_ref().filter(|_| !self.has_told.get());
+        let slots = [Some(self.signals.as_fd()), us.map(AsFd::as_fd), fds[0], fds[1]];
         let mut polled: Vec<PollFd<'_>> =
             slots.iter().flatten().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
         match poll(&mut polled, time.as_ref()) {
@@ -48,6 +53,7 @@ impl Watch {
         let mut answers = polled.iter().map(|fd| !fd.revents().is_empty());
         let [_, us_gone, first, second] =
             slots.map(|slot| slot.is_some() && answers.next().unwrap_or_default());
+        self.has_told.set(self.has_told.get() || us_gone);
         let asked_to_end = self.take_signals();
         Ok(Woken { us_gone, readable: [first, second], asked_to_end })
     }

@@ -1,5 +1,5 @@
-//! What we and our guards say to each other: frames on a socket, a length before each. Both ends are the same
-//! binary, so that the form may change with every release. Must not know what is done because of a message.
+//! What we and our guards say to each other: frames on a socket, a length before each. Both ends are of one
+//! release, so that the form may change with every one. Must not know what is done because of a message.
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -139,6 +139,10 @@ impl Order {
 }
 
 impl Report {
+    pub(crate) fn not_started(stage: Stage, error: &io::Error) -> Self {
+        Self::NotStarted { stage, errno: error.raw_os_error().unwrap_or_default() }
+    }
+
     pub(crate) fn frame(&self) -> Vec<u8> {
         let mut out = Writer::new();
         match self {

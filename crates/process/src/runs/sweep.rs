@@ -2,7 +2,8 @@
 //! known by number and start from its file, or by the mark that only its processes carry.
 
 use super::{Run, Who, host, run_of};
-use crate::table::{self, Entry, below, mark, names, signal};
+use crate::private;
+use crate::table::{self, Entry, below, carries, is_kept, signal};
 use crate::warden::Swept;
 use rustix::process::Signal;
 use std::ffi::OsString;
@@ -11,46 +12,57 @@ use std::time::{Duration, Instant, SystemTime};
 use std::{fs, thread};
 
 /// How long guards that are still at work may take.
-const GUARDS: Duration = Duration::from_secs(2);
+const GUARDS: Duration = Duration::from_secs(8);
 /// How long those who are found have after SIGTERM.
 const GRACE: Duration = Duration::from_millis(400);
 /// A SIGKILL that takes longer has met a process that hangs in the kernel.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(5);
+/// For so long the newest processes are looked at when nobody is found any more.
+const CHASE: Duration = Duration::from_millis(60);
+/// So many of the newest.
+const NEWEST: u32 = 16;
 /// A file that cannot be judged from here is forgotten after a month.
 const FORGET: Duration = Duration::from_secs(30 * 24 * 3600);
+/// No file of ours is longer.
+const LONGEST_FILE: u64 = 4 << 20;
 
-/// Looks at the files of all runs and ends what dead ones have left. Takes some milliseconds if there are any.
+/// Looks at the files of all runs and ends what dead ones have left. Takes a tenth of a second for each of them.
 pub(crate) fn sweep(folder: &Path) -> Vec<Swept> {
+    // What others could have written is not believed.
+    if !folder.exists() || private::folder(folder).is_err() {
+        return Vec::new();
+    }
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     entries.flatten().filter_map(|entry| sweep_one(&entry.path())).collect()
 }
 
 fn sweep_one(path: &Path) -> Option<Swept> {
-    let run = Run::parse(&fs::read(path).ok()?);
-    let Some(run) = run.filter(|run| run.is_of_here()) else {
+    let run = Run::parse(&private::read(path, LONGEST_FILE).ok()?);
+    let Some(run) = run.filter(Run::is_of_here) else {
         forget_if_old(path);
         return None;
     };
     // After a restart of the machine nobody is left.
-    if table::boot().as_ref() != Some(&run.boot) {
+    if table::boot()? != run.boot {
         let _ = fs::remove_file(path);
         return None;
     }
-    // We come before all others in the file; while we or a guard live, they see to it.
-    if run.keepers.first().is_some_and(|us| us.is_alive()) || !wait_for_guards(&run.keepers) {
+    // We come before all others in the file. While we live, it is our own affair.
+    let (us, others) = run.keepers.split_first()?;
+    if us.is_alive() {
         return None;
     }
-    let left = end(&run.keep, |entry| {
+    wait_for_guards(others);
+    let swept = end(&run.keep, |entry| {
         let recorded = Who { pid: entry.pid, start: entry.start };
-        run.backends.contains(&recorded) || mark(entry.pid).is_some_and(|mark| run_of(mark) == run.number)
+        run.backends.contains(&recorded) || carries(entry.pid, |mark| run_of(mark) == run.number)
     });
-    #[cfg(target_os = "linux")]
-    run.groups.iter().for_each(|group| crate::guard::cgroup::clear(group));
-    if left.left == 0 {
+    run.groups.iter().for_each(|group| clear(group, &run.keep));
+    if swept.left == 0 {
         let _ = fs::remove_file(path);
     }
-    Some(left)
+    Some(swept)
 }
 
 impl Run {
@@ -67,39 +79,40 @@ fn forget_if_old(path: &Path) {
     }
 }
 
-fn wait_for_guards(keepers: &[Who]) -> bool {
+/// They see to it themselves, unless somebody has suspended them.
+fn wait_for_guards(guards: &[Who]) {
+    let tell = |word| {
+        for guard in guards {
+            signal(guard.pid, guard.start, word);
+        }
+    };
     let deadline = Instant::now() + GUARDS;
-    while keepers.iter().any(|keeper| keeper.is_alive()) {
+    tell(Signal::CONT);
+    while guards.iter().any(|guard| guard.is_alive()) {
         if Instant::now() > deadline {
-            return false;
+            return tell(Signal::KILL);
         }
         thread::sleep(LOOK);
     }
-    true
 }
 
 /// Kills all that carry this mark, at once: for a tree whose guard is gone. Blocks while it takes.
 pub(crate) fn end_marked(wanted: u64, keep: &[OsString], group: Option<&PathBuf>) {
+    let is_meant = |entry: &Entry| carries(entry.pid, |mark| mark == wanted);
     let deadline = Instant::now() + KILL_PATIENCE;
-    let mut empty_looks = 0;
-    while let Ok(table) = table::all()
-        && Instant::now() < deadline
-    {
-        let found = chosen(&table, keep, &|entry| mark(entry.pid) == Some(wanted));
-        // One that forks and ends all the time may be missed by one look.
-        empty_looks = if found.is_empty() { empty_looks + 1 } else { 0 };
-        if empty_looks == 3 {
-            break;
-        }
+    while Instant::now() < deadline {
+        let Ok(table) = table::all() else { break };
+        let found = chosen(&table, keep, &is_meant);
+        let is_over = found.is_empty();
         for entry in found {
             signal(entry.pid, entry.start, Signal::KILL);
         }
+        if is_over && !chase(keep, &is_meant) {
+            break;
+        }
         thread::sleep(LOOK);
     }
-    #[cfg(target_os = "linux")]
-    group.into_iter().for_each(|group| crate::guard::cgroup::clear(group));
-    #[cfg(not(target_os = "linux"))]
-    let _ = group;
+    group.into_iter().for_each(|group| clear(group, keep));
 }
 
 /// SIGTERM first, SIGKILL after a while, until none is left.
@@ -108,15 +121,17 @@ fn end(keep: &[OsString], is_meant: impl Fn(&Entry) -> bool) -> Swept {
     let mut ended: Vec<OsString> = Vec::new();
     let mut told: Vec<Who> = Vec::new();
     loop {
-        let Ok(table) = table::all() else { return Swept { ended, left: 0 } };
+        // Without a table nothing is known: the file stays for another time.
+        let Ok(table) = table::all() else { return Swept { ended, left: 1 } };
         let found = chosen(&table, keep, &is_meant);
         let passed = started.elapsed();
-        if found.is_empty() || passed > KILL_PATIENCE {
+        if passed > KILL_PATIENCE || (found.is_empty() && !chase(keep, &is_meant)) {
             return Swept { ended, left: found.len() };
         }
         for entry in found {
             let who = Who { pid: entry.pid, start: entry.start };
-            if !told.contains(&who) {
+            let is_new = !told.contains(&who);
+            if is_new {
                 told.push(who);
                 ended.push(entry.name.clone());
                 signal(who.pid, who.start, Signal::TERM);
@@ -132,10 +147,9 @@ fn end(keep: &[OsString], is_meant: impl Fn(&Entry) -> bool) -> Swept {
 }
 
 fn chosen<'a>(table: &'a [Entry], keep: &[OsString], is_meant: &dyn Fn(&Entry) -> bool) -> Vec<&'a Entry> {
-    let is_kept = |entry: &Entry| !keep.is_empty() && names(entry).iter().any(|name| keep.contains(name));
     let kept: Vec<u32> = match keep {
         [] => Vec::new(),
-        _ => table.iter().filter(|entry| is_kept(entry)).map(|entry| entry.pid).collect(),
+        _ => table.iter().filter(|entry| is_kept(entry, keep)).map(|entry| entry.pid).collect(),
     };
     let theirs: Vec<u32> = below(table, &kept, |_| false).iter().map(|entry| entry.pid).collect();
     let me = std::process::id();
@@ -144,4 +158,31 @@ fn chosen<'a>(table: &'a [Entry], keep: &[OsString], is_meant: &dyn Fn(&Entry) -
         .filter(|entry| !entry.is_zombie && entry.pid != me && is_meant(entry))
         .filter(|entry| !kept.contains(&entry.pid) && !theirs.contains(&entry.pid))
         .collect()
+}
+
+/// Kills those among the newest processes, as soon as they are there: one that forks itself anew every millisecond is
+/// gone before the whole table was read. Says whether there were any.
+fn chase(keep: &[OsString], is_meant: &dyn Fn(&Entry) -> bool) -> bool {
+    let deadline = Instant::now() + CHASE;
+    let mut has_hit = false;
+    while Instant::now() < deadline {
+        let Some(newest) = table::newest() else { return has_hit };
+        for pid in (newest.saturating_sub(NEWEST)..=newest).rev() {
+            let found = table::one(pid).filter(|entry| !entry.is_zombie && is_meant(entry));
+            if let Some(entry) = found.filter(|entry| !is_kept(entry, keep)) {
+                has_hit = true;
+                signal(entry.pid, entry.start, Signal::KILL);
+            }
+        }
+        thread::yield_now();
+    }
+    has_hit
+}
+
+/// Ends what is in a cgroup that was made for a tree, unless some of it is to be kept.
+fn clear(group: &Path, keep: &[OsString]) {
+    #[cfg(target_os = "linux")]
+    crate::guard::cgroup::clear(group, keep.is_empty());
+    #[cfg(not(target_os = "linux"))]
+    let _ = (group, keep);
 }

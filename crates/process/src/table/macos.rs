@@ -52,7 +52,16 @@ pub(crate) fn names(entry: &Entry) -> Vec<OsString> {
 }
 
 /// Only those of the same user can be read, and only while they have not overwritten it.
-pub(crate) fn mark(pid: u32) -> Option<u64> {
+pub(crate) fn carries(pid: u32, is_meant: impl Fn(u64) -> bool) -> bool {
+    mark(pid).is_some_and(is_meant)
+}
+
+/// Not told.
+pub(crate) fn newest() -> Option<u32> {
+    None
+}
+
+fn mark(pid: u32) -> Option<u64> {
     let mut name = [libc::CTL_KERN, libc::KERN_PROCARGS2, pid.cast_signed()];
     let mut size: usize = 0;
     // SAFETY: without a buffer the call only says how long the answer is.

@@ -20,7 +20,11 @@ pub(crate) fn names(entry: &Entry) -> Vec<OsString> {
     vec![entry.name.clone()]
 }
 
-pub(crate) fn mark(_: u32) -> Option<u64> {
+pub(crate) fn carries(_: u32, _: impl Fn(u64) -> bool) -> bool {
+    false
+}
+
+pub(crate) fn newest() -> Option<u32> {
     None
 }
 

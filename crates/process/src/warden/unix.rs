@@ -3,26 +3,31 @@
 
 use super::{Care, Guard, Layer, LayerState, Layers, Options, Swept};
 use crate::child::os::{self, Watch, guarded, reap};
-use crate::child::{Launch, SpawnError, Spawned};
+use crate::child::{Ended, Launch, SpawnError, Spawned};
 use crate::guard::wire::{Assignment, Hire};
 use crate::guard::{self, post};
 use crate::{aside, inherit, parent, runs, table};
 use rustix::process::{Pid, Signal, kill_process, setsid};
 use std::ffi::OsString;
-use std::io;
+use std::io::{
+    self,
+    ErrorKind::{BrokenPipe, ConnectionReset, NotConnected},
+};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream as Socket;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::time::Duration;
-use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+/// One that cannot run has ended by then.
+const A_MOMENT: Duration = Duration::from_millis(200);
 /// How long a warden may take to end, once the last guard has.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -35,6 +40,10 @@ pub(super) struct Warden {
     cgroup: Result<PathBuf, String>,
     namespace: Result<(), String>,
     hired: AtomicU16,
+    /// Whether a guard has ever started something.
+    has_worked: AtomicBool,
+    /// Why guards do not work after all.
+    failure: OnceLock<String>,
     /// The socket to the warden's process, once it is there.
     link: Mutex<Option<Link>>,
 }
@@ -44,11 +53,12 @@ struct Link {
     socket: UnixStream,
     pid: Pid,
     /// Ends when it was taken off the system's table.
-    burial: JoinHandle<()>,
+    burial: JoinHandle<Option<Ended>>,
 }
 
 impl Warden {
     pub(super) fn start(options: Options) -> Self {
+        inherit::keep_children_as_zombies();
         let run = runs::new_run();
         let program = own_program();
         let run_file = match &options.runs {
@@ -70,6 +80,8 @@ impl Warden {
             cgroup: cgroup(),
             namespace,
             hired: AtomicU16::new(0),
+            has_worked: AtomicBool::new(false),
+            failure: OnceLock::new(),
             link: Mutex::new(None),
         }
     }
@@ -96,9 +108,10 @@ impl Warden {
                 Err(why) => LayerState::Absent(why.clone()),
             }
         }
+        let failed = |why: &String| LayerState::Missing(why.clone());
         let layer = |name, state| Layer { name, state };
         Layers(vec![
-            layer("guard", state(&self.program, true)),
+            layer("guard", self.failure.get().map_or_else(|| state(&self.program, true), failed)),
             layer("cgroup", state(&self.cgroup, false)),
             layer(NAMESPACE, state(&self.namespace, self.options.wants_strict)),
             layer("run file", state(&self.run_file, true)),
@@ -106,12 +119,16 @@ impl Warden {
         ])
     }
 
+    pub(super) fn has_failed(&self) -> bool {
+        self.failure.get().is_some()
+    }
+
     pub(super) async fn close(&self) {
         // A socket that is closed says that nothing more will be asked.
         let Some(Link { socket, pid, mut burial }) = self.link.lock().await.take() else { return };
         drop(socket);
         // Until it is buried, the number is its own.
-        let tell = |burial: &JoinHandle<()>, signal| {
+        let tell = |burial: &JoinHandle<Option<Ended>>, signal| {
             if !burial.is_finished() {
                 let _ = kill_process(pid, signal);
             }
@@ -130,10 +147,46 @@ impl Warden {
     }
 
     pub(super) async fn spawn(&self, launch: &Launch, care: &Care) -> Result<Spawned, SpawnError> {
+        let path = os::find(launch)?;
         let Some(program) = self.program.as_ref().ok().filter(|_| care.guard != Guard::Off) else {
             return os::spawn(launch);
         };
-        let path = os::find(launch)?;
+        if self.failure.get().is_some() {
+            return os::spawn(launch);
+        }
+        match self.spawn_guarded(program, path, launch, care).await {
+            Err(SpawnError::NoGuard { .. }) if self.is_hopeless().await => {
+                let _ = self.failure.set("this program cannot be started a second time here".to_owned());
+                os::spawn(launch)
+            }
+            result => {
+                self.has_worked.fetch_or(result.is_ok(), Ordering::Relaxed);
+                result
+            }
+        }
+    }
+
+    /// Whether no guard has ever worked and the warden ended by itself, not by anybody's signal: then what was started
+    /// from our own file is something else than we are (a loader, an emulator).
+    async fn is_hopeless(&self) -> bool {
+        if self.has_worked.load(Ordering::Relaxed) {
+            return false;
+        }
+        let mut link = self.link.lock().await;
+        // Its socket stays open: it must not end because of us.
+        let Some(Link { burial, .. }) = &mut *link else { return false };
+        let Ok(ended) = timeout(A_MOMENT, burial).await else { return false };
+        *link = None;
+        matches!(ended, Ok(Some(Ended::Exited(_))))
+    }
+
+    async fn spawn_guarded(
+        &self,
+        program: &Path,
+        path: PathBuf,
+        launch: &Launch,
+        care: &Care,
+    ) -> Result<Spawned, SpawnError> {
         let (control, theirs) = Socket::pair().map_err(|source| SpawnError::Limits { source })?;
         let keep: Vec<OsString> = care.keep.iter().map(OsString::from).collect();
         let hire = Hire {
@@ -161,14 +214,16 @@ impl Warden {
     async fn hire(&self, program: &Path, hire: &Hire, theirs: OwnedFd) -> io::Result<()> {
         let mut link = self.link.lock().await;
         let frame = hire.frame();
-        if let Some(warden) = &*link
-            && send(&warden.socket, &frame, &theirs).await.is_ok()
-        {
-            return Ok(());
+        let fds = [theirs.as_fd()];
+        if let Some(warden) = &*link {
+            match post::send_all(&warden.socket, &frame, &fds).await {
+                // It is gone: guards that it had go on without it.
+                Err(error) if matches!(error.kind(), BrokenPipe | ConnectionReset | NotConnected) => {}
+                result => return result,
+            }
         }
-        // There was none, or it is gone: guards that it had go on without it.
         let warden = link.insert(self.start_process(program)?);
-        send(&warden.socket, &frame, &theirs).await
+        post::send_all(&warden.socket, &frame, &fds).await
     }
 
     fn start_process(&self, program: &Path) -> io::Result<Link> {
@@ -179,7 +234,7 @@ impl Warden {
         let socket = UnixStream::from_std(ours)?;
         let mut command = Command::new(program);
         command.arg0(guard::WARDEN).arg(std::process::id().to_string());
-        command.arg(self.run_file.as_deref().unwrap_or(Path::new("")));
+        command.arg(self.run_file.as_deref().unwrap_or(Path::new(""))).arg(guard::VERSION);
         // Neither our environment nor our folder: nothing in it is for the warden, and it may stay for a while.
         command.env_clear().current_dir("/");
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null()).stderr(Stdio::null());
@@ -214,22 +269,11 @@ fn folder_of(launch: &Launch) -> Option<PathBuf> {
     }
 }
 
-/// Takes a warden that was killed off the system's table.
-async fn bury(pid: Pid) {
-    if let Ok(mut watch) = Watch::on(pid) {
-        watch.end(pid).await;
-        reap(pid);
-    }
-}
-
-async fn send(socket: &UnixStream, frame: &[u8], fd: &OwnedFd) -> io::Result<()> {
-    let mut sent = 0;
-    while sent < frame.len() {
-        let fds = [fd.as_fd()];
-        let with = if sent == 0 { fds.as_slice() } else { &[] };
-        sent += socket.async_io(Interest::WRITABLE, || post::send(socket, &frame[sent..], with)).await?;
-    }
-    Ok(())
+/// Takes a warden that has ended off the system's table; how it ended.
+async fn bury(pid: Pid) -> Option<Ended> {
+    let ended = Watch::on(pid).ok()?.end(pid).await;
+    reap(pid);
+    ended
 }
 
 fn cannot_guard(source: io::Error) -> SpawnError {

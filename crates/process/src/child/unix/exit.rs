@@ -83,7 +83,7 @@ impl Watch {
         use tokio::io::{Interest, unix::AsyncFd};
         tokio::runtime::Handle::try_current().map_err(io::Error::other)?;
         // The number cannot have become another's: the child is ours and not reaped.
-        let fd = pidfd_open(pid, PidfdFlags::NONBLOCK)?;
+        let fd = pidfd_open(pid, PidfdFlags::empty())?;
         // SAFETY: an `OwnedFd` stays open and the same until the `AsyncFd`, which owns it, is dropped.
         Ok(Self::Pidfd(unsafe { AsyncFd::register_with_interest(fd, Interest::READABLE) }?))
     }

@@ -14,7 +14,6 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -85,7 +84,7 @@ pub(crate) async fn start(
         is_woken: false,
     };
     let asked = async {
-        child.send(&frame, [&stdin, &stdout, &stderr]).await?;
+        post::send_all(&child.control, &frame, &[stdin.as_fd(), stdout.as_fd(), stderr.as_fd()]).await?;
         // The guard has its own copies; the ends must be seen when it has passed them on.
         drop((stdin, stdout, stderr));
         child.report().await
@@ -251,19 +250,6 @@ impl Child {
                 Err(error) => return Err(error),
             }
         }
-    }
-
-    async fn send(&self, frame: &[u8], fds: [&OwnedFd; 3]) -> io::Result<()> {
-        let fds = fds.map(AsFd::as_fd);
-        let mut sent = 0;
-        while sent < frame.len() {
-            let with = if sent == 0 { fds.as_slice() } else { &[] };
-            sent += self
-                .control
-                .async_io(Interest::WRITABLE, || post::send(&self.control, &frame[sent..], with))
-                .await?;
-        }
-        Ok(())
     }
 }
 

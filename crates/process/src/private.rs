@@ -1,0 +1,104 @@
+//! Folders and files that nobody but this user can have written. What we act on must not be another's word.
+
+use std::io;
+use std::path::Path;
+
+/// Makes a folder that only this user can enter, or finds that it is one.
+pub fn folder(path: &Path) -> io::Result<()> {
+    os::folder(path)
+}
+
+/// This user's folder for temporary files, which may be shared by all: a folder in it of our own name and number.
+pub fn temporary(name: &str) -> io::Result<std::path::PathBuf> {
+    let path = std::env::temp_dir().join(os::with_user(name));
+    folder(&path)?;
+    Ok(path)
+}
+
+#[cfg(unix)]
+pub(crate) use os::read;
+
+#[cfg(unix)]
+mod os {
+    use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, open};
+    use rustix::process::geteuid;
+    use std::fs::{DirBuilder, File};
+    use std::io::{self, Read};
+    use std::os::unix::fs::DirBuilderExt;
+    use std::path::Path;
+
+    pub(super) fn with_user(name: &str) -> String {
+        format!("{name}-{}", geteuid().as_raw())
+    }
+
+    pub(super) fn folder(path: &Path) -> io::Result<()> {
+        DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+        let folder = open(path, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+        check(&fstat(folder)?, FileType::Directory)
+    }
+
+    /// The content of a file that only this user can have written, and of no more than so many bytes.
+    pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+        // Whoever put a pipe there must not hold us up.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = open(path, flags, Mode::empty())?;
+        check(&fstat(&file)?, FileType::RegularFile)?;
+        let mut content = Vec::new();
+        File::from(file).take(most).read_to_end(&mut content)?;
+        Ok(content)
+    }
+
+    fn check(stat: &Stat, kind: FileType) -> io::Result<()> {
+        let is_ours = stat.st_uid == geteuid().as_raw() && stat.st_mode & 0o022 == 0;
+        if is_ours && FileType::from_raw_mode(stat.st_mode) == kind {
+            Ok(())
+        } else {
+            Err(io::Error::new(io::ErrorKind::PermissionDenied, "others can write there"))
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+        use std::fs::{self, Permissions};
+        use std::os::unix::fs::{PermissionsExt, symlink};
+
+        #[test]
+        fn only_what_nobody_else_can_write_is_taken() {
+            let scratch = std::env::temp_dir().join(format!("private-{}", std::process::id()));
+            let inner = scratch.join("a/b");
+            folder(&inner).unwrap();
+            folder(&inner).unwrap();
+            fs::set_permissions(&inner, Permissions::from_mode(0o777)).unwrap();
+            assert!(folder(&inner).is_err());
+            symlink(&scratch, scratch.join("link")).unwrap();
+            assert!(folder(&scratch.join("link")).is_err());
+
+            let file = scratch.join("file");
+            fs::write(&file, "words").unwrap();
+            fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+            assert_eq!(read(&file, 3).unwrap(), b"wor");
+            fs::set_permissions(&file, Permissions::from_mode(0o662)).unwrap();
+            assert!(read(&file, 3).is_err());
+            symlink(&file, scratch.join("file-link")).unwrap();
+            assert!(read(&scratch.join("file-link"), 3).is_err());
+            assert!(read(&inner, 3).is_err());
+            fs::remove_dir_all(scratch).unwrap();
+        }
+    }
+}
+
+/// A user's temporary files are that user's there.
+#[cfg(windows)]
+mod os {
+    use std::io;
+    use std::path::Path;
+
+    pub(super) fn with_user(name: &str) -> String {
+        name.to_owned()
+    }
+
+    pub(super) fn folder(path: &Path) -> io::Result<()> {
+        std::fs::create_dir_all(path)
+    }
+}

@@ -1,0 +1,38 @@
+//! A server that ends by itself and leaves others: they are told to follow, and nobody waits for them meanwhile.
+
+use super::scene::Scene;
+use super::setting::Setting;
+use crate::support::{error, log_with};
+use serde_json::json;
+use std::time::Instant;
+use switchboard_testkit::pids::Word;
+
+/// They have the grace of their server, which is long here: whoever waited for them would still wait.
+#[test]
+fn of_a_crash_delay_nobody() {
+    for setting in Setting::all() {
+        let options = ["--with", "stubborn", "--with", "daemon"];
+        let mut scene =
+            Scene::greet(setting.start_with(json!({}), json!({ "shutdownGrace": "1h" }), &options));
+        error(&scene.client.call("crash", json!({ "code": 1 })), -32002, "backend_unavailable");
+        assert!(
+            scene.zoo(1).living().contains(&"stubborn".to_owned()),
+            "it ignores SIGTERM, and has its time"
+        );
+        assert!(scene.client.request("ping", json!({}))["result"].is_object(), "the next one serves");
+        let since = Instant::now();
+        scene.us.tell(Word::Kill);
+        scene.check_gone(since);
+    }
+}
+
+#[test]
+fn are_named_in_the_log() {
+    for setting in Setting::all() {
+        let mut scene = Scene::greet(setting.start(&["--with", "stubborn", "--with", "session"]));
+        scene.client.call("crash", json!({ "code": 1 }));
+        let log = log_with(&scene.client, "left processes behind; ended");
+        let line = log.lines().find(|line| line.contains("left processes behind")).unwrap();
+        assert!(line.contains("fake-backend") && !line.contains("sb-"), "{line}");
+    }
+}
