@@ -152,7 +152,9 @@ impl Child {
 
     /// Kills all, and notes who they were.
     fn end_all(&mut self) {
+        // While the process itself runs, those below it are its own affair.
         let members = self.members();
+        let members = if members.contains(&self.pid) { Vec::new() } else { members };
         let others = members.into_iter().filter(|pid| *pid != self.pid).filter_map(name::name_of);
         self.outlived
             .get_or_insert_with(|| others.filter(|name| !name.eq_ignore_ascii_case(CONSOLE)).collect());
