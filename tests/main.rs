@@ -19,6 +19,7 @@ mod server_requests;
 mod deadlines;
 mod crash;
 mod pressure;
+mod turns;
 mod logs;
 mod raw;
 mod config;

@@ -1,7 +1,7 @@
 //! Whoever does not read, and whoever writes too much: memory stays bounded, every request is answered, what
 //! had to be dropped is counted.
 
-use crate::support::{configured, error, fake, greet, greeted, log_with};
+use crate::support::{configured, error, fake, greet, greeted, log_with, wide};
 use serde_json::{Value, json};
 use switchboard_testkit::client::{Client, initialize_params};
 use switchboard_testkit::pids;
@@ -38,7 +38,7 @@ fn count(client: &mut Client, ids: &[u64], kind: &str) -> (usize, usize) {
 #[test]
 fn a_client_that_does_not_read_gets_small_errors_for_large_answers() {
     const ANSWERS: usize = 85;
-    let mut client = fake(&[]).not_reading().start();
+    let mut client = wide().not_reading().start();
     client.ask("initialize", initialize_params());
     let ids: Vec<u64> = (0..ANSWERS).map(|_| big_answer(&mut client, MIB)).collect();
     // The server is not held up: it has answered everything when it hears the last message.
@@ -139,7 +139,7 @@ fn a_server_that_never_reads_holds_nobody_up() {
 #[test]
 fn too_many_requests_at_once_are_refused() {
     const LIMIT: usize = 4096;
-    let mut client = greeted(&[]);
+    let mut client = greet(wide());
     let line = |n: usize| {
         format!(
             "{{\"jsonrpc\":\"2.0\",\"id\":\"h{n}\",\"method\":\"tools/call\",\"params\":{{\"name\":\"hold\",\"arguments\":{{\"label\":{n}}}}}}}\n"

@@ -41,6 +41,11 @@ pub(crate) fn configured(file: Value, server: Value, options: &[&str]) -> Start 
     start.arg("stdio").arg("--config").arg(path)
 }
 
+/// A server that takes whatever is asked of it at once.
+pub(crate) fn wide() -> Start {
+    configured(json!({}), json!({ "maxInFlight": 10_000, "maxQueue": 10_000 }), &[])
+}
+
 /// The content of a config file with the fake backend as its only server.
 pub(crate) fn config(file: Value, server: Value, record: &Path, options: &[&str]) -> Value {
     let mut args = vec![json!("--record"), json!(record)];

@@ -1,6 +1,6 @@
 //! What is said arrives as it was said: byte for byte, in both directions, under the ids that were used.
 
-use crate::support::{greeted, literally, say_under, text};
+use crate::support::{greet, greeted, literally, say_under, text, wide};
 use serde_json::json;
 use switchboard_testkit::client::Client;
 
@@ -158,7 +158,7 @@ fn names_stay_as_they_are() {
 #[test]
 fn many_requests_in_one_write_are_all_answered() {
     const MANY: usize = 500;
-    let mut client = greeted(&[]);
+    let mut client = greet(wide());
     let line = |number: usize| {
         let params = format!(r#"{{"name":"echo","arguments":{{"n":{number}}}}}"#);
         format!(r#"{{"jsonrpc":"2.0","id":"r{number}","method":"tools/call","params":{params}}}"#) + "\n"

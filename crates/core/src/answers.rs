@@ -110,6 +110,19 @@ impl Core {
             .with("timeoutMs", json!(waited.as_millis() as u64))
     }
 
+    /// It waited for others that the backend works on.
+    pub(crate) fn no_turn(&self, waited: Duration, at_work: usize) -> ErrorAnswer {
+        let (server, seconds) = (self.server_name(), waited.as_secs_f64());
+        let text = format!(
+            "no turn within {seconds:.1} s: the server `{server}` works on as many requests as it may ({at_work})"
+        );
+        ErrorAnswer::new(ErrorKind::BackendTimeout, text)
+            .place(&self.settings.server)
+            .retryable(true)
+            .hint("raise `maxInFlight` for this server if it can do more at a time")
+            .with("timeoutMs", json!(waited.as_millis() as u64))
+    }
+
     pub(crate) fn overloaded(&self, what: &str) -> ErrorAnswer {
         ErrorAnswer::new(ErrorKind::Overloaded, format!("too much at once: {what}"))
             .place(&self.settings.server)

@@ -113,6 +113,8 @@ pub(crate) struct Backend {
     pub(crate) opened: u32,
     /// Bytes in its outbox.
     pub(crate) queued: usize,
+    /// Requests that it works on, of those that take turns.
+    pub(crate) at_work: usize,
     /// Lines on its stdout that were no messages: how many, and the last few, cut and redacted.
     pub(crate) noise: u64,
     pub(crate) quarantine: VecDeque<String>,
@@ -137,6 +139,7 @@ impl Backend {
             crashes: VecDeque::new(),
             opened: 0,
             queued: 0,
+            at_work: 0,
             noise: 0,
             quarantine: VecDeque::new(),
             late: 0,

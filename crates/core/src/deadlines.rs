@@ -81,7 +81,7 @@ impl Core {
             b.probe = Some(Probe { deadline: now + PROBE_TIME, ..probe });
             return;
         }
-        self.pending.remove(probe.id);
+        self.close(probe.id);
         self.restart(backend, "it gave no sign of life after a time-out");
     }
 
@@ -90,7 +90,7 @@ impl Core {
         if self.pending.get(minted).is_none_or(|pending| pending.deadline > self.now) {
             return;
         }
-        let Some(pending) = self.pending.remove(minted) else { return };
+        let Some(pending) = self.close(minted) else { return };
         let backend = pending.backend;
         match (&pending.asker, &pending.progress) {
             (Asker::Client { .. }, Progress::Cancelled) => {}
@@ -98,7 +98,12 @@ impl Core {
                 if let Some(b) = self.backends.get_mut(&backend) {
                     b.waiting.retain(|waiting| !matches!(waiting, Waiting::Request(id) if *id == minted));
                 }
-                let error = self.timed_out(self.now.since(pending.accepted), false);
+                let waited = self.now.since(pending.accepted);
+                let b = self.backends.get(&backend).filter(|b| matches!(b.state, State::Ready { .. }));
+                let error = match b.map(|b| b.at_work) {
+                    Some(at_work) => self.no_turn(waited, at_work),
+                    None => self.timed_out(waited, false),
+                };
                 self.fail(&pending, &error);
             }
             (Asker::Client { .. }, Progress::Sent(_)) if pending.method == Method::Initialize => {

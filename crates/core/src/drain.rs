@@ -160,10 +160,11 @@ impl Core {
             |asker: &Asker| matches!(asker, Asker::Client { client: owner, .. } if *owner == client);
         for minted in self.pending.ids(|p| is_theirs(&p.asker)) {
             match self.pending.get_mut(minted) {
-                Some(Pending { progress: Progress::Waiting(_), .. }) => drop(self.pending.remove(minted)),
+                Some(Pending { progress: Progress::Waiting(_), .. }) => drop(self.close(minted)),
                 Some(pending) => pending.progress = Progress::Cancelled,
                 None => {}
             }
+            self.give_up_turn(minted);
         }
         self.refuse_asked(client);
         self.drain_if_alone("the client is gone");

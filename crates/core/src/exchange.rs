@@ -35,6 +35,8 @@ pub struct Core {
     /// No deadline is earlier than this. It may be too early, never too late: see `deadlines`.
     pub(crate) wake: Option<Moment>,
     pub(crate) dice: u64,
+    /// Backends that can take one more of those that wait their turn.
+    pub(crate) free: Vec<BackendId>,
     pub(crate) actions: Vec<Action>,
 }
 
@@ -52,6 +54,7 @@ impl Core {
             ending: Ending::Running,
             wake: None,
             dice,
+            free: Vec::new(),
             actions: Vec::new(),
         }
     }
@@ -61,6 +64,7 @@ impl Core {
         self.now = self.now.max(now);
         std::mem::swap(&mut self.actions, actions);
         self.dispatch(event);
+        self.give_turns();
         std::mem::swap(&mut self.actions, actions);
     }
 

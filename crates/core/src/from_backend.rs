@@ -63,7 +63,7 @@ impl Core {
         let Some(minted) = known.or_else(|| self.only_candidate(launch, &message, failed)) else {
             return self.late_answer(launch);
         };
-        let Some(pending) = self.pending.remove(minted) else { return };
+        let Some(pending) = self.close(minted) else { return };
         match pending.asker {
             Asker::Client { .. } => self.deliver(launch, minted, pending, message, failed),
             Asker::Replay => self.replayed(launch, failed),
@@ -325,7 +325,7 @@ impl Core {
             let pending = self.pending.get(minted);
             pending.is_some_and(|p| p.was_sent_to(launch.backend) && matches!(p.asker, Asker::Client { .. }))
         });
-        if let Some(pending) = known.and_then(|minted| self.pending.remove(minted)) {
+        if let Some(pending) = known.and_then(|minted| self.close(minted)) {
             self.fail(&pending, error);
             self.check_drained();
         }

@@ -146,6 +146,13 @@ impl Core {
             State::Ready { .. } if !self.has_room(backend, message.bytes().len()) => {
                 Some(self.overloaded("the server does not read what it is sent"))
             }
+            State::Ready { .. } if self.may_go(backend, message.method()) => None,
+            State::Ready { .. } if !self.may_wait(backend, message.bytes().len()) => {
+                let at_work = b.at_work;
+                Some(self.overloaded(&format!(
+                    "the server works on as many requests as it may ({at_work}), and too many wait"
+                )))
+            }
             State::Ready { .. } => None,
             _ if !self.may_wait(backend, message.bytes().len()) => {
                 Some(self.overloaded("too many messages wait for the server to be ready"))
@@ -157,7 +164,7 @@ impl Core {
     /// Whether one more message of this size may wait for the backend to be ready.
     fn may_wait(&self, backend: BackendId, bytes: usize) -> bool {
         let Some(b) = self.backends.get(&backend) else { return false };
-        if b.waiting.len() >= self.settings.limits.waiting_per_backend {
+        if b.waiting.len() >= self.settings.server.max_queue {
             return false;
         }
         let length = |waiting: &Waiting| match waiting {
@@ -208,11 +215,17 @@ impl Core {
             }
         }
         let server = &self.settings.server;
-        // Until it is sent: time for a start, and for a second one in the other framing.
         let latest = server.hard_timeout.map(|hard| self.now + hard);
-        let start = self.now + server.start_timeout * 2;
+        let is_ready = self.backends.get(&backend).is_some_and(|b| matches!(b.state, State::Ready { .. }));
+        let start = match is_ready {
+            // It waits its turn at most.
+            true => self.now + server.timeout,
+            // Until it is sent: time for a start, and for a second one in the other framing.
+            false => self.now + server.start_timeout * 2,
+        };
         let deadline = latest.map_or(start, |latest| start.min(latest));
         let minted = self.pending.mint();
+        let method = message.method();
         let pending = Pending {
             asker: Asker::Client { client, id, batch },
             backend,
@@ -222,24 +235,27 @@ impl Core {
             is_task: message.has(Part::Task),
             progress: Progress::Waiting(message),
             retried: false,
+            has_turn: false,
             accepted: self.now,
             deadline,
             latest,
         };
         self.pending.insert(minted, pending);
         self.wake_at(deadline);
-        let Some(b) = self.backends.get_mut(&backend) else { return };
-        match b.state {
-            State::Ready { .. } => self.send(minted),
-            _ => {
-                b.waiting.push_back(Waiting::Request(minted));
-                self.ensure_started(backend);
-            }
+        if self.may_go(backend, method) {
+            return self.send(minted);
+        }
+        if let Some(b) = self.backends.get_mut(&backend) {
+            b.waiting.push_back(Waiting::Request(minted));
+        }
+        if !is_ready {
+            self.ensure_started(backend);
         }
     }
 
     /// Writes a waiting request to its backend, under its minted id and token.
     pub(crate) fn send(&mut self, minted: u64) {
+        self.take_turn(minted);
         let Some(pending) = self.pending.get_mut(minted) else { return };
         let deadline = deadline_of(&self.settings.server, self.now, pending);
         let Some(launch) = self.backends.get(&pending.backend).and_then(|b| b.launch()) else { return };
@@ -338,7 +354,7 @@ impl Core {
                     b.waiting.retain(|waiting| !matches!(waiting, Waiting::Request(id) if *id == minted));
                 }
                 self.conclude_cancelled(minted);
-                self.pending.remove(minted);
+                self.close(minted);
             }
             Progress::Sent(_) => {
                 let mut out = Outgoing::of(message);
@@ -346,6 +362,7 @@ impl Core {
                 dialect::translate(message, Dialect::Standard, &mut out);
                 self.conclude_cancelled(minted);
                 self.notify_backend(client, out);
+                self.give_up_turn(minted);
             }
             Progress::Cancelled => {}
         }

@@ -13,6 +13,7 @@
 //! - [`roots`]: which workspace a request belongs to.
 //! - `client`, `backend`, `pending`, `batch`: the state, one file each.
 //! - `from_client`, `from_backend`, `life`, `deadlines`, `drain`: the transitions, by what causes them.
+//! - `turns`: how many requests a backend works on at a time.
 //! - `answers`: the one place that turns causes into error answers.
 //! - `outgoing`: the one place through which messages leave, with the byte credits of the outboxes.
 
@@ -35,6 +36,7 @@ mod life;
 mod deadlines;
 mod drain;
 mod answers;
+mod turns;
 mod outgoing;
 
 pub use event::{Action, BackendId, ClientId, Event, Launch, Peer, StopHow};

@@ -43,6 +43,7 @@ impl Core {
         b.heard = false;
         b.probe = None;
         b.queued = 0;
+        b.at_work = 0;
         b.state = State::Starting { number: b.launches, since: now };
         let launch = Launch { backend, number: b.launches };
         let framing = b.manner.framing();
@@ -95,6 +96,7 @@ impl Core {
             token: None,
             is_task: false,
             retried: false,
+            has_turn: false,
             accepted: self.now,
             deadline,
             latest: None,
@@ -108,12 +110,7 @@ impl Core {
         let now = self.now;
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         b.state = State::Ready { number: launch.number, since: now };
-        for waiting in std::mem::take(&mut b.waiting) {
-            match waiting {
-                Waiting::Request(minted) => self.send(minted),
-                Waiting::Notification(out) => self.tell_backend(launch, out),
-            }
-        }
+        self.let_go(launch.backend);
     }
 
     /// A replayed handshake was answered.
@@ -263,9 +260,9 @@ impl Core {
         let may_retry = self.settings.server.retry_after_crash == RetryAfterCrash::Safe && self.is_running();
         let ids = self.pending.ids(|p| p.backend == backend && !matches!(p.progress, Progress::Waiting(_)));
         let mut again = Vec::new();
-        let (mut room, most) = (self.settings.limits.backend_bytes, self.settings.limits.waiting_per_backend);
+        let (mut room, most) = (self.settings.limits.backend_bytes, self.settings.server.max_queue);
         for minted in ids {
-            let Some(mut pending) = self.pending.remove(minted) else { continue };
+            let Some(mut pending) = self.close(minted) else { continue };
             match std::mem::replace(&mut pending.progress, Progress::Sent(None)) {
                 Progress::Sent(Some(message))
                     if may_retry
@@ -299,7 +296,7 @@ impl Core {
     pub(crate) fn fail_all(&mut self, backend: BackendId, cause: &Cause) {
         let error = self.cause(cause);
         for minted in self.pending.ids(|p| p.backend == backend) {
-            if let Some(pending) = self.pending.remove(minted) {
+            if let Some(pending) = self.close(minted) {
                 self.fail(&pending, &error);
             }
         }

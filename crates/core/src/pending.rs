@@ -42,6 +42,8 @@ pub(crate) struct Pending {
     /// It runs as a task: its progress goes on after its answer.
     pub(crate) is_task: bool,
     pub(crate) retried: bool,
+    /// The backend works on it, and on one fewer of the others.
+    pub(crate) has_turn: bool,
     pub(crate) accepted: Moment,
     pub(crate) deadline: Moment,
     /// Progress moves the deadline, but not beyond this.

@@ -52,6 +52,10 @@ pub struct ServerSettings {
     pub on_timeout: OnTimeout,
     pub retry_after_crash: RetryAfterCrash,
     pub shutdown_grace: Duration,
+    /// How many requests a backend works on at a time; the others wait their turn.
+    pub max_in_flight: usize,
+    /// How many messages may wait, for their turn or for the backend to be ready.
+    pub max_queue: usize,
 }
 
 /// A limit on everything that could grow.
@@ -63,8 +67,6 @@ pub struct Limits {
     pub backend_bytes: usize,
     /// Requests of one client without an answer.
     pub pending_per_client: usize,
-    /// Messages that wait for one backend to be ready.
-    pub waiting_per_backend: usize,
     /// Requests of one backend to its client without an answer.
     pub asked_per_backend: usize,
     /// Restarts after crashes within a minute, before the breaker opens.
@@ -77,7 +79,6 @@ impl Default for Limits {
             client_bytes: 64 << 20,
             backend_bytes: 64 << 20,
             pending_per_client: 4096,
-            waiting_per_backend: 256,
             asked_per_backend: 256,
             restarts_per_minute: 5,
         }

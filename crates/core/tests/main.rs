@@ -8,6 +8,7 @@ mod batches;
 mod dialect;
 mod noise;
 mod timeouts;
+mod turns;
 mod crashes;
 mod framing;
 mod limits;

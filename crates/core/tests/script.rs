@@ -76,6 +76,8 @@ fn settings() -> Settings {
             on_timeout: OnTimeout::Probe,
             retry_after_crash: RetryAfterCrash::Safe,
             shutdown_grace: Duration::from_secs(5),
+            max_in_flight: 64,
+            max_queue: 256,
         },
         dialect: Ear::Open,
         shutdown_grace: Duration::from_secs(5),

@@ -130,6 +130,8 @@ fn settings(config: &Config, plan: &LaunchPlan, verdicts: &Verdicts, report_rout
                 RetryAfterCrash::Off => switchboard_core::RetryAfterCrash::Off,
             },
             shutdown_grace: server.shutdown_grace,
+            max_in_flight: server.max_in_flight,
+            max_queue: server.max_queue,
         },
         dialect,
         shutdown_grace: config.shutdown_grace,

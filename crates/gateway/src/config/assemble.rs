@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::keys::{FileEntry, LogEntry, ServerEntry, Servers};
 use super::quantity::{spell_size, spell_time};
-use super::read::{Key, Size, Time};
+use super::read::{Count, Key, Size, Time};
 use super::report::{Place, Report, shown};
 use super::syntax::{self, span};
 use super::{Config, Guard, LogConfig, Problem, ServerConfig, defaults};
@@ -132,6 +132,8 @@ fn server(
         on_timeout: entry.on_timeout.or(defaults::ON_TIMEOUT),
         retry_after_crash: entry.retry_after_crash.or(defaults::RETRY_AFTER_CRASH),
         shutdown_grace: entry.shutdown_grace.or(Time(shutdown_grace)).0,
+        max_in_flight: entry.max_in_flight.or(Count(defaults::MAX_IN_FLIGHT)).0,
+        max_queue: entry.max_queue.or(Count(defaults::MAX_QUEUE)).0,
         guard,
         keep,
         expand: true,

@@ -19,6 +19,8 @@ pub const ON_TIMEOUT: OnTimeout = OnTimeout::Probe;
 pub const RETRY_AFTER_CRASH: RetryAfterCrash = RetryAfterCrash::Safe;
 
 pub const GUARD: Guard = Guard::Auto;
+pub const MAX_IN_FLIGHT: usize = 64;
+pub const MAX_QUEUE: usize = 256;
 
 pub const LOG_LEVEL: LogLevel = LogLevel::Info;
 pub const LOG_FORMAT: LogFormat = LogFormat::Human;

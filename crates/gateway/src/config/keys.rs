@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::choices::{Dialect, Framing, Guard, InheritEnv, LogFormat, LogLevel, OnTimeout, RetryAfterCrash};
 use super::quantity::{spell_size, spell_time};
-use super::read::{CallTime, Key, Read, Size, Time, expected, warn_of_unknown};
+use super::read::{CallTime, Count, Key, Read, Size, Time, expected, warn_of_unknown};
 use super::report::{Place, Report};
 use super::syntax::span;
 use super::{Variables, defaults};
@@ -246,6 +246,15 @@ object! {
         /// How long this server has to end by itself; the outer `shutdownGrace` unless given.
         #[schemars(example = json!("30s"))]
         "shutdownGrace" => shutdown_grace: Time,
+
+        /// How many requests the server works on at a time; the others wait their turn, in order. `1` is for servers
+        /// that cannot do more.
+        #[schemars(extend("default" = defaults::MAX_IN_FLIGHT), example = json!(1))]
+        "maxInFlight" => max_in_flight: Count,
+
+        /// How many requests may wait, for their turn or for the server to be ready; one more is refused.
+        #[schemars(extend("default" = defaults::MAX_QUEUE), example = json!(16))]
+        "maxQueue" => max_queue: Count,
 
         /// What keeps the server's processes from outliving Switchboard.
         #[schemars(extend("default" = defaults::GUARD.word()), example = json!("strict"))]

@@ -55,6 +55,10 @@ pub struct ServerConfig {
     pub on_timeout: OnTimeout,
     pub retry_after_crash: RetryAfterCrash,
     pub shutdown_grace: Duration,
+    /// How many requests it works on at a time.
+    pub max_in_flight: usize,
+    /// How many more may wait.
+    pub max_queue: usize,
     pub guard: Guard,
     /// Names of processes that a stop leaves alone.
     pub keep: Vec<String>,
@@ -82,6 +86,8 @@ impl ServerConfig {
             on_timeout: defaults::ON_TIMEOUT,
             retry_after_crash: defaults::RETRY_AFTER_CRASH,
             shutdown_grace: defaults::SHUTDOWN_GRACE,
+            max_in_flight: defaults::MAX_IN_FLIGHT,
+            max_queue: defaults::MAX_QUEUE,
             guard: defaults::GUARD,
             keep: Vec::new(),
             expand: false,

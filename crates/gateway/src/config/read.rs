@@ -320,3 +320,42 @@ impl JsonSchema for Size {
         })
     }
 }
+
+/// How many of something.
+pub(super) struct Count(pub(super) usize);
+
+impl Read for Count {
+    fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self> {
+        let count = match value {
+            Value::NumberLit(number) => number.value.parse().ok().filter(|count| (1..=MOST).contains(count)),
+            Value::StringLit(_)
+            | Value::BooleanLit(_)
+            | Value::Object(_)
+            | Value::Array(_)
+            | Value::NullKeyword(_) => None,
+        };
+        if count.is_none() {
+            refuse(
+                value,
+                "not a number of that kind:",
+                "write a whole number from 1 to 100000",
+                place,
+                report,
+            );
+        }
+        count.map(Self)
+    }
+}
+
+/// Nobody means more.
+const MOST: usize = 100_000;
+
+impl JsonSchema for Count {
+    fn schema_name() -> Cow<'static, str> {
+        "Count".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "integer", "minimum": 1, "maximum": MOST })
+    }
+}

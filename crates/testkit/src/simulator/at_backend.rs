@@ -10,6 +10,9 @@ use bytes::Bytes;
 use switchboard_core::Launch;
 use switchboard_protocol::{Dialect, Kind, Message, Method, Outgoing, Parsed, Part, parse};
 
+/// So many turns are never all taken in a run.
+const WIDE: usize = 64;
+
 impl World {
     pub(super) fn at_backend(&mut self, launch: Launch, out: &Outgoing) -> Check {
         match self.processes.get(&launch).map(|process| process.phase) {
@@ -104,20 +107,24 @@ impl World {
             return Err(format!("{client}'s {name} with id {id} is handed over after its answer"));
         }
         let is_first = request.handed.is_empty();
+        let takes_a_turn = request.verb.takes_a_turn();
         let was_taken_back = request.is_cancelled;
         request.handed.push(launch);
         if is_first && was_taken_back && self.ledger.account_of(number).requests.len() == 1 {
             return Err(format!("{client}'s {name} with id {id} was taken back, and then handed over"));
         }
-        if is_first { self.keep_order(launch, parcel) } else { Ok(()) }
+        if is_first { self.keep_order(launch, parcel, takes_a_turn) } else { Ok(()) }
     }
 
-    /// What a client says reaches its backend in the order in which it was said.
-    fn keep_order(&mut self, launch: Launch, parcel: usize) -> Check {
+    /// What a client says reaches its backend in the order in which it was said; only what waits its turn is
+    /// overtaken by what does not.
+    fn keep_order(&mut self, launch: Launch, parcel: usize, takes_a_turn: bool) -> Check {
+        let is_narrow = self.plan.settings.server.max_in_flight < WIDE;
         let client =
             self.servers.get(&launch.backend).and_then(|server| self.clients.get_mut(&server.client));
         let Some(client) = client else { return Ok(()) };
-        let last = std::mem::replace(&mut client.last_handed, parcel);
+        let lane = if is_narrow && takes_a_turn { &mut client.last_in_turn } else { &mut client.last_handed };
+        let last = std::mem::replace(lane, parcel);
         match last > parcel {
             true => Err(format!("{launch} gets number {parcel} after number {last}, which was said later")),
             false => Ok(()),
@@ -194,7 +201,7 @@ impl World {
                 }
                 self.pass_gate(launch, false, is_initialized, message)?;
                 if !is_initialized {
-                    self.keep_order(launch, number)?;
+                    self.keep_order(launch, number, false)?;
                 }
                 self.stats.notifications_to_backend += 1;
                 String::new()

@@ -17,6 +17,13 @@ impl World {
     /// No deadline is earlier than the moment for which a tick is wanted, and a tick leaves nothing undone
     /// that would be wanted again at once.
     pub(super) fn check_wake(&self, after_tick: bool) -> Check {
+        for (at_work, counted, most) in self.core.at_work() {
+            if at_work != counted || at_work > most {
+                return Err(format!(
+                    "a backend works on {counted} requests, counts {at_work}, and may on {most}"
+                ));
+            }
+        }
         let (wake, deadline) = (self.core.wake(), self.core.next_deadline());
         if deadline.is_some_and(|deadline| wake.is_none_or(|wake| wake > deadline)) {
             return Err(format!("a tick is wanted at {wake:?}, but there is a deadline at {deadline:?}"));

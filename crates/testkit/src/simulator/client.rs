@@ -57,6 +57,8 @@ pub(super) struct Client {
     pub(super) is_confusing: bool,
     /// The newest parcel that its backend was given.
     pub(super) last_handed: usize,
+    /// The last of those that wait their turn, which others may overtake.
+    pub(super) last_in_turn: usize,
     /// Requests that it sent, and the lines about them.
     pub(super) requests: usize,
     pub(super) lines: usize,
@@ -165,6 +167,7 @@ impl World {
             has_confirmed: false,
             is_confusing: false,
             last_handed: 0,
+            last_in_turn: 0,
             requests: 0,
             lines: 0,
         };

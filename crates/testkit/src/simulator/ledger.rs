@@ -19,6 +19,11 @@ pub(super) struct Verb {
 }
 
 impl Verb {
+    /// Waits while the backend works on as many others as it may.
+    pub(super) fn takes_a_turn(&self) -> bool {
+        !matches!(self.name, "ping" | "initialize" | "tasks/result")
+    }
+
     fn is_cancellable(&self) -> bool {
         !matches!(self.name, "initialize" | "shutdown")
     }

@@ -88,6 +88,8 @@ fn settings(rng: &mut Rng, seed: u64) -> Settings {
         on_timeout: *rng.pick(&[OnTimeout::Probe, OnTimeout::Probe, OnTimeout::Restart, OnTimeout::Keep]),
         retry_after_crash: *rng.pick(&[RetryAfterCrash::Safe, RetryAfterCrash::Safe, RetryAfterCrash::Off]),
         shutdown_grace: rng.millis(200..=5000),
+        max_in_flight: *rng.pick(&[64, 64, 1, 2, 5]),
+        max_queue: if rng.percent(50) { 256 } else { rng.within(1..=8) },
     };
     Settings {
         server,
@@ -105,7 +107,6 @@ fn tight_limits(rng: &mut Rng) -> Limits {
         client_bytes: rng.within(500..=4000),
         backend_bytes: rng.within(500..=4000),
         pending_per_client: rng.within(2..=16),
-        waiting_per_backend: rng.within(1..=8),
         asked_per_backend: rng.within(1..=4),
         restarts_per_minute: rng.within(1..=5),
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::config::{
-    Config, Dialect, Framing, InheritEnv, LogConfig, LogFormat, LogLevel, OnTimeout, RetryAfterCrash,
+    Config, Dialect, Framing, Guard, InheritEnv, LogConfig, LogFormat, LogLevel, OnTimeout, RetryAfterCrash,
     ServerConfig, load,
 };
 
@@ -129,7 +129,8 @@ fn every_setting_is_read() {
                     "command": "c", "cwd": "/x", "disabled": true,
                     "framing": "content-length", "inheritEnv": "none", "passEnv": ["A", "B_*"],
                     "startTimeout": "1m", "timeout": 90, "hardTimeout": 0, "onTimeout": "keep",
-                    "retryAfterCrash": "off", "shutdownGrace": "500ms"
+                    "retryAfterCrash": "off", "shutdownGrace": "500ms",
+                    "guard": "off", "keep": ["adb"], "maxInFlight": 1, "maxQueue": 7
                 },
                 "t": { "command": "d" }
             },
@@ -150,6 +151,10 @@ fn every_setting_is_read() {
                     on_timeout: OnTimeout::Keep,
                     retry_after_crash: RetryAfterCrash::Off,
                     shutdown_grace: Duration::from_millis(500),
+                    guard: Guard::Off,
+                    keep: vec!["adb".into()],
+                    max_in_flight: 1,
+                    max_queue: 7,
                     ..server("s", "c", &[])
                 },
                 ServerConfig { shutdown_grace: Duration::from_millis(2500), ..server("t", "d", &[]) },
@@ -408,4 +413,29 @@ fn no_problem_shows_a_secret() {
     let config =
         load(Path::new(""), r#"{ "mcpServers": { "s": { "command": "c", "env": { "T": "s3cret" } } } }"#);
     assert!(!format!("{config:?}").contains("s3cret"));
+}
+
+#[test]
+fn what_is_kept_has_a_name_and_no_namespace() {
+    let name = "not the name of a process | write a name as `ps` shows it, such as \"adb\"";
+    let strict = "nothing can be kept with `guard: strict` | use \"guard\": \"auto\" for this server, or remove `keep`";
+    for written in [r#"[""]"#, r#"["/usr/bin/adb"]"#, r#"["a\nb"]"#] {
+        check_problems(
+            &format!(r#"{{ "mcpServers": {{ "s": {{ "command": "c", "keep": {written} }} }} }}"#),
+            &[&format!("error mcpServers.s.keep 1:50 {name}")],
+        );
+    }
+    check_problems(
+        r#"{ "mcpServers": { "s": { "command": "c", "guard": "strict", "keep": ["adb"] } } }"#,
+        &[&format!("warning mcpServers.s.keep 1:69 {strict}")],
+    );
+}
+
+#[test]
+fn a_count_is_a_whole_number_of_at_least_one() {
+    for written in ["0", "-1", "1.5", "\"4\"", "1e9", "true"] {
+        let file =
+            format!(r#"{{ "mcpServers": {{ "s": {{ "command": "c", "maxInFlight": {written} }} }} }}"#);
+        assert!(load(Path::new("c.json"), &file).config.is_none(), "{written}");
+    }
 }

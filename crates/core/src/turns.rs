@@ -1,0 +1,102 @@
+//! How many requests a backend works on at a time: the rest wait their turn, in order. Notifications and answers do
+//! not: a request that is being worked on may need them.
+
+use crate::backend::{State, Waiting};
+use crate::event::{BackendId, Launch};
+use crate::exchange::Core;
+use crate::pending::Pending;
+use std::collections::VecDeque;
+use switchboard_protocol::Method;
+
+impl Core {
+    /// For the simulator: how many requests each backend works on, by the counter and by counting, and how many may be.
+    pub fn at_work(&self) -> impl Iterator<Item = (usize, usize, usize)> {
+        self.backends.values().map(|b| {
+            let counted = self.pending.iter().filter(|(_, p)| p.backend == b.id && p.has_turn).count();
+            (b.at_work, counted, self.settings.server.max_in_flight)
+        })
+    }
+
+    /// Whether a request of this kind can be sent now, and does not have to wait its turn.
+    pub(crate) fn may_go(&self, backend: BackendId, method: Method) -> bool {
+        let Some(b) = self.backends.get(&backend) else { return false };
+        let has_turn = b.at_work < self.settings.server.max_in_flight && b.waiting.is_empty();
+        matches!(b.state, State::Ready { .. }) && (!takes_a_turn(method) || has_turn)
+    }
+
+    /// A request is handed to its backend.
+    pub(crate) fn take_turn(&mut self, minted: u64) {
+        let Some(pending) = self.pending.get_mut(minted) else { return };
+        if !takes_a_turn(pending.method) || pending.has_turn {
+            return;
+        }
+        pending.has_turn = true;
+        if let Some(b) = self.backends.get_mut(&pending.backend) {
+            b.at_work += 1;
+        }
+    }
+
+    /// The backend is done with a request, or nobody waits for it any more.
+    pub(crate) fn end_turn(&mut self, pending: &mut Pending) {
+        if !std::mem::take(&mut pending.has_turn) {
+            return;
+        }
+        let Some(b) = self.backends.get_mut(&pending.backend) else { return };
+        b.at_work = b.at_work.saturating_sub(1);
+        if !b.waiting.is_empty() && !self.free.contains(&pending.backend) {
+            self.free.push(pending.backend);
+        }
+    }
+
+    /// The same for one that stays in the books.
+    pub(crate) fn give_up_turn(&mut self, minted: u64) {
+        if let Some(mut pending) = self.pending.remove(minted) {
+            self.end_turn(&mut pending);
+            self.pending.insert(minted, pending);
+        }
+    }
+
+    /// Takes a request out of the books.
+    pub(crate) fn close(&mut self, minted: u64) -> Option<Pending> {
+        let mut pending = self.pending.remove(minted)?;
+        self.end_turn(&mut pending);
+        Some(pending)
+    }
+
+    /// Lets those go whose turn has come, once an event has been dealt with.
+    pub(crate) fn give_turns(&mut self) {
+        while let Some(backend) = self.free.pop() {
+            self.let_go(backend);
+        }
+    }
+
+    /// Sends what waits, in its order, as far as it may go. What takes no turn is not held up by what does.
+    pub(crate) fn let_go(&mut self, backend: BackendId) {
+        let most = self.settings.server.max_in_flight;
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        let State::Ready { number, .. } = b.state else { return };
+        let mut left = VecDeque::new();
+        for waiting in std::mem::take(&mut b.waiting) {
+            match waiting {
+                Waiting::Notification(out) => self.tell_backend(Launch { backend, number }, out),
+                Waiting::Request(minted) => {
+                    let is_full = self.backends.get(&backend).is_none_or(|b| b.at_work >= most);
+                    let method = self.pending.get(minted).map(|pending| pending.method);
+                    if method.is_some_and(takes_a_turn) && (is_full || !left.is_empty()) {
+                        left.push_back(Waiting::Request(minted));
+                    } else {
+                        self.send(minted);
+                    }
+                }
+            }
+        }
+        if let Some(b) = self.backends.get_mut(&backend) {
+            b.waiting = left;
+        }
+    }
+}
+
+/// A sign of life, a handshake, and whoever waits for a task's end keep nobody from working.
+fn takes_a_turn(method: Method) -> bool {
+    !matches!(method, Method::Ping | Method::Initialize | Method::TaskResult)
+}

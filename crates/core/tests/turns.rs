@@ -1,0 +1,126 @@
+//! How many requests a server works on at a time.
+
+use crate::script::check_with;
+use std::time::Duration;
+
+#[test]
+fn the_next_one_goes_when_one_is_answered() {
+    check_with(
+        |settings| settings.server.max_in_flight = 1,
+        r#"
+        greeted
+        client> {"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"one"}}
+            server< {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"one"}}
+        client> {"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":"two"}}
+        client> {"jsonrpc":"2.0","id":"c","method":"tools/list"}
+        server> {"jsonrpc":"2.0","id":2,"result":{}}
+            client< {"jsonrpc":"2.0","id":"a","result":{}}
+            server< {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"two"}}
+        server> {"jsonrpc":"2.0","id":3,"error":{"code":1,"message":"no"}}
+            client< {"jsonrpc":"2.0","id":"b","error":{"code":1,"message":"no"}}
+            server< {"jsonrpc":"2.0","id":4,"method":"tools/list"}
+        "#,
+    );
+}
+
+/// What a request in work may need does not wait behind it.
+#[test]
+fn pings_notifications_and_cancellations_do_not_wait() {
+    check_with(
+        |settings| settings.server.max_in_flight = 1,
+        r#"
+        greeted
+        client> {"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"one"}}
+            server< {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"one"}}
+        client> {"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":"two"}}
+        client> {"jsonrpc":"2.0","id":"p","method":"ping"}
+            server< {"jsonrpc":"2.0","id":4,"method":"ping"}
+        client> {"jsonrpc":"2.0","method":"notifications/roots/list_changed"}
+            server< {"jsonrpc":"2.0","method":"notifications/roots/list_changed"}
+        client> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a"}}
+            server< {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}
+            server< {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"two"}}
+        "#,
+    );
+}
+
+#[test]
+fn one_that_is_taken_back_while_it_waits_is_never_sent() {
+    check_with(
+        |settings| settings.server.max_in_flight = 1,
+        r#"
+        greeted
+        client> {"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"one"}}
+            server< {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"one"}}
+        client> {"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":"two"}}
+        client> {"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"three"}}
+        client> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"b"}}
+        server> {"jsonrpc":"2.0","id":2,"result":{}}
+            client< {"jsonrpc":"2.0","id":"a","result":{}}
+            server< {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"three"}}
+        "#,
+    );
+}
+
+#[test]
+fn one_more_than_may_wait_is_refused() {
+    check_with(
+        |settings| {
+            settings.server.max_in_flight = 1;
+            settings.server.max_queue = 1;
+        },
+        r#"
+        greeted
+        client> {"jsonrpc":"2.0","id":"a","method":"tools/list"}
+            server< {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+        client> {"jsonrpc":"2.0","id":"b","method":"tools/list"}
+        client> {"jsonrpc":"2.0","id":"c","method":"tools/list"}
+            client< {"jsonrpc":"2.0","id":"c","error":{"code":-32603,…"kind":"overloaded","retryable":true,…"message":"too much at once: the server works on as many requests as it may (1), and too many wait"}}
+        "#,
+    );
+}
+
+#[test]
+fn one_that_does_not_get_its_turn_is_told_why() {
+    check_with(
+        |settings| {
+            settings.server.max_in_flight = 1;
+            settings.server.timeout = Duration::from_secs(60);
+            settings.server.on_timeout = switchboard_core::OnTimeout::Keep;
+        },
+        r#"
+        greeted
+        client> {"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"slow","_meta":{"progressToken":1}}}
+            server< {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"slow","_meta":{"progressToken":2}}}
+        client> {"jsonrpc":"2.0","id":"b","method":"tools/list"}
+        +40s
+        server> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":1}}
+            client< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}
+        +30s
+            client< {"jsonrpc":"2.0","id":"b","error":{"code":-32003,"data":{"hint":"raise `maxInFlight` …","kind":"backend_timeout",…"message":"no turn within 60.0 s: the server `files` works on as many requests as it may (1)"}}
+        "#,
+    );
+}
+
+/// A time-out and a crash free the place as well.
+#[test]
+fn a_request_that_is_over_in_any_way_makes_room() {
+    check_with(
+        |settings| {
+            settings.server.max_in_flight = 1;
+            settings.server.timeout = Duration::from_secs(60);
+            settings.server.on_timeout = switchboard_core::OnTimeout::Keep;
+        },
+        r#"
+        greeted
+        client> {"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"one"}}
+            server< {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"one"}}
+        +30s
+        client> {"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":"two"}}
+        +30s
+            client< {"jsonrpc":"2.0","id":"a","error":{"code":-32003,…"message":"the server `files` did not answer within 60.0 s"}}
+            server< {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"reason":"timed out","requestId":2}}
+            server< {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"two"}}
+        "#,
+    );
+}
