@@ -14,7 +14,7 @@ use super::{post, take_in_orphans};
 use crate::runs::{self, Line, Who};
 use crate::table::{self, Entry, is_kept};
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, setsid, wait};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, setpgid, wait};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
@@ -36,7 +36,8 @@ const MOST_NAMES: usize = 32;
 
 /// The life of the process; its exit code.
 pub(super) fn run(mut control: UnixStream, watch: Watch, run_file: Option<PathBuf>) -> i32 {
-    let _ = setsid();
+    // What is sent to the warden's group, or to ours, must not reach us.
+    let _ = setpgid(None, None);
     take_in_orphans();
     let Ok(Some((body, fds))) = post::receive(&mut control) else { return 1 };
     let (Ok(Order::Start(assignment)), Some(streams)) = (Order::parse(&body), Streams::from(fds)) else {

@@ -7,7 +7,7 @@ use crate::child::{Ended, Launch, SpawnError, Spawned};
 use crate::guard::wire::{Assignment, Hire};
 use crate::guard::{self, post};
 use crate::{aside, inherit, parent, runs, table};
-use rustix::process::{Pid, Signal, kill_process, setsid};
+use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
 use std::io::{
     self,
@@ -238,11 +238,8 @@ impl Warden {
         // Neither our environment nor our folder: nothing in it is for the warden, and it may stay for a while.
         command.env_clear().current_dir("/");
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null()).stderr(Stdio::null());
-        // SAFETY: one system call, which allocates nothing.
-        unsafe {
-            // A signal to our group must not reach it.
-            command.pre_exec(|| setsid().map(drop).map_err(io::Error::from));
-        }
+        // A signal to our group must not reach it. Not a session: see docs/decisions, "Guards stay in our session".
+        command.process_group(0);
         #[expect(clippy::disallowed_methods, reason = "this is the one room that starts processes")]
         let process = command.spawn()?;
         let pid = Pid::from_child(&process);
