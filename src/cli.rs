@@ -74,7 +74,7 @@ pub(crate) enum Command {
     ///
     /// This is also what runs without a subcommand when stdin is not a terminal.
     #[command(after_help = AFTER)]
-    Stdio(StdioArgs),
+    Stdio(Box<StdioArgs>),
     /// Read the config file and say what is wrong with it, where, and what to do.
     Check(CheckArgs),
     /// Allow the `switchboard.json` of a project folder to be used, as it is now.
@@ -105,6 +105,23 @@ pub(crate) struct StdioArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
+    /// A server that is known by name and needs neither a config file nor a COMMAND.
+    #[arg(long, value_name = "NAME", value_enum, group = "launched", conflicts_with = "server")]
+    pub(crate) backend: Option<BackendArg>,
+
+    // clap waives a requirement that conflicts with what is there, so these say themselves what they conflict with.
+    /// With `--backend auggie`: node's program. Otherwise $NODE_PATH, if it names one, or it is looked for.
+    #[arg(long, value_name = "FILE", requires = "backend", conflicts_with = "command")]
+    pub(crate) node: Option<PathBuf>,
+
+    /// With `--backend auggie`: its JS file. Otherwise $AUGGIE_ENTRY, or it is looked for.
+    #[arg(long, value_name = "FILE", requires = "backend", conflicts_with = "command")]
+    pub(crate) auggie_entry: Option<PathBuf>,
+
+    /// With `--backend auggie`: what is given to it as `-m`. Otherwise `default`.
+    #[arg(long, value_name = "MODE", requires = "backend", conflicts_with = "command")]
+    pub(crate) mode: Option<String>,
+
     /// Which server of the config file to serve, if it names several.
     #[arg(long, value_name = "NAME")]
     pub(crate) server: Option<String>,
@@ -130,24 +147,24 @@ pub(crate) struct StdioArgs {
     pub(crate) log_bodies: bool,
 
     /// Pass bytes untouched and only govern the process.
-    #[arg(long, requires = "command")]
+    #[arg(long, requires = "command", conflicts_with = "backend")]
     pub(crate) raw: bool,
 
     /// Which of our environment variables the COMMAND gets: those on the safe list, all, or none.
-    #[arg(long, value_name = "WHICH", value_enum, requires = "command")]
+    #[arg(long, value_name = "WHICH", value_enum, requires = "launched")]
     pub(crate) inherit_env: Option<InheritArg>,
 
     /// A variable that the COMMAND gets beyond those, such as GITHUB_TOKEN or `AWS_*`; may be repeated.
-    #[arg(long, value_name = "NAME", requires = "command")]
+    #[arg(long, value_name = "NAME", requires = "launched")]
     pub(crate) pass_env: Vec<String>,
 
     /// What keeps the COMMAND's processes from outliving us: a guard process, a PID namespace as well, or a
     /// process group only.
-    #[arg(long, value_name = "HOW", value_enum, requires = "command")]
+    #[arg(long, value_name = "HOW", value_enum, requires = "launched")]
     pub(crate) guard: Option<GuardArg>,
 
     /// The name of a process that is left running when the COMMAND is stopped; may be repeated.
-    #[arg(long, value_name = "NAME", requires = "command", value_parser = process_name)]
+    #[arg(long, value_name = "NAME", requires = "launched", value_parser = process_name)]
     pub(crate) keep: Vec<String>,
 
     /// Go on when the process that started us has ended, for as long as stdin stays open.
@@ -155,7 +172,7 @@ pub(crate) struct StdioArgs {
     pub(crate) ignore_parent: bool,
 
     /// The server to run: its command and arguments. Its names stay as they are.
-    #[arg(last = true, value_name = "COMMAND")]
+    #[arg(last = true, value_name = "COMMAND", group = "launched")]
     pub(crate) command: Vec<String>,
 }
 
@@ -171,6 +188,7 @@ impl StdioArgs {
     /// Nothing was said: on a terminal that is a request for help.
     pub(crate) fn is_default(&self) -> bool {
         self.command.is_empty()
+            && self.backend.is_none()
             && self.config.is_none()
             && self.server.is_none()
             && self.root.is_empty()
@@ -195,6 +213,12 @@ pub(crate) struct TrustArgs {
     /// Show what is trusted.
     #[arg(long, conflicts_with_all = ["path", "revoke"])]
     pub(crate) list: bool,
+}
+
+/// The servers that we know by name.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum BackendArg {
+    Auggie,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

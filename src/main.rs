@@ -27,7 +27,7 @@ fn run(cli: cli::Cli) -> anyhow::Result<Exit> {
     match cli.command {
         None if cli.stdio.is_default() && std::io::stdin().is_terminal() => commands::help::run(),
         None => commands::stdio::run(cli.stdio),
-        Some(Command::Stdio(args)) => commands::stdio::run(args),
+        Some(Command::Stdio(args)) => commands::stdio::run(*args),
         Some(Command::Check(args)) => commands::check::run(&args),
         Some(Command::Trust(args)) => commands::trust::run(&args),
         Some(Command::Demo) => commands::demo::run(),

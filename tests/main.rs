@@ -13,6 +13,7 @@ mod dialect;
 mod oversize;
 mod firewall;
 mod environment;
+mod auggie;
 mod handshake;
 mod cancel_progress;
 mod server_requests;

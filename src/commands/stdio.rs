@@ -1,10 +1,12 @@
-//! MCP over stdin and stdout: to one server given after `--`, or to what the config file names.
+//! MCP over stdin and stdout: to one server given after `--` or by its name, or to what the config file names.
 
-use crate::cli::StdioArgs;
+use crate::cli::{BackendArg, LevelArg, StdioArgs};
 use crate::exit::{Exit, fatal};
 use anyhow::Context;
+use clap::ValueEnum;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use switchboard_gateway::auggie;
 use switchboard_gateway::config::discover::discover;
 use switchboard_gateway::config::{Config, ServerConfig, expand};
 use switchboard_gateway::raw::{self, Raw};
@@ -45,15 +47,14 @@ pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
 
 /// Which server, with which settings, from which file.
 fn choose(args: &StdioArgs) -> anyhow::Result<(Config, ServerConfig, Option<PathBuf>)> {
-    if let Some((command, rest)) = args.command.split_first() {
+    if let Some(mut server) = launched(args) {
         let config = match &args.config {
             Some(_) => load_config(args)?.0,
             None => Config::default(),
         };
-        let mut server = ServerConfig::for_command(name_of(command, rest), command, rest.to_vec());
         server.shutdown_grace = config.shutdown_grace;
         server.inherit_env = args.inherit_env.map_or(server.inherit_env, Into::into);
-        server.pass_env.clone_from(&args.pass_env);
+        server.pass_env.extend_from_slice(&args.pass_env);
         server.guard = args.guard.map_or(server.guard, Into::into);
         server.keep.clone_from(&args.keep);
         return Ok((config, server, args.config.clone()));
@@ -61,6 +62,27 @@ fn choose(args: &StdioArgs) -> anyhow::Result<(Config, ServerConfig, Option<Path
     let (config, path) = load_config(args)?;
     let server = pick(&config, args.server.as_deref(), &path)?;
     Ok((config, server, Some(path)))
+}
+
+/// The server that the command line itself says how to start.
+fn launched(args: &StdioArgs) -> Option<ServerConfig> {
+    match (args.backend, args.command.split_first()) {
+        (Some(BackendArg::Auggie), _) => Some(find_auggie(args)),
+        (None, Some((command, rest))) => {
+            Some(ServerConfig::for_command(name_of(command, rest), command, rest.to_vec()))
+        }
+        (None, None) => None,
+    }
+}
+
+fn find_auggie(args: &StdioArgs) -> ServerConfig {
+    let (node, entry, mode) = (args.node.clone(), args.auggie_entry.clone(), args.mode.clone());
+    let server = auggie::server(&auggie::Options { node, entry, mode }, &super::vars);
+    // The client is told too, once it asks for something; here it is told to whoever starts us by hand.
+    if let Some(missing) = &server.missing {
+        complain(&format!("switchboard: {missing}"));
+    }
+    server
 }
 
 fn load_config(args: &StdioArgs) -> anyhow::Result<(Config, PathBuf)> {
@@ -149,7 +171,7 @@ fn log_options(
         None => None,
     };
     Ok(LogOptions {
-        level: args.log_level.map_or(config.log.level, Into::into),
+        level: args.log_level.or_else(level_of_the_founding_document).map_or(config.log.level, Into::into),
         format: args.log_format.map_or(config.log.format, Into::into),
         file: args.log_file.clone().or(configured),
         folder: super::state_folder().join("logs"),
@@ -157,6 +179,17 @@ fn log_options(
         server: server.to_owned(),
         root,
     })
+}
+
+/// The variable that the founding document names. Other programs may know it too, so that a value which says
+/// nothing to us is no error.
+fn level_of_the_founding_document() -> Option<LevelArg> {
+    let value = super::vars("MCP_PROXY_LOG").filter(|value| !value.is_empty())?;
+    let level = value.to_str().and_then(|value| LevelArg::from_str(value, true).ok());
+    if level.is_none() {
+        complain("warning: MCP_PROXY_LOG is not error, warn, info, debug or trace; ignored");
+    }
+    level
 }
 
 fn absolute(root: &Path) -> anyhow::Result<PathBuf> {

@@ -13,6 +13,7 @@ mod everything;
 mod everything_asks;
 mod filesystem;
 mod time;
+mod auggie;
 mod openings;
 mod endings;
 #[cfg(target_os = "linux")]

@@ -2,6 +2,7 @@
 //!
 //! # Layout, from the outside in
 //! - [`config`]: what the user wrote down.
+//! - [`auggie`]: a server that we know by name, found and started without a config file.
 //! - [`solo`]: one client and its backend in one process; wires everything below together.
 //! - [`raw`]: no message is read: the launcher, which only governs the process.
 //! - [`peer`]: the other way round: a client of a program that we start, for the demo.
@@ -17,6 +18,7 @@
 //! This crate decides nothing about messages: that is `core`'s.
 
 pub mod config;
+pub mod auggie;
 pub mod solo;
 pub mod raw;
 pub mod peer;

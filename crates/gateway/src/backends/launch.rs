@@ -1,7 +1,7 @@
 //! From a server's entry to exactly what exec gets, and what to say when that does not work.
 
 use crate::config::environment::{child_environment, withheld_hint};
-use crate::config::{self, ServerConfig, expand};
+use crate::config::{self, Missing, ServerConfig, expand};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use switchboard_process::child::{Launch, SpawnError};
@@ -49,6 +49,9 @@ pub(crate) fn warden_options(state_folder: &Path, wants_strict: bool) -> Options
 impl LaunchPlan {
     pub(crate) fn expand(&self) -> Result<Prepared, Unready> {
         let server = &self.server;
+        if let Some(Missing { reason, hint }) = server.missing.clone() {
+            return Err(Unready { reason, hint: Some(hint) });
+        }
         let parts = expand::launch_parts(server, self.root.as_deref(), &|name| std::env::var_os(name))
             .map_err(|error| Unready { reason: error.to_string(), hint: None })?;
         let environment =
@@ -77,8 +80,12 @@ impl LaunchPlan {
         Warden::start(warden_options(state_folder, self.server.guard == config::Guard::Strict))
     }
 
-    /// What to say about a server that ends before it works: it may miss what it was not given.
+    /// What to say about a server that ends before it works: what we know of it, or else that it may miss what it
+    /// was not given.
     pub(crate) fn hint(&self) -> Option<String> {
+        if let Some(advice) = self.server.advice {
+            return Some(advice.to_owned());
+        }
         self.expand().ok().and_then(|prepared| withheld_hint(&prepared.withheld))
     }
 }

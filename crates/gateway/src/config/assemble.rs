@@ -137,6 +137,8 @@ fn server(
         guard,
         keep,
         expand: true,
+        missing: None,
+        advice: None,
     })
 }
 

@@ -21,6 +21,7 @@ mod excerpt;
 pub mod expand;
 pub mod folders;
 mod keys;
+mod missing;
 mod model;
 pub(crate) mod os;
 mod problem;
@@ -38,6 +39,7 @@ mod tests;
 
 pub use assemble::{Loaded, is_process_name, load};
 pub use choices::{Dialect, Framing, Guard, InheritEnv, LogFormat, LogLevel, OnTimeout, RetryAfterCrash};
+pub use missing::Missing;
 pub use model::{Config, LogConfig, ServerConfig};
 pub use problem::{Problem, Severity};
 pub use schema::schema;

@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use super::{
-    Dialect, Framing, Guard, InheritEnv, LogFormat, LogLevel, OnTimeout, RetryAfterCrash, Variables, defaults,
+    Dialect, Framing, Guard, InheritEnv, LogFormat, LogLevel, Missing, OnTimeout, RetryAfterCrash, Variables,
+    defaults,
 };
 
 /// All settings.
@@ -64,6 +65,10 @@ pub struct ServerConfig {
     pub keep: Vec<String>,
     /// Whether `${…}` and `~` are filled in.
     pub expand: bool,
+    /// Why it cannot be started, where that is known beforehand.
+    pub missing: Option<Missing>,
+    /// What its owner can do if it ends before it works, where we know it by name.
+    pub advice: Option<&'static str>,
 }
 
 impl ServerConfig {
@@ -91,6 +96,8 @@ impl ServerConfig {
             guard: defaults::GUARD,
             keep: Vec::new(),
             expand: false,
+            missing: None,
+            advice: None,
         }
     }
 }

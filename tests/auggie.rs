@@ -1,0 +1,174 @@
+//! `--backend auggie`: found and started without a config file. The package is a stand-in, laid out as npm does it;
+//! the real one is in `real/auggie.rs`.
+
+use crate::support::{error, greet, log_with, program, text};
+use serde_json::{Value, json};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use switchboard_testkit::client::Start;
+use switchboard_testkit::patience;
+use switchboard_testkit::pids;
+
+const STAND_IN: &str = include_str!("auggie/augment.mjs");
+const PACKAGE: &str = "prefix/lib/node_modules/@augmentcode/auggie";
+
+/// The program on a machine where `npm install -g` has put auggie into a prefix of its own, and its link into PATH.
+fn with_auggie(args: &[&str]) -> Start {
+    let start = program().args(args);
+    let scratch = start.scratch();
+    scratch.file(&format!("{PACKAGE}/augment.mjs"), STAND_IN);
+    let description =
+        json!({ "name": "@augmentcode/auggie", "type": "module", "bin": { "auggie": "augment.mjs" } });
+    scratch.file(&format!("{PACKAGE}/package.json"), description.to_string());
+    let bin = scratch.folder("prefix/bin");
+    std::os::unix::fs::symlink("../lib/node_modules/@augmentcode/auggie/augment.mjs", bin.join("auggie"))
+        .unwrap();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path: OsString = std::env::join_paths([bin].into_iter().chain(std::env::split_paths(&path))).unwrap();
+    let work = scratch.folder("my work");
+    start.env("PATH", path).env("AUGMENT_SESSION_AUTH", "secret").cwd(work)
+}
+
+/// How it was started.
+#[track_caller]
+fn started(start: Start) -> Value {
+    let mut client = greet(start);
+    let answer = client.call("codebase-retrieval", json!({ "information_request": "x" }));
+    serde_json::from_str(text(&answer)).unwrap()
+}
+
+#[test]
+fn it_is_found_and_started_in_the_workspace() {
+    let start = with_auggie(&["stdio", "--backend", "auggie"])
+        .env("AUGMENT_API_URL", "https://example.invalid")
+        .env("AUGMENT_DISABLE_AUTO_UPDATE", "0")
+        .env("GITHUB_TOKEN", "secret");
+    let root = start.scratch().join("my work");
+    let script = start.scratch().join(PACKAGE).join("augment.mjs");
+    let started = started(start);
+    assert_eq!(started["argv"], json!(["--mcp", "-m", "default", "--workspace-root", root]));
+    assert_eq!((&started["cwd"], &started["script"]), (&json!(root), &json!(script)));
+    let env = &started["env"];
+    assert_eq!(
+        [&env["AUGMENT_SESSION_AUTH"], &env["AUGMENT_API_URL"], &env["AUGMENT_DISABLE_AUTO_UPDATE"]],
+        ["secret", "https://example.invalid", "1"]
+    );
+    assert!(env.get("GITHUB_TOKEN").is_none() && env["PATH"].is_string(), "{env}");
+}
+
+#[test]
+fn the_flags_say_which_root_mode_and_variables() {
+    let args =
+        ["stdio", "--backend", "auggie", "--root", "../a b", "--mode", "fast lane", "--pass-env", "GITHUB_*"];
+    let start = with_auggie(&args).env("GITHUB_TOKEN", "token");
+    let root = start.scratch().folder("a b");
+    let started = started(start);
+    assert_eq!(started["argv"], json!(["--mcp", "-m", "fast lane", "--workspace-root", root]));
+    assert_eq!(started["cwd"], json!(root));
+    assert_eq!(
+        [&started["env"]["GITHUB_TOKEN"], &started["env"]["AUGMENT_SESSION_AUTH"]],
+        ["token", "secret"]
+    );
+}
+
+#[test]
+fn the_template_is_cut_into_words_before_it_is_filled_in() {
+    let template = "--mcp  --model={mode} {root}";
+    let start = with_auggie(&["stdio", "--backend", "auggie"]).env("AUGGIE_ARGS_TEMPLATE", template);
+    let root = start.scratch().join("my work");
+    assert_eq!(started(start)["argv"], json!(["--mcp", "--model=default", root]));
+}
+
+/// The founding document's, as far as one backend can be told.
+#[test]
+fn the_command_line_works_without_a_subcommand() {
+    let start = with_auggie(&["--backend", "auggie", "--mode", "default", "--log-level", "info"]);
+    let entry = start.scratch().file("else where/entry.mjs", STAND_IN);
+    let start = start.arg("--node").arg(node()).arg("--auggie-entry").arg(&entry);
+    assert_eq!(started(start)["script"], json!(entry));
+}
+
+#[test]
+fn the_variables_name_node_and_entry() {
+    let start = with_auggie(&["--backend", "auggie"]);
+    let entry = start.scratch().file("entry.mjs", STAND_IN);
+    let node = start.scratch().join("my-node");
+    std::os::unix::fs::symlink(self::node(), &node).unwrap();
+    let start = start.env("NODE_PATH", &node).env("AUGGIE_ENTRY", &entry).env("PATH", "/no/such/folder");
+    assert_eq!(started(start)["script"], json!(entry));
+}
+
+/// Node itself.
+fn node() -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|folder| folder.join("node")).find(|node| node.is_file());
+    found.expect("node is in PATH").canonicalize().unwrap()
+}
+
+#[test]
+fn what_is_missing_is_told_to_the_client_and_on_stderr() {
+    for (args, variable, named, remedy) in [
+        (&["--node", "/no/node"][..], "", "--node is /no/node", "executable"),
+        (&["--auggie-entry", "/no/x.mjs"], "", "--auggie-entry is /no/x.mjs", "augment.mjs"),
+        (&[], "/no/y.mjs", "AUGGIE_ENTRY is /no/y.mjs", "augment.mjs"),
+    ] {
+        let start = with_auggie(&["stdio", "--backend", "auggie"]).args(args).env("AUGGIE_ENTRY", variable);
+        let mut client = start.start();
+        let answer = client.request("initialize", json!({}));
+        let told = error(&answer, -32001, "backend_spawn_failed");
+        assert!(told["message"].as_str().unwrap().contains(named), "{told}");
+        assert!(told["data"]["hint"].as_str().unwrap().contains(remedy), "{told}");
+        let end = client.finish();
+        assert_eq!(end.code, Some(0));
+        assert!(end.stderr.contains(named) && end.stderr.contains("hint: "), "{}", end.stderr);
+    }
+}
+
+#[test]
+fn without_a_login_the_client_hears_what_it_said_and_how_to_log_in() {
+    let mut client = with_auggie(&["stdio", "--backend", "auggie"])
+        .env("AUGMENT_SESSION_AUTH", "")
+        .env("GITHUB_TOKEN", "secret")
+        .start();
+    let answer = client.request("initialize", json!({}));
+    let told = error(&answer, -32001, "backend_spawn_failed");
+    assert!(told["message"].as_str().unwrap().contains("No auth provided"), "{told}");
+    let hint = told["data"]["hint"].as_str().unwrap();
+    assert!(hint.contains("run `auggie login`") && hint.contains("AUGMENT_SESSION_AUTH"), "{hint}");
+    let scratch = client.scratch().path().display().to_string();
+    assert_eq!(client.finish().code, Some(0));
+    patience::until_true("nothing of it is left", || pids::with_text(&scratch).is_empty());
+}
+
+#[test]
+fn a_wrong_combination_is_refused() {
+    for args in [
+        &["stdio", "--backend", "auggie", "--", "true"][..],
+        &["stdio", "--backend", "auggie", "--server", "x"],
+        &["stdio", "--backend", "auggie", "--raw"],
+        &["stdio", "--backend", "other"],
+        &["stdio", "--node", "/usr/bin/node", "--", "true"],
+        &["--mode", "default"],
+    ] {
+        let end = program().args(args).start().finish();
+        assert_eq!((end.code, end.stdout.as_slice()), (Some(2), &b""[..]), "{args:?}: {}", end.stderr);
+    }
+}
+
+// ---- its variable for the log
+
+#[test]
+fn its_log_variable_is_honoured_and_ours_wins() {
+    let tells_routes = |start: Start| {
+        let mut client = greet(start);
+        client.call("codebase-retrieval", json!({}));
+        // Lines are written in their order: that of the answer comes after that of the route.
+        log_with(&client, "tools/call").contains("routed")
+    };
+    let start = || with_auggie(&["--backend", "auggie"]);
+    assert!(!tells_routes(start()));
+    assert!(tells_routes(start().env("MCP_PROXY_LOG", "DEBUG")));
+    assert!(!tells_routes(start().env("MCP_PROXY_LOG", "debug").env("SWITCHBOARD_LOG", "info")));
+    let end = start().env("MCP_PROXY_LOG", "my_crate=debug").start().finish();
+    assert!(end.code == Some(0) && end.stderr.contains("MCP_PROXY_LOG"), "{}", end.stderr);
+}
