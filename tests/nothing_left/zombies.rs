@@ -3,7 +3,7 @@
 
 use super::scene::Scene;
 use super::setting::{Setting, USUAL};
-use crate::support::fake_backend;
+use crate::support::{fake_backend, log_with};
 use serde_json::json;
 use switchboard_testkit::patience;
 use switchboard_testkit::tree::{self, Process};
@@ -48,6 +48,9 @@ fn of_orphans_that_end_by_themselves() {
 }
 
 /// A server that is started again and again: nothing piles up beside it either.
+/// A file of the log may be opened at any time. A leak would be one for each of the crashes.
+const LOG_FILES: usize = 1;
+
 #[test]
 fn nor_descriptors() {
     let mut scene = Scene::greet(USUAL.start(&[]));
@@ -57,11 +60,13 @@ fn nor_descriptors() {
         scene.client.call("crash", json!({ "code": 1 }));
         assert!(scene.client.call("echo", json!({})).get("result").is_some());
     };
-    // The first crash has files opened that stay open.
+    // The first crash has files opened that stay open: those of the log.
     crash(&mut scene);
+    log_with(&scene.client, "crashed");
     let before = us.map(count);
-    (1..CRASHES).for_each(|_| crash(&mut scene));
+    // One more than these would make the breaker stop restarts.
+    (0..4).for_each(|_| crash(&mut scene));
     patience::until_true(format_args!("{before:?} descriptors as before; now {:?}", us.map(count)), || {
-        us.map(count).iter().zip(&before).all(|(now, before)| now <= before)
+        us.map(count).iter().zip(&before).all(|(now, before)| *now <= before + LOG_FILES)
     });
 }
