@@ -27,15 +27,15 @@ pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
         .enable_all()
         .build()
         .context("cannot start the event loop")?;
+    // Asked once: without a home folder another might be made the next time.
+    let state_folder = super::state_folder();
     let outcome = runtime.block_on(async {
         let stdio = take_stdio().context("cannot use the standard streams")?;
         if args.raw {
-            let raw =
-                Raw { server, root, state_folder: super::state_folder(), ignore_parent: args.ignore_parent };
+            let raw = Raw { server, root, state_folder, ignore_parent: args.ignore_parent };
             return run_raw(raw, stdio).await;
         }
-        let log = log_options(&args, &config, &config_file, &server.name, root.clone())?;
-        let state_folder = super::state_folder();
+        let log = log_options(&args, &config, &config_file, &server.name, root.clone(), &state_folder)?;
         let ignore_parent = args.ignore_parent;
         solo::run(Solo { config, server, root, state_folder, log, ignore_parent }, stdio).await?;
         Ok(Exit::Ok)
@@ -164,6 +164,7 @@ fn log_options(
     config_file: &Option<PathBuf>,
     server: &str,
     root: Option<PathBuf>,
+    state_folder: &Path,
 ) -> anyhow::Result<LogOptions> {
     let configured = match config_file {
         Some(path) => expand::log_file(&config.log, path, &super::vars)
@@ -174,7 +175,7 @@ fn log_options(
         level: args.log_level.or_else(level_of_the_founding_document).map_or(config.log.level, Into::into),
         format: args.log_format.map_or(config.log.format, Into::into),
         file: args.log_file.clone().or(configured),
-        folder: super::state_folder().join("logs"),
+        folder: state_folder.join("logs"),
         bodies: args.log_bodies || config.log.bodies,
         server: server.to_owned(),
         root,

@@ -2,11 +2,22 @@
 
 use crate::script::check_with;
 use std::time::Duration;
+use switchboard_core::{OnTimeout, Settings};
+
+fn one_at_a_time(settings: &mut Settings) {
+    settings.server.max_in_flight = 1;
+}
+
+fn one_at_a_time_for_a_minute(settings: &mut Settings) {
+    one_at_a_time(settings);
+    settings.server.timeout = Duration::from_secs(60);
+    settings.server.on_timeout = OnTimeout::Keep;
+}
 
 #[test]
 fn the_next_one_goes_when_one_is_answered() {
     check_with(
-        |settings| settings.server.max_in_flight = 1,
+        one_at_a_time,
         r#"
         greeted
         client> {"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"one"}}
@@ -27,7 +38,7 @@ fn the_next_one_goes_when_one_is_answered() {
 #[test]
 fn pings_notifications_and_cancellations_do_not_wait() {
     check_with(
-        |settings| settings.server.max_in_flight = 1,
+        one_at_a_time,
         r#"
         greeted
         client> {"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"one"}}
@@ -47,7 +58,7 @@ fn pings_notifications_and_cancellations_do_not_wait() {
 #[test]
 fn one_that_is_taken_back_while_it_waits_is_never_sent() {
     check_with(
-        |settings| settings.server.max_in_flight = 1,
+        one_at_a_time,
         r#"
         greeted
         client> {"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"one"}}
@@ -83,11 +94,7 @@ fn one_more_than_may_wait_is_refused() {
 #[test]
 fn one_that_does_not_get_its_turn_is_told_why() {
     check_with(
-        |settings| {
-            settings.server.max_in_flight = 1;
-            settings.server.timeout = Duration::from_secs(60);
-            settings.server.on_timeout = switchboard_core::OnTimeout::Keep;
-        },
+        one_at_a_time_for_a_minute,
         r#"
         greeted
         client> {"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"slow","_meta":{"progressToken":1}}}
@@ -106,11 +113,7 @@ fn one_that_does_not_get_its_turn_is_told_why() {
 #[test]
 fn a_request_that_is_over_in_any_way_makes_room() {
     check_with(
-        |settings| {
-            settings.server.max_in_flight = 1;
-            settings.server.timeout = Duration::from_secs(60);
-            settings.server.on_timeout = switchboard_core::OnTimeout::Keep;
-        },
+        one_at_a_time_for_a_minute,
         r#"
         greeted
         client> {"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"one"}}

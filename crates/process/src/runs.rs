@@ -3,7 +3,7 @@
 //! all of us were killed in the same instant.
 //!
 //! Every process of a run carries its **mark**: a number made of the run's own and the guard's. See
-//! [`table::mark`](crate::table::mark) for where it is kept.
+//! `table::carries` for where it is kept.
 
 mod sweep;
 

@@ -128,7 +128,7 @@ fn with<T>(case: &Case, then: impl FnOnce(&Options, &Surroundings<'_>) -> T) -> 
     let surroundings = Surroundings {
         vars: &vars,
         path: case.path.iter().map(PathBuf::from).collect(),
-        here: "/work/app".into(),
+        here: "/projects/app".into(),
         exe: case.exe,
         disk: &machine,
     };
@@ -355,10 +355,11 @@ fn what_was_named_is_taken() {
 
 #[test]
 fn relative_names_count_from_here_and_bare_ones_are_looked_for() {
-    let disk = &[("/work/app/tools/node", Program), ("/work/app/e.mjs", JS), ("/usr/bin/node22", Program)];
+    let disk =
+        &[("/projects/app/tools/node", Program), ("/projects/app/e.mjs", JS), ("/usr/bin/node22", Program)];
     let case = Case { disk, node: Some("tools/node"), entry: Some("e.mjs"), ..CASE };
-    check(case, "/work/app/tools/node", "/work/app/e.mjs");
-    check(Case { node: Some("node22"), ..case }, "/usr/bin/node22", "/work/app/e.mjs");
+    check(case, "/projects/app/tools/node", "/projects/app/e.mjs");
+    check(Case { node: Some("node22"), ..case }, "/usr/bin/node22", "/projects/app/e.mjs");
 }
 
 #[test]
@@ -425,7 +426,10 @@ fn what_was_named_and_is_not_there_is_not_looked_for_elsewhere() {
     let case = Case { disk, ..CASE };
     missing(Case { node: Some("/no/node"), ..case }, &["--node is /no/node"]);
     missing(Case { node: Some("/x/node.cmd"), ..case }, &["--node is /x/node.cmd", "without a shell"]);
-    missing(Case { entry: Some("no.mjs"), ..case }, &["--auggie-entry is /work/app/no.mjs", "no such file"]);
+    missing(
+        Case { entry: Some("no.mjs"), ..case },
+        &["--auggie-entry is /projects/app/no.mjs", "no such file"],
+    );
     missing(Case { entry: Some("/x/other.cmd"), ..case }, &["/x/other.cmd", "for a shell"]);
     missing(Case { vars: &[("AUGGIE_ENTRY", "/no.mjs")], ..case }, &["AUGGIE_ENTRY is /no.mjs"]);
 }
@@ -434,11 +438,11 @@ fn what_was_named_and_is_not_there_is_not_looked_for_elsewhere() {
 #[test]
 fn nothing_of_a_project_is_run_unasked() {
     let disk = &[
-        ("/work/app/bin/node", Program),
-        ("/work/app/lib/node_modules/@augmentcode/auggie/augment.mjs", JS),
-        ("/work/app/lib/node_modules/@augmentcode/auggie/package.json", PACKAGE_JSON),
+        ("/projects/app/bin/node", Program),
+        ("/projects/app/lib/node_modules/@augmentcode/auggie/augment.mjs", JS),
+        ("/projects/app/lib/node_modules/@augmentcode/auggie/package.json", PACKAGE_JSON),
         ("bin/node", Program),
-        ("bin/auggie", Link("/work/app/lib/node_modules/@augmentcode/auggie/augment.mjs")),
+        ("bin/auggie", Link("/projects/app/lib/node_modules/@augmentcode/auggie/augment.mjs")),
         ("lib/node_modules/@augmentcode/auggie/augment.mjs", JS),
         ("lib/node_modules/@augmentcode/auggie/package.json", PACKAGE_JSON),
     ];

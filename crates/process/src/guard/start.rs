@@ -81,7 +81,7 @@ fn die_with(_: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// A mark is carried by a limit that nobody looks at (see `table::mark`), and by a variable where somebody has
+/// A mark is carried by a limit that nobody looks at (see `table::carries`), and by a variable where somebody has
 /// set that limit low: the server's environment is its user's, and stays as they wrote it if that can be.
 #[cfg(target_os = "linux")]
 fn limit_that_carries(mark: u64) -> Option<Rlimit> {

@@ -111,10 +111,7 @@ impl Tree {
         let mut lines: Vec<Line<'_>> = Who::is(std::process::id()).map(Line::Keeper).into_iter().collect();
         lines.extend(assignment.keep.iter().map(Line::Keep));
         #[cfg(target_os = "linux")]
-        let group = assignment
-            .cgroup
-            .as_deref()
-            .map(|group| cgroup::leaf_of(group, &runs::spell_mark(assignment.mark)));
+        let group = assignment.cgroup.as_deref().map(|group| cgroup::leaf_of(group, assignment.mark));
         #[cfg(target_os = "linux")]
         lines.extend(group.as_deref().map(Line::Group));
         record(&lines);
@@ -367,12 +364,14 @@ impl Guard {
 
     /// Whether the end has come, and how many are left that cannot be killed.
     fn is_done(&mut self) -> Option<u32> {
-        let has_ended = matches!(self.tree.leader, Leader::Ended);
         if cfg!(target_os = "linux") && !self.has_children {
             return Some(0);
         }
+        // While the program runs nobody is counted: that is a look at every process of the machine.
+        if !matches!(self.tree.leader, Leader::Ended) && self.has_children {
+            return self.has_given_up().then(|| self.count().unwrap_or(1));
+        }
         match self.count().unwrap_or(1) {
-            left if !has_ended && self.has_children => self.has_given_up().then_some(left),
             0 => {
                 self.empty_looks += 1;
                 (self.empty_looks >= ENOUGH_LOOKS).then_some(0)

@@ -231,7 +231,7 @@ impl Warden {
     fn empty_group(&mut self, hire: &Hire) {
         use super::cgroup;
         let Some(group) = &hire.cgroup else { return };
-        let leaf = cgroup::leaf_of(group, &runs::spell_mark(hire.mark));
+        let leaf = cgroup::leaf_of(group, hire.mark);
         if leaf.exists() {
             if hire.keep.is_empty() {
                 cgroup::kill(&leaf);

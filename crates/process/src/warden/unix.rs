@@ -147,14 +147,11 @@ impl Warden {
     }
 
     pub(super) async fn spawn(&self, launch: &Launch, care: &Care) -> Result<Spawned, SpawnError> {
-        let path = os::find(launch)?;
-        let Some(program) = self.program.as_ref().ok().filter(|_| care.guard != Guard::Off) else {
+        let wants_guard = care.guard != Guard::Off && !self.has_failed();
+        let Some(program) = self.program.as_ref().ok().filter(|_| wants_guard) else {
             return os::spawn(launch);
         };
-        if self.failure.get().is_some() {
-            return os::spawn(launch);
-        }
-        match self.spawn_guarded(program, path, launch, care).await {
+        match self.spawn_guarded(program, launch, care).await {
             Err(SpawnError::NoGuard { .. }) if self.is_hopeless().await => {
                 let _ = self.failure.set("this program cannot be started a second time here".to_owned());
                 os::spawn(launch)
@@ -183,10 +180,10 @@ impl Warden {
     async fn spawn_guarded(
         &self,
         program: &Path,
-        path: PathBuf,
         launch: &Launch,
         care: &Care,
     ) -> Result<Spawned, SpawnError> {
+        let path = os::find(launch)?;
         let (control, theirs) = Socket::pair().map_err(|source| SpawnError::Limits { source })?;
         let keep: Vec<OsString> = care.keep.iter().map(OsString::from).collect();
         let hire = Hire {
@@ -227,7 +224,6 @@ impl Warden {
     }
 
     fn start_process(&self, program: &Path) -> io::Result<Link> {
-        inherit::keep_children_as_zombies();
         inherit::close_descriptors_on_exec();
         let (ours, theirs) = Socket::pair()?;
         ours.set_nonblocking(true)?;

@@ -116,7 +116,7 @@ pub(crate) async fn start(
 
 #[cfg(target_os = "linux")]
 fn group_of(group: &Path, mark: u64) -> PathBuf {
-    crate::guard::cgroup::leaf_of(group, &runs::spell_mark(mark))
+    crate::guard::cgroup::leaf_of(group, mark)
 }
 
 #[cfg(not(target_os = "linux"))]
