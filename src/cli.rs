@@ -1,5 +1,6 @@
 //! The command line.
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -82,6 +83,8 @@ pub(crate) enum Command {
     /// A config file names commands to run. One that lies in a project is ignored until you have looked at it
     /// and said so here; when it changes, it is ignored again.
     Trust(TrustArgs),
+    /// Say which workspace a request would be routed to, and why. Starts nothing.
+    Explain(ExplainArgs),
     /// Show in a few seconds what Switchboard does, on an example server of its own.
     ///
     /// Needs nothing else on the machine, and ends with what to put into an IDE's settings.
@@ -126,9 +129,21 @@ pub(crate) struct StdioArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) server: Option<String>,
 
-    /// A workspace folder; may be given several times. `${root}` in the config is the first.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) root: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) roots: RootArgs,
+
+    /// How many instances of the server may run at a time. Over the config.
+    #[arg(long, value_name = "K", value_parser = count)]
+    pub(crate) max_backends: Option<usize>,
+
+    /// After how many seconds without a request an instance is stopped; 0 is never. Over the config.
+    #[arg(long, value_name = "T", value_parser = clap::value_parser!(u64).range(..=A_YEAR))]
+    pub(crate) idle_ttl_seconds: Option<u64>,
+
+    /// An argument of the COMMAND's tools that holds a path in the workspace that a call belongs to; may be
+    /// repeated.
+    #[arg(long, value_name = "NAME", requires = "launched")]
+    pub(crate) root_argument: Vec<String>,
 
     /// How much is written to the log file.
     #[arg(long, value_name = "LEVEL", value_enum, env = "SWITCHBOARD_LOG")]
@@ -176,6 +191,31 @@ pub(crate) struct StdioArgs {
     pub(crate) command: Vec<String>,
 }
 
+/// What is known of workspaces.
+#[derive(Debug, Args)]
+pub(crate) struct RootArgs {
+    /// A workspace folder that is known from the start; may be repeated.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Vec<PathBuf>,
+
+    /// The workspace of every request, whatever it names.
+    // An IDE may set the variable to nothing.
+    #[arg(long, value_name = "DIR", env = "SWITCHBOARD_ROOT", value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    pub(crate) pin_root: Option<PathBuf>,
+
+    /// The workspace of a request that nothing else gives one. Over the config.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) default_root: Option<PathBuf>,
+}
+
+const A_YEAR: u64 = 365 * 24 * 3600;
+
+/// As in the config file.
+fn count(text: &str) -> Result<usize, String> {
+    let count = text.parse().ok().filter(|count| (1..=100_000).contains(count));
+    count.ok_or_else(|| "write a whole number from 1 to 100000".to_owned())
+}
+
 /// As `ps` shows it.
 fn process_name(name: &str) -> Result<String, String> {
     match is_process_name(name) {
@@ -191,7 +231,7 @@ impl StdioArgs {
             && self.backend.is_none()
             && self.config.is_none()
             && self.server.is_none()
-            && self.root.is_empty()
+            && self.roots.root.is_empty()
             && !self.solo
     }
 }
@@ -201,6 +241,40 @@ pub(crate) struct CheckArgs {
     /// The config file. Otherwise the one that would be used.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// The request's method, such as `tools/call`.
+    #[arg(long, value_name = "METHOD")]
+    pub(crate) method: String,
+
+    /// The request's parameters: a JSON object.
+    #[arg(long, value_name = "JSON", default_value = "{}", hide_default_value = true)]
+    pub(crate) params: String,
+
+    /// The config file. Otherwise the one that `stdio` would use, if there is one.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Which server of the config file is meant. Otherwise all that are enabled.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) server: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) roots: RootArgs,
+
+    /// A folder that the client has open, as a path or a `file:` URI; may be repeated.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) client_root: Vec<String>,
+
+    /// An argument that holds a path, beyond those of the config; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) root_argument: Vec<String>,
+
+    /// Print a JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -307,6 +381,30 @@ mod tests {
     #[test]
     fn the_definition_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    /// As IDEs have it in their settings, from the time before there were subcommands.
+    #[test]
+    fn the_command_line_of_the_founding_document_is_understood() {
+        let line = "switchboard --backend auggie --node N --auggie-entry E --mode default --max-backends 3 \
+                    --idle-ttl-seconds 600 --log-level info";
+        let cli = Cli::try_parse_from(line.split(' ')).unwrap();
+        assert!(cli.command.is_none());
+        let args = cli.stdio;
+        assert!(matches!(args.backend, Some(BackendArg::Auggie)) && !args.is_default());
+        assert_eq!((args.max_backends, args.idle_ttl_seconds), (Some(3), Some(600)));
+        assert!(matches!(args.log_level, Some(LevelArg::Info)));
+    }
+
+    #[test]
+    fn numbers_have_bounds() {
+        let parse = |flag: &str, value: &str| Cli::try_parse_from(["switchboard", "stdio", flag, value]);
+        for (flag, value) in [("--max-backends", "0"), ("--max-backends", "x"), ("--idle-ttl-seconds", "-1")]
+        {
+            assert!(parse(flag, value).is_err(), "{flag} {value}");
+        }
+        assert!(parse("--idle-ttl-seconds", "99999999999").is_err());
+        assert!(parse("--idle-ttl-seconds", "0").is_ok());
     }
 
     #[test]

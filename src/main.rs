@@ -30,6 +30,7 @@ fn run(cli: cli::Cli) -> anyhow::Result<Exit> {
         Some(Command::Stdio(args)) => commands::stdio::run(*args),
         Some(Command::Check(args)) => commands::check::run(&args),
         Some(Command::Trust(args)) => commands::trust::run(&args),
+        Some(Command::Explain(args)) => commands::explain::run(&args),
         Some(Command::Demo) => commands::demo::run(),
         Some(Command::Schema) => commands::schema::run(),
         Some(Command::Completions { shell }) => commands::completions::run(shell),

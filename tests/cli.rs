@@ -87,14 +87,20 @@ fn help_is_worth_reading() {
     assert_snapshot!("help_stdio", show(run(&["stdio", "--help"])));
     assert_snapshot!("help_check", show(run(&["check", "--help"])));
     assert_snapshot!("help_trust", show(run(&["trust", "--help"])));
+    assert_snapshot!("help_explain", show(run(&["explain", "--help"])));
     assert_snapshot!("help_demo", show(run(&["demo", "--help"])));
 }
 
 #[test]
 fn help_fits_into_80_columns() {
-    for args in
-        [&["--help"][..], &["stdio", "--help"], &["check", "-h"], &["trust", "--help"], &["demo", "--help"]]
-    {
+    for args in [
+        &["--help"][..],
+        &["stdio", "--help"],
+        &["check", "-h"],
+        &["explain", "--help"],
+        &["trust", "--help"],
+        &["demo", "--help"],
+    ] {
         let text = show(run(args));
         let long: Vec<&str> = text.lines().filter(|line| line.chars().count() > 80).collect();
         assert_eq!(long, Vec::<&str>::new(), "{args:?}");
@@ -118,6 +124,37 @@ fn what_is_not_understood_is_said_with_a_way_out() {
     assert_snapshot!("unknown_level", show(run(&["stdio", "--log-level", "loud"])));
     assert_snapshot!("raw_without_a_command", show(run(&["stdio", "--raw"])));
     assert_snapshot!("unknown_root", show(run(&["stdio", "--root", "nowhere", "--", "true"])));
+    assert_snapshot!("no_backends", show(run(&["stdio", "--max-backends", "0", "--", "true"])));
+    assert_snapshot!("root_argument_without_a_command", show(run(&["stdio", "--root-argument", "path"])));
+}
+
+#[test]
+fn a_workspace_is_a_folder_that_is_there() {
+    let check = |start: Start, expect: &str| {
+        start.scratch().file("a-file", "");
+        let (_client, end) = finish(start);
+        assert_eq!((end.code, end.stderr.trim_end()), (Some(2), expect));
+    };
+    let missing = "No such file or directory (os error 2)";
+    for flag in ["--root", "--pin-root", "--default-root"] {
+        let stdio = |value| switchboard(&["stdio", flag, value, "--", "true"]);
+        check(stdio("nowhere"), &format!("switchboard: {flag} nowhere: {missing}"));
+        check(stdio("a-file"), &format!("switchboard: {flag} a-file: it is not a folder"));
+    }
+    let pinned = |value: &str| switchboard(&["stdio", "--", "true"]).env("SWITCHBOARD_ROOT", value);
+    check(pinned("nowhere"), &format!("switchboard: $SWITCHBOARD_ROOT nowhere: {missing}"));
+    // Nothing is no folder, and no mistake either.
+    assert_eq!(finish(pinned("")).1.code, Some(0));
+}
+
+#[test]
+fn a_default_root_of_the_config_that_is_not_there_is_a_warning() {
+    let start = switchboard(&["stdio", "--config", "config.json"]);
+    let config = json!({ "mcpServers": { "a": { "command": "true" } }, "defaultRoot": "nowhere" });
+    start.scratch().file("config.json", config.to_string());
+    let (_client, end) = finish(start);
+    assert_eq!(end.code, Some(0));
+    assert!(end.stderr.contains("warning: defaultRoot nowhere: No such file"), "{}", end.stderr);
 }
 
 // ---- check
@@ -271,7 +308,9 @@ fn the_schema_is_json_and_knows_the_keys() {
     assert_eq!(end.code, Some(0));
     let schema: Value = serde_json::from_slice(&end.stdout).unwrap();
     assert!(schema["$schema"].as_str().unwrap().contains("json-schema.org"));
-    for key in ["mcpServers", "servers", "framing", "dialect", "maxMessageBytes", "shutdownGrace", "log"] {
+    for key in
+        ["mcpServers", "servers", "framing", "dialect", "maxMessageBytes", "shutdownGrace", "pool", "log"]
+    {
         assert!(schema["properties"][key].is_object(), "{key}");
     }
     let server = &schema["properties"]["mcpServers"]["additionalProperties"]["properties"];
@@ -286,7 +325,7 @@ fn completions_know_the_subcommands_and_not_the_hidden_one() {
         let (_client, end) = run(&["completions", shell]);
         let script = String::from_utf8(end.stdout).unwrap();
         assert_eq!(end.code, Some(0), "{shell}");
-        for word in ["stdio", "check", "trust", "demo", "schema", "completions", "log-level"] {
+        for word in ["stdio", "check", "explain", "trust", "demo", "schema", "completions", "log-level"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
     }

@@ -85,6 +85,15 @@ fn a_folder_may_be_given() {
     assert_eq!(facts(start.arg("--root").arg(root))["cwd"], json!(sub));
 }
 
+#[test]
+fn ignored_folders_are_handed_on() {
+    let file = json!({ "ignoredFolders": [".git", "out"] });
+    let server = json!({ "env": { "IGNORE": "${ignoredFolders}" } });
+    let facts = facts(configured(file, server, &["--", "-x=${ignoredFolder}", "${ignoredFolders}"]));
+    assert_eq!(words(&facts), ["-x=.git", "-x=out", ".git,out"]);
+    assert_eq!(facts["env"]["IGNORE"], ".git,out");
+}
+
 /// Two servers, of which one is disabled or chosen.
 fn two(extra: Value) -> Start {
     let start = program();

@@ -29,6 +29,7 @@ mod leftovers;
 mod nothing_left;
 
 mod cli;
+mod explain;
 mod demo;
 mod docs;
 

@@ -4,12 +4,20 @@ pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod example_server;
+pub(crate) mod explain;
 pub(crate) mod help;
 pub(crate) mod schema;
 pub(crate) mod stdio;
 pub(crate) mod trust;
 
+use crate::cli::RootArgs;
+use crate::exit::{Exit, fatal};
 use std::ffi::OsString;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use switchboard_gateway::config::discover::discover;
+use switchboard_gateway::config::{Config, ServerConfig, expand};
+use switchboard_gateway::solo::RootOptions;
 
 /// The environment, as the gateway's functions want to be given it.
 fn vars(name: &str) -> Option<OsString> {
@@ -18,7 +26,6 @@ fn vars(name: &str) -> Option<OsString> {
 
 /// Writes to stdout what the user asked to see.
 fn print(text: &str) -> std::io::Result<()> {
-    use std::io::Write;
     match std::io::stdout().write_all(text.as_bytes()) {
         // `switchboard schema | head` is not an error.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
@@ -30,4 +37,90 @@ fn print(text: &str) -> std::io::Result<()> {
 fn state_folder() -> std::path::PathBuf {
     let known = switchboard_gateway::config::folders::state_dir(&vars);
     known.unwrap_or_else(|_| switchboard_gateway::temporary_state_folder())
+}
+
+/// The config file that counts, read; or where one would have been found.
+enum FoundConfig {
+    File(Box<Config>, PathBuf),
+    Nothing { searched: Vec<PathBuf> },
+}
+
+/// Says on stderr what is wrong with it.
+fn find_config(given: Option<&Path>) -> anyhow::Result<FoundConfig> {
+    let project = std::env::current_dir().ok();
+    let found =
+        discover(given, project.as_deref(), &vars).map_err(|error| fatal(Exit::Config, error.to_string()))?;
+    if let Some(untrusted) = &found.untrusted {
+        complain(&format!("warning: {untrusted}"));
+    }
+    let Some(file) = found.file else { return Ok(FoundConfig::Nothing { searched: found.searched }) };
+    let loaded = file.load();
+    for problem in &loaded.problems {
+        complain(&problem.to_string());
+    }
+    match loaded.config {
+        Some(config) => Ok(FoundConfig::File(Box::new(config), file.path)),
+        None => {
+            let path = file.path.display();
+            Err(fatal(
+                Exit::Config,
+                format!("{path} has errors\n  hint: `switchboard check --config {path}`"),
+            ))
+        }
+    }
+}
+
+fn enabled(config: &Config) -> Vec<&ServerConfig> {
+    config.servers.iter().filter(|server| !server.disabled).collect()
+}
+
+fn server_called<'a>(config: &'a Config, name: &str, path: &Path) -> anyhow::Result<&'a ServerConfig> {
+    let enabled = enabled(config);
+    enabled.iter().find(|server| server.name == name).copied().ok_or_else(|| {
+        let names: Vec<&str> = enabled.iter().map(|server| server.name.as_str()).collect();
+        let (path, names) = (path.display(), names.join(", "));
+        fatal(Exit::Config, format!("{path} has no enabled server `{name}`; it has: {names}"))
+    })
+}
+
+/// The workspaces of the command line and of the config file.
+fn root_options(args: &RootArgs, config: &Config, config_file: Option<&Path>) -> anyhow::Result<RootOptions> {
+    let pinned = args.pin_root.as_deref().filter(|root| !root.as_os_str().is_empty());
+    let pinned = pinned.map(|root| match vars("SWITCHBOARD_ROOT") {
+        Some(value) if value == root.as_os_str() => folder("$SWITCHBOARD_ROOT", root),
+        Some(_) | None => folder("--pin-root", root),
+    });
+    let given = args.root.iter().map(|root| folder("--root", root)).collect::<anyhow::Result<_>>()?;
+    let default = match &args.default_root {
+        Some(root) => Some(folder("--default-root", root)?),
+        None => configured_root(config, config_file)?,
+    };
+    Ok(RootOptions { pinned: pinned.transpose()?, given, default })
+}
+
+fn folder(what: &str, path: &Path) -> anyhow::Result<PathBuf> {
+    let shown = path.display();
+    match path.canonicalize() {
+        Ok(found) if found.is_dir() => Ok(found),
+        Ok(_) => Err(fatal(Exit::Usage, format!("{what} {shown}: it is not a folder"))),
+        Err(error) => Err(fatal(Exit::Usage, format!("{what} {shown}: {error}"))),
+    }
+}
+
+/// The config file may be shared by machines that do not all have this folder.
+fn configured_root(config: &Config, config_file: Option<&Path>) -> anyhow::Result<Option<PathBuf>> {
+    let Some(config_file) = config_file else { return Ok(None) };
+    let root = expand::default_root(config, config_file, &vars)
+        .map_err(|error| fatal(Exit::Config, error.to_string()))?;
+    let Some(root) = root else { return Ok(None) };
+    let found = folder("defaultRoot", &root);
+    if let Err(error) = &found {
+        complain(&format!("warning: {error}; ignored"));
+    }
+    Ok(found.ok())
+}
+
+fn complain(text: &str) {
+    // Nothing is left to be done about a stderr that cannot be written.
+    let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -1,26 +1,22 @@
 //! MCP over stdin and stdout: to one server given after `--` or by its name, or to what the config file names.
 
+use super::{FoundConfig, complain};
 use crate::cli::{BackendArg, LevelArg, StdioArgs};
 use crate::exit::{Exit, fatal};
 use anyhow::Context;
 use clap::ValueEnum;
-use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use switchboard_gateway::auggie;
-use switchboard_gateway::config::discover::discover;
 use switchboard_gateway::config::{Config, ServerConfig, expand};
 use switchboard_gateway::raw::{self, Raw};
-use switchboard_gateway::solo::{self, Solo};
+use switchboard_gateway::solo::{self, RootOptions, Solo};
 use switchboard_gateway::telemetry::LogOptions;
 use switchboard_gateway::{Ended, check_room, take_stdio};
 
 pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
-    // Without a root, the folder that the client started us in is the workspace.
-    let root = match args.root.first() {
-        Some(root) => Some(absolute(root)?),
-        None => std::env::current_dir().ok(),
-    };
     let (config, server, config_file) = choose(&args)?;
+    let roots = super::root_options(&args.roots, &config, config_file.as_deref())?;
     check_room()
         .context("cannot open what is needed to serve (hint: raise the limit of open files, `ulimit -n`)")?;
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -32,12 +28,14 @@ pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
     let outcome = runtime.block_on(async {
         let stdio = take_stdio().context("cannot use the standard streams")?;
         if args.raw {
+            // Without a root, the folder that the client started us in is the workspace.
+            let root = first(&roots).or_else(|| std::env::current_dir().ok());
             let raw = Raw { server, root, state_folder, ignore_parent: args.ignore_parent };
             return run_raw(raw, stdio).await;
         }
-        let log = log_options(&args, &config, &config_file, &server.name, root.clone(), &state_folder)?;
+        let log = log_options(&args, &config, &config_file, &server.name, first(&roots), &state_folder)?;
         let ignore_parent = args.ignore_parent;
-        solo::run(Solo { config, server, root, state_folder, log, ignore_parent }, stdio).await?;
+        solo::run(Solo { config, server, roots, state_folder, log, ignore_parent }, stdio).await?;
         Ok(Exit::Ok)
     });
     // A thread may be stuck in a read of a terminal or file; nothing waits for it.
@@ -45,14 +43,31 @@ pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
     outcome
 }
 
+/// The root that is known before anybody asks.
+fn first(roots: &RootOptions) -> Option<PathBuf> {
+    roots.pinned.as_ref().or(roots.given.first()).cloned()
+}
+
 /// Which server, with which settings, from which file.
 fn choose(args: &StdioArgs) -> anyhow::Result<(Config, ServerConfig, Option<PathBuf>)> {
+    let (config, mut server, config_file) = choose_from(args)?;
+    server.max_backends = args.max_backends.unwrap_or(server.max_backends);
+    if let Some(seconds) = args.idle_ttl_seconds {
+        server.idle_ttl = Some(Duration::from_secs(seconds)).filter(|time| !time.is_zero());
+    }
+    Ok((config, server, config_file))
+}
+
+fn choose_from(args: &StdioArgs) -> anyhow::Result<(Config, ServerConfig, Option<PathBuf>)> {
     if let Some(mut server) = launched(args) {
         let config = match &args.config {
             Some(_) => load_config(args)?.0,
             None => Config::default(),
         };
         server.shutdown_grace = config.shutdown_grace;
+        server.idle_ttl = config.pool.idle_ttl;
+        server.ignored_folders.clone_from(&config.ignored_folders);
+        server.root_arguments.extend_from_slice(&args.root_argument);
         server.inherit_env = args.inherit_env.map_or(server.inherit_env, Into::into);
         server.pass_env.extend_from_slice(&args.pass_env);
         server.guard = args.guard.map_or(server.guard, Into::into);
@@ -86,51 +101,28 @@ fn find_auggie(args: &StdioArgs) -> ServerConfig {
 }
 
 fn load_config(args: &StdioArgs) -> anyhow::Result<(Config, PathBuf)> {
-    let project = std::env::current_dir().ok();
-    let found = discover(args.config.as_deref(), project.as_deref(), &super::vars)
-        .map_err(|error| fatal(Exit::Config, error.to_string()))?;
-    if let Some(untrusted) = &found.untrusted {
-        complain(&format!("warning: {untrusted}"));
-    }
-    let Some(file) = found.file else {
-        let places: Vec<String> = found.searched.iter().map(|path| format!("  {}", path.display())).collect();
-        let text = format!(
-            "no server was given after `--`, and there is no config file; looked for\n{}\n  \
-             hint: `switchboard stdio -- COMMAND ARGS…`, or write a config file (docs/config.md)",
-            places.join("\n")
-        );
-        return Err(fatal(Exit::Config, text));
-    };
-    let loaded = file.load();
-    for problem in &loaded.problems {
-        complain(&problem.to_string());
-    }
-    match loaded.config {
-        Some(config) => Ok((config, file.path)),
-        None => {
-            let path = file.path.display();
-            Err(fatal(
-                Exit::Config,
-                format!("{path} has errors\n  hint: `switchboard check --config {path}`"),
-            ))
+    match super::find_config(args.config.as_deref())? {
+        FoundConfig::File(config, path) => Ok((*config, path)),
+        FoundConfig::Nothing { searched } => {
+            let places: Vec<String> = searched.iter().map(|path| format!("  {}", path.display())).collect();
+            let text = format!(
+                "no server was given after `--`, and there is no config file; looked for\n{}\n  \
+                 hint: `switchboard stdio -- COMMAND ARGS…`, or write a config file (docs/config.md)",
+                places.join("\n")
+            );
+            Err(fatal(Exit::Config, text))
         }
     }
 }
 
 /// The one server that is to be served. Serving several as one is to come.
 fn pick(config: &Config, wanted: Option<&str>, path: &Path) -> anyhow::Result<ServerConfig> {
-    let enabled: Vec<&ServerConfig> = config.servers.iter().filter(|server| !server.disabled).collect();
+    if let Some(wanted) = wanted {
+        return super::server_called(config, wanted, path).cloned();
+    }
+    let enabled = super::enabled(config);
     let names = || enabled.iter().map(|server| server.name.as_str()).collect::<Vec<_>>().join(", ");
     let path = path.display();
-    if let Some(wanted) = wanted {
-        return enabled
-            .iter()
-            .find(|server| server.name == wanted)
-            .map(|server| (*server).clone())
-            .ok_or_else(|| {
-                fatal(Exit::Config, format!("{path} has no enabled server `{wanted}`; it has: {}", names()))
-            });
-    }
     match enabled.as_slice() {
         [only] => Ok((*only).clone()),
         [] => Err(fatal(
@@ -193,11 +185,6 @@ fn level_of_the_founding_document() -> Option<LevelArg> {
     level
 }
 
-fn absolute(root: &Path) -> anyhow::Result<PathBuf> {
-    let root = root.canonicalize().with_context(|| format!("--root {}", root.display()));
-    root.map_err(|error| fatal(Exit::Usage, format!("{error:#}")))
-}
-
 /// A name for a server that was given as a command: what a person would call it.
 fn name_of(command: &str, args: &[String]) -> String {
     const RUNNERS: &[&str] =
@@ -212,7 +199,50 @@ fn name_of(command: &str, args: &[String]) -> String {
     program
 }
 
-fn complain(text: &str) {
-    // Nothing is left to be done about a stderr that cannot be written.
-    let _ = writeln!(std::io::stderr(), "{text}");
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::Cli;
+    use clap::Parser;
+
+    fn chosen(words: &[&str]) -> ServerConfig {
+        let cli = Cli::try_parse_from(["switchboard"].iter().chain(words)).expect("a sound command line");
+        choose(&cli.stdio).expect("a server").1
+    }
+
+    /// Whatever the server comes from, the flags are over what is said there.
+    #[test]
+    fn the_flags_are_over_the_settings() {
+        let path = std::env::temp_dir().join(format!("switchboard-choose-{}.json", std::process::id()));
+        let server = r#"{ "command": "c", "maxBackends": 7, "idleTtl": "1h" }"#;
+        let config = format!(r#"{{ "mcpServers": {{ "s": {server} }}, "pool": {{ "idleTtl": "2h" }} }}"#);
+        std::fs::write(&path, config).expect("a file for a moment");
+        let file = path.to_str().expect("a plain path");
+        let hours = |hours: u64| Some(Duration::from_secs(hours * 3600));
+        for (words, max_backends, idle_ttl) in [
+            (&["--config", file][..], 7, hours(1)),
+            (&["--config", file, "--", "c"], 3, hours(2)),
+            (&["--config", file, "--backend", "auggie"], 3, hours(2)),
+            (&["--", "c"], 3, Some(Duration::from_secs(600))),
+        ] {
+            let server = chosen(words);
+            assert_eq!((server.max_backends, server.idle_ttl), (max_backends, idle_ttl), "{words:?}");
+            for (seconds, idle_ttl) in [("0", None), ("90", Some(Duration::from_secs(90)))] {
+                let flags = ["--max-backends", "5", "--idle-ttl-seconds", seconds];
+                let server = chosen(&[&flags, words].concat());
+                assert_eq!((server.max_backends, server.idle_ttl), (5, idle_ttl), "{words:?}");
+            }
+        }
+        std::fs::remove_file(&path).expect("it was there");
+    }
+
+    #[test]
+    fn path_arguments_are_added_to_those_that_are_known() {
+        assert_eq!(
+            chosen(&["--root-argument", "a", "--root-argument", "b", "--", "c"]).root_arguments,
+            ["a", "b"]
+        );
+        let auggie = chosen(&["--backend", "auggie", "--root-argument", "a"]);
+        assert_eq!(auggie.root_arguments, ["directory_path", "a"]);
+    }
 }

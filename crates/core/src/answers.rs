@@ -1,7 +1,8 @@
 //! The one place that turns causes into error answers: what happened, to whom, and what to do next.
 
+use crate::backend::State;
+use crate::event::BackendId;
 use crate::exchange::Core;
-use crate::settings::ServerSettings;
 use serde_json::json;
 use std::time::Duration;
 use switchboard_protocol::{ErrorAnswer, ErrorKind};
@@ -36,7 +37,7 @@ pub(crate) enum Cause {
 }
 
 impl Core {
-    pub(crate) fn cause(&self, cause: &Cause) -> ErrorAnswer {
+    pub(crate) fn cause(&self, of: Option<BackendId>, cause: &Cause) -> ErrorAnswer {
         let server = self.server_name();
         match cause {
             Cause::Spawn { reason, hint } => {
@@ -44,7 +45,7 @@ impl Core {
                     ErrorKind::BackendSpawnFailed,
                     format!("the server `{server}` could not be started: {reason}"),
                 );
-                let answer = answer.place(&self.settings.server).retryable(false);
+                let answer = answer.place(self, of).retryable(false);
                 match hint {
                     Some(hint) => answer.hint(hint),
                     None => answer.hint("run `switchboard check` to see what is wrong with its entry"),
@@ -54,7 +55,7 @@ impl Core {
                 let more = hint.as_deref().unwrap_or("start it by hand to see more");
                 let text = format!("the server `{server}` ended before it answered `initialize`: {how}");
                 ErrorAnswer::new(ErrorKind::BackendSpawnFailed, said.after(text))
-                    .place(&self.settings.server)
+                    .place(self, of)
                     .retryable(true)
                     .hint(format!("its own last words are in `data.stderr`; {more}"))
                     .with("stderr", json!(said.stderr))
@@ -63,7 +64,7 @@ impl Core {
             Cause::Died { how, said } => {
                 let text = format!("the server `{server}` died while it worked on this: {how}");
                 ErrorAnswer::new(ErrorKind::BackendUnavailable, said.after(text))
-                    .place(&self.settings.server)
+                    .place(self, of)
                     .retryable(true)
                     .hint("it is being restarted; whether this request took effect is unknown")
                     .with("stderr", json!(said.stderr))
@@ -73,7 +74,7 @@ impl Core {
                 let seconds = wait.as_secs().max(1);
                 let text = format!("the server `{server}` keeps crashing ({why}); next try in {seconds} s");
                 ErrorAnswer::new(ErrorKind::BackendUnavailable, text)
-                    .place(&self.settings.server)
+                    .place(self, of)
                     .retryable(true)
                     .hint("its stderr is in the log folder; fix what makes it crash, then try again")
                     .with("retryAfterMs", json!(wait.as_millis() as u64))
@@ -81,7 +82,7 @@ impl Core {
             Cause::Restarted { why } => {
                 let text = format!("the server `{server}` was restarted: {why}");
                 ErrorAnswer::new(ErrorKind::BackendUnavailable, text)
-                    .place(&self.settings.server)
+                    .place(self, of)
                     .retryable(true)
                     .hint("whether this request took effect is unknown")
             }
@@ -89,7 +90,7 @@ impl Core {
         }
     }
 
-    pub(crate) fn timed_out(&self, waited: Duration, was_sent: bool) -> ErrorAnswer {
+    pub(crate) fn timed_out(&self, of: BackendId, waited: Duration, was_sent: bool) -> ErrorAnswer {
         let server = self.server_name();
         let seconds = waited.as_secs_f64();
         let (text, hint) = if was_sent {
@@ -104,35 +105,74 @@ impl Core {
             )
         };
         ErrorAnswer::new(ErrorKind::BackendTimeout, text)
-            .place(&self.settings.server)
+            .place(self, Some(of))
             .retryable(true)
             .hint(hint)
             .with("timeoutMs", json!(waited.as_millis() as u64))
     }
 
     /// It waited for others that the backend works on.
-    pub(crate) fn no_turn(&self, waited: Duration, at_work: usize) -> ErrorAnswer {
+    pub(crate) fn no_turn(&self, of: BackendId, waited: Duration, at_work: usize) -> ErrorAnswer {
         let (server, seconds) = (self.server_name(), waited.as_secs_f64());
         let text = format!(
             "no turn within {seconds:.1} s: the server `{server}` works on as many requests as it may ({at_work})"
         );
         ErrorAnswer::new(ErrorKind::BackendTimeout, text)
-            .place(&self.settings.server)
+            .place(self, Some(of))
             .retryable(true)
             .hint("raise `maxInFlight` for this server if it can do more at a time")
             .with("timeoutMs", json!(waited.as_millis() as u64))
     }
 
-    pub(crate) fn overloaded(&self, what: &str) -> ErrorAnswer {
+    /// It waited for room: as many run as may, and all of them were needed.
+    pub(crate) fn no_room(&self, of: BackendId, waited: Duration) -> ErrorAnswer {
+        let (server, seconds, most) = (self.server_name(), waited.as_secs_f64(), self.most());
+        let running = self.backends.values().filter(|b| matches!(b.state, State::Ready { .. }));
+        let shown = |b: &crate::backend::Backend| {
+            let open = self.pending.iter().filter(|(_, p)| p.backend == b.id && p.is_wanted()).count();
+            let root = b.key.root.as_deref().unwrap_or("no workspace");
+            format!("{root} ({open} open)")
+        };
+        let busy: Vec<String> = running.map(shown).collect();
+        let text = format!(
+            "no room for one more instance of `{server}` within {seconds:.1} s: {most} may run, and all are needed"
+        );
+        ErrorAnswer::new(ErrorKind::BackendTimeout, text)
+            .place(self, Some(of))
+            .retryable(true)
+            .hint("wait for earlier answers, or raise `maxBackends` for this server")
+            .with("running", json!(busy))
+            .with("timeoutMs", json!(waited.as_millis() as u64))
+    }
+
+    /// Nothing says which workspace a request belongs to, and the server cannot do without.
+    pub(crate) fn no_root(&self) -> ErrorAnswer {
+        let server = self.server_name();
+        let text = format!("no workspace is known that this could belong to, and the server `{server}` needs one");
+        ErrorAnswer::new(ErrorKind::RoutingFailed, text).place(self, None).retryable(true).hint(
+            "open a folder in the IDE, start it in a project folder, or give `--root DIR`, `--pin-root DIR` or \
+             `defaultRoot`; `switchboard explain` shows how it is decided",
+        )
+    }
+
+    /// Nobody can say which of its clients a backend's question concerns.
+    pub(crate) fn whose_question(&self, of: BackendId) -> ErrorAnswer {
+        ErrorAnswer::new(ErrorKind::RoutingFailed, "several clients use this server, and none of them is meant alone")
+            .place(self, Some(of))
+            .retryable(false)
+            .hint("ask while you work on a request, or relate the question to a task")
+    }
+
+    pub(crate) fn overloaded(&self, of: Option<BackendId>, what: &str) -> ErrorAnswer {
         ErrorAnswer::new(ErrorKind::Overloaded, format!("too much at once: {what}"))
-            .place(&self.settings.server)
+            .place(self, of)
             .retryable(true)
             .hint("wait for earlier answers before sending more")
     }
 
     pub(crate) fn shutting_down(&self) -> ErrorAnswer {
         ErrorAnswer::new(ErrorKind::ShuttingDown, "switchboard is shutting down")
-            .place(&self.settings.server)
+            .place(self, None)
             .retryable(false)
             .hint("start it again")
     }
@@ -141,7 +181,7 @@ impl Core {
         let text =
             format!("the answer ({bytes} bytes) was dropped: too many earlier answers wait to be read");
         ErrorAnswer::new(ErrorKind::ClientTooSlow, text)
-            .place(&self.settings.server)
+            .place(self, None)
             .retryable(true)
             .hint("the client must read its answers")
     }
@@ -149,36 +189,36 @@ impl Core {
     pub(crate) fn too_large(&self, whose: &str, bytes: u64) -> ErrorAnswer {
         let text = format!("the {whose} has {bytes} bytes, which is more than is accepted");
         ErrorAnswer::new(ErrorKind::MessageTooLarge, text)
-            .place(&self.settings.server)
+            .place(self, None)
             .retryable(false)
             .hint("raise `maxMessageBytes` in the config, or ask for less")
     }
 
-    pub(crate) fn bad_answer(&self, what: &str) -> ErrorAnswer {
+    pub(crate) fn bad_answer(&self, of: BackendId, what: &str) -> ErrorAnswer {
         let server = self.server_name();
         ErrorAnswer::new(ErrorKind::BadAnswer, format!("the server `{server}` sent a broken answer: {what}"))
-            .place(&self.settings.server)
+            .place(self, Some(of))
             .retryable(false)
             .hint("this is a fault of that server; report it there")
     }
 
     pub(crate) fn not_offered(&self, method: &str) -> ErrorAnswer {
         ErrorAnswer::new(ErrorKind::MethodNotFound, format!("the method `{method}` is not offered"))
-            .place(&self.settings.server)
+            .place(self, None)
             .retryable(false)
             .hint("use `initialize`")
     }
 
     pub(crate) fn client_silent(&self) -> ErrorAnswer {
         ErrorAnswer::new(ErrorKind::ClientTimeout, "the client did not answer in time")
-            .place(&self.settings.server)
+            .place(self, None)
             .retryable(true)
             .hint("ask again, or raise `hardTimeout` for this server")
     }
 
     pub(crate) fn client_gone(&self) -> ErrorAnswer {
         ErrorAnswer::new(ErrorKind::ShuttingDown, "the client is gone and cannot answer")
-            .place(&self.settings.server)
+            .place(self, None)
             .retryable(false)
             .hint("go on without its answer")
     }
@@ -186,13 +226,14 @@ impl Core {
 
 /// What every answer of ours says about whom it concerns.
 trait Place {
-    fn place(self, server: &ServerSettings) -> Self;
+    fn place(self, core: &Core, of: Option<BackendId>) -> Self;
     fn with_text(self, key: &str, text: &str) -> Self;
 }
 
 impl Place for ErrorAnswer {
-    fn place(self, server: &ServerSettings) -> Self {
-        self.server(&server.name).with("root", json!(server.root))
+    fn place(self, core: &Core, of: Option<BackendId>) -> Self {
+        let root = of.and_then(|backend| core.backends.get(&backend)).and_then(|b| b.key.root.as_ref());
+        self.server(core.server_name()).with("root", json!(root))
     }
 
     fn with_text(self, key: &str, text: &str) -> Self {

@@ -1,12 +1,14 @@
 //! A backend: the life of its process, and what waits for it. See `LIFECYCLE.md` beside this file.
 
-use crate::event::{BackendId, Launch};
+use crate::client::Greeting;
+use crate::event::{BackendId, ClientId, Launch};
+use crate::key::Key;
 use crate::moment::Moment;
 use crate::settings::FramingChoice;
 use std::collections::VecDeque;
 use std::time::Duration;
 use switchboard_protocol::dialect::Ear;
-use switchboard_protocol::{Framing, Outgoing};
+use switchboard_protocol::{Framing, Message, Outgoing, RawId};
 
 /// Where a backend is in its life. Each state has the data that only it needs.
 #[derive(Debug)]
@@ -89,10 +91,62 @@ pub(crate) struct Probe {
     pub(crate) deadline: Moment,
 }
 
+/// What a backend knows of its clients' workspaces.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    /// The set of roots that it was told, if it ever asked.
+    pub(crate) roots: Option<Vec<String>>,
+    /// Its questions that wait for a client's answer.
+    pub(crate) waiting: Vec<RawId>,
+}
+
+/// A request to run on after its answer.
+#[derive(Debug)]
+pub(crate) struct Task {
+    pub(crate) id: Vec<u8>,
+    pub(crate) client: ClientId,
+    /// It is taken for dead by then.
+    pub(crate) until: Moment,
+}
+
+/// A resource that clients want to hear of.
+#[derive(Debug)]
+pub(crate) struct Subscription {
+    /// As it stands in the message, quotes included.
+    pub(crate) uri: Vec<u8>,
+    pub(crate) clients: Vec<ClientId>,
+}
+
 #[derive(Debug)]
 pub(crate) struct Backend {
     pub(crate) id: BackendId,
+    pub(crate) key: Key,
     pub(crate) state: State,
+    /// What its processes hear first.
+    pub(crate) greeting: Option<Greeting>,
+    /// Who made that handshake.
+    pub(crate) greeted_by: Option<ClientId>,
+    /// What the server answered to it; further clients get the same.
+    pub(crate) welcome: Option<Message>,
+    /// The handshake that a client is making itself: our id for it, and what it said.
+    pub(crate) greeter: Option<(u64, Message)>,
+    /// Handshakes of others, which wait for the answer to that one.
+    pub(crate) greeted_later: VecDeque<u64>,
+    /// The present process has been told `initialized`.
+    pub(crate) is_initialized: bool,
+    /// It asked a client for something. It stays with that client alone from then on.
+    pub(crate) is_interactive: bool,
+    pub(crate) told: Told,
+    pub(crate) subscriptions: Vec<Subscription>,
+    pub(crate) tasks: Vec<Task>,
+    /// The log level that it was told.
+    pub(crate) level: Option<Vec<u8>>,
+    /// When it was last of use.
+    pub(crate) last_used: Moment,
+    /// When it is to be asked for a sign of life.
+    pub(crate) check_at: Option<Moment>,
+    /// It holds more memory than it may, and was so at the last look.
+    pub(crate) is_heavy: bool,
     /// How many processes were started so far.
     pub(crate) launches: u32,
     pub(crate) manner: Manner,
@@ -123,13 +177,28 @@ pub(crate) struct Backend {
 }
 
 impl Backend {
-    pub(crate) fn new(id: BackendId, framing: FramingChoice) -> Self {
+    pub(crate) fn new(id: BackendId, key: Key, manner: Manner, now: Moment) -> Self {
         Self {
             id,
+            key,
             state: State::Stopped,
+            greeting: None,
+            greeted_by: None,
+            welcome: None,
+            greeter: None,
+            greeted_later: VecDeque::new(),
+            is_initialized: false,
+            is_interactive: false,
+            told: Told::default(),
+            subscriptions: Vec::new(),
+            tasks: Vec::new(),
+            level: None,
+            last_used: now,
+            check_at: None,
+            is_heavy: false,
             launches: 0,
-            manner: Manner::of(framing),
-            framing: Manner::of(framing).framing(),
+            manner,
+            framing: manner.framing(),
             heard: false,
             proven: false,
             on_trial: false,

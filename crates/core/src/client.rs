@@ -2,6 +2,9 @@
 
 use crate::batch::Batches;
 use crate::event::{BackendId, ClientId};
+use crate::key::Declared;
+use crate::roots::{Known, Place};
+use std::collections::{BTreeMap, VecDeque};
 use switchboard_protocol::dialect::Ear;
 use switchboard_protocol::{Message, RawId};
 
@@ -20,7 +23,7 @@ pub(crate) enum Handshake {
 }
 
 /// What a client said, and a server answered.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Greeting {
     pub(crate) initialize: Message,
     pub(crate) initialized: Option<Message>,
@@ -69,6 +72,15 @@ impl Handshake {
         }
     }
 
+    /// Both halves are done: it may be asked things.
+    pub(crate) fn is_complete(&self) -> bool {
+        matches!(self, Self::Answered(Greeting { initialized: Some(_), .. }))
+    }
+
+    pub(crate) fn is_asked(&self) -> bool {
+        matches!(self, Self::Asked { .. })
+    }
+
     /// What followed an `initialize` that is still on its way.
     pub(crate) fn confirmed_early(&self) -> Option<&Message> {
         match self {
@@ -100,12 +112,69 @@ pub(crate) struct Farewell {
     pub(crate) answered: bool,
 }
 
+/// How far we have come in asking a client for its roots.
+#[derive(Debug)]
+pub(crate) enum Roots {
+    /// Nobody wanted to know.
+    Unasked,
+    /// A request to it is on its way, or what it said is being looked up. What it said before counts until then.
+    Asked { before: Vec<ClientRoot>, said: Vec<ClientRoot> },
+    Told(Vec<ClientRoot>),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ClientRoot {
+    /// Canonical; nothing if it is no folder of this machine.
+    pub(crate) path: Option<String>,
+    /// As the client put it.
+    pub(crate) raw: Box<str>,
+}
+
+impl Roots {
+    /// What the client said last.
+    pub(crate) fn latest(&self) -> &[ClientRoot] {
+        match self {
+            Self::Unasked => &[],
+            Self::Asked { before, .. } => before,
+            Self::Told(roots) => roots,
+        }
+    }
+}
+
+/// A request that waits to be routed.
+#[derive(Debug)]
+pub(crate) struct Parked {
+    pub(crate) minted: u64,
+    pub(crate) places: Vec<Place>,
+}
+
+/// How much a client wants to hear of what servers log.
+#[derive(Debug, Clone)]
+pub(crate) struct Level {
+    /// As it asked for it: the whole request, to be repeated to other processes.
+    pub(crate) request: Message,
+    pub(crate) rank: usize,
+}
+
 #[derive(Debug)]
 pub(crate) struct Client {
     pub(crate) id: ClientId,
-    /// Its backend. One for now; routing by root and by name comes in here.
-    pub(crate) backend: BackendId,
+    pub(crate) environment: u32,
+    /// What is known of its workspaces.
+    pub(crate) known: Known,
+    pub(crate) roots: Roots,
+    /// How often its roots were looked up.
+    pub(crate) inquiries: u32,
+    pub(crate) declared: Declared,
     pub(crate) handshake: Handshake,
+    /// The backend for what names no place: handshakes, lists.
+    pub(crate) home: Option<BackendId>,
+    /// Its leases: the backends that it uses, by root.
+    pub(crate) seats: BTreeMap<Option<String>, BackendId>,
+    /// Requests that cannot be routed before its roots, or its handshake, are known.
+    pub(crate) parked: VecDeque<Parked>,
+    /// The log level that it asked for.
+    pub(crate) level: Option<Level>,
     pub(crate) ear: Ear,
     pub(crate) presence: Presence,
     pub(crate) farewell: Option<Farewell>,

@@ -10,7 +10,7 @@ use crate::event::{BackendId, Launch, StopHow};
 use crate::exchange::Core;
 use crate::fact::{Fact, Outcome};
 use crate::moment::Moment;
-use crate::pending::{Asker, Pending, Progress};
+use crate::pending::{AskedBy, Asker, Pending, Progress};
 use crate::settings::OnTimeout;
 use serde_json::json;
 use std::time::Duration;
@@ -33,14 +33,19 @@ impl Core {
             let Some(asked) = self.asked.remove(minted) else { continue };
             let error = self.client_silent();
             self.report_asked(&asked, Outcome::Refused(error.kind));
-            self.refuse_backend(asked.launch(), &asked.id, &error);
+            match asked.by {
+                AskedBy::Backend { launch, id, .. } => self.refuse_backend(launch, &id, &error),
+                AskedBy::Ourselves => self.roots_unknown(asked.client),
+            }
         }
         let backends: Vec<BackendId> = self.backends.keys().copied().collect();
         for backend in backends {
             self.tick_backend(backend);
+            self.tick_health(backend);
+            self.tick_idle(backend);
         }
+        self.tick_merging();
         self.check_drained();
-        self.wake = self.next_deadline();
     }
 
     /// The true next deadline, by looking at everything.
@@ -56,13 +61,14 @@ impl Core {
                 | State::Stopping { .. }
                 | State::Failed { .. } => None,
             };
-            backoff.into_iter().chain(b.probe.map(|probe| probe.deadline))
+            let probe = b.probe.map(|probe| probe.deadline);
+            backoff.into_iter().chain(probe).chain(b.check_at).chain(self.idle_at(b))
         });
         let drain = match self.ending {
             Ending::Draining { deadline, .. } => Some(deadline),
             Ending::Running | Ending::Stopping { .. } | Ending::Finished => None,
         };
-        pending.chain(asked).chain(backends).chain(drain).min()
+        pending.chain(asked).chain(backends).chain(drain).chain(self.next_merge()).min()
     }
 
     fn tick_backend(&mut self, backend: BackendId) {
@@ -71,7 +77,7 @@ impl Core {
         if let State::Backoff { until } = b.state
             && until <= now
         {
-            return self.start(backend);
+            return self.admit(backend);
         }
         let Some(probe) = b.probe.filter(|probe| probe.deadline <= now) else { return };
         // A server that does one thing at a time answers nothing while it works on a call that still has time.
@@ -82,7 +88,7 @@ impl Core {
             return;
         }
         self.close(probe.id);
-        self.restart(backend, "it gave no sign of life after a time-out");
+        self.restart(backend, "it gave no sign of life");
     }
 
     fn expire(&mut self, minted: u64) {
@@ -101,8 +107,9 @@ impl Core {
                 let waited = self.now.since(pending.accepted);
                 let b = self.backends.get(&backend).filter(|b| matches!(b.state, State::Ready { .. }));
                 let error = match b.map(|b| b.at_work) {
-                    Some(at_work) => self.no_turn(waited, at_work),
-                    None => self.timed_out(waited, false),
+                    Some(at_work) => self.no_turn(backend, waited, at_work),
+                    None if self.line.contains(&backend) => self.no_room(backend, waited),
+                    None => self.timed_out(backend, waited, false),
                 };
                 self.fail(&pending, &error);
             }
@@ -110,9 +117,9 @@ impl Core {
                 self.handshake_expired(minted, pending);
             }
             (Asker::Client { .. }, Progress::Sent(_)) => {
-                let error = self.timed_out(self.now.since(pending.accepted), true);
+                let error = self.timed_out(backend, self.now.since(pending.accepted), true);
                 self.fail(&pending, &error);
-                self.cancel_at_backend(backend, minted);
+                self.cancel_at_backend(backend, minted, "timed out");
                 self.after_timeout(backend);
             }
             // The process is there but does not greet: its end will be counted as a crash.
@@ -123,6 +130,8 @@ impl Core {
             }
             // Judged by `tick_backend`.
             (Asker::Probe, _) => {}
+            // It is as it was without it.
+            (Asker::Restore, _) => {}
         }
     }
 
@@ -131,7 +140,7 @@ impl Core {
         let backend = pending.backend;
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let State::Ready { number, .. } = b.state else {
-            let error = self.timed_out(self.now.since(pending.accepted), true);
+            let error = self.timed_out(backend, self.now.since(pending.accepted), true);
             return self.fail(&pending, &error);
         };
         let launch = Launch { backend, number };
@@ -166,7 +175,7 @@ impl Core {
         b.note_crash(self.now);
         // If something waits by then, another process is tried.
         b.state = State::Stopping { number, then: Then::Restart };
-        let error = self.timed_out(self.now.since(pending.accepted), true);
+        let error = self.timed_out(backend, self.now.since(pending.accepted), true);
         self.fail(&pending, &error);
         self.report(Fact::Stopping { backend, why: "it did not answer `initialize`" });
         self.settle_sent(
@@ -177,12 +186,12 @@ impl Core {
         self.stop(launch, StopHow::Gently { grace });
     }
 
-    fn cancel_at_backend(&mut self, backend: BackendId, minted: u64) {
+    pub(crate) fn cancel_at_backend(&mut self, backend: BackendId, minted: u64, why: &'static str) {
         let Some(launch) = self.backends.get(&backend).and_then(|b| b.launch()) else { return };
         let notice = json!({
             "jsonrpc": "2.0",
             "method": "notifications/cancelled",
-            "params": { "requestId": minted, "reason": "timed out" },
+            "params": { "requestId": minted, "reason": why },
         });
         self.tell_backend(launch, Outgoing::raw(notice.to_string().into()));
     }
@@ -191,11 +200,11 @@ impl Core {
         match self.settings.server.on_timeout {
             OnTimeout::Keep => {}
             OnTimeout::Restart => self.restart(backend, "a request timed out"),
-            OnTimeout::Probe => self.probe(backend),
+            OnTimeout::Probe => self.probe(backend, false),
         }
     }
 
-    fn probe(&mut self, backend: BackendId) {
+    pub(crate) fn probe(&mut self, backend: BackendId, is_regular: bool) {
         let deadline = self.now + PROBE_TIME;
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let (State::Ready { number, .. }, None) = (&b.state, b.probe) else { return };
@@ -203,7 +212,7 @@ impl Core {
         let id = self.pending.mint();
         b.probe = Some(Probe { id, deadline });
         self.wake_at(deadline);
-        self.report(Fact::Probing { backend });
+        self.report(Fact::Probing { backend, is_regular });
         // The probe's own deadline decides; this entry only makes its answer known.
         self.ask_ourselves(backend, id, Asker::Probe, Method::Ping, PROBE_TIME * 1000);
         let ping = json!({ "jsonrpc": "2.0", "id": id, "method": "ping" });

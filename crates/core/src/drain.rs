@@ -7,9 +7,9 @@ use crate::event::{Action, BackendId, ClientId, Launch, StopHow};
 use crate::exchange::Core;
 use crate::fact::{Fact, Outcome};
 use crate::moment::Moment;
-use crate::pending::{Asker, Pending, Progress};
+use crate::pending::{AskedBy, Asker, Pending, Progress};
 use std::time::Duration;
-use switchboard_protocol::{Dialect, Outgoing, RawId};
+use switchboard_protocol::{Dialect, Method, Outgoing, RawId};
 
 /// The grace of a backend when we have been asked to end for the second time: two of them must fit into the
 /// two seconds after which clients kill.
@@ -93,6 +93,9 @@ impl Core {
             self.report(Fact::Stopping { backend, why: "switchboard ends" });
             self.stop(Launch { backend, number }, how);
         }
+        self.fail_parked(&Cause::Stopped);
+        self.line.clear();
+        self.merging.clear();
         self.answer_farewells();
         self.check_finished();
     }
@@ -155,18 +158,28 @@ impl Core {
         c.unanswered = 0;
         c.queued = 0;
         self.report(Fact::ClientLost { client });
+        let are_others = self.clients.values().any(|c| c.presence == Presence::Here);
         // Nobody reads the answers: they need not be waited for.
         let is_theirs =
             |asker: &Asker| matches!(asker, Asker::Client { client: owner, .. } if *owner == client);
         for minted in self.pending.ids(|p| is_theirs(&p.asker)) {
             match self.pending.get_mut(minted) {
                 Some(Pending { progress: Progress::Waiting(_), .. }) => drop(self.close(minted)),
-                Some(pending) => pending.progress = Progress::Cancelled,
+                Some(pending) => {
+                    pending.progress = Progress::Cancelled;
+                    let (backend, method) = (pending.backend, pending.method);
+                    if are_others && method != Method::Initialize {
+                        self.cancel_at_backend(backend, minted, "the client is gone");
+                    }
+                }
                 None => {}
             }
             self.give_up_turn(minted);
         }
         self.refuse_asked(client);
+        if are_others {
+            self.leave_all(client);
+        }
         self.drain_if_alone("the client is gone");
         self.check_drained();
     }
@@ -177,7 +190,10 @@ impl Core {
             let Some(asked) = self.asked.remove(minted) else { continue };
             let error = self.client_gone();
             self.report_asked(&asked, Outcome::Refused(error.kind));
-            self.refuse_backend(asked.launch(), &asked.id, &error);
+            match asked.by {
+                AskedBy::Backend { launch, id, .. } => self.refuse_backend(launch, &id, &error),
+                AskedBy::Ourselves => self.roots_unknown(client),
+            }
         }
     }
 

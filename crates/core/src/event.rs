@@ -1,6 +1,7 @@
 //! What comes in, and what is to be done because of it. Both closed: every case is in these two enums.
 
 use crate::fact::Fact;
+use crate::roots::Place;
 use bytes::Bytes;
 use std::fmt;
 use std::time::Duration;
@@ -46,14 +47,37 @@ pub enum Peer {
     Backend(Launch),
 }
 
+/// Where a client comes from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// Which environment the backends started for it get. Equal numbers, equal environments.
+    pub environment: u32,
+    /// The root that it is pinned to.
+    pub pinned: Option<String>,
+    /// The root that its environment names.
+    pub named: Option<String>,
+    pub working_folder: Option<String>,
+}
+
+/// A place, and which member of the frame named it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    pub member: usize,
+    pub place: Place,
+}
+
 #[derive(Debug)]
 pub enum Event {
     ClientConnected {
         client: ClientId,
+        surroundings: Surroundings,
     },
     FromClient {
         client: ClientId,
         frame: Result<Parsed, Broken>,
+        /// Where its messages say that they belong, looked up on disk. Only wanted of servers that have an instance
+        /// per root.
+        places: Vec<Named>,
     },
     /// A frame beyond the limit, of which only glimpses remain.
     ClientTooLong {
@@ -68,6 +92,13 @@ pub enum Event {
     /// It no longer reads: nobody is there.
     ClientLost {
         client: ClientId,
+    },
+
+    /// What came of [`Action::LookUp`]: the folders that exist, with links followed.
+    RootsLookedUp {
+        client: ClientId,
+        inquiry: u32,
+        roots: Vec<Option<String>>,
     },
 
     Spawned {
@@ -102,6 +133,11 @@ pub enum Event {
         hint: Option<String>,
     },
 
+    /// How much memory the processes of these hold.
+    Measured {
+        bytes: Vec<(Launch, u64)>,
+    },
+
     /// Bytes have left an outbox.
     Flushed {
         peer: Peer,
@@ -133,6 +169,9 @@ pub enum Action {
     Start {
         launch: Launch,
         framing: Framing,
+        root: Option<String>,
+        /// The number that came with the client for whom it is started.
+        environment: u32,
     },
     Stop {
         launch: Launch,
@@ -145,6 +184,12 @@ pub enum Action {
     ToClient {
         client: ClientId,
         out: Outgoing,
+    },
+    /// Find out which folders these are; to be answered with [`Event::RootsLookedUp`].
+    LookUp {
+        client: ClientId,
+        inquiry: u32,
+        paths: Vec<String>,
     },
     Report(Fact),
     /// Everything is answered and stopped: the program may end.

@@ -1,16 +1,21 @@
 //! The core itself: its state, and the dispatch of events to the transitions in the files beside this one.
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Manner};
 use crate::batch::Batches;
-use crate::client::{Client, Handshake, Presence};
+use crate::client::{Client, Handshake, Presence, Roots};
+use crate::debounce::Merge;
 use crate::drain::Ending;
-use crate::event::{Action, BackendId, ClientId, Event, Peer};
+use crate::event::{Action, BackendId, ClientId, Event, Peer, Surroundings};
 use crate::fact::Fact;
 use crate::moment::Moment;
+use crate::key::Declared;
 use crate::pending::{Asked, Pending, Table};
+use crate::roots::Known;
+use crate::route::Route;
 use crate::settings::Settings;
+use crate::sharing::Insight;
 use std::collections::{BTreeMap, VecDeque};
-use switchboard_protocol::RawId;
+use switchboard_protocol::{Message, RawId};
 
 /// Tokens of requests that were answered with a task: progress for them goes on.
 #[derive(Debug)]
@@ -28,6 +33,17 @@ pub struct Core {
     pub(crate) now: Moment,
     pub(crate) clients: BTreeMap<ClientId, Client>,
     pub(crate) backends: BTreeMap<BackendId, Backend>,
+    pub(crate) next_backend: u32,
+    /// How the server frames its messages, as far as one of its backends has shown.
+    pub(crate) manner: Manner,
+    pub(crate) insight: Insight,
+    /// The last answer to a handshake, of whichever backend.
+    pub(crate) welcome: Option<Message>,
+    /// Backends that wait for room.
+    pub(crate) line: VecDeque<BackendId>,
+    /// All backends together hold more memory than they may, and did so at the last look.
+    pub(crate) is_heavy: bool,
+    pub(crate) merging: Vec<Merge>,
     pub(crate) pending: Table<Pending>,
     pub(crate) asked: Table<Asked>,
     pub(crate) task_tokens: VecDeque<TaskToken>,
@@ -43,11 +59,19 @@ pub struct Core {
 impl Core {
     pub fn new(settings: Settings) -> Self {
         let dice = settings.seed | 1;
+        let manner = Manner::of(settings.server.framing);
         Self {
             settings,
             now: Moment::default(),
             clients: BTreeMap::new(),
             backends: BTreeMap::new(),
+            next_backend: 1,
+            manner,
+            insight: Insight::default(),
+            welcome: None,
+            line: VecDeque::new(),
+            is_heavy: false,
+            merging: Vec::new(),
             pending: Table::new(),
             asked: Table::new(),
             task_tokens: VecDeque::new(),
@@ -63,8 +87,13 @@ impl Core {
     pub fn handle(&mut self, now: Moment, event: Event, actions: &mut Vec<Action>) {
         self.now = self.now.max(now);
         std::mem::swap(&mut self.actions, actions);
+        let is_tick = matches!(event, Event::Tick);
         self.dispatch(event);
         self.give_turns();
+        self.serve_line();
+        if is_tick {
+            self.wake = self.next_deadline();
+        }
         std::mem::swap(&mut self.actions, actions);
     }
 
@@ -94,8 +123,9 @@ impl Core {
 
     fn dispatch(&mut self, event: Event) {
         match event {
-            Event::ClientConnected { client } => self.client_connected(client),
-            Event::FromClient { client, frame } => self.client_sent(client, frame),
+            Event::ClientConnected { client, surroundings } => self.client_connected(client, surroundings),
+            Event::FromClient { client, frame, places } => self.client_sent(client, frame, places),
+            Event::RootsLookedUp { client, inquiry, roots } => self.roots_looked_up(client, inquiry, roots),
             Event::ClientTooLong { client, length, glimpses } => {
                 self.client_too_long(client, length, &glimpses)
             }
@@ -111,6 +141,7 @@ impl Core {
             Event::BackendEnded { launch, how, stderr, hint } => {
                 self.backend_ended(launch, &how, &stderr, hint)
             }
+            Event::Measured { bytes } => self.measured(&bytes),
             Event::Flushed { peer, bytes } => self.flushed(peer, bytes),
             Event::Tick => self.tick(),
             Event::Drain { why } => self.asked_to_end(why),
@@ -118,13 +149,30 @@ impl Core {
         }
     }
 
-    fn client_connected(&mut self, id: ClientId) {
-        let backend = BackendId(id.0);
-        self.backends.insert(backend, Backend::new(backend, self.settings.server.framing));
+    fn client_connected(&mut self, id: ClientId, surroundings: Surroundings) {
+        let roots = &self.settings.roots;
+        let known = Known {
+            pinned: surroundings.pinned,
+            given: roots.given.clone(),
+            client: Vec::new(),
+            seen: Vec::new(),
+            environment: surroundings.named,
+            working_folder: surroundings.working_folder,
+            default: roots.default.clone(),
+            home: roots.home.clone(),
+        };
         let client = Client {
             id,
-            backend,
+            environment: surroundings.environment,
+            known,
+            roots: Roots::Unasked,
+            inquiries: 0,
+            declared: Declared::default(),
             handshake: Handshake::New,
+            home: None,
+            seats: BTreeMap::new(),
+            parked: VecDeque::new(),
+            level: None,
             ear: self.settings.dialect,
             presence: Presence::Here,
             farewell: None,
@@ -135,9 +183,17 @@ impl Core {
         };
         self.clients.insert(id, client);
         self.report(Fact::ClientConnected { client: id });
-        // Nothing is gained by waiting: the client connected in order to use it. In the end it is too late.
-        if self.is_running() {
-            self.ensure_started(backend);
+        self.start_early(id);
+    }
+
+    /// Nothing is gained by waiting for the first request, unless it decides what is to be started, or another
+    /// instance may do. In the end it is too late.
+    fn start_early(&mut self, client: ClientId) {
+        if !self.is_running() || self.is_split() || (!self.is_private() && !self.backends.is_empty()) {
+            return;
+        }
+        if let Route::To(home) = self.settle_home(client) {
+            self.ensure_started(home);
         }
     }
 

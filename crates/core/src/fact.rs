@@ -45,9 +45,52 @@ pub enum Fact {
         client: ClientId,
     },
 
+    /// What the client says its workspaces are.
+    RootsKnown {
+        client: ClientId,
+        roots: Vec<String>,
+    },
+    /// The client works at this root now, and why we think so.
+    RootChosen {
+        client: ClientId,
+        root: Option<String>,
+        why: String,
+    },
+    /// Nothing says which workspace a client works in, although the server depends on it.
+    Fallback {
+        client: ClientId,
+    },
+
     Starting {
         backend: BackendId,
         framing: Framing,
+        root: Option<String>,
+    },
+    /// As many run as may, and none can be stopped at the moment, or is gone yet.
+    NoRoom {
+        backend: BackendId,
+        running: usize,
+    },
+    /// It keeps a client's affairs between calls, by the name of this tool.
+    KeepsState {
+        backend: BackendId,
+        tool: String,
+    },
+    /// It kept something for its clients, and was stopped.
+    StateLost {
+        backend: BackendId,
+        why: String,
+    },
+    /// It holds more memory than it may.
+    Heavy {
+        backend: BackendId,
+        bytes: u64,
+        limit: u64,
+    },
+    /// All of them together do.
+    PoolHeavy {
+        bytes: u64,
+        limit: u64,
     },
     Spawned {
         backend: BackendId,
@@ -105,6 +148,8 @@ pub enum Fact {
     },
     Probing {
         backend: BackendId,
+        /// Not because of a time-out.
+        is_regular: bool,
     },
 
     /// Which backend a message goes to, and under which id.
@@ -124,10 +169,10 @@ pub enum Fact {
         took: Duration,
         outcome: Outcome,
     },
-    /// The same in the other direction: a server's request to its client.
+    /// The same in the other direction: a request to a client, of a server or our own.
     Asked {
         client: ClientId,
-        backend: BackendId,
+        backend: Option<BackendId>,
         method: Cow<'static, str>,
         took: Duration,
         outcome: Outcome,
@@ -163,4 +208,49 @@ pub enum Fact {
         pending: usize,
     },
     Finished,
+}
+
+impl Fact {
+    /// The backend that it is about.
+    pub fn backend(&self) -> Option<BackendId> {
+        match self {
+            Self::Starting { backend, .. }
+            | Self::NoRoom { backend, .. }
+            | Self::KeepsState { backend, .. }
+            | Self::StateLost { backend, .. }
+            | Self::Heavy { backend, .. }
+            | Self::Spawned { backend, .. }
+            | Self::SpawnFailed { backend, .. }
+            | Self::Ready { backend, .. }
+            | Self::Crashed { backend, .. }
+            | Self::RestartIn { backend, .. }
+            | Self::BreakerOpened { backend, .. }
+            | Self::Stopping { backend, .. }
+            | Self::Stopped { backend, .. }
+            | Self::LeftBehind { backend, .. }
+            | Self::FramingLearnt { backend, .. }
+            | Self::FramingDoubted { backend, .. }
+            | Self::Probing { backend, .. }
+            | Self::Routed { backend, .. }
+            | Self::Quarantined { backend, .. }
+            | Self::LateAnswer { backend, .. }
+            | Self::Retried { backend, .. } => Some(*backend),
+            Self::Answered { backend, .. } | Self::Asked { backend, .. } => *backend,
+            Self::Layers { .. }
+            | Self::Swept { .. }
+            | Self::ParentGone
+            | Self::ClientConnected { .. }
+            | Self::ClientInputEnded { .. }
+            | Self::ClientLost { .. }
+            | Self::RootsKnown { .. }
+            | Self::RootChosen { .. }
+            | Self::Fallback { .. }
+            | Self::PoolHeavy { .. }
+            | Self::BadMessage { .. }
+            | Self::TooLong { .. }
+            | Self::DroppedNotification { .. }
+            | Self::Draining { .. }
+            | Self::Finished => None,
+        }
+    }
 }

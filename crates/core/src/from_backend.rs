@@ -3,10 +3,11 @@
 
 use crate::backend::{Backend, Manner, State};
 use crate::client::Presence;
-use crate::event::{ClientId, Launch};
+use crate::debounce;
+use crate::event::{BackendId, ClientId, Launch};
 use crate::exchange::{Core, TaskToken};
 use crate::fact::{Fact, Outcome};
-use crate::pending::{Asked, Asker, Pending, Progress, name_of};
+use crate::pending::{Asked, AskedBy, Asker, Pending, Progress, name_of};
 use crate::redact::redact;
 use bytes::Bytes;
 use switchboard_protocol::dialect::{self, Ear};
@@ -53,6 +54,7 @@ impl Core {
         let by_chance = framing == Framing::ContentLength && matches!(b.state, State::Stopping { .. });
         if answers && !by_chance && !b.manner.is_known() {
             b.manner = Manner::Known(framing);
+            self.manner = Manner::Known(framing);
             self.report(Fact::FramingLearnt { backend: launch.backend, framing });
         }
     }
@@ -66,8 +68,8 @@ impl Core {
         let Some(pending) = self.close(minted) else { return };
         match pending.asker {
             Asker::Client { .. } => self.deliver(launch, minted, pending, message, failed),
-            Asker::Replay => self.replayed(launch, failed),
-            Asker::Probe => {}
+            Asker::Replay => self.replayed(launch, &message, failed),
+            Asker::Probe | Asker::Restore => {}
         }
     }
 
@@ -96,23 +98,22 @@ impl Core {
     }
 
     /// Gives an answer to the client that waits for it, with its own id put back.
-    fn deliver(&mut self, launch: Launch, minted: u64, mut pending: Pending, message: Message, failed: bool) {
+    fn deliver(&mut self, launch: Launch, minted: u64, pending: Pending, message: Message, failed: bool) {
         let Asker::Client { client, ref id, batch } = pending.asker else { return };
         if let Some(b) = self.backends.get_mut(&launch.backend) {
             b.proven |= !failed;
             b.on_trial = false;
+            b.last_used = self.now;
+        }
+        if pending.method == Method::Initialize {
+            self.greeted(launch, client, &pending, &message, failed);
+        } else if !failed {
+            self.note_offer(launch.backend, pending.method, &message);
+            self.note_effect(launch, client, &pending, &message);
         }
         let cancelled = matches!(pending.progress, Progress::Cancelled);
         if cancelled && batch.is_some() {
             return self.late_answer(launch);
-        }
-        if pending.method == Method::Initialize {
-            // A client that is gone needs no handshake any more.
-            let initialize = match &mut pending.progress {
-                Progress::Sent(message) => message.take().filter(|_| !failed),
-                Progress::Waiting(_) | Progress::Cancelled => None,
-            };
-            self.greeted(launch, client, pending.accepted, initialize);
         }
         let Some(c) = self.clients.get(&client) else { return };
         let mut out = Outgoing::of(&message);
@@ -131,6 +132,9 @@ impl Core {
                 (false, _) => Outcome::Refused(switchboard_protocol::ErrorKind::ClientTooSlow),
             };
             self.conclude(&pending, outcome);
+        }
+        if pending.method == Method::Initialize {
+            self.after_greeting(launch.backend, client);
         }
         self.check_drained();
     }
@@ -172,17 +176,29 @@ impl Core {
         }
         self.answer_error(*client, id, *batch, error);
         self.conclude(pending, Outcome::Refused(error.kind));
+        if pending.method == Method::Initialize {
+            self.greeting_failed(pending.backend, *client);
+        }
     }
 
     fn backend_request(&mut self, launch: Launch, message: &Message) {
         let Some(id) = message.id() else { return };
-        let Some(client) = self.client_of(launch) else {
-            let error = self.client_gone();
+        let backend = launch.backend;
+        if message.method() == Method::RootsList && self.backend_asks_roots(launch, &id) {
+            self.insight.asks = true;
+            return;
+        }
+        let Some(client) = self.addressee(launch, message) else {
+            let is_anyone_here = self.lessees(backend).any(|client| self.is_here(client));
+            let error = if is_anyone_here { self.whose_question(backend) } else { self.client_gone() };
             return self.refuse_backend(launch, &id, &error);
         };
-        let open = self.asked.iter().filter(|(_, asked)| asked.backend == launch.backend).count();
+        if message.method() != Method::Ping {
+            self.note_question(backend);
+        }
+        let open = self.asked.iter().filter(|(_, asked)| asked.is_of(backend)).count();
         if open >= self.settings.limits.asked_per_backend {
-            let error = self.overloaded("too many requests to the client are open");
+            let error = self.overloaded(Some(backend), "too many requests to the client are open");
             return self.refuse_backend(launch, &id, &error);
         }
         self.backend_is_active(launch.backend);
@@ -195,32 +211,20 @@ impl Core {
             out.replace(message.span(Part::MetaProgressToken), Patch::Id(ours));
         }
         if !self.tell_client(client, out) {
-            let error = self.overloaded("the client does not read what it is sent");
+            let error = self.overloaded(Some(backend), "the client does not read what it is sent");
             return self.refuse_backend(launch, &id, &error);
         }
         let deadline = self.settings.server.hard_timeout.map(|hard| self.now + hard);
-        let asked = Asked {
-            client,
-            backend: launch.backend,
-            number: launch.number,
-            id,
-            name: name_of(message),
-            token,
-            accepted: self.now,
-            deadline,
-        };
+        let by = AskedBy::Backend { launch, id, token };
+        let asked = Asked { client, by, name: name_of(message), accepted: self.now, deadline };
         self.asked.insert(minted, asked);
         if let Some(deadline) = deadline {
             self.wake_at(deadline);
         }
     }
 
-    /// The client whom this backend's requests concern, if it can answer.
-    fn client_of(&self, launch: Launch) -> Option<ClientId> {
-        self.clients
-            .values()
-            .find(|c| c.backend == launch.backend && c.presence == Presence::Here)
-            .map(|c| c.id)
+    fn is_here(&self, client: ClientId) -> bool {
+        self.clients.get(&client).is_some_and(|c| c.presence == Presence::Here)
     }
 
     fn for_client(&self, client: ClientId, message: &Message) -> Outgoing {
@@ -234,12 +238,22 @@ impl Core {
         match message.method() {
             Method::Progress => self.backend_progress(launch, message),
             Method::Cancelled => self.backend_cancels(launch, message),
-            _ => {
-                let owner = self.clients.values().find(|c| c.backend == launch.backend).map(|c| c.id);
-                let Some(client) = owner else { return };
-                let out = self.for_client(client, message);
-                self.tell_client(client, out);
+            method => {
+                if method == Method::TaskStatus {
+                    self.task_status(launch.backend, message);
+                }
+                if self.goes_on_now(debounce::From::Backend(launch.backend), message) {
+                    self.spread_notification(launch.backend, message);
+                }
             }
+        }
+    }
+
+    /// Tells everyone whom it concerns.
+    pub(crate) fn spread_notification(&mut self, backend: BackendId, message: &Message) {
+        for client in self.audience(backend, message) {
+            let out = self.for_client(client, message);
+            self.tell_client(client, out);
         }
     }
 
@@ -271,7 +285,11 @@ impl Core {
 
     fn backend_cancels(&mut self, launch: Launch, message: &Message) {
         let Some(wanted) = message.part(Part::RequestId) else { return };
-        let ids = self.asked.ids(|asked| asked.launch() == launch && asked.id.as_bytes() == wanted);
+        let is_meant = |asked: &Asked| match &asked.by {
+            AskedBy::Backend { launch: asker, id, .. } => *asker == launch && id.as_bytes() == wanted,
+            AskedBy::Ourselves => false,
+        };
+        let ids = self.asked.ids(is_meant);
         let Some(&minted) = ids.last() else { return };
         // It waits no longer, and the client will not answer what was taken back.
         let Some(asked) = self.asked.remove(minted) else { return };
@@ -293,7 +311,7 @@ impl Core {
         let Some(broken) = broken.filter(|_| is_current) else { return };
         let Some(id) = broken.id else { return };
         if broken.is_answer {
-            let error = self.bad_answer(&broken.fault.explain());
+            let error = self.bad_answer(launch.backend, &broken.fault.explain());
             self.fail_minted(launch, &id, &error);
         } else if broken.has_method && is_meant_as_request(text) {
             let error = ErrorAnswer::of_fault(broken.fault);
@@ -334,7 +352,7 @@ impl Core {
     pub(crate) fn report_asked(&mut self, asked: &Asked, outcome: Outcome) {
         let fact = Fact::Asked {
             client: asked.client,
-            backend: asked.backend,
+            backend: asked.launch().map(|launch| launch.backend),
             method: asked.name.clone(),
             took: self.now.since(asked.accepted),
             outcome,
@@ -343,7 +361,7 @@ impl Core {
     }
 
     /// A server that talks with its client about its work is at work: the clocks of its requests start anew.
-    pub(crate) fn backend_is_active(&mut self, backend: crate::event::BackendId) {
+    pub(crate) fn backend_is_active(&mut self, backend: BackendId) {
         let (now, timeout) = (self.now, self.settings.server.timeout);
         for pending in self.pending.values_mut() {
             if pending.backend == backend && !pending.method.is_short() {

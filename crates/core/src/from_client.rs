@@ -4,11 +4,14 @@
 use crate::answers::Cause;
 use crate::backend::{State, Waiting};
 use crate::client::{Farewell, Presence};
-use crate::event::{Action, BackendId, ClientId, Launch};
+use crate::debounce;
+use crate::event::{Action, BackendId, ClientId, Launch, Named};
 use crate::exchange::Core;
 use crate::fact::{Fact, Outcome};
 use crate::moment::Moment;
-use crate::pending::{Asker, Pending, Progress, name_of};
+use crate::pending::{AskedBy, Asker, NOWHERE, Pending, Progress, name_of};
+use crate::roots::Place;
+use crate::route::Route;
 use crate::settings::{LIST_TIMEOUT, ServerSettings};
 use std::time::Duration;
 use switchboard_protocol::hunt::Glimpse;
@@ -17,18 +20,22 @@ use switchboard_protocol::{
 };
 
 impl Core {
-    pub(crate) fn client_sent(&mut self, client: ClientId, frame: Result<Parsed, Broken>) {
+    pub(crate) fn client_sent(&mut self, client: ClientId, frame: Result<Parsed, Broken>, mut places: Vec<Named>) {
         if self.is_lost(client) {
             return;
         }
+        let mut places_of = |member| {
+            let own = places.extract_if(.., |named: &mut Named| named.member == member);
+            own.map(|named| named.place).collect::<Vec<Place>>()
+        };
         match frame {
-            Ok(Parsed::One(message)) => self.client_message(client, message, None),
+            Ok(Parsed::One(message)) => self.client_message(client, message, None, places_of(0)),
             Ok(Parsed::Batch(members)) => {
                 let Some(c) = self.clients.get_mut(&client) else { return };
                 let batch = Some(c.batches.open(members.len()));
-                for member in members {
+                for (index, member) in members.into_iter().enumerate() {
                     match member {
-                        Ok(message) => self.client_message(client, message, batch),
+                        Ok(message) => self.client_message(client, message, batch, places_of(index)),
                         Err(broken) => self.client_broken(client, &broken, batch),
                     }
                 }
@@ -85,15 +92,18 @@ impl Core {
         }
         let Some(asked) = self.asked.remove(minted) else { return false };
         self.report_asked(&asked, Outcome::Refused(error.kind));
-        self.refuse_backend(asked.launch(), &asked.id, error);
+        match asked.by {
+            AskedBy::Backend { launch, id, .. } => self.refuse_backend(launch, &id, error),
+            AskedBy::Ourselves => self.roots_unknown(client),
+        }
         true
     }
 
-    fn client_message(&mut self, client: ClientId, message: Message, batch: Option<u32>) {
+    fn client_message(&mut self, client: ClientId, message: Message, batch: Option<u32>, places: Vec<Place>) {
         let Some(c) = self.clients.get_mut(&client) else { return };
         c.ear.hear(&message);
         match message.kind() {
-            Kind::Request => self.client_request(client, message, batch),
+            Kind::Request => self.client_request(client, message, batch, places),
             Kind::Notification => {
                 self.client_notification(client, message);
                 self.no_answer(client, batch);
@@ -105,7 +115,7 @@ impl Core {
         }
     }
 
-    fn client_request(&mut self, client: ClientId, message: Message, batch: Option<u32>) {
+    fn client_request(&mut self, client: ClientId, message: Message, batch: Option<u32>, places: Vec<Place>) {
         let Some(id) = message.id() else { return };
         match message.method() {
             // Claude asks this first, and some servers die of it.
@@ -116,46 +126,90 @@ impl Core {
             Method::Shutdown => return self.say_farewell(client, id, batch),
             _ => {}
         }
-        let Some(c) = self.clients.get(&client) else { return };
-        let backend = c.backend;
-        if let Some(error) = self.why_not(c.unanswered, c.farewell.is_some(), backend, &message) {
+        if let Some(error) = self.why_not(client) {
             return self.refuse(client, &id, batch, &message, &error);
         }
-        self.accept(client, backend, id, batch, message);
+        let route = match message.method() {
+            Method::Initialize => self.route_handshake(client, &message, places.as_slice()),
+            _ => self.route(client, &message, &places),
+        };
+        let backend = match route {
+            Route::To(backend) => backend,
+            Route::Wait if message.method() == Method::Initialize => {
+                return self.greet_alone(client, &id, batch, message);
+            }
+            Route::Wait => {
+                let minted = self.accept(client, NOWHERE, id, batch, message);
+                return self.park(client, minted, places);
+            }
+            Route::Refused(error) => return self.refuse(client, &id, batch, &message, &error),
+        };
+        if message.method() == Method::Initialize {
+            return self.greet(client, backend, id, batch, message);
+        }
+        if message.method() == Method::Unsubscribe
+            && let Some(uri) = message.part(Part::Uri)
+            && self.is_wanted_by_others(backend, client, uri)
+        {
+            self.unsubscribed(backend, client, uri);
+            return self.answer_empty(client, &id, batch, &message);
+        }
+        if let Some(error) = self.why_not_now(backend, &message) {
+            return self.refuse(client, &id, batch, &message, &error);
+        }
+        let minted = self.accept(client, backend, id, batch, message);
+        self.hand_to(minted, backend);
     }
 
-    /// The reason for which a request cannot be accepted now.
-    fn why_not(
-        &self,
-        unanswered: usize,
-        leaving: bool,
-        backend: BackendId,
-        message: &Message,
-    ) -> Option<ErrorAnswer> {
-        if leaving || !self.is_running() {
+    /// A request of a client that the server need not know of.
+    fn answer_empty(&mut self, client: ClientId, id: &RawId, batch: Option<u32>, message: &Message) {
+        let dialect = self.clients.get(&client).map_or(Dialect::Standard, |c| c.ear.dialect());
+        let version = if dialect == Dialect::Standard { r#""jsonrpc":"2.0","# } else { "" };
+        let text = format!(r#"{{{version}"id":{id},"result":{{}}}}"#);
+        self.answer(client, id, batch, Outgoing::raw(text.into()));
+        self.report(Fact::Answered {
+            client,
+            backend: None,
+            method: name_of(message),
+            id: id.clone(),
+            took: Default::default(),
+            outcome: Outcome::Ok,
+        });
+    }
+
+    /// The reason for which no request of this client can be accepted now.
+    fn why_not(&self, client: ClientId) -> Option<ErrorAnswer> {
+        let c = self.clients.get(&client)?;
+        if c.farewell.is_some() || !self.is_running() {
             return Some(self.shutting_down());
         }
-        if unanswered >= self.settings.limits.pending_per_client {
-            return Some(self.overloaded(&format!("{unanswered} requests wait for their answers")));
-        }
+        let unanswered = c.unanswered;
+        (unanswered >= self.settings.limits.pending_per_client)
+            .then(|| self.overloaded(None, &format!("{unanswered} requests wait for their answers")))
+    }
+
+    /// The reason for which a backend cannot take a request now.
+    pub(crate) fn why_not_now(&self, backend: BackendId, message: &Message) -> Option<ErrorAnswer> {
+        let of = Some(backend);
         let b = self.backends.get(&backend)?;
         match &b.state {
             State::Failed { until, why } if self.now < *until => {
-                Some(self.cause(&Cause::BreakerOpen { why: why.clone(), wait: until.since(self.now) }))
+                let wait = until.since(self.now);
+                Some(self.cause(of, &Cause::BreakerOpen { why: why.clone(), wait }))
             }
             State::Ready { .. } if !self.has_room(backend, message.bytes().len()) => {
-                Some(self.overloaded("the server does not read what it is sent"))
+                Some(self.overloaded(of, "the server does not read what it is sent"))
             }
             State::Ready { .. } if self.may_go(backend, message.method()) => None,
             State::Ready { .. } if !self.may_wait(backend, message.bytes().len()) => {
                 let at_work = b.at_work;
-                Some(self.overloaded(&format!(
+                Some(self.overloaded(of, &format!(
                     "the server works on as many requests as it may ({at_work}), and too many wait"
                 )))
             }
             State::Ready { .. } => None,
             _ if !self.may_wait(backend, message.bytes().len()) => {
-                Some(self.overloaded("too many messages wait for the server to be ready"))
+                Some(self.overloaded(of, "too many messages wait for the server to be ready"))
             }
             _ => None,
         }
@@ -181,7 +235,7 @@ impl Core {
         waits == 0 || waits + bytes <= self.settings.limits.backend_bytes
     }
 
-    fn refuse(
+    pub(crate) fn refuse(
         &mut self,
         client: ClientId,
         id: &RawId,
@@ -200,14 +254,15 @@ impl Core {
         self.answer_error(client, id, batch, error);
     }
 
-    fn accept(
+    /// Enters a request into the books.
+    pub(crate) fn accept(
         &mut self,
         client: ClientId,
         backend: BackendId,
         id: RawId,
         batch: Option<u32>,
         message: Message,
-    ) {
+    ) -> u64 {
         if let Some(c) = self.clients.get_mut(&client) {
             c.unanswered += 1;
             if message.method() == Method::Initialize {
@@ -216,21 +271,20 @@ impl Core {
         }
         let server = &self.settings.server;
         let latest = server.hard_timeout.map(|hard| self.now + hard);
-        let is_ready = self.backends.get(&backend).is_some_and(|b| matches!(b.state, State::Ready { .. }));
-        let start = match is_ready {
+        let start = match self.backends.get(&backend).map(|b| &b.state) {
             // It waits its turn at most.
-            true => self.now + server.timeout,
+            Some(State::Ready { .. }) => self.now + server.timeout,
             // Until it is sent: time for a start, and for a second one in the other framing.
-            false => self.now + server.start_timeout * 2,
+            Some(_) | None => self.now + server.start_timeout * 2,
         };
         let deadline = latest.map_or(start, |latest| start.min(latest));
         let minted = self.pending.mint();
-        let method = message.method();
         let pending = Pending {
             asker: Asker::Client { client, id, batch },
             backend,
             method: message.method(),
             name: name_of(&message),
+            task: message.part(Part::TaskId).map(<[u8]>::to_vec),
             token: message.part(Part::MetaProgressToken).map(RawId::from_bytes),
             is_task: message.has(Part::Task),
             progress: Progress::Waiting(message),
@@ -242,14 +296,31 @@ impl Core {
         };
         self.pending.insert(minted, pending);
         self.wake_at(deadline);
+        minted
+    }
+
+    /// Sends a request that was accepted to its backend, or lets it wait there.
+    pub(crate) fn hand_to(&mut self, minted: u64, backend: BackendId) {
+        let Some(pending) = self.pending.get_mut(minted) else { return };
+        pending.backend = backend;
+        let method = pending.method;
+        if method != Method::Ping {
+            self.touch(backend);
+            self.watch_health(backend);
+        }
         if self.may_go(backend, method) {
             return self.send(minted);
         }
-        if let Some(b) = self.backends.get_mut(&backend) {
-            b.waiting.push_back(Waiting::Request(minted));
-        }
-        if !is_ready {
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        b.waiting.push_back(Waiting::Request(minted));
+        if !matches!(b.state, State::Ready { .. }) {
             self.ensure_started(backend);
+        }
+        if self.line.contains(&backend)
+            && let Some(pending) = self.pending.get_mut(minted)
+        {
+            // Others have to be done before.
+            pending.go_on_until(deadline_of(&self.settings.server, self.now, pending));
         }
     }
 
@@ -278,7 +349,8 @@ impl Core {
             let backend = pending.backend;
             self.actions.push(Action::Report(Fact::Routed { client, backend, method, id, minted }));
         }
-        if pending.method.is_repeatable() || pending.method == Method::Initialize {
+        let leaves_traces = matches!(pending.method, Method::Initialize | Method::Subscribe | Method::Unsubscribe);
+        if pending.method.is_repeatable() || leaves_traces {
             pending.progress = Progress::Sent(Some(message));
         }
         self.wake_at(deadline);
@@ -301,25 +373,31 @@ impl Core {
             Method::Exit => return self.leave_now(),
             Method::Cancelled => return self.client_cancels(client, &message),
             Method::Progress => return self.client_progress(client, &message),
-            Method::Initialized => {
-                let Some(c) = self.clients.get_mut(&client) else { return };
-                c.handshake.confirm(message.clone());
-                let is_ready =
-                    self.backends.get(&c.backend).is_some_and(|b| matches!(b.state, State::Ready { .. }));
-                if c.handshake.is_answered() && !is_ready {
-                    // The new process hears it with the replayed handshake.
-                    return;
-                }
-            }
+            Method::Initialized => return self.client_initialized(client, &message),
             _ => {}
         }
-        let mut out = Outgoing::of(&message);
-        dialect::translate(&message, Dialect::Standard, &mut out);
-        self.notify_backend(client, out);
+        if self.goes_on_now(debounce::From::Client(client), &message) {
+            self.pass_notification(client, &message);
+        }
     }
 
-    fn notify_backend(&mut self, client: ClientId, out: Outgoing) {
-        let Some(backend) = self.clients.get(&client).map(|c| c.backend) else { return };
+    pub(crate) fn pass_notification(&mut self, client: ClientId, message: &Message) {
+        match message.method() {
+            Method::RootsChanged => self.roots_changed(client, message),
+            _ => self.notify_home(client, message),
+        }
+    }
+
+    /// Tells the client's home something.
+    pub(crate) fn notify_home(&mut self, client: ClientId, message: &Message) {
+        let mut out = Outgoing::of(message);
+        dialect::translate(message, Dialect::Standard, &mut out);
+        if let Some(home) = self.clients.get(&client).and_then(|c| c.home) {
+            self.notify_backend(home, out);
+        }
+    }
+
+    pub(crate) fn notify_backend(&mut self, backend: BackendId, out: Outgoing) {
         let may_wait = self.may_wait(backend, out.len());
         let Some(b) = self.backends.get_mut(&backend) else { return };
         match b.state {
@@ -341,7 +419,7 @@ impl Core {
         let Some(wanted) = message.part(Part::RequestId) else { return };
         let is_meant = |pending: &Pending| match &pending.asker {
             Asker::Client { client: owner, id, .. } => *owner == client && id.as_bytes() == wanted,
-            Asker::Replay | Asker::Probe => false,
+            Asker::Replay | Asker::Probe | Asker::Restore => false,
         };
         // The newest: a client may have used the id before. `initialize` cannot be taken back.
         let ids = self.pending.ids(|pending| is_meant(pending) && pending.method != Method::Initialize);
@@ -360,8 +438,9 @@ impl Core {
                 let mut out = Outgoing::of(message);
                 out.replace(message.span(Part::RequestId), Patch::Id(RawId::from_number(minted)));
                 dialect::translate(message, Dialect::Standard, &mut out);
+                let backend = pending.backend;
                 self.conclude_cancelled(minted);
-                self.notify_backend(client, out);
+                self.notify_backend(backend, out);
                 self.give_up_turn(minted);
             }
             Progress::Cancelled => {}
@@ -391,8 +470,11 @@ impl Core {
     fn client_progress(&mut self, client: ClientId, message: &Message) {
         let minted = message.part(Part::ProgressToken).and_then(RawId::minted);
         let Some(asked) = minted.and_then(|minted| self.asked.get_mut(minted)) else { return };
-        let (Some(token), true) = (asked.token.clone(), asked.client == client) else { return };
-        let launch = asked.launch();
+        let AskedBy::Backend { launch, token: Some(token), .. } = &asked.by else { return };
+        let (launch, token) = (*launch, token.clone());
+        if asked.client != client {
+            return;
+        }
         let mut out = Outgoing::of(message);
         out.replace(message.span(Part::ProgressToken), Patch::Id(token));
         dialect::translate(message, Dialect::Standard, &mut out);
@@ -408,14 +490,18 @@ impl Core {
             return self.report(Fact::BadMessage { from: client.to_string().into(), what });
         };
         self.report_asked(&asked, if failed { Outcome::ServerError } else { Outcome::Ok });
-        self.backend_is_active(asked.backend);
-        let launch = asked.launch();
-        if !self.has_room(asked.backend, message.bytes().len()) {
-            let error = self.overloaded("the server does not read what it is sent");
-            return self.refuse_backend(launch, &asked.id, &error);
+        let (launch, id) = match asked.by {
+            AskedBy::Backend { launch, id, .. } => (launch, id),
+            AskedBy::Ourselves if failed => return self.roots_unknown(client),
+            AskedBy::Ourselves => return self.roots_answered(client, message),
+        };
+        self.backend_is_active(launch.backend);
+        if !self.has_room(launch.backend, message.bytes().len()) {
+            let error = self.overloaded(Some(launch.backend), "the server does not read what it is sent");
+            return self.refuse_backend(launch, &id, &error);
         }
         let mut out = Outgoing::of(message);
-        out.replace(message.span(Part::Id), Patch::Id(asked.id));
+        out.replace(message.span(Part::Id), Patch::Id(id));
         dialect::translate(message, Dialect::Standard, &mut out);
         self.send_to_backend(launch, out);
     }

@@ -11,8 +11,12 @@
 //! - [`moment`]: time as a value.
 //! - [`redact`]: what must not be written down.
 //! - [`roots`]: which workspace a request belongs to.
-//! - `client`, `backend`, `pending`, `batch`: the state, one file each.
+//! - `client`, `backend`, `pending`, `batch`: the state, one file each. `key`: what makes two backends one.
 //! - `from_client`, `from_backend`, `life`, `deadlines`, `drain`: the transitions, by what causes them.
+//! - `route`: which backend a message goes to; `workspace`: the clients' roots.
+//! - `pool`: how many backends run; `sharing`: who shares one, and whom its messages concern; `restore`: what a new
+//!   process must be told; `health`: signs of life, and memory.
+//! - `debounce`: notifications in quick succession.
 //! - `turns`: how many requests a backend works on at a time.
 //! - `answers`: the one place that turns causes into error answers.
 //! - `outgoing`: the one place through which messages leave, with the byte credits of the outboxes.
@@ -24,11 +28,13 @@ pub mod moment;
 pub mod redact;
 pub mod roots;
 
+mod key;
 mod client;
 mod backend;
 mod pending;
 mod batch;
 
+mod greeting;
 mod exchange;
 mod from_client;
 mod from_backend;
@@ -36,11 +42,21 @@ mod life;
 mod deadlines;
 mod drain;
 mod answers;
+mod route;
+mod workspace;
+mod pool;
+mod sharing;
+mod restore;
+mod health;
+mod debounce;
 mod turns;
 mod outgoing;
 
-pub use event::{Action, BackendId, ClientId, Event, Launch, Peer, StopHow};
+pub use event::{Action, BackendId, ClientId, Event, Launch, Named, Peer, StopHow, Surroundings};
 pub use exchange::Core;
 pub use fact::{Fact, Outcome};
 pub use moment::Moment;
-pub use settings::{FramingChoice, Limits, OnTimeout, RetryAfterCrash, ServerSettings, Settings};
+pub use settings::{
+    Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope, ServerSettings, Settings,
+    State,
+};

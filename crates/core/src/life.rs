@@ -2,10 +2,9 @@
 
 use crate::answers::{Cause, LastWords};
 use crate::backend::{State, Then, Waiting};
-use crate::event::{Action, BackendId, ClientId, Launch, StopHow};
+use crate::event::{Action, BackendId, Launch, StopHow};
 use crate::exchange::Core;
 use crate::fact::{Fact, Outcome};
-use crate::moment::Moment;
 use crate::pending::{Asker, Pending, Progress};
 use crate::settings::RetryAfterCrash;
 use serde_json::json;
@@ -23,10 +22,10 @@ impl Core {
     pub(crate) fn ensure_started(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         match &b.state {
-            State::Stopped => self.start(backend),
+            State::Stopped => self.admit(backend),
             State::Failed { until, .. } if self.now >= *until => {
                 b.on_trial = true;
-                self.start(backend);
+                self.admit(backend);
             }
             State::Failed { .. }
             | State::Starting { .. }
@@ -44,12 +43,17 @@ impl Core {
         b.probe = None;
         b.queued = 0;
         b.at_work = 0;
+        b.is_initialized = false;
+        b.level = None;
+        b.is_heavy = false;
+        b.last_used = now;
         b.state = State::Starting { number: b.launches, since: now };
         let launch = Launch { backend, number: b.launches };
         let framing = b.manner.framing();
         b.framing = framing;
-        self.report(Fact::Starting { backend, framing });
-        self.actions.push(Action::Start { launch, framing });
+        let (root, environment) = (b.key.root.clone(), b.key.environment);
+        self.report(Fact::Starting { backend, framing, root: root.clone() });
+        self.actions.push(Action::Start { launch, framing, root, environment });
     }
 
     pub(crate) fn spawned(&mut self, launch: Launch, pid: u32) {
@@ -58,13 +62,10 @@ impl Core {
             return;
         }
         self.report(Fact::Spawned { backend: launch.backend, pid });
-        let greeting = self
-            .clients
-            .values()
-            .find(|c| c.backend == launch.backend)
-            .and_then(|c| c.handshake.to_replay())
-            .map(|greeting| greeting.initialize.clone());
-        let Some(initialize) = greeting else { return self.open(launch) };
+        let greeting = self.backends.get(&launch.backend).and_then(|b| b.greeting.as_ref());
+        let Some(initialize) = greeting.map(|greeting| greeting.initialize.clone()) else {
+            return self.open(launch);
+        };
         let minted = self.pending.mint();
         let mut out = Outgoing::of(&initialize);
         out.replace(initialize.span(Part::Id), Patch::Id(RawId::from_number(minted)));
@@ -93,6 +94,7 @@ impl Core {
             method,
             name: Cow::Borrowed(method.name().unwrap_or("?")),
             progress: Progress::Sent(None),
+            task: None,
             token: None,
             is_task: false,
             retried: false,
@@ -110,43 +112,44 @@ impl Core {
         let now = self.now;
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         b.state = State::Ready { number: launch.number, since: now };
+        b.last_used = now;
+        if let Some(ttl) = self.settings.server.idle_ttl {
+            self.wake_at(now + ttl);
+        }
         self.let_go(launch.backend);
     }
 
     /// A replayed handshake was answered.
-    pub(crate) fn replayed(&mut self, launch: Launch, failed: bool) {
+    pub(crate) fn replayed(&mut self, launch: Launch, answer: &Message, failed: bool) {
         if failed {
             // It greeted this client before and now refuses it: as good as a crash.
             return self.stop(launch, StopHow::Kill);
         }
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         let State::Starting { since, .. } = b.state else { return };
+        let is_first = b.launches == 1;
         b.on_trial = false;
+        b.proven = true;
+        b.welcome = Some(answer.clone());
         let after = self.now.since(since);
-        let client = self.clients.values().find(|c| c.backend == launch.backend);
-        let initialized = client.and_then(|c| c.handshake.to_replay()?.initialized.clone());
+        let initialized = b.greeting.as_ref().and_then(|greeting| greeting.initialized.clone());
+        self.note_offer(launch.backend, Method::Initialize, answer);
         if let Some(message) = initialized {
-            let mut out = Outgoing::of(&message);
-            dialect::translate(&message, Dialect::Standard, &mut out);
-            self.send_to_backend(launch, out);
+            self.confirm_to(launch, &message);
+            self.restore(launch);
         }
-        self.report(Fact::Ready { backend: launch.backend, after, restarted: true });
+        self.report(Fact::Ready { backend: launch.backend, after, restarted: !is_first });
         self.open(launch);
     }
 
-    /// A client's own handshake was answered: with a result to `initialize`, or refused.
-    pub(crate) fn greeted(
-        &mut self,
-        launch: Launch,
-        client: ClientId,
-        asked: Moment,
-        initialize: Option<Message>,
-    ) {
-        let after = self.now.since(asked);
-        let Some(c) = self.clients.get_mut(&client) else { return };
-        let Some(initialize) = initialize else { return c.handshake.fail() };
-        c.handshake.answer(initialize);
-        self.report(Fact::Ready { backend: launch.backend, after, restarted: false });
+    /// The client is ready: the server is told so.
+    pub(crate) fn confirm_to(&mut self, launch: Launch, initialized: &Message) {
+        if let Some(b) = self.backends.get_mut(&launch.backend) {
+            b.is_initialized = true;
+        }
+        let mut out = Outgoing::of(initialized);
+        dialect::translate(initialized, Dialect::Standard, &mut out);
+        self.send_to_backend(launch, out);
     }
 
     pub(crate) fn spawn_failed(&mut self, launch: Launch, reason: String, hint: Option<String>) {
@@ -156,6 +159,7 @@ impl Core {
         }
         // Nothing is tried again by itself: a command that is not there will not be there in a second.
         b.state = State::Stopped;
+        b.told.waiting.clear();
         self.report(Fact::SpawnFailed { backend: launch.backend, reason: reason.clone() });
         self.fail_all(launch.backend, &Cause::Spawn { reason, hint });
         self.check_drained();
@@ -174,6 +178,7 @@ impl Core {
         b.note_crash(self.now);
         b.state = State::Stopping { number, then: Then::Restart };
         self.report(Fact::Stopping { backend, why });
+        self.tell_of_loss(backend, why);
         self.settle_sent(backend, &Cause::Restarted { why });
         self.stop(Launch { backend, number }, StopHow::Gently { grace });
     }
@@ -187,16 +192,35 @@ impl Core {
             State::Stopping { then, .. } => {
                 b.state = State::Stopped;
                 self.report(Fact::Stopped { backend: launch.backend, how: how.to_owned() });
-                self.settle_sent(launch.backend, &Cause::Stopped);
-                if then == Then::Restart {
-                    self.recover(launch.backend, how);
+                match then {
+                    Then::Restart => {
+                        self.settle_sent(launch.backend, &Cause::Stopped);
+                        self.recover(launch.backend, how);
+                    }
+                    Then::Rest => {
+                        self.settle_sent(launch.backend, &Cause::Stopped);
+                        self.wake_up(launch.backend);
+                    }
                 }
             }
             State::Starting { .. } | State::Ready { .. } => self.crashed(launch, how, stderr, hint),
             State::Stopped | State::Backoff { .. } | State::Failed { .. } => {}
         }
+        self.forget_merging(launch.backend);
+        self.forget_unused();
         self.check_drained();
         self.check_finished();
+    }
+
+    /// It was put to rest; if something came for it meanwhile, it is started again.
+    fn wake_up(&mut self, backend: BackendId) {
+        let b = self.backends.get(&backend);
+        if b.is_some_and(|b| b.waiting.iter().any(|waiting| matches!(waiting, Waiting::Request(_)))) {
+            self.ensure_started(backend);
+        } else if let Some(b) = self.backends.get_mut(&backend) {
+            // Notifications were for the process that is gone.
+            b.waiting.clear();
+        }
     }
 
     fn crashed(&mut self, launch: Launch, how: &str, stderr: &str, hint: Option<String>) {
@@ -206,11 +230,13 @@ impl Core {
         let now = self.now;
         let Some(b) = self.backends.get_mut(&backend) else { return };
         b.note_crash(now);
+        b.told.waiting.clear();
         b.state = State::Stopped;
         let stdout: Vec<String> = std::mem::take(&mut b.quarantine).into();
         let said = LastWords { stderr: stderr.to_owned(), stdout: stdout.join("\n") };
         let cause_of_death = how.to_owned();
         if b.proven {
+            self.tell_of_loss(backend, "it ended by itself");
             self.settle_sent(backend, &Cause::Died { how: cause_of_death, said });
         } else {
             // It never worked: whoever waits should learn why at once, rather than after five more tries.
@@ -230,7 +256,7 @@ impl Core {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let crashes = b.crashes.len();
         if crashes == 0 {
-            return self.start(backend);
+            return self.admit(backend);
         }
         // A trial that fails is enough.
         if crashes > limit || b.on_trial {
@@ -256,7 +282,7 @@ impl Core {
 
     /// Everything that was sent to a process that is gone: repeated once if that is safe, else answered.
     pub(crate) fn settle_sent(&mut self, backend: BackendId, cause: &Cause) {
-        let error = self.cause(cause);
+        let error = self.cause(Some(backend), cause);
         let may_retry = self.settings.server.retry_after_crash == RetryAfterCrash::Safe && self.is_running();
         let ids = self.pending.ids(|p| p.backend == backend && !matches!(p.progress, Progress::Waiting(_)));
         let mut again = Vec::new();
@@ -294,7 +320,12 @@ impl Core {
 
     /// Everything that was sent or waits is answered.
     pub(crate) fn fail_all(&mut self, backend: BackendId, cause: &Cause) {
-        let error = self.cause(cause);
+        let error = self.cause(Some(backend), cause);
+        if let Some(b) = self.backends.get_mut(&backend) {
+            // Nobody is to try next: all of them fail.
+            b.greeter = None;
+            b.greeted_later.clear();
+        }
         for minted in self.pending.ids(|p| p.backend == backend) {
             if let Some(pending) = self.close(minted) {
                 self.fail(&pending, &error);
@@ -309,7 +340,7 @@ impl Core {
 
     /// The process that asked is gone: its client need not go on, say, showing a dialog.
     pub(crate) fn forget_asked(&mut self, backend: BackendId) {
-        for minted in self.asked.ids(|asked| asked.backend == backend) {
+        for minted in self.asked.ids(|asked| asked.is_of(backend)) {
             let Some(asked) = self.asked.remove(minted) else { continue };
             self.report_asked(&asked, Outcome::Cancelled);
             let mut notice = json!({

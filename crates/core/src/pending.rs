@@ -16,7 +16,12 @@ pub(crate) enum Asker {
     Replay,
     /// We ourselves: a sign of life.
     Probe,
+    /// We ourselves: what an earlier process had been told.
+    Restore,
 }
+
+/// The backend of a request that could not be routed yet.
+pub(crate) const NOWHERE: BackendId = BackendId(0);
 
 /// How far a request has got.
 #[derive(Debug)]
@@ -37,6 +42,8 @@ pub(crate) struct Pending {
     pub(crate) method: Method,
     pub(crate) name: Cow<'static, str>,
     pub(crate) progress: Progress,
+    /// The task that it speaks of.
+    pub(crate) task: Option<Vec<u8>>,
     /// The client's progress token; ours is the minted id.
     pub(crate) token: Option<RawId>,
     /// It runs as a task: its progress goes on after its answer.
@@ -57,29 +64,61 @@ impl Pending {
         self.backend == backend && !matches!(self.progress, Progress::Waiting(_))
     }
 
+    /// What waits to be sent.
+    pub(crate) fn waiting(&self) -> Option<&Message> {
+        match &self.progress {
+            Progress::Waiting(message) => Some(message),
+            Progress::Sent(_) | Progress::Cancelled => None,
+        }
+    }
+
+    /// What was sent, if it was kept.
+    pub(crate) fn sent(&self) -> Option<&Message> {
+        match &self.progress {
+            Progress::Sent(message) => message.as_ref(),
+            Progress::Waiting(_) | Progress::Cancelled => None,
+        }
+    }
+
+    /// Someone waits for it to be answered.
+    pub(crate) fn is_wanted(&self) -> bool {
+        matches!(self.asker, Asker::Client { .. }) && !matches!(self.progress, Progress::Cancelled)
+    }
+
     /// Gives it more time, never less: `Core::wake` is not told.
     pub(crate) fn go_on_until(&mut self, moment: Moment) {
         self.deadline = self.deadline.max(self.latest.map_or(moment, |latest| moment.min(latest)));
     }
 }
 
-/// A request from a backend to its client.
+/// A request to a client.
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) client: ClientId,
-    pub(crate) backend: BackendId,
-    /// The process that asked.
-    pub(crate) number: u32,
-    pub(crate) id: RawId,
+    pub(crate) by: AskedBy,
     pub(crate) name: Cow<'static, str>,
-    pub(crate) token: Option<RawId>,
     pub(crate) accepted: Moment,
     pub(crate) deadline: Option<Moment>,
 }
 
+#[derive(Debug)]
+pub(crate) enum AskedBy {
+    /// A process of a backend, under this id.
+    Backend { launch: Launch, id: RawId, token: Option<RawId> },
+    /// We ourselves, for its roots.
+    Ourselves,
+}
+
 impl Asked {
-    pub(crate) fn launch(&self) -> Launch {
-        Launch { backend: self.backend, number: self.number }
+    pub(crate) fn launch(&self) -> Option<Launch> {
+        match self.by {
+            AskedBy::Backend { launch, .. } => Some(launch),
+            AskedBy::Ourselves => None,
+        }
+    }
+
+    pub(crate) fn is_of(&self, backend: BackendId) -> bool {
+        self.launch().is_some_and(|launch| launch.backend == backend)
     }
 }
 

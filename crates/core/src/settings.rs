@@ -1,5 +1,7 @@
 //! Policies and limits, as the config gives them.
 
+use crate::roots::Policy;
+use crate::roots::path::Style;
 use std::time::Duration;
 use switchboard_protocol::Framing;
 use switchboard_protocol::dialect::Ear;
@@ -36,12 +38,79 @@ pub enum FramingChoice {
     Doubt,
 }
 
+/// What instances of a server are kept apart by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    Root,
+    Global,
+    Client,
+}
+
+/// What an instance keeps between requests, and so who may use it, and when it may be stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Nothing: shared, and stopped when idle.
+    None,
+    /// A client's affairs: private to it, and kept while it is there.
+    Client,
+    /// Everybody's affairs: shared, and kept while anyone is there.
+    Backend,
+    /// To be told from the names of its tools.
+    Auto,
+}
+
+/// Whether clients that can do different things share an instance: a server may offer them different tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Capabilities {
+    /// Once it was seen that it offers them the same, and asks nothing of them.
+    Auto,
+    Exact,
+    Shared,
+}
+
+/// What all servers share.
+#[derive(Debug, Clone)]
+pub struct Pool {
+    /// How many instances may run, of whatever server.
+    pub max_backends: usize,
+    /// What all of them may hold together.
+    pub memory_limit: Option<u64>,
+}
+
+/// What is known of workspaces before anybody asks.
+#[derive(Debug, Clone)]
+pub struct Roots {
+    /// Given when we were started.
+    pub given: Vec<String>,
+    pub default: Option<String>,
+    /// Where a user's files begin.
+    pub home: Option<String>,
+    pub policy: Policy,
+}
+
 /// One entry of the config, as far as the routing of messages needs it.
 #[derive(Debug, Clone)]
 pub struct ServerSettings {
     pub name: String,
-    /// The workspace it works in, for people to read.
-    pub root: Option<String>,
+    /// What its instances are kept apart by.
+    pub scope: Scope,
+    /// One instance per root, and not one for all the roots of a client: its launch depends on the root, or its
+    /// arguments name one.
+    pub splits: bool,
+    /// It cannot be started without a root.
+    pub needs_root: bool,
+    pub state: State,
+    pub capabilities: Capabilities,
+    /// How many of its instances may run.
+    pub max_backends: usize,
+    /// How long an instance may be of no use before it is stopped; `None` for ever.
+    pub idle_ttl: Option<Duration>,
+    /// What the processes of one instance may hold together.
+    pub memory_limit: Option<u64>,
+    /// How often an instance in use is asked for a sign of life; `None` for never.
+    pub health: Option<Duration>,
+    /// Notifications, by method, of which equal ones in quick succession become one.
+    pub debounce: Vec<(String, Duration)>,
     pub framing: FramingChoice,
     /// For the handshake.
     pub start_timeout: Duration,
@@ -56,6 +125,47 @@ pub struct ServerSettings {
     pub max_in_flight: usize,
     /// How many messages may wait, for their turn or for the backend to be ready.
     pub max_queue: usize,
+}
+
+impl ServerSettings {
+    /// What holds for a server of which nothing else was said.
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            scope: Scope::Root,
+            splits: false,
+            needs_root: false,
+            state: State::None,
+            capabilities: Capabilities::Auto,
+            max_backends: 3,
+            idle_ttl: None,
+            memory_limit: None,
+            health: None,
+            debounce: Vec::new(),
+            framing: FramingChoice::Try,
+            start_timeout: Duration::from_secs(30),
+            timeout: Duration::from_secs(600),
+            hard_timeout: None,
+            on_timeout: OnTimeout::Probe,
+            retry_after_crash: RetryAfterCrash::Safe,
+            shutdown_grace: Duration::from_secs(5),
+            max_in_flight: 64,
+            max_queue: 256,
+        }
+    }
+}
+
+impl Default for Pool {
+    fn default() -> Self {
+        Self { max_backends: 32, memory_limit: None }
+    }
+}
+
+impl Default for Roots {
+    fn default() -> Self {
+        let policy = Policy { open_roots: true, fallback: true, style: Style::OWN };
+        Self { given: Vec::new(), default: None, home: None, policy }
+    }
 }
 
 /// A limit on everything that could grow.
@@ -89,6 +199,8 @@ impl Default for Limits {
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub server: ServerSettings,
+    pub pool: Pool,
+    pub roots: Roots,
     /// What is known of the client's dialect before it speaks.
     pub dialect: Ear,
     /// How long requests in flight may go on once we are asked to end.

@@ -23,8 +23,8 @@
 use bytes::Bytes;
 use std::time::Duration;
 use switchboard_core::{
-    Action, ClientId, Core, Event, Fact, FramingChoice, Launch, Limits, Moment, OnTimeout, Peer,
-    RetryAfterCrash, ServerSettings, Settings, StopHow,
+    Action, ClientId, Core, Event, Fact, Launch, Limits, Moment, Peer, Pool, Roots, ServerSettings, Settings,
+    StopHow, Surroundings,
 };
 use switchboard_protocol::dialect::Ear;
 use switchboard_protocol::hunt::Hunter;
@@ -66,19 +66,9 @@ pub(crate) fn check_with(change: impl FnOnce(&mut Settings), story: &str) {
 
 fn settings() -> Settings {
     Settings {
-        server: ServerSettings {
-            name: "files".into(),
-            root: None,
-            framing: FramingChoice::Try,
-            start_timeout: Duration::from_secs(30),
-            timeout: Duration::from_secs(600),
-            hard_timeout: None,
-            on_timeout: OnTimeout::Probe,
-            retry_after_crash: RetryAfterCrash::Safe,
-            shutdown_grace: Duration::from_secs(5),
-            max_in_flight: 64,
-            max_queue: 256,
-        },
+        server: ServerSettings::new("files"),
+        pool: Pool::default(),
+        roots: Roots::default(),
         dialect: Ear::Open,
         shutdown_grace: Duration::from_secs(5),
         limits: Limits::default(),
@@ -202,7 +192,7 @@ impl Stage {
             return vec![Event::SpawnFailed { launch, reason: reason.into(), hint: None }];
         }
         match line {
-            "connect" => vec![Event::ClientConnected { client: CLIENT }],
+            "connect" => vec![Event::ClientConnected { client: CLIENT, surroundings: Surroundings::default() }],
             "spawned" => vec![Event::Spawned { launch: self.launch.expect("a process was started"), pid: 7 }],
             "client closes its end" => vec![Event::ClientInputEnded { client: CLIENT }],
             "client is lost" => vec![Event::ClientLost { client: CLIENT }],
@@ -222,7 +212,7 @@ impl Stage {
 
     fn perform(&mut self, action: Action) -> Option<String> {
         let seen = match action {
-            Action::Start { launch, framing } => {
+            Action::Start { launch, framing, .. } => {
                 self.launch = Some(launch);
                 format!("start {}", framing.name())
             }
@@ -237,6 +227,7 @@ impl Stage {
                 self.client_unread += out.len();
                 format!("client< {}", String::from_utf8_lossy(&out.to_vec()))
             }
+            Action::LookUp { .. } => panic!("these stories have no workspaces"),
             Action::Report(fact) => format!("- {}", show(&fact)?),
             Action::Finished => "finished".into(),
         };
@@ -259,7 +250,10 @@ fn from_client(text: &str) -> Event {
             hunter.feed(text.as_bytes());
             Event::ClientTooLong { client: CLIENT, length: 20_000_000, glimpses: hunter.finish() }
         }
-        None => Event::FromClient { client: CLIENT, frame: parse(Bytes::copy_from_slice(text.as_bytes())) },
+        None => {
+            let frame = parse(Bytes::copy_from_slice(text.as_bytes()));
+            Event::FromClient { client: CLIENT, frame, places: Vec::new() }
+        }
     }
 }
 

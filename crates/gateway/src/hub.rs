@@ -1,18 +1,25 @@
 //! The core, and the hands that do what it says. One lock: a [`Turn`] holds it, asks the core about one or
 //! many events, puts what comes out into the outboxes, and writes at its end.
 
-use crate::backends::process::{self, Order, Plan};
+use crate::backends::process::{self, Order, Plan, Setting};
 use crate::outbox::{Left, Outbox};
+use crate::places;
 use crate::task;
 use crate::telemetry::{Desk, Telemetry};
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use switchboard_core::{Action, ClientId, Core, Event, Launch, Moment, Peer};
+use switchboard_process::aside;
 use switchboard_process::pipe::ByteWriter;
+use switchboard_process::tree::Tree;
 use switchboard_process::warden::Warden;
 use switchboard_protocol::{Frame, Framing, Outgoing};
 use tokio::sync::{Notify, mpsc};
+
+/// How often memory is measured, where there is a limit to it.
+const MEASURE_EVERY: Duration = Duration::from_secs(2);
 
 pub(crate) struct Hub {
     inside: Mutex<Inside>,
@@ -31,6 +38,8 @@ struct Inside {
     actions: Vec<Action>,
     outboxes: BTreeMap<Peer, Outbox>,
     controls: BTreeMap<Launch, mpsc::Sender<Order>>,
+    /// What to measure.
+    trees: BTreeMap<Launch, Tree>,
     /// Outboxes with something new in them.
     dirty: Vec<Peer>,
     /// What the alarm is set for.
@@ -45,6 +54,7 @@ impl Hub {
             actions: Vec::new(),
             outboxes: BTreeMap::new(),
             controls: BTreeMap::new(),
+            trees: BTreeMap::new(),
             dirty: Vec::new(),
             armed: None,
             finished: false,
@@ -139,6 +149,23 @@ impl Hub {
         }
     }
 
+    /// Looks again and again how much memory the backends hold.
+    pub(crate) async fn keep_measuring(self: Arc<Self>) {
+        loop {
+            tokio::time::sleep(MEASURE_EVERY).await;
+            let (launches, trees): (Vec<Launch>, Vec<Tree>) = {
+                let turn = self.turn();
+                turn.inside.trees.iter().map(|(launch, tree)| (*launch, tree.clone())).unzip()
+            };
+            if launches.is_empty() {
+                continue;
+            }
+            let sizes = aside::run(move || Tree::measure_all(&trees)).await;
+            let bytes = launches.into_iter().zip(sizes).filter_map(|(launch, size)| Some((launch, size?)));
+            self.handle(Event::Measured { bytes: bytes.collect() });
+        }
+    }
+
     /// Wakes the core when it wants to be woken.
     pub(crate) async fn keep_time(self: Arc<Self>) {
         loop {
@@ -219,11 +246,21 @@ impl<'a> Turn<'a> {
             Action::ToClient { client, out } => self.put(Peer::Client(client), out),
             Action::ToBackend { launch, out } => self.put(Peer::Backend(launch), out),
             Action::Report(fact) => self.desk().take(fact),
-            Action::Start { launch, framing } => {
+            // There is one environment: our own, with one client.
+            Action::Start { launch, framing, root, environment: _ } => {
                 let (control, orders) = mpsc::channel(4);
                 self.inside.controls.insert(launch, control);
                 let (hub, plan) = (self.hub.clone(), self.hub.plan.clone());
-                task::spawn("backend", process::run(hub, plan, launch, framing, orders));
+                let setting = Setting { framing, root: root.map(PathBuf::from) };
+                task::spawn("backend", process::run(hub, plan, launch, setting, orders));
+            }
+            Action::LookUp { client, inquiry, paths } => {
+                let hub = self.hub.clone();
+                task::spawn("lookup", async move {
+                    let look = move || paths.iter().map(|path| places::canonical(Path::new(path))).collect();
+                    let roots = aside::run(look).await;
+                    hub.handle(Event::RootsLookedUp { client, inquiry, roots });
+                });
             }
             Action::Stop { launch, how } => {
                 let peer = Peer::Backend(launch);
@@ -246,6 +283,11 @@ impl<'a> Turn<'a> {
     pub(crate) fn forget(&mut self, launch: Launch) {
         self.inside.outboxes.remove(&Peer::Backend(launch));
         self.inside.controls.remove(&launch);
+        self.inside.trees.remove(&launch);
+    }
+
+    pub(crate) fn note_tree(&mut self, launch: Launch, tree: Tree) {
+        self.inside.trees.insert(launch, tree);
     }
 
     /// Nothing more can be said to a process, or heard from it. If it is not being stopped already it is ended,

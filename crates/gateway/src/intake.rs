@@ -1,15 +1,20 @@
 //! Reading: bytes from a peer become frames, frames become events. The same loop for both sides.
 
 use crate::hub::Hub;
+use crate::places::{self, Resolver};
 use crate::spare;
 use bytes::Bytes;
 use std::sync::Arc;
-use switchboard_core::{ClientId, Event, Launch, Peer};
+use std::time::Instant;
+use switchboard_core::roots::path::{self, Style};
+use switchboard_core::roots::places::{named, roots_in_initialize};
+use switchboard_core::roots::{NamedBy, Place};
+use switchboard_core::{ClientId, Event, Launch, Named, Peer};
 use switchboard_process::aside;
 use switchboard_process::pipe::ByteReader;
 use switchboard_protocol::envelope::parse_knowing;
 use switchboard_protocol::recover::recover;
-use switchboard_protocol::{Broken, Frame, Framer, Framing, Message, Parsed, parse};
+use switchboard_protocol::{Broken, Frame, Framer, Framing, Message, Method, Parsed, Part, parse};
 
 /// Longer messages are scanned on another thread, so that they do not hold up everyone else.
 const LONG: usize = 256 << 10;
@@ -32,35 +37,150 @@ impl Source {
     }
 }
 
+/// What is read out of a client's messages besides their envelopes: where they belong, for servers with an instance per
+/// root.
+pub(crate) struct ClientReader {
+    root_arguments: Option<Vec<String>>,
+    resolver: Resolver,
+}
+
+/// What a frame names: which member, who named it, and the path.
+type Unresolved = Vec<(usize, (NamedBy, String))>;
+
+impl ClientReader {
+    pub(crate) fn new(wants_places: bool, root_arguments: &[String]) -> Self {
+        Self { root_arguments: wants_places.then(|| root_arguments.to_vec()), resolver: Resolver::new() }
+    }
+
+    fn names(&self, frame: &Result<Parsed, Broken>) -> Unresolved {
+        let (Some(root_arguments), Ok(parsed)) = (&self.root_arguments, frame) else { return Vec::new() };
+        let in_one = |message: &Message| {
+            let params = message.part(Part::Params).unwrap_or_default();
+            match message.method() {
+                Method::Initialize => {
+                    let paths = roots_in_initialize(params);
+                    let paths = paths.iter().filter_map(|uri| path::of_uri(uri, Style::OWN));
+                    paths.map(|path| (NamedBy::Uri, path)).collect()
+                }
+                _ => named(params, root_arguments, Style::OWN),
+            }
+        };
+        match parsed {
+            Parsed::One(message) => in_one(message).into_iter().map(|named| (0, named)).collect(),
+            Parsed::Batch(members) => {
+                let members = members.iter().enumerate().filter_map(|(at, member)| Some((at, member.as_ref().ok()?)));
+                members.flat_map(|(at, message)| in_one(message).into_iter().map(move |named| (at, named))).collect()
+            }
+        }
+    }
+
+    /// The places, if the disk need not be asked.
+    fn known(&self, unresolved: &Unresolved) -> Option<Vec<Named>> {
+        if unresolved.is_empty() {
+            return Some(Vec::new());
+        }
+        let named: Vec<_> = unresolved.iter().map(|(_, named)| named.clone()).collect();
+        let places = self.resolver.known(&named, Instant::now())?;
+        Some(with_members(unresolved, places))
+    }
+
+    /// Asks the disk, without holding up anyone but this client.
+    async fn look_up(&mut self, unresolved: &Unresolved) -> Vec<Named> {
+        let named: Vec<_> = unresolved.iter().map(|(_, named)| named.clone()).collect();
+        let asked = named.clone();
+        let places = aside::run(move || places::look_up(asked)).await;
+        self.resolver.remember(&named, &places, Instant::now());
+        with_members(unresolved, places)
+    }
+}
+
+fn with_members(unresolved: &Unresolved, places: Vec<Place>) -> Vec<Named> {
+    unresolved.iter().zip(places).map(|((member, _), place)| Named { member: *member, place }).collect()
+}
+
+/// A frame that cannot be dealt with at once.
+enum Held {
+    /// To be scanned on another thread.
+    Long(Bytes),
+    /// To be looked up on disk.
+    Placed(Result<Parsed, Broken>, Unresolved),
+}
+
 /// So many short messages are written together: enough to make a system call cheap, and few enough for the
 /// other side to begin while the rest is still looked at.
 const TOGETHER: usize = 16;
 
-/// Reads a peer to its end.
-pub(crate) async fn read_all(hub: &Arc<Hub>, peer: Peer, mut reader: ByteReader, mut framer: Framer) {
+/// Reads a client to its end.
+pub(crate) async fn read_client(
+    hub: &Arc<Hub>,
+    client: ClientId,
+    reader: ByteReader,
+    framer: Framer,
+    mut own: ClientReader,
+) {
+    read_all(hub, Peer::Client(client), reader, framer, &mut own).await;
+}
+
+/// Reads a backend to its end.
+pub(crate) async fn read_backend(hub: &Arc<Hub>, launch: Launch, reader: ByteReader, framer: Framer) {
+    read_all(hub, Peer::Backend(launch), reader, framer, &mut ClientReader::new(false, &[])).await;
+}
+
+async fn read_all(hub: &Arc<Hub>, peer: Peer, mut reader: ByteReader, mut framer: Framer, own: &mut ClientReader) {
     let mut source = Source::default();
     // An error is an end too: there is nothing more to be had from this peer.
     while let Ok(1..) = reader.read(framer.buffer()).await {
         spare::enlarge(framer.buffer());
-        take_frames(hub, peer, &mut framer, &mut source).await;
+        take_frames(hub, peer, &mut framer, &mut source, own).await;
         hub.wait_for_room(peer).await;
     }
     if let Some(frame) = framer.end() {
         hub.turn().show(peer, &frame);
         source.plain = false;
-        handle_frame(hub, peer, frame, source).await;
+        handle_frame(hub, peer, frame, source, own).await;
     }
 }
 
-async fn take_frames(hub: &Arc<Hub>, peer: Peer, framer: &mut Framer, source: &mut Source) {
-    while let Some(long) = take_short_frames(hub, peer, framer, source) {
-        handle_frame(hub, peer, Frame::Message(long), *source).await;
+async fn take_frames(
+    hub: &Arc<Hub>,
+    peer: Peer,
+    framer: &mut Framer,
+    source: &mut Source,
+    own: &mut ClientReader,
+) {
+    while let Some(held) = take_short_frames(hub, peer, framer, source, own) {
+        match held {
+            Held::Long(bytes) => handle_frame(hub, peer, Frame::Message(bytes), *source, own).await,
+            Held::Placed(frame, unresolved) => place(hub, peer, frame, &unresolved, own).await,
+        }
     }
+}
+
+/// Tells the core what a client sent, with the places that it names.
+async fn place(
+    hub: &Arc<Hub>,
+    peer: Peer,
+    frame: Result<Parsed, Broken>,
+    unresolved: &Unresolved,
+    own: &mut ClientReader,
+) {
+    let Peer::Client(client) = peer else { return };
+    let places = match own.known(unresolved) {
+        Some(places) => places,
+        None => own.look_up(unresolved).await,
+    };
+    hub.handle(Event::FromClient { client, frame, places });
 }
 
 /// One turn for all the short frames that have arrived, so that what they cause is written together. Gives
-/// the first long one back.
-fn take_short_frames(hub: &Arc<Hub>, peer: Peer, framer: &mut Framer, source: &mut Source) -> Option<Bytes> {
+/// the first one back that takes longer.
+fn take_short_frames(
+    hub: &Arc<Hub>,
+    peer: Peer,
+    framer: &mut Framer,
+    source: &mut Source,
+    own: &ClientReader,
+) -> Option<Held> {
     let mut turn = hub.turn();
     let mut taken = 0;
     while let Some(frame) = framer.next_frame() {
@@ -77,27 +197,42 @@ fn take_short_frames(hub: &Arc<Hub>, peer: Peer, framer: &mut Framer, source: &m
         }
         turn.show(peer, &frame);
         match frame {
-            Frame::Message(bytes) if bytes.len() > LONG => return Some(bytes),
-            frame => understand(peer, frame, *source, &mut |event| turn.handle(event)),
+            Frame::Message(bytes) if bytes.len() > LONG => return Some(Held::Long(bytes)),
+            frame => match peer {
+                Peer::Client(client) => match from_client(client, frame, *source) {
+                    Event::FromClient { frame, .. } => {
+                        let unresolved = own.names(&frame);
+                        match own.known(&unresolved) {
+                            Some(places) => turn.handle(Event::FromClient { client, frame, places }),
+                            None => return Some(Held::Placed(frame, unresolved)),
+                        }
+                    }
+                    event => turn.handle(event),
+                },
+                Peer::Backend(launch) => from_backend(launch, frame, *source, &mut |event| turn.handle(event)),
+            },
         }
     }
     None
 }
 
 /// One frame, scanned elsewhere if it is long.
-async fn handle_frame(hub: &Arc<Hub>, peer: Peer, frame: Frame, source: Source) {
+async fn handle_frame(hub: &Arc<Hub>, peer: Peer, frame: Frame, source: Source, own: &mut ClientReader) {
     let is_long = matches!(&frame, Frame::Message(bytes) if bytes.len() > LONG);
-    if !is_long {
-        let mut turn = hub.turn();
-        return understand(peer, frame, source, &mut |event| turn.handle(event));
-    }
-    let scanned = aside::run(move || {
+    let scan = move || {
         let mut events = Vec::new();
         understand(peer, frame, source, &mut |event| events.push(event));
         events
-    });
-    for event in scanned.await {
-        hub.handle(event);
+    };
+    let events = if is_long { aside::run(scan).await } else { scan() };
+    for event in events {
+        match event {
+            Event::FromClient { frame, .. } => {
+                let unresolved = own.names(&frame);
+                place(hub, peer, frame, &unresolved, own).await;
+            }
+            event => hub.handle(event),
+        }
     }
 }
 
@@ -112,7 +247,7 @@ fn understand(peer: Peer, frame: Frame, source: Source, tell: &mut dyn FnMut(Eve
 fn from_client(client: ClientId, frame: Frame, source: Source) -> Event {
     match frame {
         Frame::Message(bytes) | Frame::Noise(bytes) => {
-            Event::FromClient { client, frame: source.parse(bytes) }
+            Event::FromClient { client, frame: source.parse(bytes), places: Vec::new() }
         }
         Frame::TooLong { length, glimpses } => Event::ClientTooLong { client, length, glimpses },
     }

@@ -6,8 +6,11 @@
 //! - [`solo`]: one client and its backend in one process; wires everything below together.
 //! - [`raw`]: no message is read: the launcher, which only governs the process.
 //! - [`peer`]: the other way round: a client of a program that we start, for the demo.
+//! - [`places`]: paths that messages and the environment name, looked up on disk.
+//! - [`explain`]: says which workspace a request would be routed to, and why.
 //! - `fronts`: the code that talks to clients.
 //! - `backends`: the code that talks to servers.
+//! - `known`: packages of which we know what they keep between calls.
 //! - `intake`: reading, for both.
 //! - `outbox`: writing, for both.
 //! - `spare`: a large buffer, kept for the next large message.
@@ -22,9 +25,12 @@ pub mod auggie;
 pub mod solo;
 pub mod raw;
 pub mod peer;
+pub mod places;
+pub mod explain;
 mod fronts;
 mod backends;
 mod intake;
+mod known;
 mod outbox;
 mod spare;
 pub mod task;

@@ -1,7 +1,7 @@
 //! The launcher: bytes pass untouched, only the process is governed. For a server that must be started in
 //! order and leave nothing behind, but whose messages nobody should read.
 
-use crate::backends::launch::LaunchPlan;
+use crate::backends::launch::{self, LaunchPlan};
 use crate::config::ServerConfig;
 use crate::task;
 use bytes::{Buf, BytesMut};
@@ -46,7 +46,7 @@ pub async fn run(raw: Raw, stdio: OwnStdio) -> Result<Ended, NotStarted> {
     let plan = LaunchPlan { server, root };
     let prepared =
         plan.expand().map_err(|unready| failure(unready.reason, unready.hint.unwrap_or_default()))?;
-    let warden = Arc::new(plan.warden(&state_folder));
+    let warden = Arc::new(launch::warden(&plan.server, &state_folder));
     let spawned = warden.spawn(&prepared.launch, &plan.care()).await.map_err(|error| NotStarted {
         is_missing: matches!(error, SpawnError::NotFound { .. }),
         ..failure(error.to_string(), prepared.explain(&error))

@@ -1,17 +1,26 @@
 //! One client on our standard streams, and its backend, in one process.
 
-use crate::backends::launch::LaunchPlan;
+use crate::backends::launch;
 use crate::backends::process::Plan;
-use crate::config::{Config, Dialect, Framing, Guard, LogLevel, OnTimeout, RetryAfterCrash, ServerConfig};
-use crate::fronts;
+use crate::config::{
+    Capabilities, Config, Dialect, Framing, Guard, LogLevel, OnTimeout, RetryAfterCrash, Scope, ServerConfig, expand,
+};
+use crate::fronts::{self, Arrival};
 use crate::hub::Hub;
+use crate::intake::ClientReader;
+use crate::known;
+use crate::places;
 use crate::task;
 use crate::telemetry::verdicts::Verdicts;
 use crate::telemetry::{LogOptions, Telemetry};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use switchboard_core::{ClientId, Core, Event, Fact, FramingChoice, Limits, ServerSettings, Settings};
+use switchboard_core::roots::Policy;
+use switchboard_core::roots::path::Style;
+use switchboard_core::{
+    ClientId, Core, Event, Fact, FramingChoice, Limits, Pool, Roots, ServerSettings, Settings, Surroundings,
+};
 use switchboard_process::parent::Parent;
 use switchboard_process::signals::Signals;
 use switchboard_process::stdio::OwnStdio;
@@ -25,11 +34,19 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub struct Solo {
     pub config: Config,
     pub server: ServerConfig,
-    pub root: Option<PathBuf>,
+    pub roots: RootOptions,
     pub state_folder: PathBuf,
     pub log: LogOptions,
     /// The end of the process that started us is not the client's.
     pub ignore_parent: bool,
+}
+
+/// The workspaces that the command line and the config name, as canonical paths.
+#[derive(Debug, Default, Clone)]
+pub struct RootOptions {
+    pub pinned: Option<PathBuf>,
+    pub given: Vec<PathBuf>,
+    pub default: Option<PathBuf>,
 }
 
 /// Serves the client until it, or a signal, ends it. Must be called within a tokio runtime.
@@ -38,12 +55,14 @@ pub async fn run(solo: Solo, stdio: OwnStdio) -> std::io::Result<()> {
     let signals = Signals::new()?;
     let verdicts = Verdicts::new(&solo.state_folder, &solo.server);
     let wants_routes = matches!(solo.log.level, LogLevel::Debug | LogLevel::Trace);
-    let plan = LaunchPlan { server: solo.server, root: solo.root };
-    let settings = settings(&solo.config, &plan, &verdicts, wants_routes);
+    let server = solo.server;
+    let settings = settings(&solo.config, &server, &solo.roots, &verdicts, wants_routes);
+    let reader = ClientReader::new(settings.server.splits, &server.root_arguments);
+    let is_limited = server.memory_limit.is_some() || solo.config.pool.memory_limit.is_some();
     let telemetry = Telemetry::start(solo.log, verdicts);
-    let warden = plan.warden(&solo.state_folder);
-    telemetry.desk().take(layers(&warden, plan.server.guard));
-    let plan = Plan { launch: plan, max_message_bytes: solo.config.max_message_bytes, warden };
+    let warden = launch::warden(&server, &solo.state_folder);
+    telemetry.desk().take(layers(&warden, server.guard));
+    let plan = Plan { server, max_message_bytes: solo.config.max_message_bytes, warden };
     let hub = Hub::new(Core::new(settings), plan, telemetry.clone());
 
     let client = ClientId(1);
@@ -51,11 +70,13 @@ pub async fn run(solo: Solo, stdio: OwnStdio) -> std::io::Result<()> {
     let time = task::spawn("time", hub.clone().keep_time());
     let ending = task::spawn("ending", obey(hub.clone(), signals));
     let limit = solo.config.max_message_bytes;
-    let serving = task::spawn("serving", fronts::stdio::serve(hub.clone(), client, stdio, framing, limit));
+    let here = Arrival { client, surroundings: surroundings(solo.roots.pinned), reader };
+    let serving = task::spawn("serving", fronts::stdio::serve(hub.clone(), here, stdio, framing, limit));
+    let measuring = is_limited.then(|| task::spawn("measuring", hub.clone().keep_measuring()));
     let sweeping = task::spawn("sweeping", sweep(hub.clone()));
     let following = task::spawn("following", follow(hub.clone(), client, parent, solo.ignore_parent));
     hub.finished(client, PATIENCE).await;
-    for task in [time, ending, serving, sweeping, following] {
+    for task in [time, ending, serving, sweeping, following].into_iter().chain(measuring) {
         task.abort();
     }
     hub.warden().close().await;
@@ -104,8 +125,33 @@ async fn obey(hub: Arc<Hub>, mut signals: Signals) {
     hub.handle(Event::Kill);
 }
 
-fn settings(config: &Config, plan: &LaunchPlan, verdicts: &Verdicts, report_routes: bool) -> Settings {
-    let server = &plan.server;
+/// Where our one client comes from: it started us, so our surroundings are its own.
+fn surroundings(pinned: Option<PathBuf>) -> Surroundings {
+    Surroundings {
+        environment: 0,
+        pinned: pinned.as_deref().and_then(places::canonical),
+        named: places::of_environment(&|name| std::env::var_os(name)),
+        working_folder: places::working_folder(),
+    }
+}
+
+fn known_roots(config: &Config, roots: &RootOptions) -> Roots {
+    Roots {
+        given: roots.given.iter().filter_map(|root| places::canonical(root)).collect(),
+        default: roots.default.as_deref().and_then(places::canonical),
+        home: places::home(&|name| std::env::var_os(name)),
+        policy: Policy { open_roots: config.open_roots, fallback: config.fallback, style: Style::OWN },
+    }
+}
+
+fn settings(
+    config: &Config,
+    server: &ServerConfig,
+    roots: &RootOptions,
+    verdicts: &Verdicts,
+    report_routes: bool,
+) -> Settings {
+    let vars = |name: &str| std::env::var_os(name);
     let framing = fixed(server.framing).map_or_else(|| verdicts.choice(), FramingChoice::Fixed);
     let dialect = match config.dialect {
         Dialect::Auto => Ear::Open,
@@ -115,7 +161,24 @@ fn settings(config: &Config, plan: &LaunchPlan, verdicts: &Verdicts, report_rout
     Settings {
         server: ServerSettings {
             name: server.name.clone(),
-            root: plan.root.as_ref().map(|root| root.display().to_string()),
+            scope: match server.scope {
+                Scope::Root => switchboard_core::Scope::Root,
+                Scope::Global => switchboard_core::Scope::Global,
+                Scope::Client => switchboard_core::Scope::Client,
+            },
+            splits: expand::uses_root(server, &vars) || !server.root_arguments.is_empty(),
+            needs_root: expand::needs_root(server, &vars),
+            state: known::state_of(server).0,
+            capabilities: match server.capabilities {
+                Capabilities::Auto => switchboard_core::Capabilities::Auto,
+                Capabilities::Exact => switchboard_core::Capabilities::Exact,
+                Capabilities::Shared => switchboard_core::Capabilities::Shared,
+            },
+            max_backends: server.max_backends,
+            idle_ttl: server.idle_ttl,
+            memory_limit: server.memory_limit,
+            health: server.health,
+            debounce: server.debounce.clone(),
             framing,
             start_timeout: server.start_timeout,
             timeout: server.timeout,
@@ -133,6 +196,8 @@ fn settings(config: &Config, plan: &LaunchPlan, verdicts: &Verdicts, report_rout
             max_in_flight: server.max_in_flight,
             max_queue: server.max_queue,
         },
+        pool: Pool { max_backends: config.pool.max_backends, memory_limit: config.pool.memory_limit },
+        roots: known_roots(config, roots),
         dialect,
         shutdown_grace: config.shutdown_grace,
         limits: Limits {

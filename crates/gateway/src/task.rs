@@ -3,11 +3,13 @@
 use tokio::task::JoinHandle;
 
 /// All names, so that a test can make each of them fail.
-pub const NAMES: [&str; 13] = [
+pub const NAMES: [&str; 15] = [
     "backend",
     "ending",
     "following",
     "input",
+    "lookup",
+    "measuring",
     "outbox",
     "output",
     "reading",

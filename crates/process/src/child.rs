@@ -15,6 +15,7 @@ pub(crate) mod os;
 pub(crate) mod os;
 
 use crate::pipe::{ByteReader, ByteWriter};
+use crate::tree::Tree;
 use std::{
     ffi::{OsStr, OsString},
     fmt,
@@ -84,6 +85,11 @@ impl Child {
     /// stopped.
     pub fn pid(&self) -> u32 {
         self.0.pid()
+    }
+
+    /// What belongs to it, for others to look at.
+    pub fn tree(&self) -> Tree {
+        Tree(self.0.tree())
     }
 
     /// Waits until the process itself has ended, and may be asked again. Others may live on: a guard tells them to

@@ -24,6 +24,8 @@ mod warden;
 mod watch;
 pub(crate) mod wire;
 
+pub(crate) use tree::OURS;
+
 use std::ffi::{CStr, OsString};
 use std::path::PathBuf;
 

@@ -12,6 +12,7 @@
 //!   system what is started: on Unix `bare` (a process group) or `guarded`.
 //! - [`warden`]: starts processes and sees to it that none outlives us. On Unix with `guard` (what runs in
 //!   processes of its own), `runs` (what is left on disk for the next start) and `table` (who is whose child).
+//! - [`tree`]: all that belongs to a child, and how much memory it holds.
 //! - [`parent`]: the end of whoever started us.
 //! - [`signals`]: requests that we end. [`stderr`]: our own, for those who must not wait for its reader.
 //! - [`aside`]: work on a thread of its own.
@@ -41,6 +42,7 @@ pub mod stderr;
 pub mod stdio;
 #[cfg(unix)]
 mod table;
+pub mod tree;
 pub mod warden;
 
 /// Becomes what guards our processes, if that is what this process was started as. To be called before anything

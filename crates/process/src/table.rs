@@ -17,13 +17,15 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-pub(crate) use os::{all, boot, carries, names, newest, one, own_children, pid_namespace};
+pub(crate) use os::{all, boot, carries, memory, names, newest, one, own_children, pid_namespace};
 
 /// One process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) pid: u32,
     pub(crate) parent: u32,
+    /// The process group, by the number of its first leader.
+    pub(crate) group: u32,
     /// In units of the system's own; only equality counts.
     pub(crate) start: u64,
     pub(crate) name: OsString,
@@ -96,7 +98,7 @@ mod tests {
     use super::*;
 
     fn entry(pid: u32, parent: u32, name: &str) -> Entry {
-        Entry { pid, parent, start: u64::from(pid), name: name.into(), is_zombie: false }
+        Entry { pid, parent, group: pid, start: u64::from(pid), name: name.into(), is_zombie: false }
     }
 
     #[test]
@@ -136,6 +138,8 @@ mod tests {
         let entry = table.iter().find(|entry| entry.pid == me).unwrap();
         assert_eq!(Some(entry.start), start(me));
         assert_eq!(entry.parent, std::os::unix::process::parent_id());
+        assert_eq!(entry.group, rustix::process::getpgrp().as_raw_pid().unsigned_abs());
+        assert!(memory(me).unwrap() > 100_000);
         assert!(!entry.is_zombie);
     }
 

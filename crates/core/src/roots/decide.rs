@@ -89,8 +89,7 @@ pub fn decide(known: &Known, places: &[Place], policy: Policy) -> Decision {
     if let Some(found) = &known.environment {
         return root(found, Why::Environment);
     }
-    let folder = known.working_folder.as_deref().filter(|folder| is_workspace(folder, known, policy.style));
-    if let Some(found) = folder {
+    if let Some(found) = of_folder(known, policy.style) {
         return root(found, Why::WorkingFolder);
     }
     if let Some(found) = &known.default {
@@ -123,6 +122,16 @@ fn of_client(known: &Known, style: Style) -> Option<&str> {
         known.client.iter().any(|root| is_within(root, default, style) && is_within(default, root, style))
     });
     default.or(known.client.first()).map(String::as_str)
+}
+
+/// The folder that the client was started in. Where roots were given, it must lie in one of them.
+fn of_folder(known: &Known, style: Style) -> Option<&str> {
+    let folder = known.working_folder.as_deref().filter(|folder| is_workspace(folder, known, style))?;
+    if known.given.is_empty() {
+        return Some(folder);
+    }
+    let around = known.given.iter().filter(|root| is_within(folder, root, style));
+    around.max_by_key(|root| root.len()).map(String::as_str)
 }
 
 /// Clients that were started from a dock stand in the outermost folder, or in the user's own.
@@ -226,11 +235,14 @@ mod tests {
             ("client=/a client=/b env=/e cwd=/w default=/d", "/a: it is the client's"),
             ("client=/a client=/b default=/b", "/b: it is the client's"),
             ("env=/e cwd=/w default=/d given=/g", "/e: the client's environment names it"),
-            ("cwd=/w default=/d given=/g", "/w: the client was started there"),
+            ("cwd=/w default=/d", "/w: the client was started there"),
+            ("cwd=/w default=/d given=/g", "/d: it is the default"),
+            ("cwd=/w given=/g", "/g: it is the first that is known"),
+            ("cwd=/g/x given=/h given=/g", "/g: the client was started there"),
             ("cwd=/ default=/d given=/g", "/d: it is the default"),
             ("cwd=/home/me home=/home/me given=/g", "/g: it is the first that is known"),
             ("cwd=/home home=/home/me given=/g", "/g: it is the first that is known"),
-            ("cwd=/home/me/x home=/home/me given=/g", "/home/me/x: the client was started there"),
+            ("cwd=/home/me/x home=/home/me default=/g", "/home/me/x: the client was started there"),
             ("seen=/s given=/g", "/g: it is the first that is known"),
             ("seen=/s", "/s: it is the first that is known"),
             // Nothing at all.

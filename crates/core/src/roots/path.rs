@@ -34,6 +34,27 @@ pub fn of_uri(uri: &str, style: Style) -> Option<String> {
     }
 }
 
+/// The `file:` URI of a cleaned path.
+pub fn to_uri(path: &str, style: Style) -> String {
+    let start = match style {
+        Style::Unix => "file://",
+        // A share's machine stands where URIs name it.
+        Style::Windows if path.starts_with(r"\\") => "file:",
+        Style::Windows => "file:///",
+    };
+    let mut uri = start.to_owned();
+    for byte in path.bytes() {
+        match byte {
+            b'\\' if style == Style::Windows => uri.push('/'),
+            b'/' | b'-' | b'.' | b'_' | b'~' | b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+'
+            | b',' | b';' | b'=' | b':' | b'@' => uri.push(char::from(byte)),
+            byte if byte.is_ascii_alphanumeric() => uri.push(char::from(byte)),
+            byte => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri
+}
+
 /// What `%41` and its like stand for. Nothing if that is no text, or has a zero in it.
 fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
@@ -152,6 +173,39 @@ mod tests {
         check("file:///c:/", Windows, Some(r"C:\"));
         check("file://server/share/folder", Windows, Some(r"\\server\share\folder"));
         check("file:///home/me", Windows, None);
+    }
+
+    #[test]
+    fn paths_become_uris_and_come_back() {
+        let check = |path: &str, style, expect: &str| {
+            assert_eq!(to_uri(path, style), expect);
+            assert_eq!(of_uri(expect, style).as_deref(), Some(path));
+        };
+        check("/", Unix, "file:///");
+        check("/home/me", Unix, "file:///home/me");
+        check("/a b/100%/c#?d", Unix, "file:///a%20b/100%25/c%23%3Fd");
+        check("/\u{e4}/\u{65e5}\u{1f600}", Unix, "file:///%C3%A4/%E6%97%A5%F0%9F%98%80");
+        check(r"/a\b:c", Unix, "file:///a%5Cb:c");
+        check(r"C:\", Windows, "file:///C:/");
+        check(r"C:\Users\m e", Windows, "file:///C:/Users/m%20e");
+        check(r"\\server\share", Windows, "file://server/share");
+        check(r"\\server\share\a#b", Windows, "file://server/share/a%23b");
+    }
+
+    /// Every character of one byte, and some of more, in every place.
+    #[test]
+    fn no_character_is_lost() {
+        let wide = ['\u{e4}', '\u{2028}', '\u{ffff}', '\u{10ffff}'];
+        for c in (1..=127).map(char::from).chain(wide).filter(|c| !matches!(c, '/' | '.')) {
+            for path in [format!("/{c}"), format!("/a{c}b/{c}{c}/%{c}41")] {
+                assert_eq!(of_uri(&to_uri(&path, Unix), Unix).as_ref(), Some(&path));
+            }
+            for start in [r"C:\", r"\\machine\share\"] {
+                let path = format!(r"{start}a{c}b\%{c}41");
+                let path = clean(&path, Windows).unwrap();
+                assert_eq!(of_uri(&to_uri(&path, Windows), Windows).as_ref(), Some(&path));
+            }
+        }
     }
 
     #[test]

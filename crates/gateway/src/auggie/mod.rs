@@ -17,7 +17,7 @@ mod template;
 #[cfg(test)]
 mod tests;
 
-use crate::config::{Lookup, ServerConfig};
+use crate::config::{Capabilities, Lookup, ServerConfig};
 use disk::{Disk, OurDisk};
 use find::Found;
 use std::path::PathBuf;
@@ -30,6 +30,9 @@ const ITS_VARIABLES: &str = "AUGMENT_*";
 
 /// What is set for it. An instance that replaces itself is no longer the one that was started.
 const SET: (&str, &str) = ("AUGMENT_DISABLE_AUTO_UPDATE", "1");
+
+/// The argument of its tool in which some clients name the workspace.
+const ROOT_ARGUMENT: &str = "directory_path";
 
 /// For one that ends before it works. Its own words stand before this.
 const ADVICE: &str = "if it is not logged in, run `auggie login` in a terminal, or set AUGMENT_SESSION_AUTH where \
@@ -80,6 +83,9 @@ fn entry(options: &Options, surroundings: &Surroundings<'_>) -> ServerConfig {
     server.expand = true;
     server.env.push((SET.0.to_owned(), SET.1.to_owned()));
     server.pass_env.push(ITS_VARIABLES.to_owned());
+    // What it offers depends on nothing that a client says of itself.
+    server.capabilities = Capabilities::Shared;
+    server.root_arguments.push(ROOT_ARGUMENT.to_owned());
     server.missing = missing;
     server.advice = Some(ADVICE);
     server

@@ -482,6 +482,8 @@ fn the_entry_is_what_a_user_would_write() {
         ["/x/${y}/e.mjs", "--mcp", "-m", "default", "--workspace-root", "/home/me/my work"]
     );
     assert_eq!(*parts.env, [("AUGMENT_DISABLE_AUTO_UPDATE".to_owned(), "1".to_owned())]);
+    assert_eq!(server.root_arguments, ["directory_path"]);
+    assert_eq!(server.capabilities, crate::config::Capabilities::Shared);
     assert_eq!((parts.cwd, server.pass_env.as_slice()), (None, &["AUGMENT_*".to_owned()][..]));
     assert!(expand::uses_root(&server, &lookup(&[])), "each root has a backend of its own");
     assert_eq!(server.missing, None);

@@ -46,6 +46,11 @@ pub(crate) fn warden_options(state_folder: &Path, wants_strict: bool) -> Options
     Options { runs: Some(state_folder.join("runs")), wants_strict }
 }
 
+/// The one who starts a server's processes.
+pub(crate) fn warden(server: &ServerConfig, state_folder: &Path) -> Warden {
+    Warden::start(warden_options(state_folder, server.guard == config::Guard::Strict))
+}
+
 impl LaunchPlan {
     pub(crate) fn expand(&self) -> Result<Prepared, Unready> {
         let server = &self.server;
@@ -73,11 +78,6 @@ impl LaunchPlan {
             config::Guard::Off => Guard::Off,
         };
         Care { guard, keep: self.server.keep.clone(), grace: self.server.shutdown_grace }
-    }
-
-    /// The one who starts its processes.
-    pub(crate) fn warden(&self, state_folder: &Path) -> Warden {
-        Warden::start(warden_options(state_folder, self.server.guard == config::Guard::Strict))
     }
 
     /// What to say about a server that ends before it works: what we know of it, or else that it may miss what it

@@ -2,9 +2,11 @@
 
 use crate::backends::launch::LaunchPlan;
 use crate::backends::stderr::{self, Tail};
+use crate::config::ServerConfig;
 use crate::hub::Hub;
 use crate::intake;
 use crate::task;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use switchboard_core::{Event, Fact, Launch, Peer, StopHow};
@@ -29,9 +31,15 @@ pub(crate) enum Order {
 
 /// How to make a process of the server, and how to read it.
 pub(crate) struct Plan {
-    pub(crate) launch: LaunchPlan,
+    pub(crate) server: ServerConfig,
     pub(crate) max_message_bytes: usize,
     pub(crate) warden: Warden,
+}
+
+/// What differs from one process of the server to the next.
+pub(crate) struct Setting {
+    pub(crate) framing: Framing,
+    pub(crate) root: Option<PathBuf>,
 }
 
 /// One process, from its start to its end.
@@ -39,10 +47,11 @@ pub(crate) async fn run(
     hub: Arc<Hub>,
     plan: Arc<Plan>,
     launch: Launch,
-    framing: Framing,
+    Setting { framing, root }: Setting,
     mut orders: mpsc::Receiver<Order>,
 ) {
-    let spawned = match start(&plan).await {
+    let filled = LaunchPlan { server: plan.server.clone(), root };
+    let spawned = match start(&plan.warden, &filled).await {
         Ok(spawned) => spawned,
         Err((reason, hint)) => {
             let mut turn = hub.turn();
@@ -52,6 +61,7 @@ pub(crate) async fn run(
     };
     let Spawned { mut child, stdin, stdout, stderr } = spawned;
     hub.open_outbox(Peer::Backend(launch), stdin, framing);
+    hub.turn().note_tree(launch, child.tree());
     hub.handle(Event::Spawned { launch, pid: child.pid() });
     if plan.warden.has_failed() {
         let layers = plan.warden.layers().to_string();
@@ -65,7 +75,7 @@ pub(crate) async fn run(
         let framer = Framer::new(None, plan.max_message_bytes);
         let hub = hub.clone();
         task::spawn("reading", async move {
-            intake::read_all(&hub, Peer::Backend(launch), stdout, framer).await;
+            intake::read_backend(&hub, launch, stdout, framer).await;
             hub.turn().cut_off(launch);
         })
     };
@@ -81,7 +91,7 @@ pub(crate) async fn run(
     let stderr = tail.lock().unwrap_or_else(PoisonError::into_inner).text();
     let mut turn = hub.turn();
     turn.forget(launch);
-    turn.handle(Event::BackendEnded { launch, how, stderr, hint: plan.launch.hint() });
+    turn.handle(Event::BackendEnded { launch, how, stderr, hint: filled.hint() });
 }
 
 /// Waits for those that outlive the process, or for our own end.
@@ -98,9 +108,9 @@ fn report(hub: &Arc<Hub>, launch: Launch, Remains { ended, left }: Remains) {
     }
 }
 
-async fn start(plan: &Plan) -> Result<Spawned, (String, Option<String>)> {
-    let launch = plan.launch.expand().map_err(|failure| (failure.reason, failure.hint))?;
-    let spawned = plan.warden.spawn(&launch.launch, &plan.launch.care()).await;
+async fn start(warden: &Warden, plan: &LaunchPlan) -> Result<Spawned, (String, Option<String>)> {
+    let launch = plan.expand().map_err(|failure| (failure.reason, failure.hint))?;
+    let spawned = warden.spawn(&launch.launch, &plan.care()).await;
     spawned.map_err(|error| (error.to_string(), Some(launch.explain(&error))))
 }
 

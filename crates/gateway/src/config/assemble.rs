@@ -9,7 +9,7 @@ use super::quantity::{spell_size, spell_time};
 use super::read::{Count, Key, Size, Time};
 use super::report::{Place, Report, shown};
 use super::syntax::{self, span};
-use super::{Config, Guard, LogConfig, Problem, ServerConfig, defaults};
+use super::{Config, Fallback, Guard, LogConfig, PoolConfig, Problem, ServerConfig, defaults, sharing};
 
 const SMALLEST_MESSAGE_LIMIT: usize = 1 << 10;
 const LARGEST_MESSAGE_LIMIT: usize = 1 << 30;
@@ -36,27 +36,43 @@ pub fn load(path: &Path, source: &str) -> Loaded {
     Loaded { config: config.filter(|_| !report.failed()), problems: report.finish() }
 }
 
+/// What stands in the file once, and counts for each of its servers.
+struct Common {
+    shutdown_grace: Duration,
+    pool: PoolConfig,
+    ignored_folders: Vec<String>,
+}
+
 fn file(entry: FileEntry, top: &Place, report: &mut Report<'_>) -> Config {
     if entry.mcp_servers.is_absent() && entry.servers.is_absent() {
         let remedy = r#"add "mcpServers": { "NAME": { "command": "…" } }"#.to_owned();
         let brace = Place::nameless(top.span.start..top.span.start + 1);
         report.warning(&brace, "no servers in this file", Some(remedy));
     }
-    let shutdown_grace = entry.shutdown_grace.or(Time(defaults::SHUTDOWN_GRACE)).0;
+    let common = Common {
+        shutdown_grace: entry.shutdown_grace.or(Time(defaults::SHUTDOWN_GRACE)).0,
+        pool: sharing::pool(entry.pool, report),
+        ignored_folders: sharing::ignored_folders(entry.ignored_folders, report),
+    };
     let first = named(entry.mcp_servers);
     let second = named(entry.servers);
     refuse_in_both(&first, &second, report);
     let servers = first
         .into_iter()
         .chain(second)
-        .filter_map(|(name, place, entry)| server(name, &place, entry, shutdown_grace, report))
+        .filter_map(|(name, place, entry)| server(name, &place, entry, &common, report))
         .collect();
     Config {
         servers,
         framing: entry.framing.or(defaults::FRAMING),
         dialect: entry.dialect.or(defaults::DIALECT),
         max_message_bytes: message_limit(entry.max_message_bytes, report),
-        shutdown_grace,
+        shutdown_grace: common.shutdown_grace,
+        pool: common.pool,
+        default_root: sharing::default_root(entry.default_root, report),
+        open_roots: entry.open_roots.or(defaults::OPEN_ROOTS),
+        fallback: entry.fallback.or(defaults::FALLBACK) == Fallback::On,
+        ignored_folders: common.ignored_folders,
         log: entry.log.value().map(log).unwrap_or_default(),
     }
 }
@@ -101,7 +117,7 @@ fn server(
     name: String,
     place: &Place,
     entry: ServerEntry,
-    shutdown_grace: Duration,
+    common: &Common,
     report: &mut Report<'_>,
 ) -> Option<ServerConfig> {
     check_name(&name, place, report);
@@ -131,9 +147,19 @@ fn server(
         hard_timeout,
         on_timeout: entry.on_timeout.or(defaults::ON_TIMEOUT),
         retry_after_crash: entry.retry_after_crash.or(defaults::RETRY_AFTER_CRASH),
-        shutdown_grace: entry.shutdown_grace.or(Time(shutdown_grace)).0,
+        shutdown_grace: entry.shutdown_grace.or(Time(common.shutdown_grace)).0,
         max_in_flight: entry.max_in_flight.or(Count(defaults::MAX_IN_FLIGHT)).0,
         max_queue: entry.max_queue.or(Count(defaults::MAX_QUEUE)).0,
+        scope: entry.scope.or(defaults::SCOPE),
+        max_backends: sharing::max_backends(entry.max_backends, &common.pool, report),
+        idle_ttl: sharing::unless_zero(entry.idle_ttl, common.pool.idle_ttl),
+        memory_limit: sharing::memory_limit(entry.memory_limit, report),
+        root_arguments: sharing::root_arguments(entry.root_arguments, report),
+        health: sharing::unless_zero(entry.health, Some(defaults::HEALTH)),
+        state: entry.state.or(defaults::STATE),
+        capabilities: entry.capabilities.or(defaults::CAPABILITIES),
+        debounce: sharing::debounce(entry.debounce, report),
+        ignored_folders: common.ignored_folders.clone(),
         guard,
         keep,
         expand: true,

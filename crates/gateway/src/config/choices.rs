@@ -108,6 +108,55 @@ choice! {
 }
 
 choice! {
+    /// What instances of a server are kept apart by.
+    Scope {
+        /// By the workspace: whoever works there shares one.
+        Root = "root",
+        /// By nothing: there is one for everybody.
+        Global = "global",
+        /// By the client: each has its own.
+        Client = "client",
+    }
+}
+
+choice! {
+    /// What a backend remembers from one call to the next, and so with whom it may be shared and when it may be
+    /// stopped.
+    State {
+        /// Nothing: it is shared, and stopped when nobody needs it.
+        None = "none",
+        /// Something of its client's: each client has its own, for as long as it is there.
+        Client = "client",
+        /// Something of everybody's: it is shared, and kept while anybody is there.
+        Backend = "backend",
+        /// Known for some packages, guessed from the names of the tools for others, else `none`.
+        Auto = "auto",
+    }
+}
+
+choice! {
+    /// Whether clients that declare different capabilities share a backend.
+    Capabilities {
+        /// Once it was seen that the server offers both the same and asks neither for anything.
+        Auto = "auto",
+        /// Never.
+        Exact = "exact",
+        /// Always.
+        Shared = "shared",
+    }
+}
+
+choice! {
+    /// Whether a request that belongs to no workspace gets a backend all the same.
+    Fallback {
+        /// It does, with a warning.
+        On = "on",
+        /// It gets an error.
+        Off = "off",
+    }
+}
+
+choice! {
     /// How a log line is written.
     LogFormat {
         /// For people.

@@ -3,7 +3,10 @@
 
 use std::time::Duration;
 
-use super::{Dialect, Framing, Guard, InheritEnv, LogFormat, LogLevel, OnTimeout, RetryAfterCrash};
+use super::{
+    Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, OnTimeout,
+    RetryAfterCrash, Scope, State,
+};
 
 pub const FRAMING: Framing = Framing::Auto;
 pub const DIALECT: Dialect = Dialect::Auto;
@@ -21,6 +24,27 @@ pub const RETRY_AFTER_CRASH: RetryAfterCrash = RetryAfterCrash::Safe;
 pub const GUARD: Guard = Guard::Auto;
 pub const MAX_IN_FLIGHT: usize = 64;
 pub const MAX_QUEUE: usize = 256;
+
+pub const SCOPE: Scope = Scope::Root;
+pub const MAX_BACKENDS: usize = 3;
+pub const HEALTH: Duration = Duration::from_secs(30);
+pub const STATE: State = State::Auto;
+pub const CAPABILITIES: Capabilities = Capabilities::Auto;
+
+/// An IDE that opens a folder says so several times; what a server offers is asked for by whoever is told of a change.
+pub const DEBOUNCE: &[(&str, Duration)] = &[
+    ("notifications/roots/list_changed", Duration::from_millis(300)),
+    ("notifications/tools/list_changed", Duration::from_millis(100)),
+    ("notifications/prompts/list_changed", Duration::from_millis(100)),
+    ("notifications/resources/list_changed", Duration::from_millis(100)),
+    ("notifications/resources/updated", Duration::from_millis(100)),
+];
+
+pub const POOL_MAX_BACKENDS: usize = 32;
+pub const IDLE_TTL: Duration = Duration::from_secs(10 * 60);
+pub const OPEN_ROOTS: bool = true;
+pub const FALLBACK: Fallback = Fallback::On;
+pub const IGNORED_FOLDERS: &[&str] = &["node_modules", ".git", "dist", "build", "target"];
 
 pub const LOG_LEVEL: LogLevel = LogLevel::Info;
 pub const LOG_FORMAT: LogFormat = LogFormat::Human;

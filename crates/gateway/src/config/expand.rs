@@ -1,4 +1,4 @@
-//! Fills in `${VAR}`, `${workspaceFolder}` and `~`. Pure: the environment and the root are arguments.
+//! Fills in `${VAR}`, `${workspaceFolder}`, `${ignoredFolders}` and `~`. Pure: the environment and the root are arguments.
 //!
 //! Text is gone through once, from left to right, and what was filled in is never looked at again: a
 //! variable whose value contains `${…}` gives just that.
@@ -8,7 +8,7 @@ use std::path::{MAIN_SEPARATOR, MAIN_SEPARATOR_STR, Path, PathBuf};
 
 use super::report::shown;
 use super::variables::Lookup;
-use super::{LogConfig, ServerConfig, Variables, folders};
+use super::{Config, LogConfig, ServerConfig, Variables, folders};
 
 /// What to start: exactly what `exec` gets, save the environment that is inherited.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +55,13 @@ pub enum ExpandCause {
     Unclosed,
     #[error("~ needs a home folder; set HOME, or write the path itself")]
     NoHome,
+    #[error("${{ignoredFolders}} can only stand in `args` and `env`; write the names themselves")]
+    OnlyInArgsAndEnv,
+    #[error(
+        "${{ignoredFolder}} repeats an element of `args` for each name, and can stand nowhere else; \
+         write ${{ignoredFolders}} for all of them, joined by commas"
+    )]
+    OnlyInArgs,
     #[error("nothing is left of the command; give the variable in it a value")]
     NoCommand,
 }
@@ -75,21 +82,22 @@ pub fn launch_parts(
     }
     let at =
         |key: String| move |cause| ExpandError { place: format!("server \"{}\", {key}", server.name), cause };
-    let scope = Scope { root, vars };
+    let filler = Filler { root, vars, folders: None };
+    let listing = Filler { folders: Some(&server.ignored_folders), ..filler };
 
-    let command = scope.fill_path(&server.command).map_err(at("command".into()))?;
+    let command = filler.fill_path(&server.command).map_err(at("command".into()))?;
     if command.trim().is_empty() {
         return Err(at("command".into())(ExpandCause::NoCommand));
     }
     let mut args = Vec::with_capacity(server.args.len());
     for (index, arg) in server.args.iter().enumerate() {
-        args.push(scope.fill(arg).map_err(at(format!("args[{index}]")))?);
+        args.extend(listing.fill_argument(arg).map_err(at(format!("args[{index}]")))?);
     }
     let mut env = Variables::default();
     for (name, value) in server.env.iter() {
-        env.push((name.clone(), scope.fill(value).map_err(at(format!("env.{name}")))?));
+        env.push((name.clone(), listing.fill(value).map_err(at(format!("env.{name}")))?));
     }
-    let cwd = server.cwd.as_ref().map(|cwd| scope.fill_path(cwd).map_err(at("cwd".into()))).transpose()?;
+    let cwd = server.cwd.as_ref().map(|cwd| filler.fill_path(cwd).map_err(at("cwd".into()))).transpose()?;
     // Joining leaves an absolute path as it is.
     let cwd = cwd.map(|cwd| root.map_or_else(|| PathBuf::from(&cwd), |root| root.join(&cwd)));
     Ok(Expanded { command, args, env, cwd })
@@ -102,32 +110,73 @@ pub fn uses_root(server: &ServerConfig, vars: Lookup<'_>) -> bool {
     one != other
 }
 
+/// Whether `server` cannot be started without a root.
+pub fn needs_root(server: &ServerConfig, vars: Lookup<'_>) -> bool {
+    launch_parts(server, None, vars).is_err_and(|error| error.cause == ExpandCause::NoRoot)
+}
+
 /// Where the log goes; a relative path starts at the folder of the config file.
 pub fn log_file(
     log: &LogConfig,
     config_file: &Path,
     vars: Lookup<'_>,
 ) -> Result<Option<PathBuf>, ExpandError> {
-    let Some(file) = &log.file else { return Ok(None) };
-    let file = Scope { root: None, vars }
-        .fill_path(file)
-        .map_err(|cause| ExpandError { place: "log.file".to_owned(), cause })?;
-    Ok(Some(config_file.parent().unwrap_or(Path::new("")).join(file)))
+    beside(config_file, log.file.as_deref(), "log.file", vars)
+}
+
+/// The workspace of what belongs to no other; a relative path starts at the folder of the config file. Whether it is
+/// there is not looked at.
+pub fn default_root(
+    config: &Config,
+    config_file: &Path,
+    vars: Lookup<'_>,
+) -> Result<Option<PathBuf>, ExpandError> {
+    beside(config_file, config.default_root.as_deref(), "defaultRoot", vars)
+}
+
+fn beside(
+    config_file: &Path,
+    path: Option<&str>,
+    key: &str,
+    vars: Lookup<'_>,
+) -> Result<Option<PathBuf>, ExpandError> {
+    let Some(path) = path else { return Ok(None) };
+    let path = Filler { root: None, vars, folders: None }
+        .fill_path(path)
+        .map_err(|cause| ExpandError { place: key.to_owned(), cause })?;
+    Ok(Some(config_file.parent().unwrap_or(Path::new("")).join(path)))
 }
 
 /// What there is to fill in with.
-struct Scope<'a> {
+#[derive(Clone, Copy)]
+struct Filler<'a> {
     root: Option<&'a Path>,
     vars: Lookup<'a>,
+    /// The ignored ones, where they may be named.
+    folders: Option<&'a [String]>,
 }
 
-impl Scope<'_> {
+impl Filler<'_> {
     fn fill(&self, text: &str) -> Result<String, ExpandCause> {
-        let mut filled = String::with_capacity(text.len());
-        for piece in pieces(text)? {
+        self.fill_pieces(&pieces(text)?, None)
+    }
+
+    /// One element of `args`, which becomes several if it names each ignored folder.
+    fn fill_argument(&self, text: &str) -> Result<Vec<String>, ExpandCause> {
+        let pieces = pieces(text)?;
+        if !pieces.iter().any(|piece| matches!(piece, Piece::Fill(Fill::EachFolder))) {
+            return Ok(vec![self.fill_pieces(&pieces, None)?]);
+        }
+        let folders = self.folders.unwrap_or_default();
+        folders.iter().map(|folder| self.fill_pieces(&pieces, Some(folder))).collect()
+    }
+
+    fn fill_pieces(&self, pieces: &[Piece<'_>], folder: Option<&str>) -> Result<String, ExpandCause> {
+        let mut filled = String::new();
+        for piece in pieces {
             match piece {
                 Piece::Text(text) => filled.push_str(text),
-                Piece::Fill(fill) => filled.push_str(&self.value(fill)?),
+                Piece::Fill(fill) => filled.push_str(&self.value(*fill, folder)?),
             }
         }
         Ok(filled)
@@ -143,12 +192,14 @@ impl Scope<'_> {
         }
     }
 
-    fn value(&self, fill: Fill<'_>) -> Result<String, ExpandCause> {
+    fn value(&self, fill: Fill<'_>, folder: Option<&str>) -> Result<String, ExpandCause> {
         match fill {
             Fill::Root => path_text(self.root()?),
             Fill::RootName => path_text(self.root()?.file_name().unwrap_or_default()),
             Fill::Home => self.home(),
             Fill::Separator => Ok(MAIN_SEPARATOR_STR.to_owned()),
+            Fill::AllFolders => Ok(self.folders.ok_or(ExpandCause::OnlyInArgsAndEnv)?.join(",")),
+            Fill::EachFolder => Ok(folder.ok_or(ExpandCause::OnlyInArgs)?.to_owned()),
             Fill::Variable { name, default } => self.variable(name, default),
         }
     }
@@ -177,17 +228,26 @@ fn path_text(path: impl Into<OsString>) -> Result<String, ExpandCause> {
 }
 
 /// A stretch of a text: taken as it is, or to be filled in.
+#[derive(Clone, Copy)]
 enum Piece<'a> {
     Text(&'a str),
     Fill(Fill<'a>),
 }
 
+#[derive(Clone, Copy)]
 enum Fill<'a> {
     Root,
     RootName,
     Home,
     Separator,
-    Variable { name: &'a str, default: Option<&'a str> },
+    /// The ignored ones, joined by commas.
+    AllFolders,
+    /// One of them at a time.
+    EachFolder,
+    Variable {
+        name: &'a str,
+        default: Option<&'a str>,
+    },
 }
 
 /// Cuts a text at its `${…}`. Every other `$` is only a dollar sign; `$${` is a literal `${`.
@@ -217,6 +277,8 @@ fn fill(inside: &str) -> Result<Fill<'_>, ExpandCause> {
         "workspaceFolderBasename" => return Ok(Fill::RootName),
         "userHome" => return Ok(Fill::Home),
         "pathSeparator" | "/" => return Ok(Fill::Separator),
+        "ignoredFolders" => return Ok(Fill::AllFolders),
+        "ignoredFolder" => return Ok(Fill::EachFolder),
         _ => {}
     }
     let (name, default) = match inside.split_once(":-") {
@@ -387,6 +449,80 @@ mod tests {
         assert!(!uses_root(&server("$${workspaceFolder}")));
         assert!(!uses_root(&server("${TOKEN}")));
         assert!(!uses_root(&server("${NONE}")));
+    }
+
+    fn ignoring(folders: &[&str], arg: &str) -> ServerConfig {
+        ServerConfig {
+            ignored_folders: folders.iter().map(|folder| (*folder).to_owned()).collect(),
+            ..server(arg)
+        }
+    }
+
+    #[test]
+    fn ignored_folders_are_offered_as_a_list_or_one_by_one() {
+        let check = |folders: &[&str], arg: &str, expect: &[&str]| {
+            let parts = launch_parts(&ignoring(folders, arg), None, &lookup(VARS)).unwrap();
+            assert_eq!(parts.args, expect, "{arg}");
+        };
+        let two = ["node_modules", ".git"];
+        check(&two, "--ignore=${ignoredFolders}", &["--ignore=node_modules,.git"]);
+        check(&two, "${ignoredFolder}", &["node_modules", ".git"]);
+        check(&two, "-x=${ignoredFolder}/${TOKEN}", &["-x=node_modules/t0k", "-x=.git/t0k"]);
+        check(&two, "${ignoredFolder}:${ignoredFolder}", &["node_modules:node_modules", ".git:.git"]);
+        check(&two, "$${ignoredFolder}", &["${ignoredFolder}"]);
+        check(
+            &two,
+            "${ignoredFolders} ${ignoredFolder}",
+            &["node_modules,.git node_modules", "node_modules,.git .git"],
+        );
+        check(&[], "--ignore=${ignoredFolders}", &["--ignore="]);
+        check(&[], "-x=${ignoredFolder}", &[]);
+        // A name is a name, whatever it looks like.
+        check(&["${TOKEN}"], "${ignoredFolder}", &["${TOKEN}"]);
+    }
+
+    #[test]
+    fn other_arguments_keep_their_places_in_messages() {
+        let mut server = ignoring(&["a", "b"], "-x=${ignoredFolder}");
+        server.args.push("${NONE}".to_owned());
+        let error = launch_parts(&server, None, &lookup(VARS)).unwrap_err();
+        assert_eq!(error.place, "server \"s\", args[1]");
+    }
+
+    #[test]
+    fn ignored_folders_are_refused_where_they_cannot_stand() {
+        let env = |value: &str| ServerConfig {
+            env: vec![("IGNORE".into(), value.into())].into(),
+            ..ignoring(&["a", "b"], "")
+        };
+        let parts = launch_parts(&env("${ignoredFolders}"), None, &lookup(VARS)).unwrap();
+        assert_eq!(*parts.env, [("IGNORE".to_owned(), "a,b".to_owned())]);
+        let command = |command: &str| ServerConfig { command: command.into(), ..server("") };
+        let cwd = |cwd: &str| ServerConfig { cwd: Some(cwd.into()), ..server("") };
+        for (server, place, cause) in [
+            (env("${ignoredFolder}"), "env.IGNORE", ExpandCause::OnlyInArgs),
+            (command("${ignoredFolder}"), "command", ExpandCause::OnlyInArgs),
+            (command("${ignoredFolders}"), "command", ExpandCause::OnlyInArgsAndEnv),
+            (cwd("${ignoredFolders}"), "cwd", ExpandCause::OnlyInArgsAndEnv),
+        ] {
+            let error = launch_parts(&server, None, &lookup(VARS)).unwrap_err();
+            assert_eq!((error.place, error.cause), (format!("server \"s\", {place}"), cause));
+        }
+        let error = launch_parts(&env("${ignoredFolder}"), None, &lookup(VARS)).unwrap_err().to_string();
+        assert!(error.ends_with("write ${ignoredFolders} for all of them, joined by commas"), "{error}");
+    }
+
+    #[test]
+    fn the_default_root_starts_at_the_config_file() {
+        let config = |path: &str| Config { default_root: Some(path.into()), ..Config::default() };
+        let at = |path: &str| default_root(&config(path), Path::new("/etc/sb/config.json"), &lookup(VARS));
+        assert_eq!(at("/work"), Ok(Some(PathBuf::from("/work"))));
+        assert_eq!(at("work"), Ok(Some(PathBuf::from("/etc/sb/work"))));
+        assert_eq!(at("~/${TOKEN}"), Ok(Some(PathBuf::from(format!("{}/t0k", VARS[0].1)))));
+        assert_eq!(at("${NONE:-/x}"), Ok(Some(PathBuf::from("/x"))));
+        let error = at("${root}/x").unwrap_err();
+        assert_eq!((error.place.as_str(), error.cause), ("defaultRoot", ExpandCause::NoRoot));
+        assert_eq!(default_root(&Config::default(), Path::new("c.json"), &lookup(VARS)), Ok(None));
     }
 
     #[test]

@@ -8,9 +8,12 @@ use jsonc_parser::ast::{Object, Value};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
-use super::choices::{Dialect, Framing, Guard, InheritEnv, LogFormat, LogLevel, OnTimeout, RetryAfterCrash};
+use super::choices::{
+    Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, OnTimeout,
+    RetryAfterCrash, Scope, State,
+};
 use super::quantity::{spell_size, spell_time};
-use super::read::{CallTime, Count, Key, Read, Size, Time, expected, warn_of_unknown};
+use super::read::{CallTime, Count, Key, Read, Size, Time, Times, expected, warn_of_unknown};
 use super::report::{Place, Report};
 use super::syntax::span;
 use super::{Variables, defaults};
@@ -139,9 +142,47 @@ object! {
         #[schemars(extend("default" = spell_time(defaults::SHUTDOWN_GRACE)), example = json!("10s"))]
         "shutdownGrace" => shutdown_grace: Time,
 
+        /// What all servers together may use.
+        #[schemars(example = json!({ "maxBackends": 8, "memoryLimit": "4GiB" }))]
+        "pool" => pool: PoolEntry,
+
+        /// The workspace of a request that nothing else gives one. A relative path starts at the config file's folder.
+        #[schemars(example = json!("~/work/main"))]
+        "defaultRoot" => default_root: String,
+
+        /// Whether a path argument outside of all known workspaces makes the project that it lies in one.
+        #[schemars(extend("default" = defaults::OPEN_ROOTS), example = json!(false))]
+        "openRoots" => open_roots: bool,
+
+        /// Whether a request that belongs to no workspace is served all the same.
+        #[schemars(extend("default" = defaults::FALLBACK.word()), example = json!("off"))]
+        "fallback" => fallback: Fallback,
+
+        /// Names of folders that servers should not look into, for those that take such a list: what
+        /// `${ignoredFolders}` stands for.
+        #[schemars(extend("default" = defaults::IGNORED_FOLDERS), example = json!([".git", "node_modules", ".venv"]))]
+        "ignoredFolders" => ignored_folders: Vec<String>,
+
         /// What is logged, and where to.
         #[schemars(example = json!({ "level": "debug" }))]
         "log" => log: LogEntry,
+    }
+}
+
+object! {
+    /// What all servers together may use.
+    PoolEntry, ignoring &[], {
+        /// How many backends may run at a time, of all servers together.
+        #[schemars(extend("default" = defaults::POOL_MAX_BACKENDS), example = json!(8))]
+        "maxBackends" => max_backends: Count,
+
+        /// How much memory all their processes may have together; no limit unless given.
+        #[schemars(example = json!("4GiB"))]
+        "memoryLimit" => memory_limit: Size,
+
+        /// After how long without a request a backend is stopped; `0` is never.
+        #[schemars(extend("default" = spell_time(defaults::IDLE_TTL)), example = json!("1h"))]
+        "idleTtl" => idle_ttl: Time,
     }
 }
 
@@ -255,6 +296,47 @@ object! {
         /// How many requests may wait, for their turn or for the server to be ready; one more is refused.
         #[schemars(extend("default" = defaults::MAX_QUEUE), example = json!(16))]
         "maxQueue" => max_queue: Count,
+
+        /// What instances of the server are kept apart by.
+        #[schemars(extend("default" = defaults::SCOPE.word()), example = json!("global"))]
+        "scope" => scope: Scope,
+
+        /// How many instances of the server may run at a time.
+        #[schemars(extend("default" = defaults::MAX_BACKENDS), example = json!(5))]
+        "maxBackends" => max_backends: Count,
+
+        /// After how long without a request an instance is stopped; `0` is never. The pool's `idleTtl` unless given.
+        #[schemars(example = json!("1h"))]
+        "idleTtl" => idle_ttl: Time,
+
+        /// How much memory one instance may have, with all the processes that it started; no limit unless given.
+        #[schemars(example = json!("512MiB"))]
+        "memoryLimit" => memory_limit: Size,
+
+        /// Names of its tools' arguments that hold a path in the workspace that a call belongs to.
+        #[schemars(extend("default" = []), example = json!(["directory_path"]))]
+        "rootArguments" => root_arguments: Vec<String>,
+
+        /// How often an instance that is in use is asked for a sign of life; `0` is never.
+        #[schemars(extend("default" = spell_time(defaults::HEALTH)), example = json!("2m"))]
+        "health" => health: Time,
+
+        /// What an instance remembers from one call to the next, and so with whom it may be shared and when it may be
+        /// stopped.
+        #[schemars(extend("default" = defaults::STATE.word()), example = json!("client"))]
+        "state" => state: State,
+
+        /// Whether clients that declare different capabilities share an instance.
+        #[schemars(extend("default" = defaults::CAPABILITIES.word()), example = json!("shared"))]
+        "capabilities" => capabilities: Capabilities,
+
+        /// For how long equal notifications that follow the first of a burst are held back, to be merged into one. By
+        /// method; what is not given keeps its default, and `0` turns one off.
+        #[schemars(
+            extend("default" = Times::spelled(defaults::DEBOUNCE)),
+            example = json!({ "notifications/resources/updated": "1s" })
+        )]
+        "debounce" => debounce: Times,
 
         /// What keeps the server's processes from outliving Switchboard.
         #[schemars(extend("default" = defaults::GUARD.word()), example = json!("strict"))]

@@ -5,7 +5,7 @@
 //!
 //! # Layout
 //! - [`load`] reads a file's text: `syntax` (JSON with comments), `keys` (every key, once), `read` (one
-//!   value), `assemble` (entries to [`Config`]). What it dislikes becomes a [`Problem`], which knows how to
+//!   value), `assemble` (entries to [`Config`]), `sharing` (that part of it which is about pools and workspaces). What it dislikes becomes a [`Problem`], which knows how to
 //!   show itself.
 //! - [`schema`] is the JSON Schema, made from `keys`.
 //! - [`expand`] fills in `${VAR}`; [`environment`] decides which variables a child gets.
@@ -30,6 +30,7 @@ mod read;
 mod report;
 mod safe_list;
 mod schema;
+mod sharing;
 mod syntax;
 pub mod trust;
 mod variables;
@@ -38,9 +39,12 @@ mod variables;
 mod tests;
 
 pub use assemble::{Loaded, is_process_name, load};
-pub use choices::{Dialect, Framing, Guard, InheritEnv, LogFormat, LogLevel, OnTimeout, RetryAfterCrash};
+pub use choices::{
+    Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, OnTimeout,
+    RetryAfterCrash, Scope, State,
+};
 pub use missing::Missing;
-pub use model::{Config, LogConfig, ServerConfig};
+pub use model::{Config, LogConfig, PoolConfig, ServerConfig};
 pub use problem::{Problem, Severity};
 pub use schema::schema;
 pub use variables::{Lookup, Variables};

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use super::{
-    Dialect, Framing, Guard, InheritEnv, LogFormat, LogLevel, Missing, OnTimeout, RetryAfterCrash, Variables,
-    defaults,
+    Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Missing, OnTimeout,
+    RetryAfterCrash, Scope, State, Variables, defaults,
 };
 
 /// All settings.
@@ -20,7 +20,26 @@ pub struct Config {
     pub max_message_bytes: usize,
     /// How long a backend has to end by itself before it is killed; a server may have its own.
     pub shutdown_grace: Duration,
+    pub pool: PoolConfig,
+    /// As written; [`expand::default_root`](super::expand::default_root) makes a path of it.
+    pub default_root: Option<String>,
+    /// Whether a path argument outside of all known roots makes its project a root.
+    pub open_roots: bool,
+    /// Whether a request that belongs to no root still gets a backend.
+    pub fallback: bool,
+    /// Folders that servers should not look into; each server has them too.
+    pub ignored_folders: Vec<String>,
     pub log: LogConfig,
+}
+
+/// What all backends may use together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PoolConfig {
+    pub max_backends: usize,
+    /// In bytes, over all processes; `None` is no limit.
+    pub memory_limit: Option<u64>,
+    /// After how long without a request a backend is stopped, unless its server says otherwise; `None` is never.
+    pub idle_ttl: Option<Duration>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +79,25 @@ pub struct ServerConfig {
     pub max_in_flight: usize,
     /// How many more may wait.
     pub max_queue: usize,
+    /// What its backends are kept apart by.
+    pub scope: Scope,
+    /// How many of its backends may run at a time.
+    pub max_backends: usize,
+    /// After how long without a request a backend is stopped; `None` is never.
+    pub idle_ttl: Option<Duration>,
+    /// In bytes, over the whole process tree of one backend; `None` is no limit.
+    pub memory_limit: Option<u64>,
+    /// Arguments of its tools that name a path in the workspace that a call belongs to.
+    pub root_arguments: Vec<String>,
+    /// How often a backend that is in use is asked for a sign of life; `None` is never.
+    pub health: Option<Duration>,
+    pub state: State,
+    pub capabilities: Capabilities,
+    /// By method: for how long equal notifications that follow the first of a burst are held back, to be merged into
+    /// one. A method that is not here is passed on at once.
+    pub debounce: Vec<(String, Duration)>,
+    /// The config's; what `${ignoredFolders}` stands for.
+    pub ignored_folders: Vec<String>,
     pub guard: Guard,
     /// Names of processes that a stop leaves alone.
     pub keep: Vec<String>,
@@ -93,6 +131,16 @@ impl ServerConfig {
             shutdown_grace: defaults::SHUTDOWN_GRACE,
             max_in_flight: defaults::MAX_IN_FLIGHT,
             max_queue: defaults::MAX_QUEUE,
+            scope: defaults::SCOPE,
+            max_backends: defaults::MAX_BACKENDS,
+            idle_ttl: Some(defaults::IDLE_TTL),
+            memory_limit: None,
+            root_arguments: Vec::new(),
+            health: Some(defaults::HEALTH),
+            state: defaults::STATE,
+            capabilities: defaults::CAPABILITIES,
+            debounce: default_debounce(),
+            ignored_folders: default_ignored_folders(),
             guard: defaults::GUARD,
             keep: Vec::new(),
             expand: false,
@@ -110,9 +158,32 @@ impl Default for Config {
             dialect: defaults::DIALECT,
             max_message_bytes: defaults::MAX_MESSAGE_BYTES,
             shutdown_grace: defaults::SHUTDOWN_GRACE,
+            pool: PoolConfig::default(),
+            default_root: None,
+            open_roots: defaults::OPEN_ROOTS,
+            fallback: defaults::FALLBACK == Fallback::On,
+            ignored_folders: default_ignored_folders(),
             log: LogConfig::default(),
         }
     }
+}
+
+impl Default for PoolConfig {
+    fn default() -> Self {
+        Self {
+            max_backends: defaults::POOL_MAX_BACKENDS,
+            memory_limit: None,
+            idle_ttl: Some(defaults::IDLE_TTL),
+        }
+    }
+}
+
+pub(super) fn default_debounce() -> Vec<(String, Duration)> {
+    defaults::DEBOUNCE.iter().map(|(method, time)| ((*method).to_owned(), *time)).collect()
+}
+
+pub(super) fn default_ignored_folders() -> Vec<String> {
+    defaults::IGNORED_FOLDERS.iter().map(|name| (*name).to_owned()).collect()
 }
 
 impl Default for LogConfig {

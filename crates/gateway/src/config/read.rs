@@ -250,6 +250,44 @@ impl JsonSchema for Time {
     }
 }
 
+/// Lengths of time, by name.
+pub(super) struct Times(pub(super) Vec<(String, Duration, Place)>);
+
+impl Times {
+    /// As they would stand in a file.
+    pub(super) fn spelled(times: &[(&str, Duration)]) -> serde_json::Value {
+        times.iter().map(|(name, time)| ((*name).to_owned(), quantity::spell_time(*time))).collect()
+    }
+}
+
+impl Read for Times {
+    fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self> {
+        let Value::Object(object) = value else {
+            expected("an object of times", r#"write { "NAME": "500ms" }"#, value, place, report);
+            return None;
+        };
+        let mut times = Vec::with_capacity(object.properties.len());
+        for property in &object.properties {
+            let name = property.name.as_str();
+            let time = Time::read(&property.value, &place.key(name, span(&property.value)), report);
+            let named = place.key(name, span(&property.name));
+            times.push(time.map(|Time(time)| (name.to_owned(), time, named)));
+        }
+        // Only now, so that one bad time does not hide the problems of those after it.
+        times.into_iter().collect::<Option<Vec<_>>>().map(Self)
+    }
+}
+
+impl JsonSchema for Times {
+    fn schema_name() -> Cow<'static, str> {
+        "Times".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "object", "additionalProperties": Time::json_schema(generator) })
+    }
+}
+
 /// The time that a call may take. Unlike elsewhere a number from 1000 on is taken for milliseconds: several
 /// clients write this key so, and nobody means a quarter of an hour by 1000.
 pub(super) struct CallTime(pub(super) Duration);

@@ -5,12 +5,13 @@ use super::clock::Stamp;
 use super::rolling::{Name, Rolling};
 use super::{Crowd, LogOptions};
 use crate::config::{LogFormat, LogLevel};
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use switchboard_core::redact::redact;
-use switchboard_core::{Fact, Outcome};
+use switchboard_core::{BackendId, Fact, Outcome};
 use tracing::level_filters::LevelFilter;
 use tracing::{Dispatch, debug, error, info, warn};
 use tracing_subscriber::fmt::MakeWriter;
@@ -29,7 +30,9 @@ pub(super) struct Log {
     words: Rolling,
     words_gathered: Vec<u8>,
     server: String,
+    /// The root that is known from the start; and where each backend was started.
     root: String,
+    roots: BTreeMap<BackendId, String>,
 }
 
 impl Log {
@@ -57,13 +60,18 @@ impl Log {
             words: Rolling::new(daily(format!("{}.stderr", file_name(&options.server)))),
             words_gathered: Vec::new(),
             root: options.root.map(|root| root.display().to_string()).unwrap_or_default(),
+            roots: BTreeMap::new(),
             server: options.server,
         }
     }
 
     pub(super) fn fact(&mut self, time: SystemTime, fact: &Fact) {
         self.time.set(time);
-        tracing::dispatcher::with_default(&self.dispatch, || tell(fact, &self.server, &self.root));
+        if let Fact::Starting { backend, root, .. } = fact {
+            self.roots.insert(*backend, root.clone().unwrap_or_default());
+        }
+        let root = fact.backend().and_then(|backend| self.roots.get(&backend)).unwrap_or(&self.root);
+        tracing::dispatcher::with_default(&self.dispatch, || tell(fact, &self.server, root));
     }
 
     pub(super) fn crowd(&mut self, time: SystemTime, crowd: &Crowd) {
@@ -123,6 +131,22 @@ fn tell(fact: &Fact, server: &str, root: &str) {
         Fact::ClientConnected { client } => debug!(%client, "client connected"),
         Fact::ClientInputEnded { client } => debug!(%client, "client closed its end"),
         Fact::ClientLost { client } => debug!(%client, "client is gone"),
+        Fact::RootsKnown { client, roots } => info!(%client, roots = roots.join(", "), "the client's roots"),
+        Fact::RootChosen { client, root: Some(root), why } => info!(%client, server, root, why, "root chosen"),
+        Fact::RootChosen { client, root: None, why } => info!(%client, server, why, "no root chosen"),
+        Fact::Fallback { client } => warn!(
+            %client,
+            server, "nothing says which workspace the client works in; an instance without one serves it"
+        ),
+        Fact::NoRoom { running, .. } => info!(server, root, running, "waits for room: as many run as may"),
+        Fact::KeepsState { tool, .. } => {
+            info!(server, tool, "keeps something between calls, by this tool; each client gets its own instance");
+        }
+        Fact::StateLost { why, .. } => warn!(server, root, why, "was stopped, and what it kept is lost"),
+        Fact::Heavy { bytes, limit, .. } => warn!(server, root, bytes, limit, "holds more memory than it may"),
+        Fact::PoolHeavy { bytes, limit } => {
+            warn!(bytes, limit, "all servers together hold more memory than they may");
+        }
         Fact::Starting { framing, .. } => debug!(server, root, framing = framing.name(), "starting"),
         Fact::Spawned { pid, .. } => info!(server, root, pid, "spawned"),
         Fact::SpawnFailed { reason, .. } => error!(server, root, reason, "could not be started"),
@@ -142,6 +166,7 @@ fn tell(fact: &Fact, server: &str, root: &str) {
             warn!(server, root, framing = framing.name(), "nothing came back to this framing");
         }
         Fact::FramingLearnt { framing, .. } => debug!(server, framing = framing.name(), "framing learnt"),
+        Fact::Probing { is_regular: true, .. } => debug!(server, root, "asked for a sign of life"),
         Fact::Probing { .. } => warn!(server, root, "asked for a sign of life after a time-out"),
         Fact::Routed { client, backend, method, id, minted } => {
             debug!(%client, %backend, server, root, %method, %id, minted, "routed");

@@ -12,6 +12,7 @@ pub(crate) mod guarded;
 mod script;
 
 use super::{Ended, Launch, Remains, SpawnError, Spawned, Stopped, StoppedBy, resolve};
+use crate::tree::OsTree;
 use std::{
     borrow::Cow,
     ffi::OsStr,
@@ -50,6 +51,13 @@ impl Child {
         match self {
             Self::Bare(child) => child.pid(),
             Self::Guarded(child) => child.pid(),
+        }
+    }
+
+    pub(super) fn tree(&self) -> OsTree {
+        match self {
+            Self::Bare(child) => child.tree(),
+            Self::Guarded(child) => child.tree(),
         }
     }
 

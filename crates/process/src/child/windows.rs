@@ -16,6 +16,7 @@ mod suspended;
 
 use super::{Ended, Launch, Remains, SpawnError, Spawned, Stopped, StoppedBy, resolve};
 use crate::pipe::{ByteReader, ByteWriter};
+use crate::tree::{Held, OsTree};
 use job::Job;
 use std::{
     borrow::Cow,
@@ -24,7 +25,7 @@ use std::{
     os::windows::io::BorrowedHandle,
     path::Path,
     process::Stdio,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 use tokio::{
@@ -91,11 +92,10 @@ fn cause(path: &Path, source: io::Error) -> SpawnError {
 
 /// Dropping it kills the process by itself, and by the job's last handle all the others.
 pub(crate) struct Child {
-    pid: u32,
     /// Locked only by `kill_now`, which has no `&mut`.
     process: Mutex<tokio::process::Child>,
-    /// None if there is none to be had, or wanted.
-    job: Option<Job>,
+    /// The process and its job. Nobody else has it for longer than a look.
+    held: Arc<Held>,
     /// Who was still there when the job was ended, apart from the process itself; none before.
     outlived: Option<Vec<String>>,
 }
@@ -110,11 +110,15 @@ impl Child {
         let handle = unsafe { BorrowedHandle::borrow_raw(handle) };
         let job = job.filter(|job| job.assign(handle).is_ok());
         suspended::resume(handle)?;
-        Ok(Self { pid, process: Mutex::new(process), job, outlived: None })
+        Ok(Self { process: Mutex::new(process), held: Arc::new(Held { pid, job }), outlived: None })
     }
 
     pub(super) fn pid(&self) -> u32 {
-        self.pid
+        self.held.pid
+    }
+
+    pub(super) fn tree(&self) -> OsTree {
+        OsTree::of(&self.held)
     }
 
     pub(super) async fn wait(&mut self) -> Ended {
@@ -153,9 +157,9 @@ impl Child {
     /// Kills all, and notes who they were.
     fn end_all(&mut self) {
         // While the process itself runs, those below it are its own affair.
-        let members = self.members();
-        let members = if members.contains(&self.pid) { Vec::new() } else { members };
-        let others = members.into_iter().filter(|pid| *pid != self.pid).filter_map(name::name_of);
+        let (pid, members) = (self.pid(), self.members());
+        let members = if members.contains(&pid) { Vec::new() } else { members };
+        let others = members.into_iter().filter(|member| *member != pid).filter_map(name::name_of);
         self.outlived
             .get_or_insert_with(|| others.filter(|name| !name.eq_ignore_ascii_case(CONSOLE)).collect());
         self.kill_now();
@@ -170,11 +174,11 @@ impl Child {
     }
 
     fn members(&self) -> Vec<u32> {
-        self.job.as_ref().and_then(|job| job.members().ok()).unwrap_or_default()
+        self.held.job.as_ref().and_then(|job| job.members().ok()).unwrap_or_default()
     }
 
     pub(super) fn kill_now(&self) {
-        match &self.job {
+        match &self.held.job {
             Some(job) => job.kill(),
             // An error says that it has ended already.
             None => drop(self.process.lock().unwrap_or_else(PoisonError::into_inner).start_kill()),

@@ -30,7 +30,7 @@ const KILL_PATIENCE: Duration = Duration::from_secs(5);
 /// So many looks in a row must find nobody.
 pub(super) const ENOUGH_LOOKS: u32 = 3;
 /// Between us and a program in a namespace.
-const OURS: [&str; 2] = ["sb-init", "sb-parent"];
+pub(crate) const OURS: [&str; 2] = ["sb-init", "sb-parent"];
 /// So many names are told at most.
 const MOST_NAMES: usize = 32;
 

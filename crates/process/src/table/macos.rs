@@ -41,10 +41,24 @@ pub(crate) fn one(pid: u32) -> Option<Entry> {
     Some(Entry {
         pid,
         parent: info.pbi_ppid,
+        group: info.pbi_pgid,
         start: info.pbi_start_tvsec.wrapping_mul(1_000_000).wrapping_add(info.pbi_start_tvusec),
         name: OsString::from_vec(name),
         is_zombie: info.pbi_status == libc::SZOMB,
     })
+}
+
+/// The physical footprint of a process, in bytes: what is charged to it, compressed or swapped out included. Nothing if
+/// it is gone, or another user's.
+pub(crate) fn memory(pid: u32) -> Option<u64> {
+    // SAFETY: a structure of integers, for which zero is a value.
+    let mut usage: libc::rusage_info_v0 = unsafe { mem::zeroed() };
+    // SAFETY: the buffer is the structure that this flavour fills; the type in the signature is the system's own oddity.
+    let asked = unsafe {
+        let into = ptr::from_mut(&mut usage).cast::<libc::rusage_info_t>();
+        libc::proc_pid_rusage(pid.cast_signed(), libc::RUSAGE_INFO_V0, into)
+    };
+    (asked == 0).then_some(usage.ri_phys_footprint)
 }
 
 pub(crate) fn names(entry: &Entry) -> Vec<OsString> {

@@ -16,6 +16,10 @@ pub(crate) fn one(_: u32) -> Option<Entry> {
     None
 }
 
+pub(crate) fn memory(_: u32) -> Option<u64> {
+    None
+}
+
 pub(crate) fn names(entry: &Entry) -> Vec<OsString> {
     vec![entry.name.clone()]
 }

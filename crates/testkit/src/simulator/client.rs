@@ -3,7 +3,7 @@
 use super::ledger::{Check, Request};
 use super::outbox::Outbox;
 use super::world::{Server, World};
-use switchboard_core::{BackendId, ClientId, Event, FramingChoice, Peer, Settings};
+use switchboard_core::{BackendId, ClientId, Event, FramingChoice, Peer, Settings, Surroundings};
 use switchboard_protocol::dialect::Ear;
 use switchboard_protocol::{Dialect, Framing};
 
@@ -174,7 +174,7 @@ impl World {
         self.clients.insert(client, fresh);
         self.stats.clients += 1;
         self.note(|| format!("{client} connects"));
-        self.handle(Event::ClientConnected { client })
+        self.handle(Event::ClientConnected { client, surroundings: Surroundings::default() })
     }
 
     /// A client that exists.

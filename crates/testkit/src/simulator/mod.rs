@@ -19,7 +19,7 @@
 //! - `checks`: the promises about the whole. `ending`: how a run ends.
 //! - `stats`, `trace`: what happened, and what led to a failure.
 
-mod rng;
+pub(crate) mod rng;
 mod draft;
 mod outbox;
 mod plan;
@@ -35,8 +35,8 @@ mod at_client;
 mod at_backend;
 mod checks;
 mod ending;
-mod stats;
-mod trace;
+pub(crate) mod stats;
+pub(crate) mod trace;
 
 pub use stats::Stats;
 pub use trace::Failure;
@@ -59,7 +59,7 @@ pub fn run(seed: u64) -> Result<Stats, Box<Failure>> {
         Err((again, same)) if (again, &same) == (step, &broken) => broken,
         other => format!("{broken}\nand the second run of the seed went another way: {other:?}"),
     };
-    Err(Box::new(Failure { seed, step, broken, trace: trace.lines() }))
+    Err(Box::new(Failure { test: "simulator", seed, step, broken, trace: trace.lines() }))
 }
 
 /// The statistics, or the step and the broken promise.

@@ -2,7 +2,9 @@
 
 use super::rng::Rng;
 use std::time::Duration;
-use switchboard_core::{FramingChoice, Limits, OnTimeout, RetryAfterCrash, ServerSettings, Settings};
+use switchboard_core::{
+    FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope, ServerSettings, Settings,
+};
 use switchboard_protocol::dialect::Ear;
 use switchboard_protocol::{Dialect, Framing};
 
@@ -74,8 +76,9 @@ fn settings(rng: &mut Rng, seed: u64) -> Settings {
         _ => Some(timeout + Duration::from_millis(700)),
     };
     let server = ServerSettings {
-        name: "sim".into(),
-        root: None,
+        // Each client has a backend of its own here; how they share is the affair of the other simulator.
+        scope: Scope::Client,
+        max_backends: 32,
         framing: *rng.pick(&[
             FramingChoice::Try,
             FramingChoice::Doubt,
@@ -90,9 +93,12 @@ fn settings(rng: &mut Rng, seed: u64) -> Settings {
         shutdown_grace: rng.millis(200..=5000),
         max_in_flight: *rng.pick(&[64, 64, 1, 2, 5]),
         max_queue: if rng.percent(50) { 256 } else { rng.within(1..=8) },
+        ..ServerSettings::new("sim")
     };
     Settings {
         server,
+        pool: Pool::default(),
+        roots: Roots::default(),
         dialect: *rng.pick(&[Ear::Open, Ear::Open, Ear::Open, Ear::Fixed(Dialect::Standard)]),
         shutdown_grace: rng.millis(200..=5000),
         limits: if rng.percent(50) { Limits::default() } else { tight_limits(rng) },

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 /// SplitMix64.
 #[derive(Debug, Clone)]
-pub(super) struct Rng(u64);
+pub(crate) struct Rng(u64);
 
 impl Rng {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         // Two rounds apart from the seed itself, so that neighbouring seeds have nothing in common.
         let mut rng = Self(seed ^ 0x5157_4954_4348_4252);
         rng.next();
@@ -16,7 +16,7 @@ impl Rng {
         rng
     }
 
-    pub(super) fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -25,25 +25,25 @@ impl Rng {
     }
 
     /// At least 0, less than `end`; 0 if there is nothing to choose from.
-    pub(super) fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         if end == 0 { 0 } else { (self.next() % end as u64) as usize }
     }
 
-    pub(super) fn within(&mut self, range: RangeInclusive<usize>) -> usize {
+    pub(crate) fn within(&mut self, range: RangeInclusive<usize>) -> usize {
         range.start() + self.below(range.end() - range.start() + 1)
     }
 
     /// True in so many of a hundred cases.
-    pub(super) fn percent(&mut self, chance: usize) -> bool {
+    pub(crate) fn percent(&mut self, chance: usize) -> bool {
         self.below(100) < chance
     }
 
-    pub(super) fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+    pub(crate) fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.below(items.len())]
     }
 
     /// One of the items, in proportion to their weights.
-    pub(super) fn weighted<T: Copy>(&mut self, items: &[(usize, T)]) -> T {
+    pub(crate) fn weighted<T: Copy>(&mut self, items: &[(usize, T)]) -> T {
         let total = items.iter().map(|(weight, _)| weight).sum();
         let mut at = self.below(total);
         for &(weight, item) in items {
@@ -55,11 +55,11 @@ impl Rng {
         items[0].1
     }
 
-    pub(super) fn millis(&mut self, range: RangeInclusive<usize>) -> Duration {
+    pub(crate) fn millis(&mut self, range: RangeInclusive<usize>) -> Duration {
         Duration::from_millis(self.within(range) as u64)
     }
 
-    pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             items.swap(i, self.below(i + 1));
         }

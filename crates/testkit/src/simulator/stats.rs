@@ -1,7 +1,5 @@
 //! What happened in a run, counted: a simulator that no longer reaches some path must not go unnoticed.
 
-use std::fmt;
-
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         /// How often each thing happened.
@@ -20,8 +18,19 @@ macro_rules! counters {
                 [$((stringify!($name), self.$name),)*].into_iter()
             }
         }
+
+        impl std::fmt::Display for Stats {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                for (name, count) in self.iter() {
+                    writeln!(f, "{count:>10}  {}", name.replace('_', " "))?;
+                }
+                Ok(())
+            }
+        }
     };
 }
+
+pub(crate) use counters;
 
 counters! {
     steps,
@@ -125,14 +134,5 @@ impl Stats {
         };
         *counter += 1;
         true
-    }
-}
-
-impl fmt::Display for Stats {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (name, count) in self.iter() {
-            writeln!(f, "{count:>10}  {}", name.replace('_', " "))?;
-        }
-        Ok(())
     }
 }

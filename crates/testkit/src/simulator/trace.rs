@@ -8,20 +8,20 @@ use std::rc::Rc;
 use switchboard_core::{Action, Moment};
 
 /// So many of the last lines are shown.
-const KEPT: usize = 40;
+const KEPT: usize = 60;
 /// So much of a line.
 const WIDTH: usize = 300;
 
 /// Shared with the caller of a run, so that the lines survive a panic in it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Trace(Option<Rc<RefCell<VecDeque<String>>>>);
+pub(crate) struct Trace(Option<Rc<RefCell<VecDeque<String>>>>);
 
 impl Trace {
-    pub(super) fn on() -> Self {
+    pub(crate) fn on() -> Self {
         Self(Some(Rc::default()))
     }
 
-    pub(super) fn note(&self, now: Moment, line: impl FnOnce() -> String) {
+    pub(crate) fn note(&self, now: Moment, line: impl FnOnce() -> String) {
         let Some(lines) = &self.0 else { return };
         let line: String = line().chars().take(WIDTH).collect();
         let mut lines = lines.borrow_mut();
@@ -31,7 +31,7 @@ impl Trace {
         lines.push_back(format!("{:>10.3}  {line}", now.since_start().as_secs_f64()));
     }
 
-    pub(super) fn action(&self, now: Moment, action: &Action) {
+    pub(crate) fn action(&self, now: Moment, action: &Action) {
         self.note(now, || match action {
             Action::ToBackend { launch, out } => {
                 format!("    => {launch}  {}", String::from_utf8_lossy(&out.to_vec()))
@@ -39,14 +39,18 @@ impl Trace {
             Action::ToClient { client, out } => {
                 format!("    => {client}  {}", String::from_utf8_lossy(&out.to_vec()))
             }
-            Action::Start { launch, framing } => format!("    => start {launch} ({})", framing.name()),
+            Action::Start { launch, framing, root, environment } => {
+                let root = root.as_deref().unwrap_or("no root");
+                format!("    => start {launch} ({}) at {root}, environment {environment}", framing.name())
+            }
             Action::Stop { launch, how } => format!("    => stop {launch} {how:?}"),
+            Action::LookUp { client, paths, .. } => format!("    => look up {paths:?} of {client}"),
             Action::Report(fact) => format!("    -- {fact:?}"),
             Action::Finished => "    => finished".into(),
         });
     }
 
-    pub(super) fn lines(&self) -> Vec<String> {
+    pub(crate) fn lines(&self) -> Vec<String> {
         self.0.as_ref().map(|lines| lines.borrow().iter().cloned().collect()).unwrap_or_default()
     }
 }
@@ -54,6 +58,8 @@ impl Trace {
 /// A run that broke a promise.
 #[derive(Debug, Clone)]
 pub struct Failure {
+    /// The test that makes such runs.
+    pub test: &'static str,
     pub seed: u64,
     pub step: u64,
     /// Which promise, and how.
@@ -68,6 +74,7 @@ impl fmt::Display for Failure {
             writeln!(f, "{line}")?;
         }
         writeln!(f, "seed {}, step {}: {}", self.seed, self.step, self.broken)?;
-        write!(f, "repeat it: SWITCHBOARD_SEED={} cargo test -p switchboard-testkit one_seed", self.seed)
+        let (seed, test) = (self.seed, self.test);
+        write!(f, "repeat it: SWITCHBOARD_SEED={seed} cargo test -p switchboard-testkit --test {test} one_seed")
     }
 }

@@ -110,10 +110,11 @@ impl World {
 
     fn perform(&mut self, action: Action) -> Check {
         match action {
-            Action::Start { launch, framing } => self.start(launch, framing),
+            Action::Start { launch, framing, .. } => self.start(launch, framing),
             Action::Stop { launch, how } => self.stop(launch, how),
             Action::ToBackend { launch, out } => self.at_backend(launch, &out),
             Action::ToClient { client, out } => self.at_client(client, &out),
+            Action::LookUp { .. } => Err("nobody here has workspaces".into()),
             Action::Report(fact) => self.listen(fact),
             Action::Finished => self.finish(),
         }

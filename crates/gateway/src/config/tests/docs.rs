@@ -56,6 +56,7 @@ fn docs_and_schema_have_the_same_keys_defaults_and_examples() {
     let server = &file["properties"]["mcpServers"]["additionalProperties"];
     assert_eq!(documented("## Keys of the file"), defined(&file));
     assert_eq!(documented("## Keys of a server"), defined(server));
+    assert_eq!(documented("## Keys of `pool`"), defined(&file["properties"]["pool"]));
     assert_eq!(documented("## Keys of `log`"), defined(&file["properties"]["log"]));
 }
 
@@ -63,7 +64,7 @@ fn docs_and_schema_have_the_same_keys_defaults_and_examples() {
 fn every_key_has_a_description() {
     let file = schema();
     let server = &file["properties"]["servers"]["additionalProperties"];
-    for object in [&file, server, &file["properties"]["log"]] {
+    for object in [&file, server, &file["properties"]["pool"], &file["properties"]["log"]] {
         for (key, value) in object["properties"].as_object().unwrap() {
             assert!(value["description"].is_string(), "{key}");
         }
@@ -72,7 +73,7 @@ fn every_key_has_a_description() {
 
 #[test]
 fn the_loader_knows_every_key_and_takes_its_default_and_its_example() {
-    let all = |heading| {
+    let all = |heading: &str| {
         let keys = documented(heading).into_iter();
         keys.flat_map(|(key, (default, example))| {
             [default, example].into_iter().flatten().map(move |v| (key, v))
@@ -87,8 +88,10 @@ fn the_loader_knows_every_key_and_takes_its_default_and_its_example() {
         let command = if key == "command" { "" } else { r#""command": "c", "# };
         check(format!(r#"{{ "mcpServers": {{ "s": {{ {command}"{key}": {value} }} }} }}"#));
     }
-    for (key, value) in all("## Keys of `log`") {
-        check(format!(r#"{{ "mcpServers": {{}}, "log": {{ "{key}": {value} }} }}"#));
+    for object in ["pool", "log"] {
+        for (key, value) in all(&format!("## Keys of `{object}`")) {
+            check(format!(r#"{{ "mcpServers": {{}}, "{object}": {{ "{key}": {value} }} }}"#));
+        }
     }
 }
 
@@ -99,6 +102,7 @@ fn the_values_of_a_choice_are_listed() {
     let objects = [
         ("## Keys of the file", &file),
         ("## Keys of a server", server),
+        ("## Keys of `pool`", &file["properties"]["pool"]),
         ("## Keys of `log`", &file["properties"]["log"]),
     ];
     for (heading, object) in objects {

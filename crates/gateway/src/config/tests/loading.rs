@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::config::{
-    Config, Dialect, Framing, Guard, InheritEnv, LogConfig, LogFormat, LogLevel, OnTimeout, RetryAfterCrash,
-    ServerConfig, load,
+    Capabilities, Config, Dialect, Framing, Guard, InheritEnv, LogConfig, LogFormat, LogLevel, OnTimeout,
+    PoolConfig, RetryAfterCrash, Scope, ServerConfig, State, defaults, load,
 };
 
 /// A server with every default, as it stands in a file.
@@ -130,11 +130,16 @@ fn every_setting_is_read() {
                     "framing": "content-length", "inheritEnv": "none", "passEnv": ["A", "B_*"],
                     "startTimeout": "1m", "timeout": 90, "hardTimeout": 0, "onTimeout": "keep",
                     "retryAfterCrash": "off", "shutdownGrace": "500ms",
-                    "guard": "off", "keep": ["adb"], "maxInFlight": 1, "maxQueue": 7
+                    "guard": "off", "keep": ["adb"], "maxInFlight": 1, "maxQueue": 7,
+                    "scope": "global", "maxBackends": 2, "idleTtl": 0, "memoryLimit": "512MiB",
+                    "rootArguments": ["directory_path"], "health": "1m", "state": "backend",
+                    "capabilities": "exact", "debounce": { "notifications/x": 1 }
                 },
                 "t": { "command": "d" }
             },
             "framing": "newline", "dialect": "bare", "maxMessageBytes": "512MiB", "shutdownGrace": 2.5,
+            "pool": { "maxBackends": 4, "memoryLimit": "2GiB", "idleTtl": "1h" },
+            "defaultRoot": "~/work", "openRoots": false, "fallback": "off", "ignoredFolders": ["out"],
             "log": { "level": "trace", "format": "json", "file": "a.log", "bodies": true }
         }"#,
         Config {
@@ -155,14 +160,38 @@ fn every_setting_is_read() {
                     keep: vec!["adb".into()],
                     max_in_flight: 1,
                     max_queue: 7,
+                    scope: Scope::Global,
+                    max_backends: 2,
+                    idle_ttl: None,
+                    memory_limit: Some(512 << 20),
+                    root_arguments: vec!["directory_path".into()],
+                    health: Some(Duration::from_secs(60)),
+                    state: State::Backend,
+                    capabilities: Capabilities::Exact,
+                    debounce: debounced(&[], &[("notifications/x", 1000)]),
+                    ignored_folders: vec!["out".into()],
                     ..server("s", "c", &[])
                 },
-                ServerConfig { shutdown_grace: Duration::from_millis(2500), ..server("t", "d", &[]) },
+                ServerConfig {
+                    shutdown_grace: Duration::from_millis(2500),
+                    idle_ttl: Some(Duration::from_secs(3600)),
+                    ignored_folders: vec!["out".into()],
+                    ..server("t", "d", &[])
+                },
             ],
             framing: Framing::Newline,
             dialect: Dialect::Bare,
             max_message_bytes: 512 << 20,
             shutdown_grace: Duration::from_millis(2500),
+            pool: PoolConfig {
+                max_backends: 4,
+                memory_limit: Some(2 << 30),
+                idle_ttl: Some(Duration::from_secs(3600)),
+            },
+            default_root: Some("~/work".into()),
+            open_roots: false,
+            fallback: false,
+            ignored_folders: vec!["out".into()],
             log: LogConfig {
                 level: LogLevel::Trace,
                 format: LogFormat::Json,
@@ -171,6 +200,98 @@ fn every_setting_is_read() {
             },
         },
     );
+}
+
+/// The default times, without some and with others, which are in milliseconds.
+fn debounced(without: &[&str], with: &[(&str, u64)]) -> Vec<(String, Duration)> {
+    let defaults = defaults::DEBOUNCE.iter().filter(|(method, _)| !without.contains(method)).copied();
+    let with = with.iter().map(|(method, millis)| (*method, Duration::from_millis(*millis)));
+    defaults.chain(with).map(|(method, time)| (method.to_owned(), time)).collect()
+}
+
+#[test]
+fn what_is_given_of_debounce_is_laid_over_the_defaults() {
+    let check = |written: &str, debounce| {
+        let keys = format!(r#""debounce": {{ {written} }}"#);
+        check_server(&keys, ServerConfig { debounce, ..server("s", "c", &[]) });
+    };
+    const TOOLS: &str = "notifications/tools/list_changed";
+    check("", debounced(&[], &[]));
+    check(r#""notifications/tools/list_changed": "2s""#, debounced(&[TOOLS], &[(TOOLS, 2000)]));
+    check(r#""notifications/tools/list_changed": 0"#, debounced(&[TOOLS], &[]));
+    check(r#""notifications/mine": "10ms""#, debounced(&[], &[("notifications/mine", 10)]));
+}
+
+#[test]
+fn zero_is_never() {
+    check_server(
+        r#""idleTtl": 0, "health": "0s""#,
+        ServerConfig { idle_ttl: None, health: None, ..server("s", "c", &[]) },
+    );
+    let config =
+        load(Path::new(""), r#"{ "mcpServers": { "s": { "command": "c" } }, "pool": { "idleTtl": 0 } }"#);
+    let config = config.config.unwrap();
+    assert_eq!((config.pool.idle_ttl, config.servers[0].idle_ttl), (None, None));
+}
+
+#[test]
+fn wrong_settings_of_the_pool_are_told() {
+    check_server_problems(
+        r#""scope": "workspace", "maxBackends": 0, "memoryLimit": 512, "rootArguments": [""], "state": true,
+           "capabilities": "all", "debounce": { "tools/list_changed": "1s", "notifications/x": "soon" }"#,
+        &[
+            "error .scope: unknown value \"workspace\" | write one of \"root\", \"global\", \"client\"",
+            "error .maxBackends: not a number of that kind: 0 | write a whole number from 1 to 100000",
+            "error .memoryLimit: 512B is less than any server needs \
+             | write a size such as \"512MiB\", or remove the key for no limit",
+            "error .rootArguments: not the name of an argument \
+             | write the name of a tool's argument, such as \"directory_path\"",
+            "error .state: unknown value true | write one of \"none\", \"client\", \"backend\", \"auto\"",
+            "error .capabilities: unknown value \"all\" | write one of \"auto\", \"exact\", \"shared\"",
+            "error .debounce.\"notifications/x\": not a length of time: \"soon\" \
+             | write \"500ms\", \"90s\", \"10m\" or \"1h\", or a number of seconds; at most a year",
+        ],
+    );
+    check_server_problems(
+        r#""debounce": { "tools/list_changed": "1s" }, "idleTtl": "long""#,
+        &[
+            "error .debounce.\"tools/list_changed\": `tools/list_changed` is not the method of a notification \
+             | write its full name, such as \"notifications/tools/list_changed\"",
+            "error .idleTtl: not a length of time: \"long\" \
+             | write \"500ms\", \"90s\", \"10m\" or \"1h\", or a number of seconds; at most a year",
+        ],
+    );
+    check_server_problems(
+        r#""debounce": "1s""#,
+        &["error .debounce: expected an object of times, found a string | write { \"NAME\": \"500ms\" }"],
+    );
+    check_problems(
+        r#"{ "mcpServers": {}, "pool": { "memoryLimit": 0, "maxBackend": 1 }, "defaultRoot": "", "openRoots": "on",
+  "fallback": true, "ignoredFolders": ["a/b"] }"#,
+        &[
+            "error pool.memoryLimit 1:46 0B is less than any server needs \
+             | write a size such as \"512MiB\", or remove the key for no limit",
+            "warning pool.maxBackend 1:49 unknown key `maxBackend`; it is ignored | did you mean `maxBackends`?",
+            "error defaultRoot 1:83 not a folder | write a path such as \"~/work\", or remove the key",
+            "error openRoots 1:100 expected true or false, found a string | write true or false, without quotes",
+            "error fallback 2:15 unknown value true | write one of \"on\", \"off\"",
+            "error ignoredFolders 2:39 \"a/b\" is not the name of a folder \
+             | write a name such as \"node_modules\", without / and commas",
+        ],
+    );
+}
+
+#[test]
+fn a_server_with_more_than_all_may_have_is_warned_of() {
+    check_problems(
+        r#"{ "mcpServers": { "s": { "command": "c", "maxBackends": 9 } }, "pool": { "maxBackends": 8 } }"#,
+        &[
+            "warning mcpServers.s.maxBackends 1:57 9 is more than the 8 that `pool.maxBackends` allows for all servers \
+           | write at most 8, or raise `pool.maxBackends`",
+        ],
+    );
+    // A default is not anybody's mistake.
+    check_problems(r#"{ "mcpServers": { "s": { "command": "c" } }, "pool": { "maxBackends": 1 } }"#, &[]);
 }
 
 #[test]

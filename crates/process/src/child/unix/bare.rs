@@ -9,6 +9,8 @@ use super::exit::{Look, Watch, look, reap, wait_for_end};
 use super::{Ended, Launch, SpawnError, Spawned, Stopped, StoppedBy, diagnose, find};
 use crate::inherit;
 use crate::pipe::{ByteReader, ByteWriter};
+use crate::runs::Who;
+use crate::tree::OsTree;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::{
     io,
@@ -56,6 +58,8 @@ pub(crate) fn spawn(launch: &Launch) -> Result<Spawned, SpawnError> {
 
 pub(crate) struct Child {
     pid: Pid,
+    /// The leader beyond doubt; nothing if the system does not tell.
+    who: Option<Who>,
     leader: Leader,
 }
 
@@ -70,7 +74,10 @@ enum Leader {
 impl Child {
     fn adopt(pid: Pid) -> io::Result<Self> {
         match Watch::on(pid) {
-            Ok(watch) => Ok(Self { pid, leader: Leader::Running(watch) }),
+            Ok(watch) => {
+                let who = Who::is(pid.as_raw_pid().unsigned_abs());
+                Ok(Self { pid, who, leader: Leader::Running(watch) })
+            }
             Err(error) => {
                 end_group(pid);
                 Err(error)
@@ -80,6 +87,10 @@ impl Child {
 
     pub(super) fn pid(&self) -> u32 {
         self.pid.as_raw_pid().unsigned_abs()
+    }
+
+    pub(super) fn tree(&self) -> OsTree {
+        OsTree::Group { leader: self.who }
     }
 
     pub(super) async fn wait(&mut self) -> Ended {

@@ -7,6 +7,7 @@ use crate::guard::wire::{Assignment, By, Order, Report, Stage, take_frame};
 use crate::pipe::{ByteReader, ByteWriter};
 use crate::runs::{self, Who};
 use crate::table;
+use crate::tree::OsTree;
 use rustix::io::Errno;
 use rustix::process::Signal;
 use std::ffi::OsString;
@@ -127,6 +128,11 @@ fn group_of(group: &Path, _: u64) -> PathBuf {
 impl Child {
     pub(super) fn pid(&self) -> u32 {
         self.pid
+    }
+
+    pub(super) fn tree(&self) -> OsTree {
+        let Traces { mark, keep, .. } = &self.traces;
+        OsTree::Guarded { guard: self.guard, mark: *mark, keep: keep.as_slice().into() }
     }
 
     pub(super) async fn wait(&mut self) -> Ended {

@@ -39,6 +39,7 @@ struct IdList {
     ids: [usize; MOST_IDS],
 }
 
+#[derive(Debug)]
 pub(crate) struct Job(OwnedHandle);
 
 impl Job {

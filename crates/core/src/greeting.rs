@@ -1,0 +1,232 @@
+//! The handshake. The first client of a backend makes it itself, and hears the server's own words; those who come
+//! later hear what the first one heard. What was said is kept, and told to every new process.
+
+use crate::client::Greeting;
+use crate::event::{BackendId, ClientId, Launch};
+use crate::exchange::Core;
+use crate::fact::{Fact, Outcome};
+use crate::key::Declared;
+use crate::pending::{Pending, Progress};
+use crate::roots::Place;
+use crate::route::Route;
+use crate::backend::State;
+use crate::settings::Capabilities;
+use serde_json::json;
+use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawId, dialect};
+
+impl Core {
+    /// Where a handshake goes. It says what the client can do, and perhaps where it works.
+    pub(crate) fn route_handshake(&mut self, client: ClientId, initialize: &Message, roots: &[Place]) -> Route {
+        let with_capabilities = self.settings.server.capabilities != Capabilities::Shared;
+        let declared = Declared::of(initialize, with_capabilities);
+        let has_roots = declared.has_roots;
+        let Some(c) = self.clients.get_mut(&client) else { return Route::Wait };
+        c.declared = declared;
+        if !roots.is_empty() {
+            c.known.client = roots.iter().map(|place| place.path.clone()).collect();
+        }
+        let before = c.home.take();
+        c.seats.clear();
+        let found = self.settle_home_from(client, before);
+        match found {
+            // Its roots come later, and with them the server.
+            Route::Refused(_) if has_roots && self.is_split() => Route::Wait,
+            found => found,
+        }
+    }
+
+    /// A backend that nobody else uses becomes what this client needs, rather than a second one.
+    fn settle_home_from(&mut self, client: ClientId, before: Option<BackendId>) -> Route {
+        let Some(before) = before else { return self.settle_home(client) };
+        let known = self.backends.get(&before).map(|b| b.key.root.clone());
+        let is_mine = self.lessees(before).next().is_none();
+        let Some(root) = known.filter(|_| is_mine) else { return self.settle_home(client) };
+        let key = self.key_of(client, root.clone());
+        let is_there = self.find(client, &key).is_some_and(|other| other != before);
+        let Some(b) = self.backends.get_mut(&before).filter(|_| !is_there) else {
+            let found = self.settle_home(client);
+            self.leave(client, before);
+            return found;
+        };
+        b.key = key;
+        if let Some(c) = self.clients.get_mut(&client) {
+            c.seats.insert(root, before);
+        }
+        let found = self.settle_home(client);
+        if !matches!(found, Route::To(home) if home == before) {
+            self.leave(client, before);
+        }
+        found
+    }
+
+    /// Makes a client's handshake: with the server, or with what the server said to another.
+    pub(crate) fn greet(
+        &mut self,
+        client: ClientId,
+        backend: BackendId,
+        id: RawId,
+        batch: Option<u32>,
+        initialize: Message,
+    ) {
+        let Some(b) = self.backends.get(&backend) else { return };
+        let is_again = b.greeted_by == Some(client) && self.only_lessee(backend) == Some(client);
+        let (is_known, is_coming) = (b.welcome.is_some() && !is_again, b.greeter.is_some());
+        if is_known && b.greeter.is_none() {
+            let minted = self.accept(client, backend, id, batch, initialize);
+            return self.welcome(minted, backend);
+        }
+        if !is_known && let Some(error) = self.why_not_now(backend, &initialize) {
+            return self.refuse(client, &id, batch, &initialize, &error);
+        }
+        let minted = self.accept(client, backend, id, batch, initialize.clone());
+        if is_coming && self.only_lessee(backend) != Some(client) {
+            if let Some(b) = self.backends.get_mut(&backend) {
+                b.greeted_later.push_back(minted);
+            }
+            return;
+        }
+        self.make_handshake(minted, backend, initialize);
+    }
+
+    fn make_handshake(&mut self, minted: u64, backend: BackendId, initialize: Message) {
+        if let Some(b) = self.backends.get_mut(&backend) {
+            b.greeter = Some((minted, initialize));
+        }
+        self.hand_to(minted, backend);
+    }
+
+    /// Answers a handshake with what the server said to another.
+    fn welcome(&mut self, minted: u64, backend: BackendId) {
+        let Some(answer) = self.backends.get(&backend).and_then(|b| b.welcome.clone()) else { return };
+        let Some(pending) = self.close(minted) else { return };
+        let crate::pending::Asker::Client { client, ref id, batch } = pending.asker else { return };
+        let Progress::Waiting(initialize) = &pending.progress else { return };
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        c.handshake.answer(initialize.clone());
+        let mut out = Outgoing::of(&answer);
+        out.replace(answer.span(Part::Id), Patch::Id(id.clone()));
+        dialect::translate(&answer, c.ear.dialect(), &mut out);
+        self.answer(client, id, batch, out);
+        self.conclude(&pending, Outcome::Ok);
+        self.ask_roots_if_wanted(client);
+        self.unpark(client);
+    }
+
+    /// The server answered a handshake.
+    pub(crate) fn greeted(
+        &mut self,
+        launch: Launch,
+        client: ClientId,
+        pending: &Pending,
+        answer: &Message,
+        failed: bool,
+    ) {
+        let after = self.now.since(pending.accepted);
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        // A client that has gone meanwhile leaves its words to those who come later.
+        let said = pending.sent().cloned().or_else(|| b.greeter.take().map(|(_, initialize)| initialize));
+        b.greeter = None;
+        let Some(initialize) = said.filter(|_| !failed) else { return c.handshake.fail() };
+        c.handshake.answer(initialize);
+        b.greeting = c.handshake.to_replay().cloned();
+        b.greeted_by = Some(client);
+        b.welcome = Some(answer.clone());
+        self.welcome = Some(answer.clone());
+        self.note_offer(launch.backend, Method::Initialize, answer);
+        self.report(Fact::Ready { backend: launch.backend, after, restarted: false });
+    }
+
+    /// What waited for a handshake goes on.
+    pub(crate) fn after_greeting(&mut self, backend: BackendId, client: ClientId) {
+        let is_known = self.backends.get(&backend).is_some_and(|b| b.welcome.is_some());
+        if is_known {
+            let later = self.backends.get_mut(&backend).map(|b| std::mem::take(&mut b.greeted_later));
+            for minted in later.unwrap_or_default() {
+                self.welcome(minted, backend);
+            }
+        } else {
+            self.next_greeter(backend);
+        }
+        self.ask_roots_if_wanted(client);
+        self.unpark(client);
+    }
+
+    /// A handshake came to nothing; another client may have more luck.
+    pub(crate) fn greeting_failed(&mut self, backend: BackendId, client: ClientId) {
+        self.next_greeter(backend);
+        self.unpark(client);
+    }
+
+    fn next_greeter(&mut self, backend: BackendId) {
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        b.greeter = None;
+        while let Some(minted) = self.backends.get_mut(&backend).and_then(|b| b.greeted_later.pop_front()) {
+            let initialize = self.pending.get(minted).and_then(|pending| pending.waiting()).cloned();
+            if let Some(initialize) = initialize {
+                return self.make_handshake(minted, backend, initialize);
+            }
+        }
+    }
+
+    /// The second half of the handshake.
+    pub(crate) fn client_initialized(&mut self, client: ClientId, message: &Message) {
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        c.handshake.confirm(message.clone());
+        let is_answered = c.handshake.is_answered();
+        let home = c.home;
+        let seats: Vec<BackendId> = c.seats.values().copied().collect();
+        for backend in seats {
+            let Some(b) = self.backends.get_mut(&backend) else { continue };
+            if is_answered && let Some(Greeting { initialized: missing @ None, .. }) = &mut b.greeting {
+                *missing = Some(message.clone());
+            }
+            let is_ready = matches!(b.state, State::Ready { .. });
+            let is_others = b.is_initialized && b.greeted_by != Some(client);
+            match b.launch().filter(|_| is_ready) {
+                Some(launch) if !is_others => {
+                    let is_first = !b.is_initialized;
+                    self.confirm_to(launch, message);
+                    if is_first && is_answered {
+                        self.restore(launch);
+                    }
+                }
+                // The new process hears it with the replayed handshake.
+                None if is_answered => {}
+                None if home == Some(backend) => self.notify_home(client, message),
+                Some(_) | None => {}
+            }
+        }
+        self.ask_roots_if_wanted(client);
+    }
+
+    /// Greets a client whose server cannot be started before its roots are known: it would not name them otherwise.
+    pub(crate) fn greet_alone(&mut self, client: ClientId, id: &RawId, batch: Option<u32>, initialize: Message) {
+        let version = initialize
+            .part(Part::Params)
+            .and_then(|params| serde_json::from_slice::<serde_json::Value>(params).ok())
+            .and_then(|params| params.get("protocolVersion").cloned())
+            .unwrap_or(json!("2025-06-18"));
+        let result = self.welcome.as_ref().and_then(|welcome| welcome.part(Part::Result));
+        let known = result.and_then(|result| serde_json::from_slice::<serde_json::Value>(result).ok());
+        let result = known.unwrap_or_else(|| {
+            json!({
+                "protocolVersion": version,
+                "capabilities": {
+                    "tools": { "listChanged": true },
+                    "prompts": { "listChanged": true },
+                    "resources": { "listChanged": true },
+                },
+                "serverInfo": { "name": self.server_name(), "version": env!("CARGO_PKG_VERSION") },
+            })
+        });
+        let minted = self.accept(client, crate::pending::NOWHERE, id.clone(), batch, initialize.clone());
+        let Some(pending) = self.close(minted) else { return };
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        c.handshake.answer(initialize);
+        let version = if c.ear.dialect() == Dialect::Standard { r#""jsonrpc":"2.0","# } else { "" };
+        let text = format!(r#"{{{version}"id":{id},"result":{result}}}"#);
+        self.answer(client, id, batch, Outgoing::raw(text.into()));
+        self.conclude(&pending, Outcome::Ok);
+    }
+}

@@ -1,0 +1,76 @@
+//! Whether backends are well: signs of life while they are in use, and the memory that they hold.
+
+use crate::event::{BackendId, Launch};
+use crate::exchange::Core;
+use crate::fact::Fact;
+
+impl Core {
+    /// A backend is being used: it will be asked for a sign of life in a while.
+    pub(crate) fn watch_health(&mut self, backend: BackendId) {
+        let Some(interval) = self.settings.server.health else { return };
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        if b.check_at.is_none() {
+            b.check_at = Some(self.now + interval);
+            self.wake_at(self.now + interval);
+        }
+    }
+
+    pub(crate) fn tick_health(&mut self, backend: BackendId) {
+        let (now, Some(interval)) = (self.now, self.settings.server.health) else { return };
+        let Some(b) = self.backends.get(&backend) else { return };
+        if b.check_at.is_none_or(|check_at| check_at > now) {
+            return;
+        }
+        let is_used = now.since(b.last_used) < interval || self.is_in_use(b);
+        let is_greeted = b.greeter.is_none() && b.proven;
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        b.check_at = is_used.then(|| now + interval);
+        if is_used && is_greeted {
+            self.probe(backend, true);
+        }
+    }
+
+    /// Compares what backends hold with what they may. One look is not enough: a server may need much for a moment.
+    pub(crate) fn measured(&mut self, bytes: &[(Launch, u64)]) {
+        if let Some(limit) = self.settings.server.memory_limit {
+            for &(launch, bytes) in bytes {
+                self.weigh(launch, bytes, limit);
+            }
+        }
+        let Some(limit) = self.settings.pool.memory_limit else { return };
+        let is_current = |launch: &Launch| self.backends.get(&launch.backend).is_some_and(|b| b.is_current(*launch));
+        let all: u64 = bytes.iter().filter(|(launch, _)| is_current(launch)).map(|(_, bytes)| bytes).sum();
+        if all <= limit {
+            self.is_heavy = false;
+            return;
+        }
+        if !std::mem::replace(&mut self.is_heavy, true) {
+            return self.report(Fact::PoolHeavy { bytes: all, limit });
+        }
+        if let Some(backend) = self.least_recently_used() {
+            return self.put_to_rest(backend, "all servers together hold more memory than they may");
+        }
+        let heaviest = bytes.iter().filter(|(launch, _)| is_current(launch)).max_by_key(|(_, bytes)| *bytes);
+        if let Some(&(launch, _)) = heaviest {
+            self.restart(launch.backend, "all servers together hold more memory than they may");
+        }
+    }
+
+    fn weigh(&mut self, launch: Launch, bytes: u64, limit: u64) {
+        let backend = launch.backend;
+        let Some(b) = self.backends.get_mut(&backend).filter(|b| b.is_current(launch)) else { return };
+        if bytes <= limit {
+            b.is_heavy = false;
+            return;
+        }
+        if !std::mem::replace(&mut b.is_heavy, true) {
+            return self.report(Fact::Heavy { backend, bytes, limit });
+        }
+        let Some(b) = self.backends.get(&backend) else { return };
+        if self.is_in_use(b) || self.is_kept(b) {
+            self.restart(backend, "it holds more memory than it may");
+        } else {
+            self.put_to_rest(backend, "it holds more memory than it may");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Which instance: what two requests must have in common to be served by the same backend.
+
+use crate::event::ClientId;
+use serde::Deserialize;
+use serde_json::Value;
+use std::sync::Arc;
+use switchboard_protocol::{Message, Part};
+
+/// Equal keys, one backend. The server is the same for all of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Key {
+    /// What the launch is filled in with.
+    pub(crate) root: Option<String>,
+    /// Which environment it is started with. Together with the root: exactly what exec gets.
+    pub(crate) environment: u32,
+    /// What its client can do; nothing before a handshake, or where it does not matter.
+    pub(crate) profile: Option<Profile>,
+    /// The only client it serves.
+    pub(crate) owner: Option<ClientId>,
+}
+
+/// What a client said in its handshake that a server may act upon: the version and the capabilities, in one
+/// spelling.
+pub(crate) type Profile = Arc<str>;
+
+/// What we read of `initialize`.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Declared {
+    pub(crate) profile: Option<Profile>,
+    /// It answers `roots/list`.
+    pub(crate) has_roots: bool,
+}
+
+#[derive(Deserialize)]
+struct Opening {
+    #[serde(default, rename = "protocolVersion")]
+    version: Value,
+    #[serde(default)]
+    capabilities: Value,
+}
+
+impl Declared {
+    pub(crate) fn of(initialize: &Message, with_capabilities: bool) -> Self {
+        let params = initialize.part(Part::Params).unwrap_or_default();
+        let Ok(opening) = serde_json::from_slice::<Opening>(params) else { return Self::default() };
+        let has_roots = opening.capabilities.get("roots").is_some_and(Value::is_object);
+        let capabilities = if with_capabilities { opening.capabilities } else { Value::Null };
+        let profile = format!("{} {}", opening.version, in_order(capabilities));
+        Self { profile: Some(profile.into()), has_roots }
+    }
+}
+
+/// With the keys of objects sorted, so that equal capabilities are spelled the same.
+fn in_order(value: Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let mut members: Vec<(String, Value)> = members.into_iter().collect();
+            members.sort_by(|one, other| one.0.cmp(&other.0));
+            Value::Object(members.into_iter().map(|(key, value)| (key, in_order(value))).collect())
+        }
+        Value::Array(values) => Value::Array(values.into_iter().map(in_order).collect()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
+    }
+}

@@ -1,0 +1,153 @@
+//! How many backends run: started where there is room, stopped when they are of no use, the least recently used
+//! first. What waits for room waits in a line.
+
+use crate::backend::{Backend, State, Then};
+use crate::event::{BackendId, Launch, StopHow};
+use crate::exchange::Core;
+use crate::fact::Fact;
+use crate::moment::Moment;
+use crate::settings;
+
+impl Core {
+    /// Starts a process if there is room for it; else the backend stands in line.
+    pub(crate) fn admit(&mut self, backend: BackendId) {
+        if self.has_room_for_one_more() && self.line.is_empty() {
+            return self.start(backend);
+        }
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        b.state = State::Stopped;
+        if !self.line.contains(&backend) {
+            self.line.push_back(backend);
+            self.report(Fact::NoRoom { backend, running: self.running() });
+        }
+    }
+
+    /// Processes that exist, are being made, or are not gone yet.
+    pub(crate) fn running(&self) -> usize {
+        self.backends.values().filter(|b| b.number().is_some()).count()
+    }
+
+    fn has_room_for_one_more(&self) -> bool {
+        self.running() < self.most()
+    }
+
+    pub(crate) fn most(&self) -> usize {
+        self.settings.server.max_backends.min(self.settings.pool.max_backends)
+    }
+
+    /// Lets those in who stand in line, as far as there is room, and makes more.
+    pub(crate) fn serve_line(&mut self) {
+        if self.line.is_empty() {
+            return;
+        }
+        let backends = &self.backends;
+        self.line.retain(|id| {
+            backends.get(id).is_some_and(|b| matches!(b.state, State::Stopped) && !b.waiting.is_empty())
+        });
+        while self.has_room_for_one_more()
+            && let Some(next) = self.line.pop_front()
+        {
+            self.start(next);
+        }
+        let leaving = self.backends.values().filter(|b| is_leaving(b)).count();
+        for _ in leaving..self.line.len() {
+            let Some(victim) = self.least_recently_used() else { return };
+            self.put_to_rest(victim, "another workspace needs its place");
+        }
+    }
+
+    /// The backend that nobody needs now, and that has been needed the longest ago.
+    pub(crate) fn least_recently_used(&self) -> Option<BackendId> {
+        let may_go =
+            |b: &&Backend| matches!(b.state, State::Ready { .. }) && !self.is_in_use(b) && !self.is_kept(b);
+        self.backends.values().filter(may_go).min_by_key(|b| b.last_used).map(|b| b.id)
+    }
+
+    /// Someone waits for it, or wants to hear from it.
+    pub(crate) fn is_in_use(&self, b: &Backend) -> bool {
+        !b.waiting.is_empty()
+            || !b.subscriptions.is_empty()
+            || b.tasks.iter().any(|task| task.until > self.now)
+            || b.greeter.is_some()
+            || self.pending.iter().any(|(_, pending)| pending.backend == b.id && pending.is_wanted())
+            || self.asked.iter().any(|(_, asked)| asked.is_of(b.id))
+    }
+
+    /// It keeps what its clients would lose.
+    pub(crate) fn is_kept(&self, b: &Backend) -> bool {
+        match self.state_kept() {
+            settings::State::None | settings::State::Auto => false,
+            settings::State::Client | settings::State::Backend => self.lessees(b.id).next().is_some(),
+        }
+    }
+
+    /// Stops a process that nobody needs now. The next request starts another.
+    pub(crate) fn put_to_rest(&mut self, backend: BackendId, why: &'static str) {
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        let State::Ready { number, .. } = b.state else { return };
+        b.state = State::Stopping { number, then: Then::Rest };
+        self.end_process(backend, number, why);
+    }
+
+    /// Stops a process that nobody holds a lease on.
+    pub(crate) fn rest_if_unused(&mut self, backend: BackendId) {
+        let is_free = self.lessees(backend).next().is_none();
+        if is_free && self.backends.get(&backend).is_some_and(|b| !self.is_in_use(b)) {
+            self.put_to_rest(backend, "nobody works there any more");
+        }
+    }
+
+    /// Asks a process to end; the state says already what follows.
+    pub(crate) fn end_process(&mut self, backend: BackendId, number: u32, why: &'static str) {
+        self.report(Fact::Stopping { backend, why });
+        let grace = self.settings.server.shutdown_grace;
+        self.stop(Launch { backend, number }, StopHow::Gently { grace });
+    }
+
+    /// When a backend will have been of no use for long enough.
+    pub(crate) fn idle_at(&self, b: &Backend) -> Option<Moment> {
+        let ttl = self.settings.server.idle_ttl.filter(|_| self.is_running())?;
+        matches!(b.state, State::Ready { .. }).then(|| b.last_used + ttl)
+    }
+
+    /// Stops a backend that has been of no use for long enough.
+    pub(crate) fn tick_idle(&mut self, backend: BackendId) {
+        let Some(b) = self.backends.get(&backend) else { return };
+        if self.idle_at(b).is_none_or(|idle_at| idle_at > self.now) {
+            return;
+        }
+        if self.is_in_use(b) || self.is_kept(b) {
+            return self.touch(backend);
+        }
+        self.put_to_rest(backend, "nobody has used it for a while");
+    }
+
+    /// It is of use.
+    pub(crate) fn touch(&mut self, backend: BackendId) {
+        if let Some(b) = self.backends.get_mut(&backend) {
+            b.last_used = self.now;
+        }
+    }
+
+    /// Forgets backends that nobody holds and that have nothing to remember.
+    pub(crate) fn forget_unused(&mut self) {
+        let is_over = |b: &Backend| {
+            matches!(b.state, State::Stopped) && b.waiting.is_empty() && self.lessees(b.id).next().is_none()
+        };
+        let over: Vec<BackendId> = self.backends.values().filter(|b| is_over(b)).map(|b| b.id).collect();
+        for backend in over {
+            if self.pending.iter().all(|(_, pending)| pending.backend != backend) {
+                self.backends.remove(&backend);
+            }
+        }
+    }
+
+    /// For the simulator: how many processes there are, and how many there may be.
+    pub fn crowd(&self) -> (usize, usize) {
+        (self.running(), self.most())
+    }
+}
+
+fn is_leaving(b: &Backend) -> bool {
+    matches!(b.state, State::Stopping { then: Then::Rest, .. })
+}

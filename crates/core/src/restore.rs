@@ -1,0 +1,170 @@
+//! What clients set in a server (its log level, their subscriptions, their tasks): noted when it is answered, and told
+//! again to a process that is started anew.
+
+use crate::backend::{Subscription, Task};
+use crate::client::Level;
+use crate::event::{BackendId, ClientId, Launch};
+use crate::exchange::Core;
+use crate::pending::{Asker, Pending};
+use crate::settings::LIST_TIMEOUT;
+use crate::sharing::rank;
+use serde::Deserialize;
+use std::time::Duration;
+use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawId, dialect};
+
+/// Tasks of one backend that are remembered.
+const MOST_TASKS: usize = 1024;
+/// A task of which nothing was heard for so long is over.
+const LONGEST_TASK: Duration = Duration::from_secs(60 * 60);
+
+#[derive(Deserialize)]
+struct Status {
+    status: String,
+}
+
+impl Core {
+    /// A request of a client was answered with success: what does it leave behind in the server?
+    pub(crate) fn note_effect(&mut self, launch: Launch, client: ClientId, pending: &Pending, answer: &Message) {
+        let backend = launch.backend;
+        match pending.method {
+            Method::Subscribe => {
+                if let Some(uri) = pending.sent().and_then(|request| request.part(Part::Uri)) {
+                    self.subscribed(backend, client, uri.to_vec());
+                }
+            }
+            Method::Unsubscribe => {
+                if let Some(uri) = pending.sent().and_then(|request| request.part(Part::Uri)) {
+                    self.unsubscribed(backend, client, &uri.to_vec());
+                }
+            }
+            Method::SetLevel => {
+                let request = pending.sent().cloned();
+                if let Some(b) = self.backends.get_mut(&backend) {
+                    b.level = request.as_ref().and_then(|request| request.part(Part::Level)).map(<[u8]>::to_vec);
+                }
+                if let (Some(request), Some(c)) = (request, self.clients.get_mut(&client)) {
+                    let rank = request.part(Part::Level).and_then(rank).unwrap_or_default();
+                    c.level = Some(Level { request, rank });
+                }
+                self.spread_level(client, backend);
+            }
+            Method::TasksGet | Method::TasksCancel | Method::TaskResult => {
+                let is_over = pending.method == Method::TaskResult || is_final(answer.part(Part::Result));
+                if let (true, Some(task)) = (is_over, &pending.task) {
+                    self.task_over(backend, &task.clone());
+                }
+            }
+            _ => {}
+        }
+        if let Some(task) = answer.part(Part::ResultTaskId)
+            && let Some(b) = self.backends.get_mut(&backend)
+            && b.tasks.len() < MOST_TASKS
+        {
+            b.tasks.retain(|known| known.id != task && known.until > self.now);
+            b.tasks.push(Task { id: task.to_vec(), client, until: self.now + LONGEST_TASK });
+        }
+    }
+
+    pub(crate) fn task_status(&mut self, backend: BackendId, message: &Message) {
+        if let Some(task) = message.part(Part::TaskId)
+            && is_final(message.part(Part::Params))
+        {
+            self.task_over(backend, &task.to_vec());
+        }
+    }
+
+    fn task_over(&mut self, backend: BackendId, task: &[u8]) {
+        if let Some(b) = self.backends.get_mut(&backend) {
+            // Its result may still be asked for, and only here; but nothing is lost any more.
+            for known in b.tasks.iter_mut().filter(|known| known.id == task) {
+                known.until = self.now;
+            }
+        }
+    }
+
+    /// Where a client's task runs.
+    pub(crate) fn backend_of_task(&self, client: ClientId, task: &[u8]) -> Option<BackendId> {
+        let has_it = |b: &&crate::backend::Backend| {
+            b.tasks.iter().any(|known| known.client == client && known.id == task)
+        };
+        self.backends.values().find(has_it).map(|b| b.id)
+    }
+
+    fn subscribed(&mut self, backend: BackendId, client: ClientId, uri: Vec<u8>) {
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        match b.subscriptions.iter_mut().find(|known| known.uri == uri) {
+            Some(known) if known.clients.contains(&client) => {}
+            Some(known) => known.clients.push(client),
+            None => b.subscriptions.push(Subscription { uri, clients: vec![client] }),
+        }
+    }
+
+    pub(crate) fn unsubscribed(&mut self, backend: BackendId, client: ClientId, uri: &[u8]) {
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        for known in b.subscriptions.iter_mut().filter(|known| known.uri == uri) {
+            known.clients.retain(|&other| other != client);
+        }
+        b.subscriptions.retain(|known| !known.clients.is_empty());
+    }
+
+    /// Others still want to hear of it, so the server must not be told otherwise.
+    pub(crate) fn is_wanted_by_others(&self, backend: BackendId, client: ClientId, uri: &[u8]) -> bool {
+        let subscriptions = self.backends.get(&backend).map(|b| b.subscriptions.as_slice()).unwrap_or_default();
+        subscriptions.iter().any(|known| known.uri == uri && known.clients.iter().any(|&other| other != client))
+    }
+
+    /// The client's other backends log as much as it wants to hear, too.
+    fn spread_level(&mut self, client: ClientId, except: BackendId) {
+        let Some(c) = self.clients.get(&client) else { return };
+        let seats: Vec<BackendId> = c.seats.values().copied().filter(|&seat| seat != except).collect();
+        for backend in seats {
+            let launch = self.backends.get(&backend).filter(|b| b.is_initialized).and_then(|b| b.launch());
+            if let Some(launch) = launch {
+                self.restore_level(launch);
+            }
+        }
+    }
+
+    /// Tells a new process what the one before it was told.
+    pub(crate) fn restore(&mut self, launch: Launch) {
+        self.restore_level(launch);
+        let Some(b) = self.backends.get(&launch.backend) else { return };
+        let uris: Vec<Vec<u8>> = b.subscriptions.iter().map(|known| known.uri.clone()).collect();
+        for uri in uris {
+            let minted = self.pending.mint();
+            let uri = String::from_utf8_lossy(&uri).into_owned();
+            let request = format!(
+                r#"{{"jsonrpc":"2.0","id":{minted},"method":"resources/subscribe","params":{{"uri":{uri}}}}}"#
+            );
+            self.ask_ourselves(launch.backend, minted, Asker::Restore, Method::Subscribe, LIST_TIMEOUT);
+            self.send_to_backend(launch, Outgoing::raw(request.into()));
+        }
+    }
+
+    /// The lowest level that one of its clients asked for.
+    fn restore_level(&mut self, launch: Launch) {
+        let levels = self.lessees(launch.backend).filter_map(|client| self.clients.get(&client)?.level.as_ref());
+        let Some(level) = levels.min_by_key(|level| level.rank) else { return };
+        let request = level.request.clone();
+        let wanted = request.part(Part::Level).map(<[u8]>::to_vec);
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        if b.level == wanted {
+            return;
+        }
+        b.level = wanted;
+        let minted = self.pending.mint();
+        let mut out = Outgoing::of(&request);
+        out.replace(request.span(Part::Id), Patch::Id(RawId::from_number(minted)));
+        if request.has(Part::MetaProgressToken) {
+            out.replace(request.span(Part::MetaProgressToken), Patch::Id(RawId::from_number(minted)));
+        }
+        dialect::translate(&request, Dialect::Standard, &mut out);
+        self.ask_ourselves(launch.backend, minted, Asker::Restore, Method::SetLevel, LIST_TIMEOUT);
+        self.send_to_backend(launch, out);
+    }
+}
+
+fn is_final(object: Option<&[u8]>) -> bool {
+    let status = object.and_then(|object| serde_json::from_slice::<Status>(object).ok());
+    status.is_some_and(|Status { status }| matches!(status.as_str(), "completed" | "failed" | "cancelled"))
+}

@@ -1,0 +1,257 @@
+//! Which backend a client's message goes to: by the place that it names, else to the client's home.
+
+use crate::answers::Cause;
+use crate::backend::{Backend, State, Then};
+use crate::client::{Parked, Presence, Roots};
+use crate::event::{BackendId, ClientId};
+use crate::exchange::Core;
+use crate::fact::Fact;
+use crate::key::Key;
+use crate::roots::{Decision, Place, decide};
+use crate::settings::Scope;
+use switchboard_protocol::{ErrorAnswer, Message, Method, Part};
+
+/// Beyond so many, the leases on backends that do not run are given up.
+const MOST_SEATS: usize = 256;
+
+/// What is to be done with a request.
+#[derive(Debug)]
+pub(crate) enum Route {
+    To(BackendId),
+    /// It cannot be said yet: the client is being asked for its roots, or greeted.
+    Wait,
+    Refused(ErrorAnswer),
+}
+
+impl Core {
+    pub(crate) fn route(&mut self, client: ClientId, message: &Message, places: &[Place]) -> Route {
+        if let Some(task) = message.part(Part::TaskId)
+            && let Some(backend) = self.backend_of_task(client, task)
+        {
+            return Route::To(backend);
+        }
+        let Some(c) = self.clients.get(&client) else { return Route::Wait };
+        let is_split = self.is_split() && c.known.pinned.is_none();
+        let is_undecided = c.handshake.is_asked() || matches!(c.roots, Roots::Asked { .. });
+        if is_split && is_undecided && message.method() != Method::Ping {
+            return Route::Wait;
+        }
+        if is_split && !places.is_empty() {
+            return self.route_by(client, places);
+        }
+        match c.home {
+            Some(home) => Route::To(home),
+            None => self.settle_home(client),
+        }
+    }
+
+    /// One instance per root, and not one for all the roots of a client.
+    pub(crate) fn is_split(&self) -> bool {
+        self.settings.server.splits && self.settings.server.scope != Scope::Global
+    }
+
+    fn route_by(&mut self, client: ClientId, places: &[Place]) -> Route {
+        let Some(c) = self.clients.get_mut(&client) else { return Route::Wait };
+        let (root, why) = match decide(&c.known, places, self.settings.roots.policy) {
+            Decision::Root { root, why } => (Some(root), Some(why)),
+            Decision::Fallback if !self.settings.server.needs_root => (None, None),
+            Decision::Fallback | Decision::Nowhere => return Route::Refused(self.no_root()),
+        };
+        if let Some(root) = &root {
+            c.note_root(root);
+        }
+        if !c.seats.contains_key(&root) {
+            let text = why.map_or_else(|| "nothing says where it belongs".to_owned(), |why| why.to_string());
+            self.report(Fact::RootChosen { client, root: root.clone(), why: text });
+        }
+        Route::To(self.seat(client, root))
+    }
+
+    /// Finds the backend for what names no place.
+    pub(crate) fn settle_home(&mut self, client: ClientId) -> Route {
+        let Some(c) = self.clients.get(&client) else { return Route::Wait };
+        if self.settings.server.scope == Scope::Global {
+            let roots = &self.settings.roots;
+            let root = c.known.pinned.as_ref().or(roots.default.as_ref()).or(roots.given.first()).cloned();
+            if root.is_none() && self.settings.server.needs_root {
+                return Route::Refused(self.no_root());
+            }
+            let home = self.seat(client, root);
+            self.set_home(client, home);
+            return Route::To(home);
+        }
+        match self.route_by(client, &[]) {
+            Route::To(home) => {
+                self.set_home(client, home);
+                Route::To(home)
+            }
+            other => other,
+        }
+    }
+
+    fn set_home(&mut self, client: ClientId, home: BackendId) {
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        let before = c.home.replace(home);
+        let has_root = self.backends.get(&home).is_some_and(|b| b.key.root.is_some());
+        if before != Some(home) && !has_root && self.is_split() {
+            self.report(Fact::Fallback { client });
+        }
+    }
+
+    /// The backend of a client at a root, found or made.
+    pub(crate) fn seat(&mut self, client: ClientId, root: Option<String>) -> BackendId {
+        if let Some(&taken) = self.clients.get(&client).and_then(|c| c.seats.get(&root))
+            && self.backends.contains_key(&taken)
+        {
+            return taken;
+        }
+        let key = self.key_of(client, root.clone());
+        let backend = self.find(client, &key).unwrap_or_else(|| self.create(client, key));
+        if let Some(c) = self.clients.get_mut(&client) {
+            c.seats.insert(root, backend);
+            if c.seats.len() > MOST_SEATS {
+                self.give_up_seats(client);
+            }
+        }
+        backend
+    }
+
+    /// A client that goes through many workspaces keeps the leases that mean something.
+    fn give_up_seats(&mut self, client: ClientId) {
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        let home = c.home;
+        let is_idle = |b: &Backend| {
+            matches!(b.state, State::Stopped) && b.waiting.is_empty() && b.subscriptions.is_empty()
+        };
+        let backends = &self.backends;
+        let mut kept = 0;
+        c.seats.retain(|_, seat| {
+            let is_idle = backends.get(seat).is_none_or(is_idle) && home != Some(*seat);
+            kept += usize::from(is_idle);
+            !is_idle || kept <= MOST_SEATS / 2
+        });
+        self.forget_unused();
+    }
+
+    pub(crate) fn key_of(&self, client: ClientId, root: Option<String>) -> Key {
+        let Some(c) = self.clients.get(&client) else {
+            return Key { root, environment: 0, profile: None, owner: None };
+        };
+        let profile = c.declared.profile.clone();
+        // Whoever has made no handshake has said nothing that he could have in common with others.
+        let is_private = profile.is_none() || self.is_private();
+        Key { root, environment: c.environment, profile, owner: is_private.then_some(client) }
+    }
+
+    /// A backend that this client may share, or that is its own.
+    pub(crate) fn find(&self, client: ClientId, key: &Key) -> Option<BackendId> {
+        let fits = |b: &&Backend| self.is_free_for(client, b) && self.has_same_roots(client, b);
+        let exact = self.backends.values().filter(fits).find(|b| b.key == *key);
+        let alike = || self.backends.values().filter(fits).find(|b| self.is_alike(&b.key, key));
+        exact.or_else(alike).map(|b| b.id)
+    }
+
+    /// A backend that asked its client for something stays with it: nobody could say whom it asks next.
+    fn is_free_for(&self, client: ClientId, b: &Backend) -> bool {
+        !b.is_interactive || self.lessees(b.id).all(|other| other == client)
+    }
+
+    fn create(&mut self, client: ClientId, key: Key) -> BackendId {
+        let id = BackendId(self.next_backend);
+        self.next_backend += 1;
+        let mut backend = Backend::new(id, key, self.manner, self.now);
+        if let Some(greeting) = self.clients.get(&client).and_then(|c| c.handshake.to_replay()) {
+            backend.greeting = Some(greeting.clone());
+            backend.greeted_by = Some(client);
+        }
+        self.backends.insert(id, backend);
+        id
+    }
+
+    /// The clients that hold a lease on a backend, and are there.
+    pub(crate) fn lessees(&self, backend: BackendId) -> impl Iterator<Item = ClientId> {
+        let holds = move |c: &&crate::client::Client| {
+            c.presence != Presence::Lost && c.seats.values().any(|&seat| seat == backend)
+        };
+        self.clients.values().filter(holds).map(|c| c.id)
+    }
+
+    pub(crate) fn only_lessee(&self, backend: BackendId) -> Option<ClientId> {
+        let mut lessees = self.lessees(backend);
+        lessees.next().filter(|_| lessees.next().is_none())
+    }
+
+    /// Keeps a request until it can be routed.
+    pub(crate) fn park(&mut self, client: ClientId, minted: u64, places: Vec<Place>) {
+        if let Some(c) = self.clients.get_mut(&client) {
+            c.parked.push_back(Parked { minted, places });
+        }
+    }
+
+    /// Routes what was parked, in its order, now that more is known.
+    pub(crate) fn unpark(&mut self, client: ClientId) {
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        for Parked { minted, places } in std::mem::take(&mut c.parked) {
+            let Some(message) = self.pending.get(minted).and_then(|pending| pending.waiting()).cloned() else {
+                continue;
+            };
+            match self.route(client, &message, &places) {
+                Route::To(backend) => {
+                    let refusal = self.why_not_now(backend, &message);
+                    match refusal {
+                        Some(error) => self.fail_one(minted, &error),
+                        None => self.hand_to(minted, backend),
+                    }
+                }
+                Route::Wait => self.park(client, minted, places),
+                Route::Refused(error) => self.fail_one(minted, &error),
+            }
+        }
+    }
+
+    fn fail_one(&mut self, minted: u64, error: &ErrorAnswer) {
+        if let Some(pending) = self.close(minted) {
+            self.fail(&pending, error);
+        }
+        self.check_drained();
+    }
+
+    /// What was parked is answered: it will not be routed any more.
+    pub(crate) fn fail_parked(&mut self, cause: &Cause) {
+        let error = self.cause(None, cause);
+        for minted in self.pending.ids(|pending| pending.backend == crate::pending::NOWHERE) {
+            self.fail_one(minted, &error);
+        }
+    }
+
+    /// A client is gone, and others go on.
+    pub(crate) fn leave_all(&mut self, client: ClientId) {
+        let Some(c) = self.clients.get(&client) else { return };
+        let seats: Vec<BackendId> = c.seats.values().copied().collect();
+        for backend in seats {
+            self.leave(client, backend);
+        }
+        self.forget_unused();
+    }
+
+    /// Gives a lease back. A backend that serves only this client ends with it.
+    pub(crate) fn leave(&mut self, client: ClientId, backend: BackendId) {
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        c.seats.retain(|_, seat| *seat != backend);
+        if c.home == Some(backend) {
+            c.home = None;
+        }
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        for subscription in &mut b.subscriptions {
+            subscription.clients.retain(|&other| other != client);
+        }
+        b.subscriptions.retain(|subscription| !subscription.clients.is_empty());
+        b.tasks.retain(|task| task.client != client);
+        b.last_used = self.now;
+        let is_over = b.key.owner == Some(client) || b.greeting.is_none();
+        if is_over && let State::Ready { number, .. } | State::Starting { number, .. } = b.state {
+            b.state = State::Stopping { number, then: Then::Rest };
+            self.end_process(backend, number, "its client has left it");
+        }
+    }
+}

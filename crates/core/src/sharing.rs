@@ -1,0 +1,222 @@
+//! Who shares a backend, and whom its messages concern. What cannot be said for certain is not guessed: an answer
+//! to the wrong client would be worse than an error.
+
+use crate::backend::Backend;
+use crate::client::Presence;
+use crate::event::{BackendId, ClientId, Launch};
+use crate::exchange::Core;
+use crate::fact::Fact;
+use crate::key::{Key, Profile};
+use crate::pending::Asker;
+use crate::settings::{Capabilities, Scope, State};
+use serde::Deserialize;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part};
+
+/// What is known of a server that decides about sharing it.
+#[derive(Debug, Default)]
+pub(crate) struct Insight {
+    /// What it offers to clients that can do this: a digest of its welcome and of each list that was seen.
+    offers: BTreeMap<Profile, BTreeMap<Cow<'static, str>, u64>>,
+    /// It has asked a client for something.
+    pub(crate) asks: bool,
+    /// Told from the names of its tools.
+    state: Option<State>,
+}
+
+/// Longer lists are not looked through for names.
+const LONG_LIST: usize = 1 << 20;
+
+/// Tools of servers that keep a client's affairs between calls: a browser, a shell, a train of thought.
+const TELLING: &[&str] = &["browser_", "sequentialthinking", "puppeteer_", "playwright_"];
+const TELLING_WORDS: &[&str] =
+    &["new_page", "close_page", "start_process", "read_process_output", "open_terminal", "create_session"];
+
+#[derive(Deserialize)]
+struct Tools<'a> {
+    #[serde(borrow)]
+    tools: Vec<Tool<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Tool<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+}
+
+impl Core {
+    /// What an instance of the server keeps between requests.
+    pub(crate) fn state_kept(&self) -> State {
+        match self.settings.server.state {
+            State::Auto => self.insight.state.unwrap_or(State::None),
+            known => known,
+        }
+    }
+
+    /// Each client has an instance of its own.
+    pub(crate) fn is_private(&self) -> bool {
+        self.settings.server.scope == Scope::Client || self.state_kept() == State::Client
+    }
+
+    /// Whether a client with one key may use a backend with the other: they differ in what their clients can do, and
+    /// it was seen that this makes no difference.
+    pub(crate) fn is_alike(&self, there: &Key, wanted: &Key) -> bool {
+        if self.settings.server.capabilities != Capabilities::Auto || self.insight.asks {
+            return false;
+        }
+        let (Some(one), Some(other)) = (&there.profile, &wanted.profile) else { return false };
+        let (Some(one), Some(other)) = (self.insight.offers.get(one), self.insight.offers.get(other)) else {
+            return false;
+        };
+        // Of each other list it may be that nobody has asked for it.
+        let are_equal = |(list, digest)| other.get(list).is_none_or(|same| same == digest);
+        let both_know = |list: &str| one.contains_key(list) && other.contains_key(list);
+        let is_same = both_know("initialize") && both_know("tools/list") && one.iter().all(are_equal);
+        is_same && Key { profile: there.profile.clone(), ..wanted.clone() } == *there
+    }
+
+    /// Learns from an answer what the server offers.
+    pub(crate) fn note_offer(&mut self, backend: BackendId, method: Method, answer: &Message) {
+        if !matches!(
+            method,
+            Method::Initialize | Method::ToolsList | Method::PromptsList | Method::ResourcesList
+        ) {
+            return;
+        }
+        let Some(result) = answer.part(Part::Result) else { return };
+        if method == Method::ToolsList && self.settings.server.state == State::Auto {
+            self.note_tools(backend, result);
+        }
+        let profile = self.backends.get(&backend).and_then(|b| b.key.profile.clone());
+        let (Some(profile), Some(list)) = (profile, method.name()) else { return };
+        if self.settings.server.capabilities != Capabilities::Auto {
+            return;
+        }
+        let mut hasher = DefaultHasher::new();
+        result.hash(&mut hasher);
+        self.insight.offers.entry(profile).or_default().insert(Cow::Borrowed(list), hasher.finish());
+    }
+
+    fn note_tools(&mut self, backend: BackendId, result: &[u8]) {
+        if self.insight.state.is_some() || result.len() > LONG_LIST {
+            return;
+        }
+        let Ok(Tools { tools }) = serde_json::from_slice(result) else { return };
+        let is_telling =
+            |name: &str| TELLING.iter().any(|start| name.starts_with(start)) || TELLING_WORDS.contains(&name);
+        let telling = tools.iter().find(|tool| is_telling(&tool.name));
+        self.insight.state = Some(if telling.is_some() { State::Client } else { State::None });
+        if let Some(tool) = telling {
+            self.report(Fact::KeepsState { backend, tool: tool.name.clone().into_owned() });
+        }
+    }
+
+    /// The one client that a backend's request can concern.
+    pub(crate) fn addressee(&self, launch: Launch, message: &Message) -> Option<ClientId> {
+        let backend = launch.backend;
+        let is_here = |client: &ClientId| self.clients.get(client).is_some_and(|c| c.presence == Presence::Here);
+        if let Some(owner) = self.related_owner(backend, message) {
+            return Some(owner).filter(is_here);
+        }
+        let mut waiting = self.pending.iter().filter(|(_, p)| p.backend == backend && p.is_wanted());
+        let mut client_of = || {
+            waiting.find_map(|(_, pending)| match pending.asker {
+                Asker::Client { client, .. } => Some(client),
+                Asker::Replay | Asker::Probe | Asker::Restore => None,
+            })
+        };
+        let first = client_of();
+        let is_alone = first.is_some_and(|first| {
+            self.pending.iter().all(|(_, p)| match p.asker {
+                Asker::Client { client, .. } => client == first || p.backend != backend || !p.is_wanted(),
+                Asker::Replay | Asker::Probe | Asker::Restore => true,
+            })
+        });
+        if is_alone {
+            return first.filter(is_here);
+        }
+        self.only_lessee(backend).filter(is_here)
+    }
+
+    /// The owner of the task that a message belongs to.
+    fn related_owner(&self, backend: BackendId, message: &Message) -> Option<ClientId> {
+        let task = message.part(Part::MetaRelatedTaskId).or_else(|| message.part(Part::TaskId))?;
+        self.backends.get(&backend)?.tasks.iter().find(|known| known.id == task).map(|known| known.client)
+    }
+
+    /// The clients that a backend's notification concerns.
+    pub(crate) fn audience(&self, backend: BackendId, message: &Message) -> Vec<ClientId> {
+        let Some(b) = self.backends.get(&backend) else { return Vec::new() };
+        let lessees = || self.lessees(backend);
+        match message.method() {
+            Method::ResourceUpdated => {
+                let uri = message.part(Part::Uri).unwrap_or_default();
+                match b.subscriptions.iter().find(|known| known.uri == uri) {
+                    Some(subscription) => subscription.clients.clone(),
+                    // It speaks unasked: to its one client, as it would without us.
+                    None => self.only_lessee(backend).into_iter().collect(),
+                }
+            }
+            Method::LogMessage => lessees().filter(|&client| self.is_loud_enough(client, message)).collect(),
+            // A client has its lists from its home.
+            Method::ToolsChanged | Method::PromptsChanged | Method::ResourcesChanged => lessees()
+                .filter(|client| self.clients.get(client).is_some_and(|c| c.home == Some(backend)))
+                .collect(),
+            Method::TaskStatus => match self.related_owner(backend, message) {
+                Some(owner) => vec![owner],
+                None => self.only_lessee(backend).into_iter().collect(),
+            },
+            _ => lessees().collect(),
+        }
+    }
+
+    /// Whether a log message is one that the client wants to hear. Alone, that is the server's own affair.
+    fn is_loud_enough(&self, client: ClientId, message: &Message) -> bool {
+        let level = self.clients.get(&client).and_then(|c| c.level.as_ref());
+        match (level, message.part(Part::Level).and_then(rank)) {
+            (Some(level), Some(rank)) => rank >= level.rank,
+            (None, _) | (_, None) => true,
+        }
+    }
+
+    /// It asked a client for something: what its next question means, only that client can know.
+    pub(crate) fn note_question(&mut self, backend: BackendId) {
+        self.insight.asks = true;
+        if let Some(b) = self.backends.get_mut(&backend) {
+            b.is_interactive = true;
+        }
+    }
+
+    /// Clients of a backend that keeps something for them learn that it is lost.
+    pub(crate) fn tell_of_loss(&mut self, backend: BackendId, why: &str) {
+        let kept = |b: &Backend| b.launches > 0 && self.is_kept(b);
+        if !self.backends.get(&backend).is_some_and(kept) {
+            return;
+        }
+        let server = self.server_name().to_owned();
+        let text = format!("the server `{server}` was stopped ({why}); what it kept between calls is lost");
+        let lessees: Vec<ClientId> = self.lessees(backend).collect();
+        for client in lessees {
+            let dialect = self.clients.get(&client).map_or(Dialect::Standard, |c| c.ear.dialect());
+            let mut notice = serde_json::json!({
+                "method": "notifications/message",
+                "params": { "level": "warning", "logger": "switchboard", "data": text },
+            });
+            if dialect == Dialect::Standard {
+                notice["jsonrpc"] = serde_json::json!("2.0");
+            }
+            self.tell_client(client, Outgoing::raw(notice.to_string().into()));
+        }
+        self.report(Fact::StateLost { backend, why: why.to_owned() });
+    }
+}
+
+/// How loud a level is, from its JSON string.
+pub(crate) fn rank(level: &[u8]) -> Option<usize> {
+    const LEVELS: [&[u8]; 8] =
+        [b"debug", b"info", b"notice", b"warning", b"error", b"critical", b"alert", b"emergency"];
+    let level = level.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    LEVELS.iter().position(|known| *known == level)
+}

@@ -1,0 +1,258 @@
+//! The clients' roots: asked for when they matter, told to backends that ask for them, and followed when they
+//! change.
+
+use crate::backend::{Backend, State};
+use crate::client::{Client, ClientRoot, Roots};
+use crate::event::{Action, BackendId, ClientId, Launch};
+use crate::exchange::Core;
+use crate::fact::Fact;
+use crate::pending::{Asked, AskedBy};
+use crate::roots::{path, places};
+use crate::route::Route;
+use serde_json::json;
+use std::borrow::Cow;
+use std::time::Duration;
+use switchboard_protocol::{Dialect, Message, Outgoing, Part, RawId};
+
+/// How long a client may take to name its roots, before it is taken to have none.
+const ROOTS_TIME: Duration = Duration::from_secs(5);
+
+impl Core {
+    /// Asks a client for its roots, once it has been greeted, where they matter.
+    pub(crate) fn ask_roots_if_wanted(&mut self, client: ClientId) {
+        let Some(c) = self.clients.get(&client) else { return };
+        let is_wanted = self.is_split() && c.known.pinned.is_none();
+        if is_wanted && c.declared.has_roots && c.handshake.is_complete() && matches!(c.roots, Roots::Unasked) {
+            self.ask_roots(client);
+        }
+    }
+
+    pub(crate) fn ask_roots(&mut self, client: ClientId) {
+        let minted = self.asked.mint();
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        let before = c.roots.latest().to_vec();
+        c.roots = Roots::Asked { before, said: Vec::new() };
+        let mut question = json!({ "id": minted, "method": "roots/list" });
+        if c.ear.dialect() == Dialect::Standard {
+            question["jsonrpc"] = json!("2.0");
+        }
+        // The newest question counts.
+        for old in self.asked.ids(|asked| asked.client == client && asked.launch().is_none()) {
+            self.asked.remove(old);
+        }
+        if !self.tell_client(client, Outgoing::raw(question.to_string().into())) {
+            return self.roots_unknown(client);
+        }
+        let deadline = Some(self.now + ROOTS_TIME);
+        let name = Cow::Borrowed("roots/list");
+        let asked = Asked { client, by: AskedBy::Ourselves, name, accepted: self.now, deadline };
+        self.asked.insert(minted, asked);
+        self.wake_at(self.now + ROOTS_TIME);
+    }
+
+    /// The client answered: what it named is looked up on disk.
+    pub(crate) fn roots_answered(&mut self, client: ClientId, answer: &Message) {
+        let style = self.settings.roots.policy.style;
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        let Roots::Asked { said, .. } = &mut c.roots else { return };
+        let named = places::roots_in_answer(answer.part(Part::Result).unwrap_or_default());
+        *said = named
+            .into_iter()
+            .map(|(uri, raw)| ClientRoot { path: path::of_uri(&uri, style), raw })
+            .collect();
+        c.inquiries += 1;
+        let paths = said.iter().filter_map(|root| root.path.clone()).collect();
+        let inquiry = c.inquiries;
+        self.actions.push(Action::LookUp { client, inquiry, paths });
+    }
+
+    /// The client cannot say, or does not: what it said before counts.
+    pub(crate) fn roots_unknown(&mut self, client: ClientId) {
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        if let Roots::Asked { before, .. } = &mut c.roots {
+            let before = std::mem::take(before);
+            self.roots_known(client, before);
+        }
+    }
+
+    pub(crate) fn roots_looked_up(&mut self, client: ClientId, inquiry: u32, found: Vec<Option<String>>) {
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        let Roots::Asked { said, .. } = &mut c.roots else { return };
+        if c.inquiries != inquiry {
+            return;
+        }
+        let mut said = std::mem::take(said);
+        let named = said.iter_mut().filter(|root| root.path.is_some());
+        for (root, found) in named.zip(found) {
+            // A folder that is not there may come later: its name is kept.
+            root.path = found.or(root.path.take());
+        }
+        self.roots_known(client, said);
+    }
+
+    fn roots_known(&mut self, client: ClientId, roots: Vec<ClientRoot>) {
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        let paths: Vec<String> = roots.iter().filter_map(|root| root.path.clone()).collect();
+        c.known.client.clone_from(&paths);
+        c.roots = Roots::Told(roots);
+        self.report(Fact::RootsKnown { client, roots: paths });
+        if self.is_split() {
+            self.move_home(client);
+        } else {
+            self.tell_backends(client);
+        }
+        self.unpark(client);
+    }
+
+    /// The client's roots say where its home is. Backends at roots that it no longer has are left to their fate.
+    fn move_home(&mut self, client: ClientId) {
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        let before = c.home.take();
+        let Route::To(home) = self.settle_home(client) else { return };
+        let Some(before) = before.filter(|&before| before != home) else { return };
+        self.lists_changed(client, home);
+        let root = self.backends.get(&before).and_then(|b| b.key.root.clone());
+        let is_kept = |c: &Client| root.is_some_and(|root| c.known.client.contains(&root));
+        if !self.clients.get(&client).is_some_and(is_kept) {
+            // It was a guess, good for the handshake.
+            self.leave(client, before);
+            self.rest_if_unused(before);
+        }
+    }
+
+    /// A client that made its handshake elsewhere may have lists from there.
+    fn lists_changed(&mut self, client: ClientId, home: BackendId) {
+        let Some(c) = self.clients.get(&client) else { return };
+        let dialect = c.ear.dialect();
+        let welcome = self.backends.get(&home).and_then(|b| b.welcome.clone()).or_else(|| self.welcome.clone());
+        let Some(result) = welcome.as_ref().and_then(|welcome| welcome.part(Part::Result)) else { return };
+        let offers = serde_json::from_slice::<serde_json::Value>(result).unwrap_or_default();
+        for list in ["tools", "prompts", "resources"] {
+            if offers["capabilities"][list]["listChanged"] != json!(true) {
+                continue;
+            }
+            let mut notice = json!({ "method": format!("notifications/{list}/list_changed") });
+            if dialect == Dialect::Standard {
+                notice["jsonrpc"] = json!("2.0");
+            }
+            self.tell_client(client, Outgoing::raw(notice.to_string().into()));
+        }
+    }
+
+    /// Backends that asked for the client's roots hear that they are others now, or get their answer.
+    fn tell_backends(&mut self, client: ClientId) {
+        let Some(c) = self.clients.get(&client) else { return };
+        let mine = c.known.client.clone();
+        let seats: Vec<BackendId> = c.seats.values().copied().collect();
+        for backend in seats {
+            let Some(b) = self.backends.get(&backend) else { continue };
+            let has_others = b.told.roots.as_ref().is_some_and(|told| *told != mine);
+            if has_others && self.only_lessee(backend) != Some(client) {
+                // Others work there with other roots.
+                self.leave(client, backend);
+                self.settle_home(client);
+                continue;
+            }
+            let Some(b) = self.backends.get_mut(&backend) else { continue };
+            if b.told.roots.is_some() || !b.told.waiting.is_empty() {
+                b.told.roots = Some(mine.clone());
+            }
+            let waiting = std::mem::take(&mut b.told.waiting);
+            let Some(launch) = b.launch().filter(|_| matches!(b.state, State::Ready { .. })) else { continue };
+            if has_others {
+                let notice = json!({ "jsonrpc": "2.0", "method": "notifications/roots/list_changed" });
+                self.tell_backend(launch, Outgoing::raw(notice.to_string().into()));
+            }
+            for id in waiting {
+                self.name_roots(launch, &id, client);
+            }
+        }
+    }
+
+    /// Whether a backend that was told a set of roots was told this client's.
+    pub(crate) fn has_same_roots(&self, client: ClientId, b: &Backend) -> bool {
+        let (Some(told), Some(c)) = (&b.told.roots, self.clients.get(&client)) else { return true };
+        match &c.roots {
+            Roots::Told(_) => *told == c.known.client,
+            Roots::Unasked | Roots::Asked { .. } => true,
+        }
+    }
+
+    /// A backend wants to know its roots. `false`: the client is to be asked as for anything else.
+    pub(crate) fn backend_asks_roots(&mut self, launch: Launch, id: &RawId) -> bool {
+        let backend = launch.backend;
+        let lessees: Vec<ClientId> = self.lessees(backend).collect();
+        let Some(b) = self.backends.get(&backend) else { return true };
+        if self.has_one_root(b) {
+            let asker = lessees.first().copied().unwrap_or(ClientId(0));
+            self.name_roots(launch, id, asker);
+            return true;
+        }
+        let answers = |client: &&ClientId| self.clients.get(client).is_some_and(|c| c.declared.has_roots);
+        let Some(&client) = lessees.iter().find(answers) else {
+            return false;
+        };
+        let Some(c) = self.clients.get(&client) else { return true };
+        let (is_told, is_asked) = (matches!(c.roots, Roots::Told(_)), matches!(c.roots, Roots::Asked { .. }));
+        let mine = c.known.client.clone();
+        let Some(b) = self.backends.get_mut(&backend) else { return true };
+        if is_told {
+            b.told.roots = Some(mine);
+            self.name_roots(launch, id, client);
+            return true;
+        }
+        b.told.waiting.push(id.clone());
+        if !is_asked {
+            self.ask_roots(client);
+        }
+        true
+    }
+
+    /// Its root is the whole of its clients' workspaces, as far as it is concerned.
+    fn has_one_root(&self, b: &Backend) -> bool {
+        let is_pinned = |c: &Client| c.known.pinned.is_some() && c.known.pinned == b.key.root;
+        b.key.root.is_some() && (self.is_split() || self.clients.values().any(is_pinned))
+    }
+
+    /// Answers `roots/list`: with the root of the key, or with all that the client named, as it named them.
+    fn name_roots(&mut self, launch: Launch, id: &RawId, client: ClientId) {
+        let style = self.settings.roots.policy.style;
+        let Some(b) = self.backends.get(&launch.backend) else { return };
+        let told = self.clients.get(&client).map(|c| c.roots.latest()).unwrap_or_default();
+        let roots: Vec<Cow<'_, str>> = match &b.key.root {
+            Some(root) if self.has_one_root(b) => {
+                let named = told.iter().find(|told| told.path.as_ref() == Some(root));
+                let own = || json!({ "uri": path::to_uri(root, style) }).to_string().into();
+                vec![named.map_or_else(own, |named| Cow::Borrowed(&*named.raw))]
+            }
+            Some(_) | None => told.iter().map(|root| Cow::Borrowed(&*root.raw)).collect(),
+        };
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"roots":[{}]}}}}"#, roots.join(","));
+        self.send_to_backend(launch, Outgoing::raw(answer.into()));
+    }
+
+    /// The client's roots are others now. Whoever knows them is told; if nobody does, the server may want to know.
+    pub(crate) fn roots_changed(&mut self, client: ClientId, message: &Message) {
+        let Some(c) = self.clients.get(&client) else { return };
+        let was_told = c.seats.values().any(|id| self.backends.get(id).is_some_and(|b| b.told.roots.is_some()));
+        if c.declared.has_roots && c.handshake.is_complete() && (self.is_split() || was_told) {
+            return self.ask_roots(client);
+        }
+        if !self.is_split() {
+            self.notify_home(client, message);
+        }
+    }
+
+}
+
+impl Client {
+    /// A root that came by a path is known from then on.
+    pub(crate) fn note_root(&mut self, root: &str) {
+        const MOST: usize = 256;
+        let known = &mut self.known;
+        let mut all = known.given.iter().chain(&known.client).chain(&known.seen);
+        if !all.any(|other| other == root) && known.seen.len() < MOST {
+            known.seen.push(root.to_owned());
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The settings of pools and workspaces: from what was read to what counts, with the checks that no single value can
+//! show.
+
+use std::time::Duration;
+
+use super::keys::PoolEntry;
+use super::model::{default_debounce, default_ignored_folders};
+use super::quantity::spell_size;
+use super::read::{Count, Key, Size, Time, Times};
+use super::report::{Report, shown};
+use super::{PoolConfig, defaults};
+
+/// Nothing that speaks MCP runs in less: who writes less has forgotten the unit.
+const SMALLEST_MEMORY_LIMIT: usize = 1 << 20;
+
+pub(super) fn pool(entry: Key<PoolEntry>, report: &mut Report<'_>) -> PoolConfig {
+    let Some(entry) = entry.value() else { return PoolConfig::default() };
+    PoolConfig {
+        max_backends: entry.max_backends.or(Count(defaults::POOL_MAX_BACKENDS)).0,
+        memory_limit: memory_limit(entry.memory_limit, report),
+        idle_ttl: unless_zero(entry.idle_ttl, Some(defaults::IDLE_TTL)),
+    }
+}
+
+/// `0` is never.
+pub(super) fn unless_zero(time: Key<Time>, default: Option<Duration>) -> Option<Duration> {
+    match time {
+        Key::Given(Time(time), _) => Some(time).filter(|time| !time.is_zero()),
+        Key::Absent | Key::Wrong => default,
+    }
+}
+
+pub(super) fn memory_limit(limit: Key<Size>, report: &mut Report<'_>) -> Option<u64> {
+    let Key::Given(Size(bytes), place) = limit else { return None };
+    if bytes < SMALLEST_MEMORY_LIMIT {
+        let message = format!("{} is less than any server needs", spell_size(bytes));
+        let remedy = "write a size such as \"512MiB\", or remove the key for no limit";
+        report.error(&place.readable(), message, remedy);
+    }
+    Some(bytes as u64)
+}
+
+pub(super) fn max_backends(count: Key<Count>, pool: &PoolConfig, report: &mut Report<'_>) -> usize {
+    let Key::Given(Count(count), place) = count else { return defaults::MAX_BACKENDS };
+    let all = pool.max_backends;
+    if count > all {
+        let message =
+            format!("{count} is more than the {all} that `pool.maxBackends` allows for all servers");
+        let remedy = format!("write at most {all}, or raise `pool.maxBackends`");
+        report.warning(&place.readable(), message, Some(remedy));
+    }
+    count
+}
+
+pub(super) fn root_arguments(names: Key<Vec<String>>, report: &mut Report<'_>) -> Vec<String> {
+    let Key::Given(names, place) = names else { return Vec::new() };
+    if names.iter().any(|name| name.trim().is_empty()) {
+        let remedy = "write the name of a tool's argument, such as \"directory_path\"";
+        report.error(&place, "not the name of an argument", remedy);
+    }
+    names
+}
+
+/// What is given is laid over the defaults.
+pub(super) fn debounce(given: Key<Times>, report: &mut Report<'_>) -> Vec<(String, Duration)> {
+    let mut times = default_debounce();
+    for (method, time, place) in given.value().map(|Times(given)| given).unwrap_or_default() {
+        if !method.starts_with("notifications/") {
+            let message = format!("`{}` is not the method of a notification", shown(&method));
+            let remedy = "write its full name, such as \"notifications/tools/list_changed\"";
+            report.error(&place.readable(), message, remedy);
+        }
+        times.retain(|(known, _)| *known != method);
+        times.push((method, time));
+    }
+    times.retain(|(_, time)| !time.is_zero());
+    times
+}
+
+pub(super) fn default_root(path: Key<String>, report: &mut Report<'_>) -> Option<String> {
+    let Key::Given(path, place) = path else { return None };
+    if path.trim().is_empty() {
+        report.error(&place, "not a folder", "write a path such as \"~/work\", or remove the key");
+    }
+    Some(path)
+}
+
+pub(super) fn ignored_folders(names: Key<Vec<String>>, report: &mut Report<'_>) -> Vec<String> {
+    let Key::Given(names, place) = names else { return default_ignored_folders() };
+    // They are joined by commas.
+    let is_name = |name: &str| {
+        !name.trim().is_empty() && !name.contains(['/', '\\', ',']) && !name.contains(char::is_control)
+    };
+    if let Some(wrong) = names.iter().find(|name| !is_name(name)) {
+        let message = format!("\"{}\" is not the name of a folder", shown(wrong));
+        report.error(
+            &place.readable(),
+            message,
+            "write a name such as \"node_modules\", without / and commas",
+        );
+    }
+    names
+}

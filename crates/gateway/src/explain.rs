@@ -1,0 +1,216 @@
+//! Says which workspace a request would be routed to, and why, without starting anything. The decision itself is
+//! core's; this gathers what is known, asks for it, and writes down what was considered.
+//!
+//! - `ladder`: everything that can name a workspace, in the order in which it is asked.
+//! - `shown`: the same for people.
+
+mod ladder;
+mod shown;
+
+use crate::config::expand::{self, ExpandCause};
+use crate::config::{Config, Lookup, Scope, ServerConfig, State};
+use crate::places;
+use crate::solo::RootOptions;
+use ladder::Ladder;
+use serde::Serialize;
+use std::path::Path;
+use switchboard_core::roots::path::{Style, of_uri};
+use switchboard_core::roots::{Decision, Known, Place, Policy, decide};
+
+/// What is asked about.
+pub struct Question<'a> {
+    pub method: &'a str,
+    /// As they would stand in the request: a JSON object.
+    pub params: &'a str,
+    pub roots: &'a RootOptions,
+    /// What the client would answer to `roots/list`: paths or `file:` URIs.
+    pub client_roots: &'a [String],
+    /// Path arguments beyond those of the config.
+    pub root_arguments: &'a [String],
+    pub config: &'a Config,
+    /// Those of the config that are meant.
+    pub servers: &'a [&'a ServerConfig],
+    /// The environment that we were started with.
+    pub vars: Lookup<'a>,
+}
+
+/// `Display` is for people.
+#[derive(Debug, Serialize)]
+pub struct Explained {
+    pub method: String,
+    /// One for all servers that treat the request the same way.
+    pub answers: Vec<Answer>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Answer {
+    /// None if there is no config: then it is as for a server with an instance for each workspace.
+    pub servers: Vec<String>,
+    pub instances: &'static str,
+    pub root: Option<String>,
+    pub why: String,
+    /// What the client would get instead.
+    pub error: Option<Refusal>,
+    pub considered: Vec<Rung>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Refusal {
+    pub code: i32,
+    pub kind: &'static str,
+    pub hint: &'static str,
+}
+
+/// One of the things that can name a workspace.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Rung {
+    pub rung: &'static str,
+    pub value: Option<String>,
+    /// Which part of the request names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub named_by: Option<String>,
+    pub used: bool,
+    /// Why not, where that is not plain from the order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<&'static str>,
+}
+
+/// The part of a server that matters for where its requests go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Manner {
+    spread: Spread,
+    /// A client shares with nobody.
+    is_private: bool,
+    /// It cannot be started without a root.
+    needs_root: bool,
+    root_arguments: Vec<String>,
+}
+
+/// What one instance is there for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spread {
+    /// One root.
+    Root,
+    /// All roots of a client.
+    Roots,
+    /// Everything.
+    All,
+}
+
+pub fn explain(question: &Question<'_>) -> Explained {
+    let known = known(question);
+    let policy = Policy {
+        open_roots: question.config.open_roots,
+        fallback: question.config.fallback,
+        style: Style::OWN,
+    };
+    let mut groups: Vec<(Manner, Vec<String>)> = Vec::new();
+    for server in question.servers {
+        let manner = manner(server, question);
+        match groups.iter_mut().find(|(other, _)| *other == manner) {
+            Some((_, servers)) => servers.push(server.name.clone()),
+            None => groups.push((manner, vec![server.name.clone()])),
+        }
+    }
+    if groups.is_empty() {
+        let root_arguments = question.root_arguments.to_vec();
+        let manner = Manner { spread: Spread::Root, is_private: false, needs_root: false, root_arguments };
+        groups.push((manner, Vec::new()));
+    }
+    let answers = groups.into_iter().map(|(manner, servers)| {
+        let named = switchboard_core::roots::places::named(
+            question.params.as_bytes(),
+            &manner.root_arguments,
+            policy.style,
+        );
+        answer(&known, &places::look_up(named), policy, &manner, servers)
+    });
+    Explained { method: question.method.to_owned(), answers: answers.collect() }
+}
+
+fn known(question: &Question<'_>) -> Known {
+    let RootOptions { pinned, given, default } = question.roots;
+    let text = |path: &std::path::PathBuf| places::canonical(path);
+    let client = question.client_roots.iter().filter_map(|root| {
+        let path = of_uri(root, Style::OWN);
+        places::canonical(Path::new(path.as_ref().unwrap_or(root)))
+    });
+    Known {
+        pinned: pinned.as_ref().and_then(text),
+        given: given.iter().filter_map(text).collect(),
+        client: client.collect(),
+        seen: Vec::new(),
+        environment: places::of_environment(question.vars),
+        working_folder: places::working_folder(),
+        default: default.as_ref().and_then(text),
+        home: places::home(question.vars),
+    }
+}
+
+fn manner(server: &ServerConfig, question: &Question<'_>) -> Manner {
+    let mut root_arguments = server.root_arguments.clone();
+    root_arguments.extend_from_slice(question.root_arguments);
+    let is_split = expand::uses_root(server, question.vars) || !root_arguments.is_empty();
+    let without = expand::launch_parts(server, None, question.vars);
+    Manner {
+        spread: match server.scope {
+            Scope::Global => Spread::All,
+            Scope::Root | Scope::Client if is_split => Spread::Root,
+            Scope::Root | Scope::Client => Spread::Roots,
+        },
+        is_private: server.scope == Scope::Client || server.state == State::Client,
+        needs_root: without.is_err_and(|error| error.cause == ExpandCause::NoRoot),
+        root_arguments,
+    }
+}
+
+fn answer(known: &Known, places: &[Place], policy: Policy, manner: &Manner, servers: Vec<String>) -> Answer {
+    let asked = match manner.spread {
+        Spread::Root => places,
+        Spread::Roots | Spread::All => &[],
+    };
+    let decision = match manner.spread {
+        Spread::Root | Spread::Roots => decide(known, asked, policy),
+        // What a client has open does not move an instance that is everybody's.
+        Spread::All => {
+            let (pinned, default, given) = (known.pinned.clone(), known.default.clone(), known.given.clone());
+            let common = Known { pinned, default, given, ..Known::default() };
+            decide(&common, &[], Policy { fallback: true, ..policy })
+        }
+    };
+    let considered = Ladder { known, places, policy, spread: manner.spread, decision: &decision }.rungs();
+    let (root, why, error) = match decision {
+        Decision::Root { root, why } => (Some(root), why.to_string(), None),
+        Decision::Fallback if !manner.needs_root => (None, UNKNOWN.to_owned(), None),
+        Decision::Fallback => {
+            (None, format!("{UNKNOWN}, and the server cannot start without"), Some(Refusal::NO_ROOT))
+        }
+        Decision::Nowhere => (None, format!("{UNKNOWN}, and `fallback` is off"), Some(Refusal::NO_ROOT)),
+    };
+    Answer { servers, instances: manner.instances(), root, why, error, considered }
+}
+
+const UNKNOWN: &str = "nothing says where it belongs";
+
+impl Refusal {
+    const NO_ROOT: Self = Self {
+        code: -32004,
+        kind: "routing_failed",
+        hint: "open a folder in the IDE, start it in a project folder, or give `--root DIR`, `--pin-root DIR` or \
+               `defaultRoot`",
+    };
+}
+
+impl Manner {
+    fn instances(&self) -> &'static str {
+        match (self.spread, self.is_private) {
+            (Spread::Root, false) => "one for each workspace",
+            (Spread::Root, true) => "one for each workspace and client",
+            (Spread::Roots, false) => "one for all roots of a client, and clients with the same roots",
+            (Spread::Roots, true) => "one for each client, for all its roots",
+            (Spread::All, false) => "one for everybody",
+            (Spread::All, true) => "one for each client, whatever its roots",
+        }
+    }
+}

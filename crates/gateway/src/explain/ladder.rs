@@ -1,0 +1,111 @@
+//! Everything that can name a workspace, in the order in which it is asked, and which of it counted.
+
+use super::{Rung, Spread};
+use std::slice;
+use switchboard_core::roots::{Decision, Known, NamedBy, Place, Policy, Why, decide};
+
+pub(super) struct Ladder<'a> {
+    pub(super) known: &'a Known,
+    /// What the request names, asked or not.
+    pub(super) places: &'a [Place],
+    pub(super) policy: Policy,
+    pub(super) spread: Spread,
+    pub(super) decision: &'a Decision,
+}
+
+impl Ladder<'_> {
+    pub(super) fn rungs(&self) -> Vec<Rung> {
+        let known = self.known;
+        let mut rungs = self.rung("pinned", known.pinned.as_slice(), &Why::Pinned, None);
+        // What is everybody's goes by nothing that is only one client's.
+        if self.spread != Spread::All {
+            rungs.extend(self.request());
+            rungs.extend(self.rung("client", &known.client, &Why::Client, None));
+            rungs.extend(self.rung("environment", known.environment.as_slice(), &Why::Environment, None));
+            let (folder, note) = (known.working_folder.as_slice(), self.note_on_the_folder());
+            rungs.extend(self.rung("workingFolder", folder, &Why::WorkingFolder, note));
+        }
+        rungs.extend(self.rung("default", known.default.as_slice(), &Why::Default, None));
+        rungs.extend(self.rung("given", &known.given, &Why::FirstKnown, None));
+        if self.spread != Spread::All {
+            rungs.push(self.fallback());
+        }
+        rungs
+    }
+
+    fn fallback(&self) -> Rung {
+        Rung {
+            rung: "fallback",
+            value: Some(if self.policy.fallback { "on" } else { "off" }.to_owned()),
+            named_by: None,
+            used: matches!(self.decision, Decision::Fallback | Decision::Nowhere),
+            note: None,
+        }
+    }
+
+    /// One for each value. The note is for those that did not count.
+    fn rung(
+        &self,
+        rung: &'static str,
+        values: &[String],
+        why: &Why,
+        note: Option<&'static str>,
+    ) -> Vec<Rung> {
+        let counts = |value: &String| match self.decision {
+            Decision::Root { root, why: counted } => counted == why && root == value,
+            Decision::Fallback | Decision::Nowhere => false,
+        };
+        let one = |value: &String| {
+            let used = counts(value);
+            Rung { rung, value: Some(value.clone()), named_by: None, used, note: note.filter(|_| !used) }
+        };
+        match values {
+            [] => vec![Rung { rung, value: None, named_by: None, used: false, note: None }],
+            values => values.iter().map(one).collect(),
+        }
+    }
+
+    fn request(&self) -> Vec<Rung> {
+        const RUNG: &str = "request";
+        if self.places.is_empty() {
+            return vec![Rung { rung: RUNG, value: None, named_by: None, used: false, note: None }];
+        }
+        let mut is_open = self.spread == Spread::Root && self.known.pinned.is_none();
+        let one = |place: &Place| {
+            let obstacle = self.obstacle(place);
+            let used = is_open && obstacle.is_none();
+            let note = match self.spread {
+                Spread::Root => obstacle.filter(|_| is_open),
+                Spread::Roots | Spread::All => Some("not asked: one instance serves all roots"),
+            };
+            is_open &= !used;
+            let (value, named_by) = (Some(place.path.clone()), Some(place.named_by.to_string()));
+            Rung { rung: RUNG, value, named_by, used, note }
+        };
+        self.places.iter().map(one).collect()
+    }
+
+    /// Why a place says nothing.
+    fn obstacle(&self, place: &Place) -> Option<&'static str> {
+        let unpinned = Known { pinned: None, ..self.known.clone() };
+        if let Decision::Root { why: Why::Within(_) | Why::Project(_), .. } =
+            decide(&unpinned, slice::from_ref(place), self.policy)
+        {
+            return None;
+        }
+        Some(match (&place.named_by, &place.project) {
+            (NamedBy::Uri, _) => "lies in no known root",
+            (NamedBy::Argument(_), None) => "lies in no known root, and in no project",
+            (NamedBy::Argument(_), Some(_)) => "lies in no known root, and `openRoots` is false",
+        })
+    }
+
+    /// It was asked, and what comes behind it counts.
+    fn note_on_the_folder(&self) -> Option<&'static str> {
+        let is_passed_over = match self.decision {
+            Decision::Root { why, .. } => matches!(why, Why::Default | Why::FirstKnown),
+            Decision::Fallback | Decision::Nowhere => true,
+        };
+        is_passed_over.then_some("too far out for a workspace")
+    }
+}

@@ -1,0 +1,95 @@
+//! For people: a few short lines.
+
+use super::{Answer, Explained, Rung};
+use std::fmt;
+
+/// As wide as a terminal usually is.
+const WIDTH: usize = 80;
+/// Where the values begin.
+const LABEL: usize = 11;
+const RUNG: usize = 18;
+
+impl fmt::Display for Explained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, answer) in self.answers.iter().enumerate() {
+            if index > 0 {
+                writeln!(f)?;
+            }
+            line(f, "Request", &self.method)?;
+            write!(f, "{answer}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.servers.as_slice() {
+            [] => line(f, "Server", "any with an instance for each workspace (there is no config file)")?,
+            [server] => line(f, "Server", server)?,
+            servers => line(f, "Servers", &servers.join(", "))?,
+        }
+        if !self.servers.is_empty() {
+            line(f, "Instances", self.instances)?;
+        }
+        line(f, "Workspace", self.root.as_deref().unwrap_or("none"))?;
+        line(f, "Because", &self.why)?;
+        match (&self.root, &self.error) {
+            (_, Some(error)) => {
+                line(f, "Answer", &format!("error {} ({})", error.code, error.kind))?;
+                line(f, "Hint", error.hint)?;
+            }
+            (None, None) => line(f, "Answer", "from an instance without a workspace")?,
+            (Some(_), None) => {}
+        }
+        writeln!(f, "\nConsidered, in this order:")?;
+        let mut last = "";
+        for rung in &self.considered {
+            let name = if rung.rung == last { "" } else { named(rung.rung) };
+            last = rung.rung;
+            write_rung(f, name, rung)?;
+        }
+        Ok(())
+    }
+}
+
+fn named(rung: &'static str) -> &'static str {
+    match rung {
+        "client" => "client's roots",
+        "workingFolder" => "working folder",
+        "given" => "first --root",
+        other => other,
+    }
+}
+
+fn write_rung(f: &mut fmt::Formatter<'_>, name: &str, rung: &Rung) -> fmt::Result {
+    let mark = if rung.used { "->" } else { "" };
+    write!(f, "{mark:>3} {name:<RUNG$}")?;
+    if let Some(by) = &rung.named_by {
+        write!(f, "{by}: ")?;
+    }
+    writeln!(f, "{}", rung.value.as_deref().unwrap_or("-"))?;
+    match rung.note {
+        Some(note) => writeln!(f, "{:width$}({note})", "", width = RUNG + 4),
+        None => Ok(()),
+    }
+}
+
+/// A label and a text that is broken between words.
+fn line(f: &mut fmt::Formatter<'_>, label: &str, text: &str) -> fmt::Result {
+    write!(f, "{label:<LABEL$}")?;
+    let mut used = LABEL;
+    for (index, word) in text.split(' ').enumerate() {
+        let length = word.chars().count();
+        if index > 0 && used + 1 + length > WIDTH {
+            write!(f, "\n{:LABEL$}", "")?;
+            used = LABEL;
+        } else if index > 0 {
+            write!(f, " ")?;
+            used += 1;
+        }
+        write!(f, "{word}")?;
+        used += length;
+    }
+    writeln!(f)
+}

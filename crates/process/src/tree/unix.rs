@@ -1,0 +1,145 @@
+//! Trees in the table of processes.
+
+use crate::guard::OURS;
+use crate::runs::Who;
+use crate::table::{self, Entry};
+use std::cell::Cell;
+use std::ffi::OsString;
+use std::sync::Arc;
+
+/// By processes that are the same for as long as the tree is there.
+#[derive(Debug, Clone)]
+pub(crate) enum Tree {
+    Guarded {
+        /// Nothing if the system did not show it.
+        guard: Option<Who>,
+        mark: u64,
+        keep: Arc<[OsString]>,
+    },
+    /// Without a guard.
+    Group { leader: Option<Who> },
+}
+
+pub(super) fn measure_all(trees: &[&Tree]) -> Vec<Option<u64>> {
+    let table = if trees.is_empty() { Vec::new() } else { table::all().unwrap_or_default() };
+    let marks = marks(&table);
+    trees.iter().map(|tree| measure(tree, &table, &marks)).collect()
+}
+
+/// Who carries which mark. On Linux nobody has to be found by it: orphans come to their guard.
+fn marks(table: &[Entry]) -> Vec<(&Entry, u64)> {
+    let mark_of = |entry: &Entry| {
+        let found = Cell::new(None);
+        table::carries(entry.pid, |mark| found.replace(Some(mark)).is_none());
+        found.get()
+    };
+    let table = if cfg!(target_os = "linux") { &[] } else { table };
+    table.iter().filter_map(|entry| Some((entry, mark_of(entry)?))).collect()
+}
+
+fn measure(tree: &Tree, table: &[Entry], marks: &[(&Entry, u64)]) -> Option<u64> {
+    let members = tree.members(table, marks)?;
+    let held: Vec<u64> = members.into_iter().filter_map(|member| table::memory(member.pid)).collect();
+    (!held.is_empty()).then(|| held.into_iter().fold(0, u64::saturating_add))
+}
+
+impl Tree {
+    /// Those that are alive.
+    fn members<'a>(&self, table: &'a [Entry], marks: &[(&'a Entry, u64)]) -> Option<Vec<&'a Entry>> {
+        let mut members = match self {
+            Self::Guarded { guard, mark, keep } => {
+                find((*guard)?, table).filter(|guard| !guard.is_zombie)?;
+                let is_kept = |entry: &Entry| table::is_kept(entry, keep);
+                let mut members = table::below(table, &[(*guard)?.pid], is_kept);
+                for (entry, carried) in marks {
+                    if carried == mark
+                        && !is_kept(entry)
+                        && !members.iter().any(|known| known.pid == entry.pid)
+                    {
+                        members.push(entry);
+                    }
+                }
+                members
+            }
+            Self::Group { leader } => {
+                // Its number is taken while it is there, be it as a zombie; after that it may name another group.
+                let leader = find((*leader)?, table)?;
+                let mut roots = vec![leader];
+                roots.extend(
+                    table.iter().filter(|entry| entry.group == leader.pid && entry.pid != leader.pid),
+                );
+                let numbers: Vec<u32> = roots.iter().map(|root| root.pid).collect();
+                roots.extend(table::below(table, &numbers, |_| false));
+                roots
+            }
+        };
+        members.retain(|entry| !entry.is_zombie && !OURS.iter().any(|name| entry.name == *name));
+        Some(members)
+    }
+}
+
+fn find(who: Who, table: &[Entry]) -> Option<&Entry> {
+    table.iter().find(|entry| entry.pid == who.pid && entry.start == who.start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(pid: u32, parent: u32, group: u32, name: &str) -> Entry {
+        Entry { pid, parent, group, start: u64::from(pid), name: name.into(), is_zombie: false }
+    }
+
+    fn numbers(tree: &Tree, table: &[Entry]) -> Option<Vec<u32>> {
+        // The last carries the mark.
+        let marks: Vec<(&Entry, u64)> = table.last().into_iter().map(|entry| (entry, 7)).collect();
+        let mut numbers: Vec<u32> = tree.members(table, &marks)?.iter().map(|member| member.pid).collect();
+        numbers.sort_unstable();
+        Some(numbers)
+    }
+
+    #[test]
+    fn a_guard_s_tree_is_all_below_it_but_what_is_ours_or_kept() {
+        // Numbers that no process of this machine has: what a process is called is looked up there.
+        let big = 1 << 30;
+        let mut table = vec![
+            entry(big, 1, big, "sb-guard"),
+            entry(big + 1, big, big, "sb-init"),
+            entry(big + 2, big + 1, big, "sb-parent"),
+            entry(big + 3, big + 2, big + 3, "node"),
+            entry(big + 4, big + 3, big + 3, "worker"),
+            entry(big + 5, big + 1, big + 5, "daemon"),
+            entry(big + 6, big, big + 6, "adb"),
+            entry(big + 7, big + 6, big + 6, "below adb"),
+            entry(big + 8, 1, big + 8, "another's"),
+        ];
+        let guard = Some(Who { pid: big, start: u64::from(big) });
+        let tree = Tree::Guarded { guard, mark: 1, keep: Arc::new(["adb".into()]) };
+        assert_eq!(numbers(&tree, &table), Some(vec![big + 3, big + 4, big + 5]));
+        let marked = Tree::Guarded { guard, mark: 7, keep: Arc::new(["adb".into()]) };
+        assert_eq!(numbers(&marked, &table), Some(vec![big + 3, big + 4, big + 5, big + 8]));
+        table[3].is_zombie = true;
+        assert_eq!(numbers(&tree, &table), Some(vec![big + 4, big + 5]));
+        table[0].start += 1;
+        assert_eq!(numbers(&tree, &table), None, "its number went to another");
+        assert_eq!(numbers(&Tree::Guarded { guard: None, mark: 7, keep: Arc::new([]) }, &table), None);
+    }
+
+    #[test]
+    fn without_a_guard_it_is_the_group_and_what_stands_below() {
+        let mut table = vec![
+            entry(10, 1, 10, "leader"),
+            entry(11, 10, 10, "child"),
+            entry(12, 10, 12, "child with a group of its own"),
+            entry(13, 1, 10, "orphan"),
+            entry(14, 13, 14, "orphan's child"),
+            entry(15, 1, 15, "daemon"),
+        ];
+        let tree = Tree::Group { leader: Some(Who { pid: 10, start: 10 }) };
+        assert_eq!(numbers(&tree, &table), Some(vec![10, 11, 12, 13, 14]));
+        table[0].is_zombie = true;
+        assert_eq!(numbers(&tree, &table), Some(vec![11, 12, 13, 14]));
+        table.remove(0);
+        assert_eq!(numbers(&tree, &table), None, "the group may be another by now");
+    }
+}

@@ -1,0 +1,55 @@
+//! Trees by their job objects.
+
+use crate::child::os::job::Job;
+use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
+use std::sync::{Arc, Weak};
+use windows_sys::Win32::System::ProcessStatus::{K32GetProcessMemoryInfo, PROCESS_MEMORY_COUNTERS};
+use windows_sys::Win32::System::Threading::{OpenProcess, PROCESS_QUERY_LIMITED_INFORMATION};
+
+/// What a child is, as long as it is kept. Its number is its own for that time.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) pid: u32,
+    /// None if there is none to be had, or wanted.
+    pub(crate) job: Option<Job>,
+}
+
+/// Does not keep a job open: its last handle ends those in it, and is the child's to close.
+#[derive(Debug, Clone)]
+pub(crate) struct Tree(Weak<Held>);
+
+impl Tree {
+    pub(crate) fn of(held: &Arc<Held>) -> Self {
+        Self(Arc::downgrade(held))
+    }
+}
+
+pub(super) fn measure_all(trees: &[&Tree]) -> Vec<Option<u64>> {
+    trees.iter().map(|tree| tree.0.upgrade().and_then(|held| measure(&held))).collect()
+}
+
+fn measure(held: &Held) -> Option<u64> {
+    let members = match &held.job {
+        Some(job) => job.members().ok()?,
+        None => vec![held.pid],
+    };
+    let held: Vec<u64> = members.into_iter().filter_map(memory).collect();
+    (!held.is_empty()).then(|| held.into_iter().fold(0, u64::saturating_add))
+}
+
+/// The private bytes of a process, whatever the field is called; nothing if it is gone.
+fn memory(pid: u32) -> Option<u64> {
+    // SAFETY: three integers; a null handle is the only failure, and is looked for.
+    let handle = unsafe { OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION, 0, pid) };
+    if handle.is_null() {
+        return None;
+    }
+    // SAFETY: the handle was just opened and belongs to nobody else.
+    let process = unsafe { OwnedHandle::from_raw_handle(handle) };
+    let mut counters = PROCESS_MEMORY_COUNTERS::default();
+    let size = size_of_val(&counters) as u32;
+    // SAFETY: the handle is open; the structure is one that the call fills, told by its size.
+    let found = unsafe { K32GetProcessMemoryInfo(process.as_raw_handle(), &raw mut counters, size) };
+    // One that has ended can be opened while somebody has a handle of it, and holds nothing.
+    Some(counters.PagefileUsage as u64).filter(|bytes| found != 0 && *bytes > 0)
+}

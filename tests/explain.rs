@@ -1,0 +1,260 @@
+//! `switchboard explain`: where a request would go, and why, in folders that are there.
+
+use crate::support::program;
+use serde_json::{Value, json};
+use switchboard_testkit::client::{End, Start};
+
+/// A scratch folder with some projects in it; `@` in a text stands for its path.
+struct House {
+    start: Start,
+    folder: String,
+}
+
+impl House {
+    fn new() -> Self {
+        let start = program();
+        let scratch = start.scratch();
+        for folder in ["a/src", "a/inner/src", "b", "c/.git", "c/src", "plain", "w", "home", "a b"] {
+            scratch.folder(folder);
+        }
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(scratch.join("b"), scratch.join("link")).unwrap();
+        let folder = scratch.path().canonicalize().unwrap().display().to_string();
+        Self { start, folder }
+    }
+
+    fn config(self, config: &Value) -> Self {
+        self.start.scratch().file("config.json", config.to_string());
+        self.args(&["--config", "@/config.json"])
+    }
+
+    fn args(mut self, args: &[&str]) -> Self {
+        let args = args.iter().map(|arg| arg.replace('@', &self.folder));
+        self.start = self.start.args(args);
+        self
+    }
+
+    /// Runs in a folder that is no workspace, unless told otherwise.
+    fn run(mut self, cwd: &str, vars: &[(&str, &str)]) -> (End, String) {
+        let path = |text: &str| text.replace('@', &self.folder);
+        for (name, value) in vars {
+            self.start = self.start.env(name, path(value));
+        }
+        let end = self.start.cwd(path(cwd)).env("COLUMNS", "80").start().finish();
+        let shown = String::from_utf8_lossy(&end.stdout).replace(&self.folder, "@");
+        (end, shown)
+    }
+}
+
+/// What came out, as `root: why`, or `none: why`, with the error's code if there is one.
+#[track_caller]
+fn decided(house: House, cwd: &str, vars: &[(&str, &str)]) -> String {
+    let (end, shown) = house.args(&["--json"]).run(cwd, vars);
+    assert_eq!(end.code, Some(0), "{}", end.stderr);
+    let explained: Value = serde_json::from_str(&shown).unwrap();
+    let [answer] = explained["answers"].as_array().unwrap().as_slice() else { panic!("{explained}") };
+    let used = answer["considered"].as_array().unwrap().iter().filter(|rung| rung["used"] == true);
+    // What is everybody's needs none.
+    let expect = usize::from(answer["instances"] != "one for everybody" || answer["root"].is_string());
+    assert_eq!(used.count(), expect, "{answer}");
+    let code = answer["error"]["code"].as_i64().map(|code| format!(" ({code})")).unwrap_or_default();
+    let (root, why) = (answer["root"].as_str().unwrap_or("none"), answer["why"].as_str().unwrap());
+    format!("{root}: {why}{code}")
+}
+
+fn ask(method: &str, params: &str, args: &[&str]) -> House {
+    House::new().args(&["explain", "--method", method, "--params", params]).args(args)
+}
+
+#[track_caller]
+fn check(params: &str, args: &[&str], expect: &str) {
+    // The user's home is around everything: where the program runs says nothing.
+    assert_eq!(
+        decided(ask("tools/call", params, args), "@", &[("HOME", "@/home")]),
+        expect,
+        "{params} {args:?}"
+    );
+}
+
+const ROOTS: &[&str] = &["--client-root", "@/a", "--client-root", "@/b"];
+
+#[test]
+fn what_the_request_names() {
+    let uri = |path: &str| format!(r#"{{"uri":"file://{path}"}}"#);
+    check(&uri("@/b/x"), ROOTS, "@/b: the URI lies in it");
+    check(&uri("@/b/../a/x"), ROOTS, "@/a: the URI lies in it");
+    check(&uri("@/bb/x"), ROOTS, "@/a: it is the client's");
+    let spaced = ["--client-root", "@/a", "--client-root", "@/a b"];
+    check(&uri("@/a%20b/x"), &spaced, "@/a b: the URI lies in it");
+    check(&uri("@/a%20b/x"), &["--client-root", "file://@/a%20b/"], "@/a b: the URI lies in it");
+    let nested = ["--client-root", "@/a", "--root", "@/a/inner"];
+    check(&uri("@/a/inner/src/x"), &nested, "@/a/inner: the URI lies in it");
+    check(&uri("@/a/src/x"), &nested, "@/a: the URI lies in it");
+    let pinned = [ROOTS, &["--pin-root", "@/w"]].concat();
+    check(&uri("@/b/x"), &pinned, "@/w: it is pinned");
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_followed() {
+    check(r#"{"uri":"file://@/link/x"}"#, ROOTS, "@/b: the URI lies in it");
+    check(
+        r#"{"uri":"file://@/b/x"}"#,
+        &["--client-root", "@/a", "--root", "@/link"],
+        "@/b: the URI lies in it",
+    );
+}
+
+#[test]
+fn arguments_that_are_paths() {
+    let path = |path: &str| format!(r#"{{"name":"t","arguments":{{"path":"{path}","x":"1"}}}}"#);
+    let by_path = [ROOTS, &["--root-argument", "path"]].concat();
+    check(&path("@/b/x"), &by_path, "@/b: the argument `path` lies in it");
+    check(&path("@/b/x"), ROOTS, "@/a: it is the client's");
+    check(&path("file://@/b/x"), ROOTS, "@/b: the argument `path` lies in it");
+    let opened = "@/c: the argument `path` lies in no known root, and this is its project";
+    check(&path("@/c/src/x"), &by_path, opened);
+    check(&path("@/plain/x"), &by_path, "@/a: it is the client's");
+    let closed = json!({ "mcpServers": {}, "openRoots": false });
+    let house = ask("tools/call", &path("@/c/src/x"), &by_path).config(&closed);
+    assert_eq!(decided(house, "@", &[("HOME", "@/home")]), "@/a: it is the client's");
+}
+
+#[test]
+fn what_counts_when_the_request_names_nothing() {
+    let check = |args: &[&str], cwd: &str, vars: &[(&str, &str)], expect: &str| {
+        let house = ask("tools/list", "{}", args);
+        let vars = [&[("HOME", "@/home")], vars].concat();
+        assert_eq!(decided(house, cwd, &vars), expect, "{args:?} {cwd} {vars:?}");
+    };
+    let named = [("CLAUDE_PROJECT_DIR", "@/c")];
+    check(ROOTS, "@/w", &named, "@/a: it is the client's");
+    check(&[], "@/w", &named, "@/c: the client's environment names it");
+    check(&[], "@/w", &[("SWITCHBOARD_ROOT", "@/b")], "@/b: it is pinned");
+    check(&["--default-root", "@/b"], "@/w", &[], "@/w: the client was started there");
+    check(&["--default-root", "@/b"], "@/home", &[], "@/b: it is the default");
+    check(&["--default-root", "@/b"], "@", &[], "@/b: it is the default");
+    check(&["--root", "@/c", "--root", "@/b"], "@/home", &[], "@/c: it is the first that is known");
+    check(&[], "/", &[], "none: nothing says where it belongs");
+}
+
+/// A config with one server, and what it says about itself.
+fn with_server(file: Value, server: Value) -> Value {
+    let mut config = json!({ "mcpServers": { "s": { "command": "true" } } });
+    config.as_object_mut().unwrap().extend(file.as_object().unwrap().clone());
+    config["mcpServers"]["s"].as_object_mut().unwrap().extend(server.as_object().unwrap().clone());
+    config
+}
+
+#[test]
+fn the_config_has_its_say() {
+    let check = |file: Value, server: Value, expect: &str| {
+        let params = r#"{"arguments":{"dir":"@/b/x"}}"#;
+        let house = ask("tools/call", params, &[]).config(&with_server(file.clone(), server.clone()));
+        assert_eq!(decided(house, "@", &[("HOME", "@/home")]), expect, "{file} {server}");
+    };
+    check(json!({ "defaultRoot": "a" }), json!({}), "@/a: it is the default");
+    check(json!({ "defaultRoot": "~/../b" }), json!({}), "@/b: it is the default");
+    check(json!({ "defaultRoot": "nowhere" }), json!({}), "none: nothing says where it belongs");
+    let unknown = "none: nothing says where it belongs";
+    check(json!({}), json!({}), unknown);
+    check(json!({ "fallback": "off" }), json!({}), &format!("{unknown}, and `fallback` is off (-32004)"));
+    let needs = format!("{unknown}, and the server cannot start without (-32004)");
+    check(json!({}), json!({ "args": ["${root}"] }), &needs);
+    check(json!({}), json!({ "args": ["${root}"], "scope": "global" }), &needs);
+    check(json!({ "fallback": "off" }), json!({ "scope": "global" }), unknown);
+}
+
+/// What `explain` says about the instances of a server.
+#[track_caller]
+fn instances(server: Value) -> String {
+    let house = ask("ping", "{}", ROOTS).config(&with_server(json!({}), server)).args(&["--json"]);
+    let (_, shown) = house.run("@", &[]);
+    let explained: Value = serde_json::from_str(&shown).unwrap();
+    explained["answers"][0]["instances"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn what_an_instance_is_there_for() {
+    assert_eq!(instances(json!({ "args": ["${root}"] })), "one for each workspace");
+    assert_eq!(instances(json!({ "cwd": "sub" })), "one for each workspace");
+    assert_eq!(instances(json!({ "rootArguments": ["path"] })), "one for each workspace");
+    assert_eq!(instances(json!({ "cwd": "sub", "scope": "client" })), "one for each workspace and client");
+    assert_eq!(instances(json!({})), "one for all roots of a client, and clients with the same roots");
+    assert_eq!(instances(json!({ "state": "client" })), "one for each client, for all its roots");
+    assert_eq!(instances(json!({ "scope": "global" })), "one for everybody");
+}
+
+/// A server that serves all roots of a client does not move with what a request names.
+#[test]
+fn servers_that_differ_get_answers_of_their_own() {
+    let server = |more: Value| with_server(json!({}), more)["mcpServers"]["s"].clone();
+    let config = json!({ "mcpServers": {
+        "whole": server(json!({})),
+        "split": server(json!({ "args": ["${root}"] })),
+        "other": server(json!({})),
+        "off": server(json!({ "disabled": true })),
+    } });
+    let params = r#"{"uri":"file://@/b/x"}"#;
+    let ask = |args: &[&str]| {
+        let house = ask("resources/read", params, ROOTS).config(&config).args(args).args(&["--json"]);
+        let (_, shown) = house.run("@", &[]);
+        let explained: Value = serde_json::from_str(&shown).unwrap();
+        let answers = explained["answers"].as_array().unwrap().clone();
+        answers.iter().map(|answer| (answer["servers"].clone(), answer["root"].clone())).collect::<Vec<_>>()
+    };
+    let (whole, split) = ((json!(["other", "whole"]), json!("@/a")), (json!(["split"]), json!("@/b")));
+    assert_eq!(ask(&[]), [whole, split.clone()]);
+    assert_eq!(ask(&["--server", "split"]), [split]);
+}
+
+#[test]
+fn it_is_read_at_once() {
+    let params = r#"{"name":"t","arguments":{"dir":"@/c/src","path":"@/plain"}}"#;
+    let house = ask("tools/call", params, ROOTS).args(&["--root", "@/w"]);
+    let config = with_server(json!({}), json!({ "rootArguments": ["path", "dir"] }));
+    let (_, shown) = house.config(&config).run("@/home", &[("HOME", "@/home")]);
+    insta::assert_snapshot!("explain_project", shown);
+
+    let nowhere = with_server(json!({ "fallback": "off" }), json!({ "scope": "client" }));
+    let (_, shown) = ask("ping", "{}", &[]).config(&nowhere).run("@/home", &[("HOME", "@/home")]);
+    insta::assert_snapshot!("explain_nowhere", shown);
+
+    let (_, shown) = ask("ping", "{}", &[]).run("@/home", &[("HOME", "@/home")]);
+    insta::assert_snapshot!("explain_fallback", shown);
+
+    let global = with_server(json!({}), json!({ "scope": "global" }));
+    let (_, shown) = ask("tools/call", r#"{"uri":"file://@/b"}"#, ROOTS).config(&global).run("@/w", &[]);
+    insta::assert_snapshot!("explain_global", shown);
+    assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let check = |args: &[&str], code: i32, expect: &str| {
+        let (end, _) = House::new().args(&["explain"]).args(args).run("@", &[("HOME", "@/home")]);
+        assert_eq!(end.code, Some(code), "{args:?}: {}", end.stderr);
+        assert!(end.stderr.contains(expect), "{args:?}: {}", end.stderr);
+        assert!(end.stdout.is_empty());
+    };
+    check(&[], 2, "--method <METHOD>");
+    check(&["--method", "m", "--params", "{"], 2, "--params is no JSON: ");
+    check(&["--method", "m", "--params", "[]"], 2, "--params is no JSON object");
+    check(&["--method", "m", "--pin-root", "nowhere"], 2, "--pin-root nowhere: ");
+    check(&["--method", "m", "--server", "s"], 3, "there is no config file to find `s` in");
+    check(&["--method", "m", "--config", "nowhere.json"], 3, "nowhere.json");
+    let house = ask("m", "{}", &["--server", "t"]).config(&with_server(json!({}), json!({})));
+    let (end, _) = house.run("@", &[]);
+    assert_eq!(end.code, Some(3));
+    assert!(end.stderr.contains("has no enabled server `t`; it has: s"), "{}", end.stderr);
+}
+
+/// Nothing is started, whatever the config names.
+#[test]
+fn nothing_is_started() {
+    let house = ask("tools/list", "{}", ROOTS);
+    let record = house.start.record();
+    let server = json!({ "command": crate::support::fake_backend(), "args": ["--record", record.folder()] });
+    let (end, _) = house.config(&json!({ "mcpServers": { "s": server } })).run("@", &[]);
+    assert_eq!((end.code, record.launches()), (Some(0), 0));
+}
