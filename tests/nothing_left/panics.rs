@@ -40,10 +40,13 @@ fn in_every_task_leaves_nothing() {
     for task in task::NAMES.into_iter().filter(|task| !EARLY.contains(task)) {
         let flags: &[&str] = if RAW.contains(&task) { &["--raw"] } else { &[] };
         let start = match task {
+            "measuring" => USUAL.start_with(json!({}), json!({ "memoryLimit": "1GiB" }), zoo::EIGHT),
+            "lookup" => USUAL.start_by_flags(&["--root-argument", "dir"]),
             "remains" => USUAL.start_with(json!({ "shutdownGrace": "1h" }), json!({}), zoo::EIGHT),
             _ => USUAL.start_by_flags(flags),
         };
-        let mut scene = Scene::greet(doomed(start, task));
+        let start = doomed(start, task);
+        let mut scene = if task == "lookup" { greet_with_roots(start) } else { Scene::greet(start) };
         scene.check_complete(USUAL, 1);
         if task == "remains" {
             // There is something to see off when a server has left others that will not go.
@@ -54,6 +57,20 @@ fn in_every_task_leaves_nothing() {
         fs::write(scene.client.scratch().join("panic"), "").unwrap();
         check_end(scene, task, since);
     }
+}
+
+/// What a client says of its workspaces is looked up.
+fn greet_with_roots(start: Start) -> Scene {
+    let mut client = start.start();
+    let mut params = initialize_params();
+    params["capabilities"] = json!({ "roots": {} });
+    client.request("initialize", params);
+    client.notify("notifications/initialized", json!({}));
+    let question = client.told("roots/list");
+    let answer = json!({ "jsonrpc": "2.0", "id": question["id"], "result": { "roots": [] } });
+    client.send(answer.to_string());
+    let us = Process::look(client.pid()).unwrap();
+    Scene::look(client, us)
 }
 
 #[test]

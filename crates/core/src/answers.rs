@@ -148,7 +148,8 @@ impl Core {
     /// Nothing says which workspace a request belongs to, and the server cannot do without.
     pub(crate) fn no_root(&self) -> ErrorAnswer {
         let server = self.server_name();
-        let text = format!("no workspace is known that this could belong to, and the server `{server}` needs one");
+        let text =
+            format!("no workspace is known that this could belong to, and the server `{server}` needs one");
         ErrorAnswer::new(ErrorKind::RoutingFailed, text).place(self, None).retryable(true).hint(
             "open a folder in the IDE, start it in a project folder, or give `--root DIR`, `--pin-root DIR` or \
              `defaultRoot`; `switchboard explain` shows how it is decided",
@@ -157,10 +158,13 @@ impl Core {
 
     /// Nobody can say which of its clients a backend's question concerns.
     pub(crate) fn whose_question(&self, of: BackendId) -> ErrorAnswer {
-        ErrorAnswer::new(ErrorKind::RoutingFailed, "several clients use this server, and none of them is meant alone")
-            .place(self, Some(of))
-            .retryable(false)
-            .hint("ask while you work on a request, or relate the question to a task")
+        ErrorAnswer::new(
+            ErrorKind::RoutingFailed,
+            "several clients use this server, and none of them is meant alone",
+        )
+        .place(self, Some(of))
+        .retryable(false)
+        .hint("ask while you work on a request, or relate the question to a task")
     }
 
     pub(crate) fn overloaded(&self, of: Option<BackendId>, what: &str) -> ErrorAnswer {

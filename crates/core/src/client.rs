@@ -118,7 +118,10 @@ pub(crate) enum Roots {
     /// Nobody wanted to know.
     Unasked,
     /// A request to it is on its way, or what it said is being looked up. What it said before counts until then.
-    Asked { before: Vec<ClientRoot>, said: Vec<ClientRoot> },
+    Asked {
+        before: Vec<ClientRoot>,
+        said: Vec<ClientRoot>,
+    },
     Told(Vec<ClientRoot>),
 }
 

@@ -103,7 +103,9 @@ impl Core {
         if let Some(b) = self.backends.get_mut(&launch.backend) {
             b.proven |= !failed;
             b.on_trial = false;
-            b.last_used = self.now;
+            if pending.method != Method::Ping {
+                b.last_used = self.now;
+            }
         }
         if pending.method == Method::Initialize {
             self.greeted(launch, client, &pending, &message, failed);

@@ -20,7 +20,12 @@ use switchboard_protocol::{
 };
 
 impl Core {
-    pub(crate) fn client_sent(&mut self, client: ClientId, frame: Result<Parsed, Broken>, mut places: Vec<Named>) {
+    pub(crate) fn client_sent(
+        &mut self,
+        client: ClientId,
+        frame: Result<Parsed, Broken>,
+        mut places: Vec<Named>,
+    ) {
         if self.is_lost(client) {
             return;
         }
@@ -203,9 +208,10 @@ impl Core {
             State::Ready { .. } if self.may_go(backend, message.method()) => None,
             State::Ready { .. } if !self.may_wait(backend, message.bytes().len()) => {
                 let at_work = b.at_work;
-                Some(self.overloaded(of, &format!(
-                    "the server works on as many requests as it may ({at_work}), and too many wait"
-                )))
+                Some(self.overloaded(
+                    of,
+                    &format!("the server works on as many requests as it may ({at_work}), and too many wait"),
+                ))
             }
             State::Ready { .. } => None,
             _ if !self.may_wait(backend, message.bytes().len()) => {
@@ -349,7 +355,8 @@ impl Core {
             let backend = pending.backend;
             self.actions.push(Action::Report(Fact::Routed { client, backend, method, id, minted }));
         }
-        let leaves_traces = matches!(pending.method, Method::Initialize | Method::Subscribe | Method::Unsubscribe);
+        let leaves_traces =
+            matches!(pending.method, Method::Initialize | Method::Subscribe | Method::Unsubscribe);
         if pending.method.is_repeatable() || leaves_traces {
             pending.progress = Progress::Sent(Some(message));
         }

@@ -1,6 +1,7 @@
 //! The handshake. The first client of a backend makes it itself, and hears the server's own words; those who come
 //! later hear what the first one heard. What was said is kept, and told to every new process.
 
+use crate::backend::State;
 use crate::client::Greeting;
 use crate::event::{BackendId, ClientId, Launch};
 use crate::exchange::Core;
@@ -9,14 +10,18 @@ use crate::key::Declared;
 use crate::pending::{Pending, Progress};
 use crate::roots::Place;
 use crate::route::Route;
-use crate::backend::State;
 use crate::settings::Capabilities;
 use serde_json::json;
 use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawId, dialect};
 
 impl Core {
     /// Where a handshake goes. It says what the client can do, and perhaps where it works.
-    pub(crate) fn route_handshake(&mut self, client: ClientId, initialize: &Message, roots: &[Place]) -> Route {
+    pub(crate) fn route_handshake(
+        &mut self,
+        client: ClientId,
+        initialize: &Message,
+        roots: &[Place],
+    ) -> Route {
         let with_capabilities = self.settings.server.capabilities != Capabilities::Shared;
         let declared = Declared::of(initialize, with_capabilities);
         let has_roots = declared.has_roots;
@@ -201,7 +206,13 @@ impl Core {
     }
 
     /// Greets a client whose server cannot be started before its roots are known: it would not name them otherwise.
-    pub(crate) fn greet_alone(&mut self, client: ClientId, id: &RawId, batch: Option<u32>, initialize: Message) {
+    pub(crate) fn greet_alone(
+        &mut self,
+        client: ClientId,
+        id: &RawId,
+        batch: Option<u32>,
+        initialize: Message,
+    ) {
         let version = initialize
             .part(Part::Params)
             .and_then(|params| serde_json::from_slice::<serde_json::Value>(params).ok())

@@ -38,7 +38,8 @@ impl Core {
             }
         }
         let Some(limit) = self.settings.pool.memory_limit else { return };
-        let is_current = |launch: &Launch| self.backends.get(&launch.backend).is_some_and(|b| b.is_current(*launch));
+        let is_current =
+            |launch: &Launch| self.backends.get(&launch.backend).is_some_and(|b| b.is_current(*launch));
         let all: u64 = bytes.iter().filter(|(launch, _)| is_current(launch)).map(|(_, bytes)| bytes).sum();
         if all <= limit {
             self.is_heavy = false;

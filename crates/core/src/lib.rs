@@ -57,6 +57,6 @@ pub use exchange::Core;
 pub use fact::{Fact, Outcome};
 pub use moment::Moment;
 pub use settings::{
-    Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope, ServerSettings, Settings,
-    State,
+    Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope, ServerSettings,
+    Settings, State,
 };

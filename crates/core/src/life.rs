@@ -247,7 +247,8 @@ impl Core {
 
     /// After a process is gone: start again now, later, or not at all.
     fn recover(&mut self, backend: BackendId, how: &str) {
-        if !self.is_running() && self.nothing_waits(backend) {
+        let is_wanted = self.is_running() && self.lessees(backend).next().is_some();
+        if !is_wanted && self.nothing_waits(backend) {
             return;
         }
         let roll = self.roll();

@@ -24,7 +24,13 @@ struct Status {
 
 impl Core {
     /// A request of a client was answered with success: what does it leave behind in the server?
-    pub(crate) fn note_effect(&mut self, launch: Launch, client: ClientId, pending: &Pending, answer: &Message) {
+    pub(crate) fn note_effect(
+        &mut self,
+        launch: Launch,
+        client: ClientId,
+        pending: &Pending,
+        answer: &Message,
+    ) {
         let backend = launch.backend;
         match pending.method {
             Method::Subscribe => {
@@ -40,7 +46,8 @@ impl Core {
             Method::SetLevel => {
                 let request = pending.sent().cloned();
                 if let Some(b) = self.backends.get_mut(&backend) {
-                    b.level = request.as_ref().and_then(|request| request.part(Part::Level)).map(<[u8]>::to_vec);
+                    b.level =
+                        request.as_ref().and_then(|request| request.part(Part::Level)).map(<[u8]>::to_vec);
                 }
                 if let (Some(request), Some(c)) = (request, self.clients.get_mut(&client)) {
                     let rank = request.part(Part::Level).and_then(rank).unwrap_or_default();
@@ -109,8 +116,11 @@ impl Core {
 
     /// Others still want to hear of it, so the server must not be told otherwise.
     pub(crate) fn is_wanted_by_others(&self, backend: BackendId, client: ClientId, uri: &[u8]) -> bool {
-        let subscriptions = self.backends.get(&backend).map(|b| b.subscriptions.as_slice()).unwrap_or_default();
-        subscriptions.iter().any(|known| known.uri == uri && known.clients.iter().any(|&other| other != client))
+        let subscriptions =
+            self.backends.get(&backend).map(|b| b.subscriptions.as_slice()).unwrap_or_default();
+        subscriptions
+            .iter()
+            .any(|known| known.uri == uri && known.clients.iter().any(|&other| other != client))
     }
 
     /// The client's other backends log as much as it wants to hear, too.
@@ -143,7 +153,8 @@ impl Core {
 
     /// The lowest level that one of its clients asked for.
     fn restore_level(&mut self, launch: Launch) {
-        let levels = self.lessees(launch.backend).filter_map(|client| self.clients.get(&client)?.level.as_ref());
+        let levels =
+            self.lessees(launch.backend).filter_map(|client| self.clients.get(&client)?.level.as_ref());
         let Some(level) = levels.min_by_key(|level| level.rank) else { return };
         let request = level.request.clone();
         let wanted = request.part(Part::Level).map(<[u8]>::to_vec);

@@ -192,7 +192,8 @@ impl Core {
     pub(crate) fn unpark(&mut self, client: ClientId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
         for Parked { minted, places } in std::mem::take(&mut c.parked) {
-            let Some(message) = self.pending.get(minted).and_then(|pending| pending.waiting()).cloned() else {
+            let Some(message) = self.pending.get(minted).and_then(|pending| pending.waiting()).cloned()
+            else {
                 continue;
             };
             match self.route(client, &message, &places) {

@@ -116,7 +116,8 @@ impl Core {
     /// The one client that a backend's request can concern.
     pub(crate) fn addressee(&self, launch: Launch, message: &Message) -> Option<ClientId> {
         let backend = launch.backend;
-        let is_here = |client: &ClientId| self.clients.get(client).is_some_and(|c| c.presence == Presence::Here);
+        let is_here =
+            |client: &ClientId| self.clients.get(client).is_some_and(|c| c.presence == Presence::Here);
         if let Some(owner) = self.related_owner(backend, message) {
             return Some(owner).filter(is_here);
         }

@@ -22,7 +22,8 @@ impl Core {
     pub(crate) fn ask_roots_if_wanted(&mut self, client: ClientId) {
         let Some(c) = self.clients.get(&client) else { return };
         let is_wanted = self.is_split() && c.known.pinned.is_none();
-        if is_wanted && c.declared.has_roots && c.handshake.is_complete() && matches!(c.roots, Roots::Unasked) {
+        if is_wanted && c.declared.has_roots && c.handshake.is_complete() && matches!(c.roots, Roots::Unasked)
+        {
             self.ask_roots(client);
         }
     }
@@ -32,15 +33,14 @@ impl Core {
         let Some(c) = self.clients.get_mut(&client) else { return };
         let before = c.roots.latest().to_vec();
         c.roots = Roots::Asked { before, said: Vec::new() };
-        let mut question = json!({ "id": minted, "method": "roots/list" });
-        if c.ear.dialect() == Dialect::Standard {
-            question["jsonrpc"] = json!("2.0");
-        }
+        // As the SDKs' servers spell it.
+        let version = if c.ear.dialect() == Dialect::Standard { r#""jsonrpc":"2.0","# } else { "" };
+        let question = format!(r#"{{"method":"roots/list",{version}"id":{minted}}}"#);
         // The newest question counts.
         for old in self.asked.ids(|asked| asked.client == client && asked.launch().is_none()) {
             self.asked.remove(old);
         }
-        if !self.tell_client(client, Outgoing::raw(question.to_string().into())) {
+        if !self.tell_client(client, Outgoing::raw(question.into())) {
             return self.roots_unknown(client);
         }
         let deadline = Some(self.now + ROOTS_TIME);
@@ -56,10 +56,8 @@ impl Core {
         let Some(c) = self.clients.get_mut(&client) else { return };
         let Roots::Asked { said, .. } = &mut c.roots else { return };
         let named = places::roots_in_answer(answer.part(Part::Result).unwrap_or_default());
-        *said = named
-            .into_iter()
-            .map(|(uri, raw)| ClientRoot { path: path::of_uri(&uri, style), raw })
-            .collect();
+        *said =
+            named.into_iter().map(|(uri, raw)| ClientRoot { path: path::of_uri(&uri, style), raw }).collect();
         c.inquiries += 1;
         let paths = said.iter().filter_map(|root| root.path.clone()).collect();
         let inquiry = c.inquiries;
@@ -124,7 +122,8 @@ impl Core {
     fn lists_changed(&mut self, client: ClientId, home: BackendId) {
         let Some(c) = self.clients.get(&client) else { return };
         let dialect = c.ear.dialect();
-        let welcome = self.backends.get(&home).and_then(|b| b.welcome.clone()).or_else(|| self.welcome.clone());
+        let welcome =
+            self.backends.get(&home).and_then(|b| b.welcome.clone()).or_else(|| self.welcome.clone());
         let Some(result) = welcome.as_ref().and_then(|welcome| welcome.part(Part::Result)) else { return };
         let offers = serde_json::from_slice::<serde_json::Value>(result).unwrap_or_default();
         for list in ["tools", "prompts", "resources"] {
@@ -158,7 +157,9 @@ impl Core {
                 b.told.roots = Some(mine.clone());
             }
             let waiting = std::mem::take(&mut b.told.waiting);
-            let Some(launch) = b.launch().filter(|_| matches!(b.state, State::Ready { .. })) else { continue };
+            let Some(launch) = b.launch().filter(|_| matches!(b.state, State::Ready { .. })) else {
+                continue;
+            };
             if has_others {
                 let notice = json!({ "jsonrpc": "2.0", "method": "notifications/roots/list_changed" });
                 self.tell_backend(launch, Outgoing::raw(notice.to_string().into()));
@@ -234,7 +235,8 @@ impl Core {
     /// The client's roots are others now. Whoever knows them is told; if nobody does, the server may want to know.
     pub(crate) fn roots_changed(&mut self, client: ClientId, message: &Message) {
         let Some(c) = self.clients.get(&client) else { return };
-        let was_told = c.seats.values().any(|id| self.backends.get(id).is_some_and(|b| b.told.roots.is_some()));
+        let was_told =
+            c.seats.values().any(|id| self.backends.get(id).is_some_and(|b| b.told.roots.is_some()));
         if c.declared.has_roots && c.handshake.is_complete() && (self.is_split() || was_told) {
             return self.ask_roots(client);
         }
@@ -242,7 +244,6 @@ impl Core {
             self.notify_home(client, message);
         }
     }
-
 }
 
 impl Client {

@@ -1,5 +1,6 @@
 //! The promises of this crate, told as stories: what happens, and what comes of it.
 
+mod cast;
 mod script;
 
 mod handshake;
@@ -9,6 +10,9 @@ mod dialect;
 mod noise;
 mod timeouts;
 mod turns;
+mod workspaces;
+mod sharing;
+mod pool;
 mod crashes;
 mod framing;
 mod limits;

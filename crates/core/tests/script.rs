@@ -192,7 +192,9 @@ impl Stage {
             return vec![Event::SpawnFailed { launch, reason: reason.into(), hint: None }];
         }
         match line {
-            "connect" => vec![Event::ClientConnected { client: CLIENT, surroundings: Surroundings::default() }],
+            "connect" => {
+                vec![Event::ClientConnected { client: CLIENT, surroundings: Surroundings::default() }]
+            }
             "spawned" => vec![Event::Spawned { launch: self.launch.expect("a process was started"), pid: 7 }],
             "client closes its end" => vec![Event::ClientInputEnded { client: CLIENT }],
             "client is lost" => vec![Event::ClientLost { client: CLIENT }],

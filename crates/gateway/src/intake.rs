@@ -68,8 +68,11 @@ impl ClientReader {
         match parsed {
             Parsed::One(message) => in_one(message).into_iter().map(|named| (0, named)).collect(),
             Parsed::Batch(members) => {
-                let members = members.iter().enumerate().filter_map(|(at, member)| Some((at, member.as_ref().ok()?)));
-                members.flat_map(|(at, message)| in_one(message).into_iter().map(move |named| (at, named))).collect()
+                let members =
+                    members.iter().enumerate().filter_map(|(at, member)| Some((at, member.as_ref().ok()?)));
+                members
+                    .flat_map(|(at, message)| in_one(message).into_iter().map(move |named| (at, named)))
+                    .collect()
             }
         }
     }
@@ -126,7 +129,13 @@ pub(crate) async fn read_backend(hub: &Arc<Hub>, launch: Launch, reader: ByteRea
     read_all(hub, Peer::Backend(launch), reader, framer, &mut ClientReader::new(false, &[])).await;
 }
 
-async fn read_all(hub: &Arc<Hub>, peer: Peer, mut reader: ByteReader, mut framer: Framer, own: &mut ClientReader) {
+async fn read_all(
+    hub: &Arc<Hub>,
+    peer: Peer,
+    mut reader: ByteReader,
+    mut framer: Framer,
+    own: &mut ClientReader,
+) {
     let mut source = Source::default();
     // An error is an end too: there is nothing more to be had from this peer.
     while let Ok(1..) = reader.read(framer.buffer()).await {
@@ -209,7 +218,9 @@ fn take_short_frames(
                     }
                     event => turn.handle(event),
                 },
-                Peer::Backend(launch) => from_backend(launch, frame, *source, &mut |event| turn.handle(event)),
+                Peer::Backend(launch) => {
+                    from_backend(launch, frame, *source, &mut |event| turn.handle(event))
+                }
             },
         }
     }

@@ -3,7 +3,8 @@
 use crate::backends::launch;
 use crate::backends::process::Plan;
 use crate::config::{
-    Capabilities, Config, Dialect, Framing, Guard, LogLevel, OnTimeout, RetryAfterCrash, Scope, ServerConfig, expand,
+    Capabilities, Config, Dialect, Framing, Guard, LogLevel, OnTimeout, RetryAfterCrash, Scope, ServerConfig,
+    expand,
 };
 use crate::fronts::{self, Arrival};
 use crate::hub::Hub;

@@ -26,14 +26,15 @@ on("elicitation/create", ({ params }) => {
 });
 
 // What the server says. Each kind can be waited for.
-const said = { message: [], updated: [], tools: 0 };
+// How often lists are said to have changed is not the server's alone to say: Switchboard merges what comes in a burst.
+const said = { message: [], updated: [], tools: false };
 let told = () => {};
 const until = async (fact) => {
   while (!fact()) await new Promise((resolve) => (told = resolve));
 };
 on("notifications/message", ({ params }) => (said.message.push(params), told()));
 on("notifications/resources/updated", ({ params }) => (said.updated.push(params), told()));
-on("notifications/tools/list_changed", () => (said.tools++, told()));
+on("notifications/tools/list_changed", () => ((said.tools = true), told()));
 
 await client.connect(transport);
 print("server", [client.getServerVersion(), client.getServerCapabilities(), client.getInstructions()]);

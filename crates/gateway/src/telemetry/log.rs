@@ -132,7 +132,9 @@ fn tell(fact: &Fact, server: &str, root: &str) {
         Fact::ClientInputEnded { client } => debug!(%client, "client closed its end"),
         Fact::ClientLost { client } => debug!(%client, "client is gone"),
         Fact::RootsKnown { client, roots } => info!(%client, roots = roots.join(", "), "the client's roots"),
-        Fact::RootChosen { client, root: Some(root), why } => info!(%client, server, root, why, "root chosen"),
+        Fact::RootChosen { client, root: Some(root), why } => {
+            info!(%client, server, root, why, "root chosen")
+        }
         Fact::RootChosen { client, root: None, why } => info!(%client, server, why, "no root chosen"),
         Fact::Fallback { client } => warn!(
             %client,
@@ -140,10 +142,15 @@ fn tell(fact: &Fact, server: &str, root: &str) {
         ),
         Fact::NoRoom { running, .. } => info!(server, root, running, "waits for room: as many run as may"),
         Fact::KeepsState { tool, .. } => {
-            info!(server, tool, "keeps something between calls, by this tool; each client gets its own instance");
+            info!(
+                server,
+                tool, "keeps something between calls, by this tool; each client gets its own instance"
+            );
         }
         Fact::StateLost { why, .. } => warn!(server, root, why, "was stopped, and what it kept is lost"),
-        Fact::Heavy { bytes, limit, .. } => warn!(server, root, bytes, limit, "holds more memory than it may"),
+        Fact::Heavy { bytes, limit, .. } => {
+            warn!(server, root, bytes, limit, "holds more memory than it may")
+        }
         Fact::PoolHeavy { bytes, limit } => {
             warn!(bytes, limit, "all servers together hold more memory than they may");
         }

@@ -1,0 +1,270 @@
+//! Stories with several clients, workspaces and processes, line by line. As in `script.rs`, the lines below something
+//! that happens are all that comes of it. Messages are shown short: what matters here is who gets them.
+//!
+//! | happens | |
+//! |---|---|
+//! | `A comes`, `A comes; folder /p`, `…; env 1`, `…; pinned /p` | a client, named by one letter |
+//! | `A> TEXT` | what it says; `{r}` in it is a file URI below a root that the message names: `at /p/x` before it |
+//! | `A at /p/x> TEXT` | the same, of a message that names this place (its project is its first folder) |
+//! | `A greets`, `A greets with CAPABILITIES` | `initialize` under the id 0 |
+//! | `A confirms` | `notifications/initialized` |
+//! | `1> TEXT` | what the first process says; processes are numbered as they are started |
+//! | `1 spawns`, `1 cannot`, `1 ends`, `1 greets` | its fate; `greets` answers the `initialize` that it heard last |
+//! | `1 holds 5` | it has so many bytes of memory, at the next look |
+//! | `A leaves`, `found /p /q`, `+5s`, `drain` | |
+//!
+//! | comes of it | |
+//! |---|---|
+//! | `A< TEXT`, `1< TEXT` | a message to one of them; `…` stands for anything |
+//! | `start 1 at /p`, `stop 1`, `look up /p` | |
+//! | `- …` | a fact |
+
+use bytes::Bytes;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use switchboard_core::roots::{NamedBy, Place};
+use switchboard_core::{
+    Action, ClientId, Core, Event, Fact, Launch, Limits, Moment, Named, Peer, Pool, Roots, ServerSettings,
+    Settings, Surroundings,
+};
+use switchboard_protocol::dialect::Ear;
+use switchboard_protocol::{Framing, Parsed, parse};
+
+#[track_caller]
+pub(crate) fn play(change: impl FnOnce(&mut Settings), story: &str) {
+    let mut settings = Settings {
+        server: ServerSettings {
+            framing: switchboard_core::FramingChoice::Fixed(Framing::Newline),
+            ..ServerSettings::new("files")
+        },
+        pool: Pool::default(),
+        roots: Roots::default(),
+        dialect: Ear::Open,
+        shutdown_grace: Duration::from_secs(5),
+        limits: Limits::default(),
+        seed: 1,
+        report_routes: false,
+    };
+    change(&mut settings);
+    let mut stage = Stage::new(settings);
+    let lines: Vec<&str> = story.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let mut at = 0;
+    while at < lines.len() {
+        let happens = lines[at];
+        let expect: Vec<&str> = lines[at + 1..].iter().copied().take_while(|line| is_outcome(line)).collect();
+        at += 1 + expect.len();
+        let got = stage.happens(happens);
+        let fits =
+            got.len() == expect.len() && expect.iter().zip(&got).all(|(expect, got)| matches(expect, got));
+        let show = |lines: Vec<&str>| lines.iter().map(|line| format!("    {line}\n")).collect::<String>();
+        let got: Vec<&str> = got.iter().map(String::as_str).collect();
+        let before = lines[..at].join("\n");
+        assert!(fits, "\n{before}\n\nexpected:\n{}but this came of it:\n{}", show(expect), show(got));
+    }
+}
+
+fn is_outcome(line: &str) -> bool {
+    let is_message = line.split_once("< ").is_some_and(|(who, _)| who.len() == 1);
+    is_message
+        || ["start ", "stop ", "look up ", "- ", "finished"].iter().any(|&prefix| line.starts_with(prefix))
+}
+
+fn matches(expect: &str, got: &str) -> bool {
+    let parts: Vec<&str> = expect.split('…').collect();
+    let [first, middle @ .., last] = &parts[..] else { return expect == got };
+    let Some(mut rest) = got.strip_prefix(first).and_then(|rest| rest.strip_suffix(last)) else {
+        return false;
+    };
+    middle.iter().all(|part| match rest.split_once(part) {
+        Some((_, after)) => {
+            rest = after;
+            true
+        }
+        None => false,
+    })
+}
+
+struct Stage {
+    core: Core,
+    now: Moment,
+    launches: Vec<Launch>,
+    /// The id of the handshake that a process heard last.
+    greeted: BTreeMap<usize, String>,
+    /// Which client's roots are to be looked up, and the number of the inquiry.
+    inquiry: Option<(ClientId, u32)>,
+}
+
+impl Stage {
+    fn new(settings: Settings) -> Self {
+        let core = Core::new(settings);
+        Self { core, now: Moment::default(), launches: Vec::new(), greeted: BTreeMap::new(), inquiry: None }
+    }
+
+    fn happens(&mut self, line: &str) -> Vec<String> {
+        let mut seen = Vec::new();
+        if let Some(time) = line.strip_prefix('+') {
+            let seconds: f64 = time.trim_end_matches('s').parse().expect("seconds");
+            let target = self.now + Duration::from_secs_f64(seconds);
+            while let Some(wake) = self.core.wake().filter(|wake| *wake <= target) {
+                self.now = self.now.max(wake);
+                self.tell(Event::Tick, &mut seen);
+            }
+            self.now = target;
+            return seen;
+        }
+        let event = self.event(line);
+        self.tell(event, &mut seen);
+        seen
+    }
+
+    fn event(&mut self, line: &str) -> Event {
+        if line == "drain" {
+            return Event::Drain { why: "the story ends" };
+        }
+        if let Some(paths) = line.strip_prefix("found") {
+            let (client, inquiry) = self.inquiry.expect("something is looked up");
+            let roots = paths.split_whitespace().map(|path| Some(path.to_owned())).collect();
+            return Event::RootsLookedUp { client, inquiry, roots };
+        }
+        let (who, what) = line.split_at(1);
+        match who.parse::<usize>() {
+            Ok(number) => self.of_process(number, what),
+            Err(_) => of_client(ClientId(u32::from(who.as_bytes()[0] - b'A' + 1)), what),
+        }
+    }
+
+    fn of_process(&mut self, number: usize, what: &str) -> Event {
+        let launch = self.launches[number - 1];
+        if let Some(text) = what.strip_prefix("> ") {
+            return from_backend(launch, text);
+        }
+        if let Some(bytes) = what.strip_prefix(" holds ") {
+            return Event::Measured { bytes: vec![(launch, bytes.parse().expect("a number"))] };
+        }
+        match what {
+            " spawns" => Event::Spawned { launch, pid: 7 },
+            " cannot" => Event::SpawnFailed { launch, reason: "no".into(), hint: None },
+            " ends" => {
+                Event::BackendEnded { launch, how: "exit code 0".into(), stderr: String::new(), hint: None }
+            }
+            " greets" => {
+                let id = self.greeted.get(&number).expect("it was greeted");
+                let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"serverInfo":{number}}}}}"#);
+                from_backend(launch, &text)
+            }
+            other => panic!("a process does nothing of this kind: {other}"),
+        }
+    }
+
+    fn tell(&mut self, event: Event, seen: &mut Vec<String>) {
+        let mut actions = Vec::new();
+        self.core.handle(self.now, event, &mut actions);
+        let mut flushed = Vec::new();
+        for action in actions {
+            match action {
+                Action::Start { launch, root, environment, .. } => {
+                    self.launches.push(launch);
+                    let number = self.launches.len();
+                    let root = root.unwrap_or("nowhere".into());
+                    let with =
+                        if environment == 0 { String::new() } else { format!(" with env {environment}") };
+                    seen.push(format!("start {number} at {root}{with}"));
+                }
+                Action::Stop { launch, .. } => seen.push(format!("stop {}", self.number(launch))),
+                Action::ToBackend { launch, out } => {
+                    let number = self.number(launch);
+                    let text = String::from_utf8_lossy(&out.to_vec()).into_owned();
+                    if text.contains(r#""method":"initialize""#) {
+                        let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+                        self.greeted.insert(number, value["id"].to_string());
+                    }
+                    flushed.push((Peer::Backend(launch), out.len()));
+                    seen.push(format!("{number}< {}", text.replace(r#""jsonrpc":"2.0","#, "")));
+                }
+                Action::ToClient { client, out } => {
+                    let name = char::from(b'A' + client.0 as u8 - 1);
+                    let text = String::from_utf8_lossy(&out.to_vec()).into_owned();
+                    flushed.push((Peer::Client(client), out.len()));
+                    seen.push(format!("{name}< {}", text.replace(r#""jsonrpc":"2.0","#, "")));
+                }
+                Action::LookUp { client, inquiry, paths } => {
+                    self.inquiry = Some((client, inquiry));
+                    seen.push(format!("look up {}", paths.join(" ")));
+                }
+                Action::Report(fact) => seen.extend(show(&fact).map(|text| format!("- {text}"))),
+                Action::Finished => seen.push("finished".into()),
+            }
+        }
+        for (peer, bytes) in flushed {
+            self.tell(Event::Flushed { peer, bytes }, seen);
+        }
+    }
+
+    fn number(&self, launch: Launch) -> usize {
+        1 + self.launches.iter().position(|known| *known == launch).expect("it was started")
+    }
+}
+
+fn of_client(client: ClientId, what: &str) -> Event {
+    if let Some(rest) = what.strip_prefix(" comes") {
+        let mut surroundings = Surroundings::default();
+        for part in rest.split("; ").skip(1) {
+            match part.split_once(' ').expect("a word and a value") {
+                ("folder", path) => surroundings.working_folder = Some(path.into()),
+                ("pinned", path) => surroundings.pinned = Some(path.into()),
+                ("env", number) => surroundings.environment = number.parse().expect("a number"),
+                other => panic!("no client has this: {other:?}"),
+            }
+        }
+        return Event::ClientConnected { client, surroundings };
+    }
+    if let Some(capabilities) = what.strip_prefix(" greets") {
+        let capabilities = capabilities.strip_prefix(" with ").unwrap_or("{}");
+        let text = format!(
+            r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"v","capabilities":{capabilities}}}}}"#
+        );
+        return from_client(client, &text, None);
+    }
+    match what {
+        " confirms" => from_client(client, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, None),
+        " leaves" => Event::ClientLost { client },
+        _ => match what.strip_prefix(" at ").and_then(|rest| rest.split_once("> ")) {
+            Some((place, text)) => from_client(client, text, Some(place)),
+            None => from_client(client, what.strip_prefix("> ").expect("something is said"), None),
+        },
+    }
+}
+
+fn from_client(client: ClientId, text: &str, place: Option<&str>) -> Event {
+    let place = place.map(|path| {
+        let first = path.split('/').nth(1).map(|first| format!("/{first}"));
+        let place = Place { named_by: NamedBy::Argument("path".into()), path: path.into(), project: first };
+        Named { member: 0, place }
+    });
+    Event::FromClient {
+        client,
+        frame: parse(Bytes::copy_from_slice(text.as_bytes())),
+        places: place.into_iter().collect(),
+    }
+}
+
+fn from_backend(launch: Launch, text: &str) -> Event {
+    match parse(Bytes::copy_from_slice(text.as_bytes())) {
+        Ok(Parsed::One(message)) => Event::FromBackend { launch, message },
+        other => panic!("a process says what is no message: {other:?}"),
+    }
+}
+
+fn show(fact: &Fact) -> Option<String> {
+    let text = match fact {
+        Fact::Fallback { .. } => "no workspace is known".into(),
+        Fact::NoRoom { .. } => "waits for room".into(),
+        Fact::KeepsState { tool, .. } => format!("keeps something, by {tool}"),
+        Fact::StateLost { .. } => "what it kept is lost".into(),
+        Fact::Heavy { .. } => "holds too much".into(),
+        Fact::PoolHeavy { .. } => "all hold too much".into(),
+        Fact::Stopping { why, .. } => (*why).to_owned(),
+        _ => return None,
+    };
+    Some(text)
+}

@@ -1,0 +1,255 @@
+//! How many backends run, which of them go first, and what a new one is told.
+
+use super::cast::play;
+use std::time::Duration;
+use switchboard_core::{Settings, State};
+
+/// An instance per root, two at most.
+fn two(settings: &mut Settings) {
+    settings.server.splits = true;
+    settings.server.max_backends = 2;
+}
+
+/// A client with its instance at /a, and one at /b.
+const TWO: &str = r#"
+    A comes; folder /a
+    A greets
+        start 1 at /a
+    1 spawns
+        1< …
+    1 greets
+        A< …
+    A confirms
+        1< …
+    A at /b/x> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        start 2 at /b
+    2 spawns
+        2< …
+    2 greets
+        2< …
+        2< {"id":2,…}
+    2> {"jsonrpc":"2.0","id":2,"result":1}
+        A< …
+    +1s
+"#;
+
+fn tell(change: impl FnOnce(&mut Settings), story: &str) {
+    play(
+        |settings| {
+            two(settings);
+            change(settings);
+        },
+        &format!("{TWO}{story}"),
+    );
+}
+
+/// The new one starts when the old one is gone, and not before.
+#[test]
+fn the_least_recently_used_makes_room() {
+    tell(
+        |_| {},
+        r#"
+        A at /c/x> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+            - waits for room
+            - another workspace needs its place
+            stop 1
+        A at /c/y> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{}}
+        1 ends
+            start 3 at /c
+        3 spawns
+            3< …
+        3 greets
+            3< …
+            3< {"id":4,…}
+            3< {"id":5,…}
+        A> {"jsonrpc":"2.0","id":4,"method":"tools/list"}
+            - waits for room
+            - another workspace needs its place
+            stop 2
+        2 ends
+            start 4 at /a
+        "#,
+    );
+}
+
+/// Not one that is being waited for; the newcomer waits.
+#[test]
+fn nobody_is_stopped_who_is_needed() {
+    tell(
+        |settings| settings.server.timeout = Duration::from_secs(100),
+        r#"
+        A at /a/x> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+            1< …
+        A at /b/x> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{}}
+            2< …
+        A at /c/x> {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{}}
+            - waits for room
+        +50s
+        2> {"jsonrpc":"2.0","id":5,"result":3}
+            A< {"id":3,"result":3}
+            - another workspace needs its place
+            stop 2
+        2 ends
+            start 3 at /c
+        "#,
+    );
+}
+
+#[test]
+fn whoever_gets_no_room_in_time_is_told_why() {
+    tell(
+        |settings| {
+            settings.server.timeout = Duration::from_secs(100);
+            settings.server.hard_timeout = Some(Duration::from_secs(1000));
+        },
+        r#"
+        A at /a/x> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"_meta":{"progressToken":1}}}
+            1< …
+        A at /b/x> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"_meta":{"progressToken":2}}}
+            2< …
+        A at /c/x> {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{}}
+            - waits for room
+        +99s
+        1> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":4}}
+            A< …
+        2> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":5}}
+            A< …
+        +2s
+            A< {"id":4,"error":{"code":-32003,"data":{…"kind":"backend_timeout","retryable":true,"root":"/c",…},"message":"no room for one more instance of `files` within 100.0 s: 2 may run, and all are needed"}}
+        "#,
+    );
+}
+
+/// What the client set is told to the next process, before anything else.
+#[test]
+fn a_new_process_is_told_what_the_old_one_was() {
+    play(
+        |settings| settings.server.idle_ttl = Some(Duration::from_secs(60)),
+        r#"
+        A comes; folder /a
+            start 1 at /a
+        1 spawns
+        A greets
+            1< …
+        1 greets
+            A< …
+        A confirms
+            1< …
+        A> {"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"error"}}
+            1< …
+        1> {"jsonrpc":"2.0","id":2,"result":{}}
+            A< …
+        A> {"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"x:/1"}}
+            1< …
+        1> {"jsonrpc":"2.0","id":3,"result":{}}
+            A< …
+        1 ends
+        +1s
+            start 2 at /a
+        2 spawns
+            2< {"id":4,"method":"initialize",…}
+        2 greets
+            2< {"method":"notifications/initialized"}
+            2< {"id":5,"method":"logging/setLevel","params":{"level":"error"}}
+            2< {"id":6,"method":"resources/subscribe","params":{"uri":"x:/1"}}
+        "#,
+    );
+}
+
+#[test]
+fn whoever_is_of_no_use_for_long_is_stopped_and_comes_back() {
+    tell(
+        |settings| settings.server.idle_ttl = Some(Duration::from_secs(60)),
+        r#"
+        A at /b/x> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+            2< …
+        A> {"jsonrpc":"2.0","id":3,"method":"ping"}
+            1< …
+        1> {"jsonrpc":"2.0","id":5,"result":{}}
+            A< …
+        +59s
+            - nobody has used it for a while
+            stop 1
+        +200s
+        1 ends
+        2> {"jsonrpc":"2.0","id":4,"result":{}}
+            A< …
+        +59s
+        +1s
+            - nobody has used it for a while
+            stop 2
+        A at /b/x> {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{}}
+        2 ends
+            start 3 at /b
+        "#,
+    );
+}
+
+#[test]
+fn what_keeps_something_is_not_stopped_while_someone_is_there() {
+    tell(
+        |settings| {
+            settings.server.idle_ttl = Some(Duration::from_secs(60));
+            settings.server.state = State::Backend;
+        },
+        r#"
+        +500s
+        A at /c/x> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+            - waits for room
+        "#,
+    );
+}
+
+/// Once is not enough; a server may need much for a moment.
+#[test]
+fn whoever_holds_too_much_is_stopped() {
+    tell(
+        |settings| {
+            settings.server.memory_limit = Some(100);
+            settings.server.state = State::Backend;
+        },
+        r#"
+        1 holds 101
+            - holds too much
+        1 holds 99
+        1 holds 101
+            - holds too much
+        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+            1< …
+        1 holds 102
+            - it holds more memory than it may
+            A< {"method":"notifications/message","params":{"data":"…what it kept between calls is lost","level":"warning","logger":"switchboard"}}
+            - what it kept is lost
+            A< {"id":2,"error":{"code":-32002,…}}
+            stop 1
+        "#,
+    );
+    tell(
+        |settings| settings.pool.memory_limit = Some(100),
+        r#"
+        2 holds 101
+            - all hold too much
+        2 holds 101
+            - all servers together hold more memory than they may
+            stop 1
+        "#,
+    );
+}
+
+#[test]
+fn a_server_in_use_is_asked_for_a_sign_of_life() {
+    tell(
+        |settings| settings.server.health = Some(Duration::from_secs(30)),
+        r#"
+        A at /b/x> {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+            2< …
+        2> {"jsonrpc":"2.0","id":4,"result":{}}
+            A< …
+        +29s
+            2< {"id":5,"method":"ping"}
+        +11s
+            - it gave no sign of life
+            stop 2
+        "#,
+    );
+}

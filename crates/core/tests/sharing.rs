@@ -1,0 +1,264 @@
+//! Who shares a backend, and whom its messages concern.
+
+use super::cast::play;
+use switchboard_core::{Capabilities, Scope, Settings, State};
+
+fn shared(settings: &mut Settings) {
+    settings.server.capabilities = Capabilities::Shared;
+}
+
+/// The second client hears what the first one heard, and the server notices nothing.
+#[test]
+fn a_second_client_of_a_workspace_starts_nothing() {
+    play(
+        |_| {},
+        r#"
+        A comes; folder /p
+            start 1 at /p
+        1 spawns
+        A greets
+            1< {"id":1,"method":"initialize",…}
+        B comes; folder /p
+        B greets
+        1 greets
+            A< {"id":0,"result":{"serverInfo":1}}
+            B< {"id":0,"result":{"serverInfo":1}}
+        A confirms
+            1< {"method":"notifications/initialized"}
+        B confirms
+        A> {"jsonrpc":"2.0","id":7,"method":"tools/call","params":{}}
+            1< {"id":3,…}
+        B> {"jsonrpc":"2.0","id":7,"method":"tools/call","params":{}}
+            1< {"id":4,…}
+        1> {"jsonrpc":"2.0","id":4,"result":"b"}
+            B< {"id":7,"result":"b"}
+        1> {"jsonrpc":"2.0","id":3,"result":"a"}
+            A< {"id":7,"result":"a"}
+        C comes; folder /p
+        C greets
+            C< {"id":0,"result":{"serverInfo":1}}
+        "#,
+    );
+}
+
+#[test]
+fn another_folder_or_another_environment_is_another_instance() {
+    play(
+        |_| {},
+        r#"
+        A comes; folder /p
+            start 1 at /p
+        1 spawns
+        A greets
+            1< …
+        1 greets
+            A< …
+        B comes; folder /q
+        B greets
+            start 2 at /q
+        C comes; folder /p; env 1
+        C greets
+            start 3 at /p with env 1
+        "#,
+    );
+}
+
+/// A server may offer them other tools; unless it was seen that it does not, and it never asked for anything.
+#[test]
+fn clients_that_can_do_other_things_share_once_it_makes_no_difference() {
+    const ASK_BOTH: &str = r#"
+        A comes; folder /p
+            start 1 at /p
+        1 spawns
+        A greets
+            1< …
+        1 greets
+            A< …
+        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+            1< …
+        1> {"jsonrpc":"2.0","id":2,"result":{"tools":[]}}
+            A< …
+        B comes; folder /p
+        B greets with {"sampling":{}}
+            start 2 at /p
+        2 spawns
+            2< …
+        2> {"jsonrpc":"2.0","id":3,"result":{"serverInfo":1}}
+            B< …
+        B> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+            2< …
+        2> {"jsonrpc":"2.0","id":4,"result":{"tools":[]}}
+            B< …
+        B leaves
+        2 ends
+    "#;
+    let third =
+        |line: &str| format!("{ASK_BOTH}\nC comes; folder /p\nC greets with {{\"sampling\":{{}}}}\n{line}");
+    play(|settings| settings.server.state = State::None, &third(r#"C< {"id":0,"result":{"serverInfo":1}}"#));
+    play(|settings| settings.server.capabilities = Capabilities::Exact, &third("start 3 at /p"));
+}
+
+#[test]
+fn if_the_config_says_so_they_share_at_once() {
+    play(
+        shared,
+        r#"
+        A comes; folder /p
+            start 1 at /p
+        1 spawns
+        A greets with {"roots":{}}
+            1< …
+        1 greets
+            A< …
+        B comes; folder /p
+        B greets with {"sampling":{}}
+            B< {"id":0,"result":{"serverInfo":1}}
+        "#,
+    );
+}
+
+#[test]
+fn with_the_scope_client_nobody_shares() {
+    play(
+        |settings| settings.server.scope = Scope::Client,
+        r#"
+        A comes; folder /p
+            start 1 at /p
+        B comes; folder /p
+            start 2 at /p
+        "#,
+    );
+}
+
+/// It goes to whoever is being worked for; and from then on nobody else is let in.
+#[test]
+fn a_question_goes_to_the_only_client_that_waits() {
+    play(
+        shared,
+        r#"
+        A comes; folder /p
+            start 1 at /p
+        1 spawns
+        A greets
+            1< …
+        1 greets
+            A< …
+        B comes; folder /p
+        B greets
+            B< …
+        1> {"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{}}
+            1< {"id":"q","error":{"code":-32004,…}}
+        B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+            1< …
+        1> {"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{}}
+            B< {"id":1,"method":"elicitation/create","params":{}}
+        B> {"jsonrpc":"2.0","id":1,"result":{}}
+            1< {"id":"q","result":{}}
+        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+            1< …
+        1> {"jsonrpc":"2.0","id":"r","method":"elicitation/create","params":{}}
+            1< {"id":"r","error":{"code":-32004,…}}
+        C comes; folder /p
+        C greets
+            start 2 at /p
+        "#,
+    );
+}
+
+#[test]
+fn updates_reach_those_who_subscribed_and_logs_those_who_want_them() {
+    play(
+        shared,
+        r#"
+        A comes; folder /p
+            start 1 at /p
+        1 spawns
+        A greets
+            1< …
+        1 greets
+            A< …
+        A confirms
+            1< …
+        B comes; folder /p
+        B greets
+            B< …
+        A> {"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"x:/1"}}
+            1< …
+        1> {"jsonrpc":"2.0","id":3,"result":{}}
+            A< …
+        1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:/1"}}
+            A< {"method":"notifications/resources/updated","params":{"uri":"x:/1"}}
+        1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:/2"}}
+        B> {"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"error"}}
+            1< …
+        1> {"jsonrpc":"2.0","id":4,"result":{}}
+            B< …
+        1> {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}
+            A< …
+        1> {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"alert","data":2}}
+            A< …
+            B< …
+        B> {"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"x:/1"}}
+            1< …
+        1> {"jsonrpc":"2.0","id":5,"result":{}}
+            B< …
+        A> {"jsonrpc":"2.0","id":2,"method":"resources/unsubscribe","params":{"uri":"x:/1"}}
+            A< {"id":2,"result":{}}
+        1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:/1"}}
+            B< …
+        "#,
+    );
+}
+
+/// One of several goes: its calls are taken back, its private instance ends, the others go on.
+#[test]
+fn a_client_that_goes_disturbs_nobody() {
+    play(
+        shared,
+        r#"
+        A comes; folder /p
+            start 1 at /p
+        1 spawns
+        A greets
+            1< …
+        1 greets
+            A< …
+        B comes; folder /p
+        B greets
+            B< …
+        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+            1< …
+        B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+            1< …
+        A leaves
+            1< {"method":"notifications/cancelled","params":{"reason":"the client is gone","requestId":3}}
+        1> {"jsonrpc":"2.0","id":3,"result":"a"}
+        1> {"jsonrpc":"2.0","id":4,"result":"b"}
+            B< {"id":1,"result":"b"}
+        "#,
+    );
+}
+
+/// What a tool's name tells of the server: from then on each client has its own.
+#[test]
+fn a_browser_is_not_shared() {
+    play(
+        |settings| settings.server.state = State::Auto,
+        r#"
+        A comes; folder /p
+            start 1 at /p
+        1 spawns
+        A greets
+            1< …
+        1 greets
+            A< …
+        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+            1< …
+        1> {"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"browser_click"}]}}
+            - keeps something, by browser_click
+            A< …
+        B comes; folder /p
+            start 2 at /p
+        "#,
+    );
+}
