@@ -15,6 +15,10 @@ pub(crate) enum Cause {
         reason: String,
         hint: Option<String>,
     },
+    /// No process could be made in time.
+    SpawnTimeout {
+        within: Duration,
+    },
     /// A process was made, and ended before it answered the handshake.
     DiedAtStart {
         how: String,
@@ -50,6 +54,14 @@ impl Core {
                     Some(hint) => answer.hint(hint),
                     None => answer.hint("run `switchboard check` to see what is wrong with its entry"),
                 }
+            }
+            Cause::SpawnTimeout { within } => {
+                let seconds = within.as_secs_f64();
+                let text = format!("no process of the server `{server}` could be made within {seconds:.1} s");
+                ErrorAnswer::new(ErrorKind::BackendSpawnFailed, text)
+                    .place(self, of)
+                    .retryable(true)
+                    .hint("the machine may be overloaded; raise `startTimeout` for this server if it needs longer")
             }
             Cause::DiedAtStart { how, said, hint } => {
                 let more = hint.as_deref().unwrap_or("start it by hand to see more");
@@ -93,7 +105,14 @@ impl Core {
     pub(crate) fn timed_out(&self, of: BackendId, waited: Duration, was_sent: bool) -> ErrorAnswer {
         let server = self.server_name();
         let seconds = waited.as_secs_f64();
-        let (text, hint) = if was_sent {
+        let state = self.backends.get(&of).map(|b| &b.state);
+        let is_greeted = matches!(state, Some(State::Starting { is_spawned: true, .. }));
+        let (text, hint) = if !was_sent && is_greeted {
+            (
+                format!("the server `{server}` was started, and did not answer the handshake within {seconds:.1} s"),
+                "its stderr is in the log folder; raise `startTimeout` for this server if it needs longer",
+            )
+        } else if was_sent {
             (
                 format!("the server `{server}` did not answer within {seconds:.1} s"),
                 "raise `timeout` (calls) or `startTimeout` (handshake) for this server if it needs longer",

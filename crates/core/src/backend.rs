@@ -19,6 +19,7 @@ pub(crate) enum State {
     Starting {
         number: u32,
         since: Moment,
+        is_spawned: bool,
     },
     Ready {
         number: u32,
@@ -233,6 +234,19 @@ impl Backend {
 
     pub(crate) fn launch(&self) -> Option<Launch> {
         self.number().map(|number| Launch { backend: self.id, number })
+    }
+
+    /// When there must be a process, while there is none; and its number.
+    pub(crate) fn spawn_by(&self, within: Duration) -> Option<(u32, Moment)> {
+        match self.state {
+            State::Starting { number, since, is_spawned: false } => Some((number, since + within)),
+            State::Starting { .. }
+            | State::Stopped
+            | State::Ready { .. }
+            | State::Stopping { .. }
+            | State::Backoff { .. }
+            | State::Failed { .. } => None,
+        }
     }
 
     /// Keeps a line that was no message.

@@ -62,7 +62,8 @@ impl Core {
                 | State::Failed { .. } => None,
             };
             let probe = b.probe.map(|probe| probe.deadline);
-            backoff.into_iter().chain(probe).chain(b.check_at).chain(self.idle_at(b))
+            let spawn_by = b.spawn_by(self.settings.server.start_timeout).map(|(_, by)| by);
+            backoff.into_iter().chain(probe).chain(spawn_by).chain(b.check_at).chain(self.idle_at(b))
         });
         let drain = match self.ending {
             Ending::Draining { deadline, .. } => Some(deadline),
@@ -78,6 +79,10 @@ impl Core {
             && until <= now
         {
             return self.admit(backend);
+        }
+        let spawn_by = b.spawn_by(self.settings.server.start_timeout);
+        if let Some((number, _)) = spawn_by.filter(|(_, by)| *by <= now) {
+            return self.spawn_expired(backend, number);
         }
         let Some(probe) = b.probe.filter(|probe| probe.deadline <= now) else { return };
         // A server that does one thing at a time answers nothing while it works on a call that still has time.

@@ -47,20 +47,21 @@ impl Core {
         b.level = None;
         b.is_heavy = false;
         b.last_used = now;
-        b.state = State::Starting { number: b.launches, since: now };
+        b.state = State::Starting { number: b.launches, since: now, is_spawned: false };
+        let spawn_by = now + self.settings.server.start_timeout;
         let launch = Launch { backend, number: b.launches };
         let framing = b.manner.framing();
         b.framing = framing;
         let (root, environment) = (b.key.root.clone(), b.key.environment);
         self.report(Fact::Starting { backend, framing, root: root.clone() });
+        self.wake_at(spawn_by);
         self.actions.push(Action::Start { launch, framing, root, environment });
     }
 
     pub(crate) fn spawned(&mut self, launch: Launch, pid: u32) {
-        let Some(b) = self.backends.get(&launch.backend) else { return };
-        if !b.is_current(launch) || !matches!(b.state, State::Starting { .. }) {
-            return;
-        }
+        let Some(b) = self.backends.get_mut(&launch.backend).filter(|b| b.is_current(launch)) else { return };
+        let State::Starting { is_spawned, .. } = &mut b.state else { return };
+        *is_spawned = true;
         self.report(Fact::Spawned { backend: launch.backend, pid });
         let greeting = self.backends.get(&launch.backend).and_then(|b| b.greeting.as_ref());
         let Some(initialize) = greeting.map(|greeting| greeting.initialize.clone()) else {
@@ -164,6 +165,17 @@ impl Core {
         self.fail_all(launch.backend, &Cause::Spawn { reason, hint });
         self.check_drained();
         self.check_finished();
+    }
+
+    /// No process came of it in time. The machine may be overloaded, or a disk not answer.
+    pub(crate) fn spawn_expired(&mut self, backend: BackendId, number: u32) {
+        let within = self.settings.server.start_timeout;
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        b.note_crash(self.now);
+        b.state = State::Stopping { number, then: Then::Restart };
+        self.report(Fact::Stopping { backend, why: "no process came of it in time" });
+        self.fail_all(backend, &Cause::SpawnTimeout { within });
+        self.stop(Launch { backend, number }, StopHow::Kill);
     }
 
     pub(crate) fn stop(&mut self, launch: Launch, how: StopHow) {

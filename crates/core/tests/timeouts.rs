@@ -191,15 +191,37 @@ fn the_config_may_want_a_restart_at_once_or_none() {
     );
 }
 
+/// A process that is not there in time, and one that is there and does not answer, are two things.
 #[test]
-fn a_request_does_not_wait_for_ever_for_a_process_that_does_not_come() {
+fn a_spawn_that_takes_too_long_is_told_apart_from_a_handshake_that_does() {
     check(
         r#"
         connect
             start newline
-        client> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
-        +60s
-            client< {"jsonrpc":"2.0","id":1,"error":{"code":-32003,…was not ready…
+        client> {"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}
+        +31s
+            client< {"jsonrpc":"2.0","id":1,"error":{"code":-32001,…"message":"no process of the server `files` could be made within 30.0 s"}}
+            stop now
+        client> {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+        spawned
+        ended: killed
+            - restarts after a pause
+        "#,
+    );
+    check(
+        r#"
+        greeted
+        ended: exit code 1
+            - restarts after a pause
+        +1s
+            start newline
+        spawned
+            server< …"method":"initialize"…
+        client> {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+        +31s
+            stop now
+        +30s
+            client< {"jsonrpc":"2.0","id":2,"error":{"code":-32003,…was started, and did not answer the handshake within…
         "#,
     );
 }
