@@ -79,13 +79,51 @@ fn the_template_is_cut_into_words_before_it_is_filled_in() {
     assert_eq!(started(start)["argv"], json!(["--mcp", "--model=default", root]));
 }
 
-/// The founding document's, as far as one backend can be told.
+/// The founding document's, as it is written there.
 #[test]
-fn the_command_line_works_without_a_subcommand() {
-    let start = with_auggie(&["--backend", "auggie", "--mode", "default", "--log-level", "info"]);
+fn the_founding_command_line_works_without_a_subcommand() {
+    let start = with_auggie(&["--backend", "auggie"]);
     let entry = start.scratch().file("else where/entry.mjs", STAND_IN);
     let start = start.arg("--node").arg(node()).arg("--auggie-entry").arg(&entry);
-    assert_eq!(started(start)["script"], json!(entry));
+    let start = start.args(["--mode", "default", "--max-backends", "3", "--idle-ttl-seconds", "600"]);
+    assert_eq!(started(start.args(["--log-level", "info"]))["script"], json!(entry));
+}
+
+/// A call goes to the workspace that it names, and no more of them run than may.
+#[test]
+fn the_path_that_a_call_names_is_its_workspace() {
+    let start = with_auggie(&["--backend", "auggie", "--max-backends", "2"]);
+    let roots = ["one", "two", "three"].map(|name| {
+        start.scratch().folder(&format!("{name}/.git"));
+        start.scratch().folder(&format!("{name}/deep/inside"));
+        start.scratch().join(name)
+    });
+    let mut client = greet(start);
+    let mut pids = Vec::new();
+    for root in roots.iter().chain(&roots) {
+        let named = root.join("deep/inside");
+        let arguments = json!({ "information_request": "x", "directory_path": named });
+        let answer = client.call("codebase-retrieval", arguments);
+        let started: Value = serde_json::from_str(text(&answer)).unwrap();
+        assert_eq!(started["argv"], json!(["--mcp", "-m", "default", "--workspace-root", root]));
+        pids.push(started["pid"].as_u64().unwrap() as u32);
+        let living = pids.iter().filter(|&&pid| pids::is_alive(pid)).count();
+        assert!(living <= 2, "{living} of {pids:?} live");
+    }
+    pids.dedup();
+    assert_eq!(pids.len(), 6, "with three in turn and room for two, each has to be started anew");
+    client.finish();
+    assert!(!pids.iter().any(|&pid| pids::is_alive(pid)), "{pids:?}");
+}
+
+/// Nothing says where the client works: auggie would index all of the home folder.
+#[test]
+fn a_home_folder_is_no_workspace() {
+    let start = with_auggie(&["--backend", "auggie"]);
+    let home = start.scratch().folder("home");
+    let mut client = start.cwd(home).start();
+    let answer = client.request("initialize", switchboard_testkit::client::initialize_params());
+    error(&answer, -32004, "routing_failed");
 }
 
 #[test]

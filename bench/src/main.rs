@@ -5,6 +5,7 @@
 //! - [`spawn`]: the one place that starts a process.
 //! - [`backend`]: `backend`, an MCP server over stdio that does as little as it can.
 //! - [`pump`]: `pump`, the floor: two copy loops that understand nothing.
+//! - [`projects`]: `projects`, one client on several projects, with and without Switchboard.
 //! - [`run`]: `run`, the comparison of the two with Switchboard.
 //!
 //! Nothing here knows Switchboard's crates: it is measured from outside, as a client sees it.
@@ -20,6 +21,8 @@
 
 #[cfg(target_os = "linux")]
 mod backend;
+#[cfg(target_os = "linux")]
+mod projects;
 #[cfg(target_os = "linux")]
 mod pump;
 #[cfg(target_os = "linux")]
@@ -37,6 +40,7 @@ usage: switchboard-bench run [OPTIONS]           compare direct, pump and switch
        switchboard-bench pump -- COMMAND ARGS…   the floor: copy bytes to COMMAND and back
        switchboard-bench backend [--id-last] [--payload plain|code]
                                                  the MCP server that all of them talk to
+       switchboard-bench projects …              processes, memory and CPU time on several projects
 `switchboard-bench run --help` lists the options.";
 
 #[cfg(target_os = "linux")]
@@ -47,6 +51,7 @@ fn main() -> ExitCode {
     let outcome = match command.to_str() {
         Some("backend") => backend::main(&rest),
         Some("pump") => pump::main(&rest),
+        Some("projects") => projects::main(&rest),
         Some("run") => run::main(&rest),
         Some("--help" | "-h" | "help") => {
             println!("{USAGE}");

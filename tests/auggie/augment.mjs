@@ -8,7 +8,7 @@ if (!process.env.AUGMENT_SESSION_AUTH) {
   process.exit(1);
 }
 
-const started = () => ({ argv: process.argv.slice(2), script: process.argv[1], env: process.env, cwd: process.cwd() });
+const started = () => ({ argv: process.argv.slice(2), script: process.argv[1], env: process.env, cwd: process.cwd(), pid: process.pid });
 const answers = {
   initialize: ({ protocolVersion }) => ({
     protocolVersion,

@@ -135,6 +135,8 @@ pub(crate) struct Backend {
     pub(crate) greeted_later: VecDeque<u64>,
     /// The present process has been told `initialized`.
     pub(crate) is_initialized: bool,
+    /// Whose words those were. It may repeat them; others need not say the same.
+    pub(crate) initialized_by: Option<ClientId>,
     /// It asked a client for something. It stays with that client alone from then on.
     pub(crate) is_interactive: bool,
     pub(crate) told: Told,
@@ -189,6 +191,7 @@ impl Backend {
             greeter: None,
             greeted_later: VecDeque::new(),
             is_initialized: false,
+            initialized_by: None,
             is_interactive: false,
             told: Told::default(),
             subscriptions: Vec::new(),

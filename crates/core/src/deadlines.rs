@@ -92,6 +92,7 @@ impl Core {
             b.probe = Some(Probe { deadline: now + PROBE_TIME, ..probe });
             return;
         }
+        b.probe = None;
         self.close(probe.id);
         self.restart(backend, "it gave no sign of life");
     }
@@ -106,9 +107,7 @@ impl Core {
         match (&pending.asker, &pending.progress) {
             (Asker::Client { .. }, Progress::Cancelled) => {}
             (Asker::Client { .. }, Progress::Waiting(_)) => {
-                if let Some(b) = self.backends.get_mut(&backend) {
-                    b.waiting.retain(|waiting| !matches!(waiting, Waiting::Request(id) if *id == minted));
-                }
+                self.unqueue(backend, minted);
                 let waited = self.now.since(pending.accepted);
                 let b = self.backends.get(&backend).filter(|b| matches!(b.state, State::Ready { .. }));
                 let error = match b.map(|b| b.at_work) {
@@ -125,6 +124,9 @@ impl Core {
                 let error = self.timed_out(backend, self.now.since(pending.accepted), true);
                 self.fail(&pending, &error);
                 self.cancel_at_backend(backend, minted, "timed out");
+                if let (Method::SetLevel, Asker::Client { client, .. }) = (pending.method, &pending.asker) {
+                    self.keep_level(backend, Some(*client));
+                }
                 self.after_timeout(backend);
             }
             // The process is there but does not greet: its end will be counted as a crash.

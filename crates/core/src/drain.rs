@@ -94,6 +94,9 @@ impl Core {
             self.stop(Launch { backend, number }, how);
         }
         self.fail_parked(&Cause::Stopped);
+        for minted in self.asked.ids(|asked| asked.launch().is_none()) {
+            self.asked.remove(minted);
+        }
         self.line.clear();
         self.merging.clear();
         self.answer_farewells();
@@ -164,7 +167,10 @@ impl Core {
             |asker: &Asker| matches!(asker, Asker::Client { client: owner, .. } if *owner == client);
         for minted in self.pending.ids(|p| is_theirs(&p.asker)) {
             match self.pending.get_mut(minted) {
-                Some(Pending { progress: Progress::Waiting(_), .. }) => drop(self.close(minted)),
+                Some(&mut Pending { progress: Progress::Waiting(_), backend, .. }) => {
+                    self.unqueue(backend, minted);
+                    self.close(minted);
+                }
                 Some(pending) => {
                     pending.progress = Progress::Cancelled;
                     let (backend, method) = (pending.backend, pending.method);

@@ -41,6 +41,8 @@ pub struct Core {
     pub(crate) welcome: Option<Message>,
     /// Backends that wait for room.
     pub(crate) line: VecDeque<BackendId>,
+    /// Backends whose last client has left them: they end when they have nothing more to do for it, and why.
+    pub(crate) left: Vec<(BackendId, &'static str)>,
     /// All backends together hold more memory than they may, and did so at the last look.
     pub(crate) is_heavy: bool,
     pub(crate) merging: Vec<Merge>,
@@ -70,6 +72,7 @@ impl Core {
             insight: Insight::default(),
             welcome: None,
             line: VecDeque::new(),
+            left: Vec::new(),
             is_heavy: false,
             merging: Vec::new(),
             pending: Table::new(),
@@ -90,6 +93,7 @@ impl Core {
         let is_tick = matches!(event, Event::Tick);
         self.dispatch(event);
         self.give_turns();
+        self.end_left();
         self.serve_line();
         if is_tick {
             self.wake = self.next_deadline();

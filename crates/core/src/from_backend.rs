@@ -1,7 +1,7 @@
 //! What a backend sends: answers find their pending request, requests go to its client under a minted id,
 //! notifications follow the request they speak of. What is not a message is quarantined.
 
-use crate::backend::{Backend, Manner, State};
+use crate::backend::{Backend, Manner, State, Waiting};
 use crate::client::Presence;
 use crate::debounce;
 use crate::event::{BackendId, ClientId, Launch};
@@ -113,6 +113,9 @@ impl Core {
             self.note_offer(launch.backend, pending.method, &message);
             self.note_effect(launch, client, &pending, &message);
         }
+        if pending.method == Method::SetLevel {
+            self.keep_level(launch.backend, Some(client));
+        }
         let cancelled = matches!(pending.progress, Progress::Cancelled);
         if cancelled && batch.is_some() {
             return self.late_answer(launch);
@@ -174,7 +177,12 @@ impl Core {
         if pending.method == Method::Initialize
             && let Some(c) = self.clients.get_mut(client)
         {
+            let early = c.handshake.confirmed_early().map(|message| message.bytes().clone());
             c.handshake.fail();
+            if let (Some(early), Some(b)) = (early, self.backends.get_mut(&pending.backend)) {
+                // It is not ready for anything.
+                b.waiting.retain(|waiting| !matches!(waiting, Waiting::Notification(out) if *out.original() == early));
+            }
         }
         self.answer_error(*client, id, *batch, error);
         self.conclude(pending, Outcome::Refused(error.kind));

@@ -152,12 +152,9 @@ impl Core {
         if message.method() == Method::Initialize {
             return self.greet(client, backend, id, batch, message);
         }
-        if message.method() == Method::Unsubscribe
-            && let Some(uri) = message.part(Part::Uri)
-            && self.is_wanted_by_others(backend, client, uri)
-        {
-            self.unsubscribed(backend, client, uri);
-            return self.answer_empty(client, &id, batch, &message);
+        if self.is_unsubscribed_for(client, backend, &message) {
+            let minted = self.accept(client, backend, id, batch, message);
+            return self.conclude_empty(minted);
         }
         if let Some(error) = self.why_not_now(backend, &message) {
             return self.refuse(client, &id, batch, &message, &error);
@@ -166,20 +163,27 @@ impl Core {
         self.hand_to(minted, backend);
     }
 
-    /// A request of a client that the server need not know of.
-    fn answer_empty(&mut self, client: ClientId, id: &RawId, batch: Option<u32>, message: &Message) {
-        let dialect = self.clients.get(&client).map_or(Dialect::Standard, |c| c.ear.dialect());
+    /// A client takes back what others still want to hear of: the server need not know.
+    pub(crate) fn is_unsubscribed_for(&mut self, client: ClientId, backend: BackendId, message: &Message) -> bool {
+        let Some(uri) = message.part(Part::Uri).filter(|_| message.method() == Method::Unsubscribe) else {
+            return false;
+        };
+        let is_wanted = self.is_wanted_by_others(backend, client, uri);
+        if is_wanted {
+            self.unsubscribed(backend, client, uri);
+        }
+        is_wanted
+    }
+
+    /// Answers a request in place of the server.
+    pub(crate) fn conclude_empty(&mut self, minted: u64) {
+        let Some(pending) = self.close(minted) else { return };
+        let Asker::Client { client, id, batch } = &pending.asker else { return };
+        let dialect = self.clients.get(client).map_or(Dialect::Standard, |c| c.ear.dialect());
         let version = if dialect == Dialect::Standard { r#""jsonrpc":"2.0","# } else { "" };
         let text = format!(r#"{{{version}"id":{id},"result":{{}}}}"#);
-        self.answer(client, id, batch, Outgoing::raw(text.into()));
-        self.report(Fact::Answered {
-            client,
-            backend: None,
-            method: name_of(message),
-            id: id.clone(),
-            took: Default::default(),
-            outcome: Outcome::Ok,
-        });
+        self.answer(*client, id, *batch, Outgoing::raw(text.into()));
+        self.conclude(&pending, Outcome::Ok);
     }
 
     /// The reason for which no request of this client can be accepted now.
@@ -314,13 +318,16 @@ impl Core {
             self.touch(backend);
             self.watch_health(backend);
         }
-        if self.may_go(backend, method) {
+        let is_too_early = self.is_too_early(minted);
+        if self.may_go(backend, method) && !is_too_early {
             return self.send(minted);
         }
         let Some(b) = self.backends.get_mut(&backend) else { return };
         b.waiting.push_back(Waiting::Request(minted));
         if !matches!(b.state, State::Ready { .. }) {
             self.ensure_started(backend);
+        } else if is_too_early {
+            self.greet_anew(backend);
         }
         if self.line.contains(&backend)
             && let Some(pending) = self.pending.get_mut(minted)
@@ -354,6 +361,12 @@ impl Core {
             let (client, method, id) = (*client, pending.name.clone(), id.clone());
             let backend = pending.backend;
             self.actions.push(Action::Report(Fact::Routed { client, backend, method, id, minted }));
+        }
+        if let (Method::SetLevel | Method::Initialize, Some(b)) =
+            (pending.method, self.backends.get_mut(&launch.backend))
+        {
+            b.level = message.part(Part::Level).map(<[u8]>::to_vec);
+            b.is_initialized &= pending.method != Method::Initialize;
         }
         let leaves_traces =
             matches!(pending.method, Method::Initialize | Method::Subscribe | Method::Unsubscribe);
@@ -406,6 +419,7 @@ impl Core {
 
     pub(crate) fn notify_backend(&mut self, backend: BackendId, out: Outgoing) {
         let may_wait = self.may_wait(backend, out.len());
+        let is_in_line = self.line.contains(&backend);
         let Some(b) = self.backends.get_mut(&backend) else { return };
         match b.state {
             State::Ready { number, .. } => self.tell_backend(Launch { backend, number }, out),
@@ -413,6 +427,7 @@ impl Core {
             State::Starting { .. } | State::Stopping { .. } | State::Backoff { .. } if may_wait => {
                 b.waiting.push_back(Waiting::Notification(out));
             }
+            State::Stopped if may_wait && is_in_line => b.waiting.push_back(Waiting::Notification(out)),
             // A process that is not there has nothing to be told: it learns what it needs by the handshake.
             State::Stopped
             | State::Failed { .. }
@@ -435,9 +450,7 @@ impl Core {
         match std::mem::replace(&mut pending.progress, Progress::Cancelled) {
             Progress::Waiting(_) => {
                 let backend = pending.backend;
-                if let Some(b) = self.backends.get_mut(&backend) {
-                    b.waiting.retain(|waiting| !matches!(waiting, Waiting::Request(id) if *id == minted));
-                }
+                self.unqueue(backend, minted);
                 self.conclude_cancelled(minted);
                 self.close(minted);
             }
@@ -445,10 +458,13 @@ impl Core {
                 let mut out = Outgoing::of(message);
                 out.replace(message.span(Part::RequestId), Patch::Id(RawId::from_number(minted)));
                 dialect::translate(message, Dialect::Standard, &mut out);
-                let backend = pending.backend;
+                let (backend, method) = (pending.backend, pending.method);
                 self.conclude_cancelled(minted);
                 self.notify_backend(backend, out);
                 self.give_up_turn(minted);
+                if method == Method::SetLevel {
+                    self.keep_level(backend, Some(client));
+                }
             }
             Progress::Cancelled => {}
         }

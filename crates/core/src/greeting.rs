@@ -1,13 +1,13 @@
 //! The handshake. The first client of a backend makes it itself, and hears the server's own words; those who come
 //! later hear what the first one heard. What was said is kept, and told to every new process.
 
-use crate::backend::State;
+use crate::backend::{State, Waiting};
 use crate::client::Greeting;
 use crate::event::{BackendId, ClientId, Launch};
 use crate::exchange::Core;
 use crate::fact::{Fact, Outcome};
 use crate::key::Declared;
-use crate::pending::{Pending, Progress};
+use crate::pending::{Asker, Pending, Progress};
 use crate::roots::Place;
 use crate::route::Route;
 use crate::settings::Capabilities;
@@ -104,7 +104,7 @@ impl Core {
     fn welcome(&mut self, minted: u64, backend: BackendId) {
         let Some(answer) = self.backends.get(&backend).and_then(|b| b.welcome.clone()) else { return };
         let Some(pending) = self.close(minted) else { return };
-        let crate::pending::Asker::Client { client, ref id, batch } = pending.asker else { return };
+        let Asker::Client { client, ref id, batch } = pending.asker else { return };
         let Progress::Waiting(initialize) = &pending.progress else { return };
         let Some(c) = self.clients.get_mut(&client) else { return };
         c.handshake.answer(initialize.clone());
@@ -113,8 +113,40 @@ impl Core {
         dialect::translate(&answer, c.ear.dialect(), &mut out);
         self.answer(client, id, batch, out);
         self.conclude(&pending, Outcome::Ok);
+        self.confirm_early(client, backend);
         self.ask_roots_if_wanted(client);
         self.unpark(client);
+    }
+
+    /// A client that did not wait to be greeted, and shares a process of which nobody has said that it is ready.
+    fn confirm_early(&mut self, client: ClientId, backend: BackendId) {
+        let greeting = self.clients.get(&client).and_then(|c| c.handshake.to_replay());
+        let Some(message) = greeting.and_then(|greeting| greeting.initialized.clone()) else { return };
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        if let Some(Greeting { initialized: missing @ None, .. }) = &mut b.greeting {
+            *missing = Some(message.clone());
+        }
+        let is_ready = matches!(b.state, State::Ready { .. });
+        if let Some(launch) = b.launch().filter(|_| is_ready && !b.is_initialized) {
+            self.confirm_to(launch, Some(client), &message);
+            self.restore(launch);
+        }
+    }
+
+    /// Handshakes that waited for a process hear what it said to the one that was repeated.
+    pub(crate) fn welcome_waiting(&mut self, backend: BackendId) {
+        let Some(b) = self.backends.get(&backend) else { return };
+        let only = self.only_lessee(backend);
+        // A client that makes its handshake anew is heard by the server, as it would be without us.
+        let is_again = only.is_some() && b.greeted_by == only;
+        let first = b.greeter.as_ref().map(|(minted, _)| *minted).filter(|_| !is_again);
+        let Some(minted) = first else { return };
+        self.unqueue(backend, minted);
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        b.greeter = None;
+        for minted in std::iter::once(minted).chain(std::mem::take(&mut b.greeted_later)) {
+            self.welcome(minted, backend);
+        }
     }
 
     /// The server answered a handshake.
@@ -153,18 +185,71 @@ impl Core {
         } else {
             self.next_greeter(backend);
         }
+        self.let_early_go(backend);
         self.ask_roots_if_wanted(client);
         self.unpark(client);
+    }
+
+    /// Whose handshake was answered elsewhere, and came here later, lends its words to one that never heard any.
+    pub(crate) fn adopt_greeting(&mut self, backend: BackendId) {
+        if self.backends.get(&backend).is_none_or(|b| b.greeting.is_some()) {
+            return;
+        }
+        let words = |client: ClientId| {
+            let greeting = self.clients.get(&client).and_then(|c| c.handshake.to_replay())?;
+            Some((client, greeting.clone()))
+        };
+        let found = self.lessees(backend).find_map(words);
+        if let (Some((client, greeting)), Some(b)) = (found, self.backends.get_mut(&backend)) {
+            b.greeting = Some(greeting);
+            b.greeted_by = Some(client);
+        }
+    }
+
+    /// Whether a request must wait until its backend has heard a handshake. One of a client that has made none may not:
+    /// what a server makes of it is its affair.
+    pub(crate) fn is_too_early(&self, minted: u64) -> bool {
+        let Some(pending) = self.pending.get(minted) else { return false };
+        let Asker::Client { client, .. } = pending.asker else { return false };
+        let is_greeted = self.clients.get(&client).is_some_and(|c| c.handshake.is_answered());
+        is_greeted
+            && !matches!(pending.method, Method::Ping | Method::Initialize)
+            && self.backends.get(&pending.backend).is_some_and(|b| b.greeting.is_none())
+    }
+
+    /// A process that refused one client's handshake hears that of another.
+    pub(crate) fn greet_anew(&mut self, backend: BackendId) {
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        let (State::Ready { number, .. }, None) = (&b.state, &b.greeter) else { return };
+        let number = *number;
+        b.state = State::Starting { number, since: self.now, is_spawned: true };
+        self.adopt_greeting(backend);
+        self.make_ready(Launch { backend, number });
     }
 
     /// A handshake came to nothing; another client may have more luck.
     pub(crate) fn greeting_failed(&mut self, backend: BackendId, client: ClientId) {
         self.next_greeter(backend);
+        self.let_early_go(backend);
         self.unpark(client);
+    }
+
+    /// What waited for a handshake of another goes on, or its own client's is made.
+    fn let_early_go(&mut self, backend: BackendId) {
+        let Some(b) = self.backends.get(&backend).filter(|b| matches!(b.state, State::Ready { .. })) else { return };
+        let is_early = |waiting: &Waiting| matches!(waiting, Waiting::Request(id) if self.is_too_early(*id));
+        if b.greeter.is_none() && b.waiting.iter().any(is_early) {
+            return self.greet_anew(backend);
+        }
+        self.let_go(backend);
     }
 
     fn next_greeter(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
+        if b.greeter.as_ref().is_some_and(|(minted, _)| self.pending.get(*minted).is_some()) {
+            // It was one of those that wait for it.
+            return;
+        }
         b.greeter = None;
         while let Some(minted) = self.backends.get_mut(&backend).and_then(|b| b.greeted_later.pop_front()) {
             let initialize = self.pending.get(minted).and_then(|pending| pending.waiting()).cloned();
@@ -187,18 +272,23 @@ impl Core {
                 *missing = Some(message.clone());
             }
             let is_ready = matches!(b.state, State::Ready { .. });
-            let is_others = b.is_initialized && b.greeted_by != Some(client);
+            let is_others = b.is_initialized && b.initialized_by != Some(client);
+            // While another makes the handshake, or it is made anew, its own is not the one that counts.
+            let is_own = b.greeter.as_ref().is_none_or(|(minted, _)| {
+                self.pending.get(*minted).is_some_and(|pending| pending.is_of(client))
+            });
+            let is_new = b.greeting.is_none() || b.greeted_by == Some(client);
             match b.launch().filter(|_| is_ready) {
-                Some(launch) if !is_others => {
+                Some(launch) if !is_others && (is_answered || is_own) => {
                     let is_first = !b.is_initialized;
-                    self.confirm_to(launch, message);
+                    self.confirm_to(launch, Some(client), message);
                     if is_first && is_answered {
                         self.restore(launch);
                     }
                 }
                 // The new process hears it with the replayed handshake.
                 None if is_answered => {}
-                None if home == Some(backend) => self.notify_home(client, message),
+                None if home == Some(backend) && is_own && is_new => self.notify_home(client, message),
                 Some(_) | None => {}
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::answers::{Cause, LastWords};
 use crate::backend::{State, Then, Waiting};
-use crate::event::{Action, BackendId, Launch, StopHow};
+use crate::event::{Action, BackendId, ClientId, Launch, StopHow};
 use crate::exchange::Core;
 use crate::fact::{Fact, Outcome};
 use crate::pending::{Asker, Pending, Progress};
@@ -45,6 +45,10 @@ impl Core {
         b.at_work = 0;
         b.is_initialized = false;
         b.level = None;
+        for task in &mut b.tasks {
+            // They went with the process before.
+            task.until = task.until.min(now);
+        }
         b.is_heavy = false;
         b.last_used = now;
         b.state = State::Starting { number: b.launches, since: now, is_spawned: false };
@@ -63,6 +67,12 @@ impl Core {
         let State::Starting { is_spawned, .. } = &mut b.state else { return };
         *is_spawned = true;
         self.report(Fact::Spawned { backend: launch.backend, pid });
+        self.adopt_greeting(launch.backend);
+        self.make_ready(launch);
+    }
+
+    /// Repeats the handshake that is known; without one, its first client makes it.
+    pub(crate) fn make_ready(&mut self, launch: Launch) {
         let greeting = self.backends.get(&launch.backend).and_then(|b| b.greeting.as_ref());
         let Some(initialize) = greeting.map(|greeting| greeting.initialize.clone()) else {
             return self.open(launch);
@@ -133,10 +143,15 @@ impl Core {
         b.proven = true;
         b.welcome = Some(answer.clone());
         let after = self.now.since(since);
-        let initialized = b.greeting.as_ref().and_then(|greeting| greeting.initialized.clone());
         self.note_offer(launch.backend, Method::Initialize, answer);
+        self.welcome_waiting(launch.backend);
+        let Some(b) = self.backends.get(&launch.backend) else { return };
+        let is_complete =
+            |client: &ClientId| self.clients.get(client).is_some_and(|c| c.handshake.is_complete());
+        let greeted_by = b.greeted_by.filter(is_complete);
+        let initialized = b.greeting.as_ref().and_then(|greeting| greeting.initialized.clone());
         if let Some(message) = initialized {
-            self.confirm_to(launch, &message);
+            self.confirm_to(launch, greeted_by, &message);
             self.restore(launch);
         }
         self.report(Fact::Ready { backend: launch.backend, after, restarted: !is_first });
@@ -144,9 +159,10 @@ impl Core {
     }
 
     /// The client is ready: the server is told so.
-    pub(crate) fn confirm_to(&mut self, launch: Launch, initialized: &Message) {
+    pub(crate) fn confirm_to(&mut self, launch: Launch, by: Option<ClientId>, initialized: &Message) {
         if let Some(b) = self.backends.get_mut(&launch.backend) {
             b.is_initialized = true;
+            b.initialized_by = by;
         }
         let mut out = Outgoing::of(initialized);
         dialect::translate(initialized, Dialect::Standard, &mut out);

@@ -80,6 +80,10 @@ impl Pending {
         }
     }
 
+    pub(crate) fn is_of(&self, client: ClientId) -> bool {
+        matches!(self.asker, Asker::Client { client: owner, .. } if owner == client)
+    }
+
     /// Someone waits for it to be answered.
     pub(crate) fn is_wanted(&self) -> bool {
         matches!(self.asker, Asker::Client { .. }) && !matches!(self.progress, Progress::Cancelled)

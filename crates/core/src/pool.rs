@@ -6,6 +6,7 @@ use crate::event::{BackendId, Launch, StopHow};
 use crate::exchange::Core;
 use crate::fact::Fact;
 use crate::moment::Moment;
+use crate::pending::Pending;
 use crate::settings;
 
 impl Core {
@@ -89,11 +90,23 @@ impl Core {
         self.end_process(backend, number, why);
     }
 
-    /// Stops a process that nobody holds a lease on.
-    pub(crate) fn rest_if_unused(&mut self, backend: BackendId) {
-        let is_free = self.lessees(backend).next().is_none();
-        if is_free && self.backends.get(&backend).is_some_and(|b| !self.is_in_use(b)) {
-            self.put_to_rest(backend, "nobody works there any more");
+    /// Stops those that their clients have left, once they have done what they were asked.
+    pub(crate) fn end_left(&mut self) {
+        for (backend, why) in std::mem::take(&mut self.left) {
+            if self.lessees(backend).next().is_some() {
+                continue;
+            }
+            let Some(b) = self.backends.get(&backend) else { continue };
+            let (State::Ready { number, .. } | State::Starting { number, .. }) = b.state else { continue };
+            let is_wanted = |(_, p): (u64, &Pending)| p.backend == backend && p.is_wanted();
+            if self.pending.iter().any(is_wanted) {
+                self.left.push((backend, why));
+                continue;
+            }
+            if let Some(b) = self.backends.get_mut(&backend) {
+                b.state = State::Stopping { number, then: Then::Rest };
+            }
+            self.end_process(backend, number, why);
         }
     }
 

@@ -1,8 +1,8 @@
 //! What clients set in a server (its log level, their subscriptions, their tasks): noted when it is answered, and told
 //! again to a process that is started anew.
 
-use crate::backend::{Subscription, Task};
-use crate::client::Level;
+use crate::backend::{Backend, State, Subscription, Task};
+use crate::client::{Level, Presence};
 use crate::event::{BackendId, ClientId, Launch};
 use crate::exchange::Core;
 use crate::pending::{Asker, Pending};
@@ -44,12 +44,7 @@ impl Core {
                 }
             }
             Method::SetLevel => {
-                let request = pending.sent().cloned();
-                if let Some(b) = self.backends.get_mut(&backend) {
-                    b.level =
-                        request.as_ref().and_then(|request| request.part(Part::Level)).map(<[u8]>::to_vec);
-                }
-                if let (Some(request), Some(c)) = (request, self.clients.get_mut(&client)) {
+                if let (Some(request), Some(c)) = (pending.sent().cloned(), self.clients.get_mut(&client)) {
                     let rank = request.part(Part::Level).and_then(rank).unwrap_or_default();
                     c.level = Some(Level { request, rank });
                 }
@@ -64,10 +59,14 @@ impl Core {
             _ => {}
         }
         if let Some(task) = answer.part(Part::ResultTaskId)
+            && self.clients.get(&client).is_some_and(|c| c.presence != Presence::Lost)
             && let Some(b) = self.backends.get_mut(&backend)
-            && b.tasks.len() < MOST_TASKS
         {
-            b.tasks.retain(|known| known.id != task && known.until > self.now);
+            let is_full = b.tasks.len() >= MOST_TASKS;
+            b.tasks.retain(|known| known.id != task && (known.until > self.now || !is_full));
+            if b.tasks.len() >= MOST_TASKS {
+                return;
+            }
             b.tasks.push(Task { id: task.to_vec(), client, until: self.now + LONGEST_TASK });
         }
     }
@@ -91,7 +90,7 @@ impl Core {
 
     /// Where a client's task runs.
     pub(crate) fn backend_of_task(&self, client: ClientId, task: &[u8]) -> Option<BackendId> {
-        let has_it = |b: &&crate::backend::Backend| {
+        let has_it = |b: &&Backend| {
             b.tasks.iter().any(|known| known.client == client && known.id == task)
         };
         self.backends.values().find(has_it).map(|b| b.id)
@@ -114,8 +113,19 @@ impl Core {
         b.subscriptions.retain(|known| !known.clients.is_empty());
     }
 
-    /// Others still want to hear of it, so the server must not be told otherwise.
+    /// Others still want to hear of it, or are about to, so the server must not be told otherwise.
     pub(crate) fn is_wanted_by_others(&self, backend: BackendId, client: ClientId, uri: &[u8]) -> bool {
+        let is_about_to = |p: &Pending| {
+            let request = p.waiting().or(p.sent());
+            p.backend == backend
+                && p.method == Method::Subscribe
+                && p.is_wanted()
+                && !p.is_of(client)
+                && request.is_some_and(|request| request.part(Part::Uri) == Some(uri))
+        };
+        if self.pending.iter().any(|(_, pending)| is_about_to(pending)) {
+            return true;
+        }
         let subscriptions =
             self.backends.get(&backend).map(|b| b.subscriptions.as_slice()).unwrap_or_default();
         subscriptions
@@ -123,13 +133,30 @@ impl Core {
             .any(|known| known.uri == uri && known.clients.iter().any(|&other| other != client))
     }
 
+    /// Nobody wants to hear of these any more: the server is told so.
+    pub(crate) fn unsubscribe(&mut self, launch: Launch, client: ClientId, uris: Vec<Vec<u8>>) {
+        for uri in uris {
+            if self.is_wanted_by_others(launch.backend, client, &uri) {
+                continue;
+            }
+            let minted = self.pending.mint();
+            let uri = String::from_utf8_lossy(&uri).into_owned();
+            let request = format!(
+                r#"{{"jsonrpc":"2.0","id":{minted},"method":"resources/unsubscribe","params":{{"uri":{uri}}}}}"#
+            );
+            self.ask_ourselves(launch.backend, minted, Asker::Restore, Method::Unsubscribe, LIST_TIMEOUT);
+            self.send_to_backend(launch, Outgoing::raw(request.into()));
+        }
+    }
+
     /// The client's other backends log as much as it wants to hear, too.
     fn spread_level(&mut self, client: ClientId, except: BackendId) {
         let Some(c) = self.clients.get(&client) else { return };
         let seats: Vec<BackendId> = c.seats.values().copied().filter(|&seat| seat != except).collect();
         for backend in seats {
-            let launch = self.backends.get(&backend).filter(|b| b.is_initialized).and_then(|b| b.launch());
-            if let Some(launch) = launch {
+            let is_listening = |b: &&Backend| b.is_initialized && matches!(b.state, State::Ready { .. });
+            let b = self.backends.get(&backend).filter(is_listening);
+            if let Some(launch) = b.and_then(|b| b.launch()) {
                 self.restore_level(launch);
             }
         }
@@ -148,6 +175,19 @@ impl Core {
             );
             self.ask_ourselves(launch.backend, minted, Asker::Restore, Method::Subscribe, LIST_TIMEOUT);
             self.send_to_backend(launch, Outgoing::raw(request.into()));
+        }
+    }
+
+    /// One client's level must not keep from the others what they want to hear. Also when a request for a level came
+    /// to nothing: the server may have heard it all the same.
+    pub(crate) fn keep_level(&mut self, backend: BackendId, except: Option<ClientId>) {
+        let Some(b) = self.backends.get(&backend).filter(|b| b.is_initialized) else { return };
+        let (State::Ready { number, .. }, told) = (&b.state, b.level.as_deref().and_then(rank)) else { return };
+        let launch = Launch { backend, number: *number };
+        let others = self.lessees(backend).filter(|&client| Some(client) != except);
+        let wanted = others.filter_map(|client| self.clients.get(&client)?.level.as_ref()).map(|level| level.rank);
+        if wanted.min().is_some_and(|wanted| told.is_none_or(|told| told > wanted)) {
+            self.restore_level(launch);
         }
     }
 

@@ -3,7 +3,8 @@
 use crate::answers::Cause;
 use crate::backend::{Backend, State, Then};
 use crate::client::{Parked, Presence, Roots};
-use crate::event::{BackendId, ClientId};
+use crate::drain::Ending;
+use crate::event::{BackendId, ClientId, Launch};
 use crate::exchange::Core;
 use crate::fact::Fact;
 use crate::key::Key;
@@ -113,6 +114,7 @@ impl Core {
                 self.give_up_seats(client);
             }
         }
+        self.keep_level(backend, None);
         backend
     }
 
@@ -190,6 +192,10 @@ impl Core {
 
     /// Routes what was parked, in its order, now that more is known.
     pub(crate) fn unpark(&mut self, client: ClientId) {
+        if let Ending::Stopping { .. } | Ending::Finished = self.ending {
+            // All of it is answered in a moment.
+            return;
+        }
         let Some(c) = self.clients.get_mut(&client) else { return };
         for Parked { minted, places } in std::mem::take(&mut c.parked) {
             let Some(message) = self.pending.get(minted).and_then(|pending| pending.waiting()).cloned()
@@ -197,6 +203,9 @@ impl Core {
                 continue;
             };
             match self.route(client, &message, &places) {
+                Route::To(backend) if self.is_unsubscribed_for(client, backend, &message) => {
+                    self.conclude_empty(minted);
+                }
                 Route::To(backend) => {
                     let refusal = self.why_not_now(backend, &message);
                     match refusal {
@@ -242,17 +251,20 @@ impl Core {
         if c.home == Some(backend) {
             c.home = None;
         }
+        let is_free = self.lessees(backend).next().is_none();
         let Some(b) = self.backends.get_mut(&backend) else { return };
         for subscription in &mut b.subscriptions {
             subscription.clients.retain(|&other| other != client);
         }
-        b.subscriptions.retain(|subscription| !subscription.clients.is_empty());
+        let over = b.subscriptions.extract_if(.., |subscription| subscription.clients.is_empty());
+        let over: Vec<Vec<u8>> = over.map(|subscription| subscription.uri).collect();
         b.tasks.retain(|task| task.client != client);
         b.last_used = self.now;
-        let is_over = b.key.owner == Some(client) || b.greeting.is_none();
-        if is_over && let State::Ready { number, .. } | State::Starting { number, .. } = b.state {
-            b.state = State::Stopping { number, then: Then::Rest };
-            self.end_process(backend, number, "its client has left it");
+        let is_over = b.key.owner == Some(client) || (is_free && b.greeting.is_none());
+        if is_over {
+            self.left.push((backend, "its client has left it"));
+        } else if let State::Ready { number, .. } = b.state {
+            self.unsubscribe(Launch { backend, number }, client, over);
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::event::{BackendId, ClientId, Launch};
 use crate::exchange::Core;
 use crate::fact::Fact;
 use crate::key::{Key, Profile};
-use crate::pending::Asker;
+use crate::pending::{Asker, Pending};
 use crate::settings::{Capabilities, Scope, State};
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -121,24 +121,17 @@ impl Core {
         if let Some(owner) = self.related_owner(backend, message) {
             return Some(owner).filter(is_here);
         }
-        let mut waiting = self.pending.iter().filter(|(_, p)| p.backend == backend && p.is_wanted());
-        let mut client_of = || {
-            waiting.find_map(|(_, pending)| match pending.asker {
-                Asker::Client { client, .. } => Some(client),
-                Asker::Replay | Asker::Probe | Asker::Restore => None,
-            })
+        // What waits its turn, it does not know yet.
+        let at_work = |p: &Pending| match p.asker {
+            Asker::Client { client, .. } if p.was_sent_to(backend) && p.is_wanted() => Some(client),
+            Asker::Client { .. } | Asker::Replay | Asker::Probe | Asker::Restore => None,
         };
-        let first = client_of();
-        let is_alone = first.is_some_and(|first| {
-            self.pending.iter().all(|(_, p)| match p.asker {
-                Asker::Client { client, .. } => client == first || p.backend != backend || !p.is_wanted(),
-                Asker::Replay | Asker::Probe | Asker::Restore => true,
-            })
-        });
-        if is_alone {
-            return first.filter(is_here);
+        let mut clients = self.pending.iter().filter_map(|(_, pending)| at_work(pending));
+        match clients.next() {
+            Some(first) if clients.all(|other| other == first) => Some(first),
+            Some(_) | None => self.only_lessee(backend),
         }
-        self.only_lessee(backend).filter(is_here)
+        .filter(is_here)
     }
 
     /// The owner of the task that a message belongs to.

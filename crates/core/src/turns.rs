@@ -63,6 +63,15 @@ impl Core {
         Some(pending)
     }
 
+    /// Takes a request out of the queue. What was to be told beside it is of no use without any.
+    pub(crate) fn unqueue(&mut self, backend: BackendId, minted: u64) {
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        b.waiting.retain(|waiting| !matches!(waiting, Waiting::Request(id) if *id == minted));
+        if b.waiting.iter().all(|waiting| matches!(waiting, Waiting::Notification(_))) {
+            b.waiting.clear();
+        }
+    }
+
     /// Lets those go whose turn has come, once an event has been dealt with.
     pub(crate) fn give_turns(&mut self) {
         while let Some(backend) = self.free.pop() {
@@ -82,7 +91,8 @@ impl Core {
                 Waiting::Request(minted) => {
                     let is_full = self.backends.get(&backend).is_none_or(|b| b.at_work >= most);
                     let method = self.pending.get(minted).map(|pending| pending.method);
-                    if method.is_some_and(takes_a_turn) && (is_full || !left.is_empty()) {
+                    let must_wait = is_full || !left.is_empty() || self.is_too_early(minted);
+                    if method.is_some_and(takes_a_turn) && must_wait {
                         left.push_back(Waiting::Request(minted));
                     } else {
                         self.send(minted);

@@ -7,7 +7,8 @@ use crate::event::{Action, BackendId, ClientId, Launch};
 use crate::exchange::Core;
 use crate::fact::Fact;
 use crate::pending::{Asked, AskedBy};
-use crate::roots::{path, places};
+use crate::roots::path::{self, Style};
+use crate::roots::places;
 use crate::route::Route;
 use serde_json::json;
 use std::borrow::Cow;
@@ -30,9 +31,16 @@ impl Core {
 
     pub(crate) fn ask_roots(&mut self, client: ClientId) {
         let minted = self.asked.mint();
+        let style = self.settings.roots.policy.style;
         let Some(c) = self.clients.get_mut(&client) else { return };
-        let before = c.roots.latest().to_vec();
+        let before = match &c.roots {
+            // Some came with the handshake.
+            Roots::Unasked => c.known.client.iter().map(|path| ClientRoot::of_path(path, style)).collect(),
+            known @ (Roots::Asked { .. } | Roots::Told(_)) => known.latest().to_vec(),
+        };
         c.roots = Roots::Asked { before, said: Vec::new() };
+        // What is being looked up is an answer to an earlier question.
+        c.inquiries += 1;
         // As the SDKs' servers spell it.
         let version = if c.ear.dialect() == Dialect::Standard { r#""jsonrpc":"2.0","# } else { "" };
         let question = format!(r#"{{"method":"roots/list",{version}"id":{minted}}}"#);
@@ -114,7 +122,7 @@ impl Core {
         if !self.clients.get(&client).is_some_and(is_kept) {
             // It was a guess, good for the handshake.
             self.leave(client, before);
-            self.rest_if_unused(before);
+            self.left.push((before, "nobody works there any more"));
         }
     }
 
@@ -212,7 +220,8 @@ impl Core {
     /// Its root is the whole of its clients' workspaces, as far as it is concerned.
     fn has_one_root(&self, b: &Backend) -> bool {
         let is_pinned = |c: &Client| c.known.pinned.is_some() && c.known.pinned == b.key.root;
-        b.key.root.is_some() && (self.is_split() || self.clients.values().any(is_pinned))
+        let mut lessees = self.lessees(b.id).filter_map(|client| self.clients.get(&client));
+        b.key.root.is_some() && (self.is_split() || lessees.any(is_pinned))
     }
 
     /// Answers `roots/list`: with the root of the key, or with all that the client named, as it named them.
@@ -243,6 +252,13 @@ impl Core {
         if !self.is_split() {
             self.notify_home(client, message);
         }
+    }
+}
+
+impl ClientRoot {
+    fn of_path(path: &str, style: Style) -> Self {
+        let raw = json!({ "uri": path::to_uri(path, style) }).to_string().into();
+        Self { path: Some(path.to_owned()), raw }
     }
 }
 

@@ -39,6 +39,8 @@ where
             panic!("asked for in the task `{name}`");
         });
     }
+    #[cfg(not(debug_assertions))]
+    let _ = name;
     tokio::spawn(future)
 }
 

@@ -27,6 +27,8 @@ pub(crate) struct Options {
     pub(crate) crlf: bool,
     /// `--greeting TEMPLATE`: the whole answer to `initialize`.
     pub(crate) greeting: Option<String>,
+    /// `--tool NAME`: lists a tool of this name too.
+    pub(crate) tools: Vec<String>,
 
     /// `--protest TEMPLATE`: said to every line that is not JSON.
     pub(crate) protest: Option<String>,
@@ -74,6 +76,7 @@ impl Options {
                 "--bom" => options.bom = true,
                 "--crlf" => options.crlf = true,
                 "--greeting" => options.greeting = Some(value()?),
+                "--tool" => options.tools.push(value()?),
                 "--protest" => options.protest = Some(value()?),
                 "--say" => options.say = Some(value()?),
                 "--stderr" => options.stderr = Some(value()?),

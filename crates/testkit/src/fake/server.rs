@@ -41,11 +41,14 @@ pub(crate) struct Server {
     pub(crate) held: Vec<Held>,
     /// Calls of `ask`, by the id of the request to the client.
     pub(crate) asked: BTreeMap<String, Asking>,
+    /// Memory that is of no use to anyone.
+    pub(crate) hoard: Vec<u8>,
 }
 
 impl Server {
     pub(crate) fn new(options: Options, launch: u32) -> Self {
-        Self { options, launch, answers: 0, deaf: false, held: Vec::new(), asked: BTreeMap::new() }
+        let (held, asked) = (Vec::new(), BTreeMap::new());
+        Self { options, launch, answers: 0, deaf: false, held, asked, hoard: Vec::new() }
     }
 
     pub(crate) fn begin(&self) {
@@ -118,7 +121,7 @@ impl Server {
             }
             ("initialize", None) => self.answer(id, &greeting(&heard.params)),
             ("ping", _) => self.answer(id, &json!({})),
-            ("tools/list", _) => self.answer(id, &json!({ "tools": tools::list() })),
+            ("tools/list", _) => self.answer(id, &json!({ "tools": tools::list(&self.options.tools) })),
             ("tools/call", _) => tools::call(self, id, heard),
             // Everything else comes back as it was heard.
             _ => self.answer(id, &json!({ "heard": heard.text, "launch": self.launch })),

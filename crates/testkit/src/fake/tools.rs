@@ -10,11 +10,13 @@ use std::time::Duration;
 
 const NAMES: &[&str] = &[
     "echo", "say", "hold", "release", "hang", "work", "crash", "flood", "facts", "ask", "spawn", "deaf",
-    "mute", "close", "complain",
+    "mute", "close", "complain", "grow",
 ];
 
-pub(crate) fn list() -> Vec<Value> {
-    NAMES.iter().map(|name| json!({ "name": name, "inputSchema": { "type": "object" } })).collect()
+/// With names of more, behind which there is nothing.
+pub(crate) fn list(more: &[String]) -> Vec<Value> {
+    let names = NAMES.iter().copied().chain(more.iter().map(String::as_str));
+    names.map(|name| json!({ "name": name, "inputSchema": { "type": "object" } })).collect()
 }
 
 pub(crate) fn call(server: &mut Server, id: &str, heard: &Heard<'_>) {
@@ -51,6 +53,11 @@ pub(crate) fn call(server: &mut Server, id: &str, heard: &Heard<'_>) {
         "complain" => {
             let _ = writeln!(std::io::stderr(), "{}", text(arguments, "text"));
             server.answer(id, &json!({}));
+        }
+        // Holds so many `bytes` from now on, and has written to each of them.
+        "grow" => {
+            server.hoard.resize(arguments["bytes"].as_u64().unwrap_or(0) as usize, 1);
+            server.answer(id, &json!({ "pid": std::process::id() }));
         }
         other => server.answer_text(id, &format!("no such tool: {other}")),
     }
