@@ -152,7 +152,8 @@ impl Core {
         if message.method() == Method::Initialize {
             return self.greet(client, backend, id, batch, message);
         }
-        if self.is_unsubscribed_for(client, backend, &message) {
+        let is_for_us = message.method() == Method::Ping && self.is_resting(backend);
+        if is_for_us || self.is_unsubscribed_for(client, backend, &message) {
             let minted = self.accept(client, backend, id, batch, message);
             return self.conclude_empty(minted);
         }
@@ -332,8 +333,10 @@ impl Core {
         if self.line.contains(&backend)
             && let Some(pending) = self.pending.get_mut(minted)
         {
-            // Others have to be done before.
-            pending.go_on_until(deadline_of(&self.settings.server, self.now, pending));
+            // Others have to be done before. It has the time that it would have for itself.
+            let deadline = deadline_of(&self.settings.server, self.now, pending);
+            pending.deadline = deadline;
+            self.wake_at(deadline);
         }
     }
 
@@ -362,11 +365,10 @@ impl Core {
             let backend = pending.backend;
             self.actions.push(Action::Report(Fact::Routed { client, backend, method, id, minted }));
         }
-        if let (Method::SetLevel | Method::Initialize, Some(b)) =
-            (pending.method, self.backends.get_mut(&launch.backend))
+        if pending.method == Method::SetLevel
+            && let Some(b) = self.backends.get_mut(&launch.backend)
         {
             b.level = message.part(Part::Level).map(<[u8]>::to_vec);
-            b.is_initialized &= pending.method != Method::Initialize;
         }
         let leaves_traces =
             matches!(pending.method, Method::Initialize | Method::Subscribe | Method::Unsubscribe);

@@ -1,7 +1,7 @@
 //! The handshake. The first client of a backend makes it itself, and hears the server's own words; those who come
 //! later hear what the first one heard. What was said is kept, and told to every new process.
 
-use crate::backend::{State, Waiting};
+use crate::backend::{Backend, State, Waiting};
 use crate::client::Greeting;
 use crate::event::{BackendId, ClientId, Launch};
 use crate::exchange::Core;
@@ -113,23 +113,36 @@ impl Core {
         dialect::translate(&answer, c.ear.dialect(), &mut out);
         self.answer(client, id, batch, out);
         self.conclude(&pending, Outcome::Ok);
-        self.confirm_early(client, backend);
+        self.confirm_early(backend);
         self.ask_roots_if_wanted(client);
         self.unpark(client);
     }
 
-    /// A client that did not wait to be greeted, and shares a process of which nobody has said that it is ready.
-    fn confirm_early(&mut self, client: ClientId, backend: BackendId) {
-        let greeting = self.clients.get(&client).and_then(|c| c.handshake.to_replay());
-        let Some(message) = greeting.and_then(|greeting| greeting.initialized.clone()) else { return };
-        let Some(b) = self.backends.get_mut(&backend) else { return };
-        if let Some(Greeting { initialized: missing @ None, .. }) = &mut b.greeting {
-            *missing = Some(message.clone());
-        }
-        let is_ready = matches!(b.state, State::Ready { .. });
-        if let Some(launch) = b.launch().filter(|_| is_ready && !b.is_initialized) {
-            self.confirm_to(launch, Some(client), &message);
+    /// A process of which nobody has said that it is ready hears it, if one of its clients has said so elsewhere, or
+    /// before it was greeted.
+    pub(crate) fn confirm_early(&mut self, backend: BackendId) {
+        self.complete_greeting(backend);
+        let Some(b) = self.backends.get(&backend) else { return };
+        let (State::Ready { number, .. }, None, false) = (&b.state, &b.greeter, b.is_initialized) else { return };
+        let launch = Launch { backend, number: *number };
+        if let Some(message) = b.greeting.as_ref().and_then(|greeting| greeting.initialized.clone()) {
+            self.confirm_to(launch, None, &message);
             self.restore(launch);
+        }
+    }
+
+    /// The second half of a handshake may be another client's.
+    pub(crate) fn complete_greeting(&mut self, backend: BackendId) {
+        let is_half = |b: &&Backend| matches!(&b.greeting, Some(Greeting { initialized: None, .. }));
+        if self.backends.get(&backend).filter(is_half).is_none() {
+            return;
+        }
+        let words = |client: ClientId| self.clients.get(&client)?.handshake.to_replay()?.initialized.clone();
+        let found = self.lessees(backend).find_map(words);
+        if let Some(Greeting { initialized, .. }) =
+            self.backends.get_mut(&backend).and_then(|b| b.greeting.as_mut())
+        {
+            *initialized = found;
         }
     }
 
@@ -164,10 +177,16 @@ impl Core {
         // A client that has gone meanwhile leaves its words to those who come later.
         let said = pending.sent().cloned().or_else(|| b.greeter.take().map(|(_, initialize)| initialize));
         b.greeter = None;
-        let Some(initialize) = said.filter(|_| !failed) else { return c.handshake.fail() };
+        let Some(initialize) = said.filter(|_| !failed) else {
+            // Another's will be the first.
+            b.is_initialized &= b.welcome.is_some();
+            return c.handshake.fail();
+        };
         c.handshake.answer(initialize);
         b.greeting = c.handshake.to_replay().cloned();
         b.greeted_by = Some(client);
+        // If it did not wait for the answer, neither did we.
+        (b.is_initialized, b.initialized_by) = (c.handshake.is_complete(), Some(client));
         b.welcome = Some(answer.clone());
         self.welcome = Some(answer.clone());
         self.note_offer(launch.backend, Method::Initialize, answer);
@@ -182,6 +201,8 @@ impl Core {
             for minted in later.unwrap_or_default() {
                 self.welcome(minted, backend);
             }
+            self.confirm_early(backend);
+            self.keep_level(backend, None);
         } else {
             self.next_greeter(backend);
         }

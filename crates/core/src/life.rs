@@ -145,6 +145,7 @@ impl Core {
         let after = self.now.since(since);
         self.note_offer(launch.backend, Method::Initialize, answer);
         self.welcome_waiting(launch.backend);
+        self.complete_greeting(launch.backend);
         let Some(b) = self.backends.get(&launch.backend) else { return };
         let is_complete =
             |client: &ClientId| self.clients.get(client).is_some_and(|c| c.handshake.is_complete());

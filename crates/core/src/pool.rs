@@ -1,13 +1,14 @@
 //! How many backends run: started where there is room, stopped when they are of no use, the least recently used
 //! first. What waits for room waits in a line.
 
-use crate::backend::{Backend, State, Then};
+use crate::backend::{Backend, State, Then, Waiting};
 use crate::event::{BackendId, Launch, StopHow};
 use crate::exchange::Core;
 use crate::fact::Fact;
 use crate::moment::Moment;
 use crate::pending::Pending;
 use crate::settings;
+use switchboard_protocol::Method;
 
 impl Core {
     /// Starts a process if there is room for it; else the backend stands in line.
@@ -49,11 +50,24 @@ impl Core {
             && let Some(next) = self.line.pop_front()
         {
             self.start(next);
+            self.give_time_to_start(next);
         }
         let leaving = self.backends.values().filter(|b| is_leaving(b)).count();
         for _ in leaving..self.line.len() {
             let Some(victim) = self.least_recently_used() else { return };
             self.put_to_rest(victim, "another workspace needs its place");
+        }
+    }
+
+    /// What waited for room has time for the start, too.
+    fn give_time_to_start(&mut self, backend: BackendId) {
+        let Some(b) = self.backends.get(&backend) else { return };
+        let (now, start) = (self.now, self.settings.server.start_timeout * 2);
+        for waiting in &b.waiting {
+            let Waiting::Request(minted) = waiting else { continue };
+            let Some(pending) = self.pending.get_mut(*minted) else { continue };
+            let latest = pending.accepted + self.settings.server.timeout + start;
+            pending.go_on_until((now + start).min(latest));
         }
     }
 
@@ -70,7 +84,7 @@ impl Core {
             || !b.subscriptions.is_empty()
             || b.tasks.iter().any(|task| task.until > self.now)
             || b.greeter.is_some()
-            || self.pending.iter().any(|(_, pending)| pending.backend == b.id && pending.is_wanted())
+            || self.pending.iter().any(|(_, pending)| is_use(pending, b.id))
             || self.asked.iter().any(|(_, asked)| asked.is_of(b.id))
     }
 
@@ -87,7 +101,22 @@ impl Core {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let State::Ready { number, .. } = b.state else { return };
         b.state = State::Stopping { number, then: Then::Rest };
+        self.answer_pings(backend);
         self.end_process(backend, number, why);
+    }
+
+    /// Whether a backend that may be started at any time lives, is for us to say.
+    fn answer_pings(&mut self, backend: BackendId) {
+        let is_ping = |p: &Pending| p.backend == backend && p.method == Method::Ping && p.is_wanted();
+        for minted in self.pending.ids(is_ping) {
+            self.conclude_empty(minted);
+        }
+    }
+
+    /// It has worked, was stopped because nobody needed it, and nobody does.
+    pub(crate) fn is_resting(&self, backend: BackendId) -> bool {
+        let is_at_rest = |b: &Backend| matches!(b.state, State::Stopped) || is_leaving(b);
+        self.backends.get(&backend).is_some_and(|b| b.proven && b.waiting.is_empty() && is_at_rest(b))
     }
 
     /// Stops those that their clients have left, once they have done what they were asked.
@@ -159,6 +188,11 @@ impl Core {
     pub fn crowd(&self) -> (usize, usize) {
         (self.running(), self.most())
     }
+}
+
+/// A ping is none.
+fn is_use(pending: &Pending, backend: BackendId) -> bool {
+    pending.backend == backend && pending.is_wanted() && pending.method != Method::Ping
 }
 
 fn is_leaving(b: &Backend) -> bool {

@@ -1,7 +1,7 @@
 //! Which backend a client's message goes to: by the place that it names, else to the client's home.
 
 use crate::answers::Cause;
-use crate::backend::{Backend, State, Then};
+use crate::backend::{Backend, State};
 use crate::client::{Parked, Presence, Roots};
 use crate::drain::Ending;
 use crate::event::{BackendId, ClientId, Launch};
@@ -114,6 +114,7 @@ impl Core {
                 self.give_up_seats(client);
             }
         }
+        self.confirm_early(backend);
         self.keep_level(backend, None);
         backend
     }

@@ -3,6 +3,7 @@
 
 use crate::backend::{Backend, State};
 use crate::client::{Client, ClientRoot, Roots};
+use crate::drain::Ending;
 use crate::event::{Action, BackendId, ClientId, Launch};
 use crate::exchange::Core;
 use crate::fact::Fact;
@@ -30,6 +31,9 @@ impl Core {
     }
 
     pub(crate) fn ask_roots(&mut self, client: ClientId) {
+        if let Ending::Stopping { .. } | Ending::Finished = self.ending {
+            return;
+        }
         let minted = self.asked.mint();
         let style = self.settings.roots.policy.style;
         let Some(c) = self.clients.get_mut(&client) else { return };
@@ -123,6 +127,7 @@ impl Core {
             // It was a guess, good for the handshake.
             self.leave(client, before);
             self.left.push((before, "nobody works there any more"));
+            self.end_left();
         }
     }
 

@@ -22,8 +22,7 @@ impl Ladder<'_> {
             rungs.extend(self.request());
             rungs.extend(self.rung("client", &known.client, &Why::Client, None));
             rungs.extend(self.rung("environment", known.environment.as_slice(), &Why::Environment, None));
-            let (folder, note) = (known.working_folder.as_slice(), self.note_on_the_folder());
-            rungs.extend(self.rung("workingFolder", folder, &Why::WorkingFolder, note));
+            rungs.push(self.working_folder());
         }
         rungs.extend(self.rung("default", known.default.as_slice(), &Why::Default, None));
         rungs.extend(self.rung("given", &known.given, &Why::FirstKnown, None));
@@ -100,12 +99,22 @@ impl Ladder<'_> {
         })
     }
 
-    /// It was asked, and what comes behind it counts.
-    fn note_on_the_folder(&self) -> Option<&'static str> {
-        let is_passed_over = match self.decision {
-            Decision::Root { why, .. } => matches!(why, Why::Default | Why::FirstKnown),
-            Decision::Fallback | Decision::Nowhere => true,
+    /// What counts may be a root around it.
+    fn working_folder(&self) -> Rung {
+        let (used, is_passed_over) = match self.decision {
+            Decision::Root { why, .. } => {
+                (*why == Why::WorkingFolder, matches!(why, Why::Default | Why::FirstKnown))
+            }
+            Decision::Fallback | Decision::Nowhere => (false, true),
         };
-        is_passed_over.then_some("too far out for a workspace")
+        let value = self.known.working_folder.clone();
+        let alone = Known { given: Vec::new(), default: None, ..self.known.clone() };
+        let would_do = matches!(decide(&alone, &[], self.policy), Decision::Root { why: Why::WorkingFolder, .. });
+        let note = match would_do {
+            true => "lies in none of the roots given",
+            false => "too far out for a workspace",
+        };
+        let note = (is_passed_over && value.is_some()).then_some(note);
+        Rung { rung: "workingFolder", value, named_by: None, used, note }
     }
 }

@@ -51,7 +51,7 @@ fn vars<'a>(pairs: &'a [(&'a str, String)]) -> impl Fn(&str) -> Option<OsString>
 }
 
 #[test]
-fn the_project_is_the_nearest_folder_with_a_mark() {
+fn the_project_is_the_repository_or_the_nearest_folder_with_a_mark() {
     let scratch = Scratch::with(&[
         "home/.git/",
         "home/package.json",
@@ -59,6 +59,7 @@ fn the_project_is_the_nearest_folder_with_a_mark() {
         "home/one/src/deep/file.rs",
         "home/one/src/Makefile",
         "home/one/part/package.json",
+        "home/two/part/go.mod",
         "home/tree/.git",
         "home/tree/x",
         "home/loose/file",
@@ -76,7 +77,9 @@ fn the_project_is_the_nearest_folder_with_a_mark() {
     check("home/one/src/deep/file.rs", Some("home/one"));
     check("home/one/src/deep/not/yet", Some("home/one"));
     check("home/one/src/deep/file.rs/below", Some("home/one"));
-    check("home/one/part/x", Some("home/one/part"));
+    // A package of a repository is no workspace of its own.
+    check("home/one/part/x", Some("home/one"));
+    check("home/two/part/x", Some("home/two/part"));
     // Of a worktree it is a file.
     check("home/tree/x", Some("home/tree"));
     check("home/loose/file", None);
