@@ -1,7 +1,7 @@
 //! The one place that turns causes into error answers: what happened, to whom, and what to do next.
 
 use crate::backend::State;
-use crate::event::BackendId;
+use crate::event::{BackendId, ClientId};
 use crate::exchange::Core;
 use serde_json::json;
 use std::time::Duration;
@@ -41,8 +41,17 @@ pub(crate) enum Cause {
 }
 
 impl Core {
+    /// The name of a backend's server; of what concerns none, that of the only one there is.
+    fn name_of(&self, of: Option<BackendId>) -> &str {
+        match (of.and_then(|backend| self.backends.get(&backend)), self.servers.as_slice()) {
+            (Some(b), _) => &b.settings.name,
+            (None, [only]) => &only.settings.name,
+            (None, _) => "",
+        }
+    }
+
     pub(crate) fn cause(&self, of: Option<BackendId>, cause: &Cause) -> ErrorAnswer {
-        let server = self.server_name();
+        let server = self.name_of(of);
         match cause {
             Cause::Spawn { reason, hint } => {
                 let answer = ErrorAnswer::new(
@@ -103,7 +112,7 @@ impl Core {
     }
 
     pub(crate) fn timed_out(&self, of: BackendId, waited: Duration, was_sent: bool) -> ErrorAnswer {
-        let server = self.server_name();
+        let server = self.name_of(Some(of));
         let seconds = waited.as_secs_f64();
         let state = self.backends.get(&of).map(|b| &b.state);
         let is_greeted = matches!(state, Some(State::Starting { is_spawned: true, .. }));
@@ -132,7 +141,7 @@ impl Core {
 
     /// It waited for others that the backend works on.
     pub(crate) fn no_turn(&self, of: BackendId, waited: Duration, at_work: usize) -> ErrorAnswer {
-        let (server, seconds) = (self.server_name(), waited.as_secs_f64());
+        let (server, seconds) = (self.name_of(Some(of)), waited.as_secs_f64());
         let text = format!(
             "no turn within {seconds:.1} s: the server `{server}` works on as many requests as it may ({at_work})"
         );
@@ -145,7 +154,7 @@ impl Core {
 
     /// It waited for room: as many run as may, and all of them were needed.
     pub(crate) fn no_room(&self, of: BackendId, waited: Duration) -> ErrorAnswer {
-        let (server, seconds, most) = (self.server_name(), waited.as_secs_f64(), self.most());
+        let (server, seconds, most) = (self.name_of(Some(of)), waited.as_secs_f64(), self.most(of));
         let running = self.backends.values().filter(|b| matches!(b.state, State::Ready { .. }));
         let shown = |b: &crate::backend::Backend| {
             let open = self.pending.iter().filter(|(_, p)| p.backend == b.id && p.is_wanted()).count();
@@ -165,11 +174,11 @@ impl Core {
     }
 
     /// Nothing says which workspace a request belongs to, and the server cannot do without.
-    pub(crate) fn no_root(&self) -> ErrorAnswer {
-        let server = self.server_name();
+    pub(crate) fn no_root(&self, client: ClientId) -> ErrorAnswer {
+        let server = self.clients.get(&client).map_or("?", |c| &c.settings.name);
         let text =
             format!("no workspace is known that this could belong to, and the server `{server}` needs one");
-        ErrorAnswer::new(ErrorKind::RoutingFailed, text).place(self, None).retryable(true).hint(
+        ErrorAnswer::new(ErrorKind::RoutingFailed, text).place(self, None).server(server).retryable(true).hint(
             "open a folder in the IDE, start it in a project folder, or give `--root DIR`, `--pin-root DIR` or \
              `defaultRoot`; `switchboard explain` shows how it is decided",
         )
@@ -218,7 +227,7 @@ impl Core {
     }
 
     pub(crate) fn bad_answer(&self, of: BackendId, what: &str) -> ErrorAnswer {
-        let server = self.server_name();
+        let server = self.name_of(Some(of));
         ErrorAnswer::new(ErrorKind::BadAnswer, format!("the server `{server}` sent a broken answer: {what}"))
             .place(self, Some(of))
             .retryable(false)
@@ -256,7 +265,11 @@ trait Place {
 impl Place for ErrorAnswer {
     fn place(self, core: &Core, of: Option<BackendId>) -> Self {
         let root = of.and_then(|backend| core.backends.get(&backend)).and_then(|b| b.key.root.as_ref());
-        self.server(core.server_name()).with("root", json!(root))
+        let answer = match core.name_of(of) {
+            "" => self,
+            name => self.server(name),
+        };
+        answer.with("root", json!(root))
     }
 
     fn with_text(self, key: &str, text: &str) -> Self {

@@ -1,11 +1,12 @@
 //! A backend: the life of its process, and what waits for it. See `LIFECYCLE.md` beside this file.
 
 use crate::client::Greeting;
-use crate::event::{BackendId, ClientId, Launch};
+use crate::event::{BackendId, ClientId, Launch, ServerId};
 use crate::key::Key;
 use crate::moment::Moment;
-use crate::settings::FramingChoice;
+use crate::settings::{FramingChoice, ServerSettings};
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 use switchboard_protocol::dialect::Ear;
 use switchboard_protocol::{Framing, Message, Outgoing, RawId};
@@ -121,6 +122,8 @@ pub(crate) struct Subscription {
 #[derive(Debug)]
 pub(crate) struct Backend {
     pub(crate) id: BackendId,
+    pub(crate) server: ServerId,
+    pub(crate) settings: Arc<ServerSettings>,
     pub(crate) key: Key,
     pub(crate) state: State,
     /// What its processes hear first.
@@ -180,9 +183,18 @@ pub(crate) struct Backend {
 }
 
 impl Backend {
-    pub(crate) fn new(id: BackendId, key: Key, manner: Manner, now: Moment) -> Self {
+    pub(crate) fn new(
+        id: BackendId,
+        server: ServerId,
+        settings: Arc<ServerSettings>,
+        manner: Manner,
+        key: Key,
+        now: Moment,
+    ) -> Self {
         Self {
             id,
+            server,
+            settings,
             key,
             state: State::Stopped,
             greeting: None,

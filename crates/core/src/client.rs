@@ -1,10 +1,12 @@
 //! A client: its handshake, its dialect, and what waits for it.
 
 use crate::batch::Batches;
-use crate::event::{BackendId, ClientId};
+use crate::event::{BackendId, ClientId, ServerId};
 use crate::key::Declared;
 use crate::roots::{Known, Place};
+use crate::settings::ServerSettings;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use switchboard_protocol::dialect::Ear;
 use switchboard_protocol::{Message, RawId};
 
@@ -162,6 +164,8 @@ pub(crate) struct Level {
 #[derive(Debug)]
 pub(crate) struct Client {
     pub(crate) id: ClientId,
+    pub(crate) server: ServerId,
+    pub(crate) settings: Arc<ServerSettings>,
     pub(crate) environment: u32,
     /// What is known of its workspaces.
     pub(crate) known: Known,

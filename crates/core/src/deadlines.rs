@@ -62,7 +62,7 @@ impl Core {
                 | State::Failed { .. } => None,
             };
             let probe = b.probe.map(|probe| probe.deadline);
-            let spawn_by = b.spawn_by(self.settings.server.start_timeout).map(|(_, by)| by);
+            let spawn_by = b.spawn_by(b.settings.start_timeout).map(|(_, by)| by);
             backoff.into_iter().chain(probe).chain(spawn_by).chain(b.check_at).chain(self.idle_at(b))
         });
         let drain = match self.ending {
@@ -80,7 +80,7 @@ impl Core {
         {
             return self.admit(backend);
         }
-        let spawn_by = b.spawn_by(self.settings.server.start_timeout);
+        let spawn_by = b.spawn_by(b.settings.start_timeout);
         if let Some((number, _)) = spawn_by.filter(|(_, by)| *by <= now) {
             return self.spawn_expired(backend, number);
         }
@@ -159,7 +159,7 @@ impl Core {
             b.manner = Manner::Second(tried.other());
             b.state = State::Stopping { number, then: Then::Restart };
             pending.progress = Progress::Waiting(message);
-            pending.deadline = self.now + self.settings.server.start_timeout * 2;
+            pending.deadline = self.now + b.settings.start_timeout * 2;
             self.report(Fact::FramingDoubted { backend, framing: tried });
             self.report(Fact::Stopping { backend, why: "it did not answer; trying the other framing" });
             self.settle_sent(backend, &crate::answers::Cause::Restarted { why: "it did not answer" });
@@ -177,7 +177,7 @@ impl Core {
         }
         if !b.manner.is_known() {
             // Neither framing was answered: the next start begins from the first.
-            b.manner = Manner::of(self.settings.server.framing);
+            b.manner = Manner::of(b.settings.framing);
         }
         b.note_crash(self.now);
         // If something waits by then, another process is tried.
@@ -189,7 +189,7 @@ impl Core {
             backend,
             &crate::answers::Cause::Restarted { why: "it did not answer `initialize`" },
         );
-        let grace = self.settings.server.shutdown_grace;
+        let grace = self.settings_of(backend).shutdown_grace;
         self.stop(launch, StopHow::Gently { grace });
     }
 
@@ -204,7 +204,7 @@ impl Core {
     }
 
     fn after_timeout(&mut self, backend: BackendId) {
-        match self.settings.server.on_timeout {
+        match self.settings_of(backend).on_timeout {
             OnTimeout::Keep => {}
             OnTimeout::Restart => self.restart(backend, "a request timed out"),
             OnTimeout::Probe => self.probe(backend, false),

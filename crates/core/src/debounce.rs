@@ -30,7 +30,7 @@ pub(crate) struct Merge {
 impl Core {
     /// `false`: it goes on later, with those like it.
     pub(crate) fn goes_on_now(&mut self, from: From, message: &Message) -> bool {
-        let Some(window) = self.window_of(message) else { return true };
+        let Some(window) = self.window_of(from, message) else { return true };
         let is_same = |merge: &&mut Merge| merge.from == from && merge.first.bytes() == message.bytes();
         if let Some(merge) = self.merging.iter_mut().find(is_same) {
             merge.held = Some(message.clone());
@@ -44,8 +44,12 @@ impl Core {
         true
     }
 
-    fn window_of(&self, message: &Message) -> Option<Duration> {
-        let debounce = &self.settings.server.debounce;
+    fn window_of(&self, from: From, message: &Message) -> Option<Duration> {
+        let settings = match from {
+            From::Client(client) => &self.clients.get(&client)?.settings,
+            From::Backend(backend) => &self.backends.get(&backend)?.settings,
+        };
+        let debounce = &settings.debounce;
         let name = if debounce.is_empty() { return None } else { message.method_name() };
         let found = debounce.iter().find(|(method, _)| *method == *name);
         found.map(|(_, window)| *window).filter(|window| !window.is_zero())

@@ -41,7 +41,7 @@ impl Core {
     pub(crate) fn asked_to_end(&mut self, why: &'static str) {
         if let Ending::Draining { leave: true, .. } | Ending::Stopping { leave: true } = self.ending {
             self.ending = Ending::Stopping { leave: true };
-            return self.stop_all(StopHow::Gently { grace: HURRY });
+            return self.stop_all(Some(StopHow::Gently { grace: HURRY }));
         }
         self.drain(why);
     }
@@ -76,11 +76,11 @@ impl Core {
             return;
         }
         self.ending = Ending::Stopping { leave };
-        let grace = self.settings.server.shutdown_grace;
-        self.stop_all(StopHow::Gently { grace });
+        self.stop_all(None);
     }
 
-    fn stop_all(&mut self, how: StopHow) {
+    /// Each with its own grace, unless another is given.
+    fn stop_all(&mut self, how: Option<StopHow>) {
         let backends: Vec<BackendId> = self.backends.keys().copied().collect();
         for backend in backends {
             self.fail_all(backend, &Cause::Stopped);
@@ -90,6 +90,7 @@ impl Core {
                 continue;
             };
             b.state = State::Stopping { number, then: Then::Rest };
+            let how = how.unwrap_or(StopHow::Gently { grace: b.settings.shutdown_grace });
             self.report(Fact::Stopping { backend, why: "switchboard ends" });
             self.stop(Launch { backend, number }, how);
         }
@@ -132,7 +133,7 @@ impl Core {
     pub(crate) fn kill(&mut self) {
         if self.ending != Ending::Finished {
             self.ending = Ending::Stopping { leave: true };
-            self.stop_all(StopHow::Kill);
+            self.stop_all(Some(StopHow::Kill));
         }
     }
 

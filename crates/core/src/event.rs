@@ -14,6 +14,10 @@ pub struct ClientId(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BackendId(pub u32);
 
+/// One entry of the config.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ServerId(pub u32);
+
 impl fmt::Display for ClientId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "client-{}", self.0)
@@ -70,6 +74,8 @@ pub struct Named {
 pub enum Event {
     ClientConnected {
         client: ClientId,
+        /// The server that it wants.
+        server: ServerId,
         surroundings: Surroundings,
     },
     FromClient {
@@ -168,6 +174,7 @@ pub enum StopHow {
 pub enum Action {
     Start {
         launch: Launch,
+        server: ServerId,
         framing: Framing,
         root: Option<String>,
         /// The number that came with the client for whom it is started.

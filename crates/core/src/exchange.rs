@@ -5,16 +5,17 @@ use crate::batch::Batches;
 use crate::client::{Client, Handshake, Presence, Roots};
 use crate::debounce::Merge;
 use crate::drain::Ending;
-use crate::event::{Action, BackendId, ClientId, Event, Peer, Surroundings};
+use crate::event::{Action, BackendId, ClientId, Event, Peer, ServerId, Surroundings};
 use crate::fact::Fact;
 use crate::key::Declared;
 use crate::moment::Moment;
 use crate::pending::{Asked, Pending, Table};
 use crate::roots::Known;
 use crate::route::Route;
-use crate::settings::Settings;
+use crate::settings::{ServerSettings, Settings};
 use crate::sharing::Insight;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use switchboard_protocol::{Message, RawId};
 
 /// Tokens of requests that were answered with a task: progress for them goes on.
@@ -26,6 +27,24 @@ pub(crate) struct TaskToken {
     pub(crate) token: RawId,
 }
 
+/// What all backends of a server have in common.
+#[derive(Debug)]
+pub(crate) struct Server {
+    pub(crate) settings: Arc<ServerSettings>,
+    /// How it frames its messages, as far as one of its backends has shown.
+    pub(crate) manner: Manner,
+    pub(crate) insight: Insight,
+    /// The last answer to a handshake, of whichever backend.
+    pub(crate) welcome: Option<Message>,
+}
+
+impl Server {
+    fn new(settings: ServerSettings) -> Self {
+        let manner = Manner::of(settings.framing);
+        Self { settings: Arc::new(settings), manner, insight: Insight::default(), welcome: None }
+    }
+}
+
 /// Asked with an event and the time, it answers with actions. It cannot block and cannot fail.
 #[derive(Debug)]
 pub struct Core {
@@ -34,11 +53,9 @@ pub struct Core {
     pub(crate) clients: BTreeMap<ClientId, Client>,
     pub(crate) backends: BTreeMap<BackendId, Backend>,
     pub(crate) next_backend: u32,
-    /// How the server frames its messages, as far as one of its backends has shown.
-    pub(crate) manner: Manner,
-    pub(crate) insight: Insight,
-    /// The last answer to a handshake, of whichever backend.
-    pub(crate) welcome: Option<Message>,
+    pub(crate) servers: Vec<Server>,
+    /// For what concerns no server.
+    nobody: Arc<ServerSettings>,
     /// Backends that wait for room.
     pub(crate) line: VecDeque<BackendId>,
     /// Backends whose last client has left them: they end when they have nothing more to do for it, and why.
@@ -59,18 +76,17 @@ pub struct Core {
 }
 
 impl Core {
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(mut settings: Settings) -> Self {
         let dice = settings.seed | 1;
-        let manner = Manner::of(settings.server.framing);
+        let servers = std::mem::take(&mut settings.servers).into_iter().map(Server::new).collect();
         Self {
             settings,
             now: Moment::default(),
             clients: BTreeMap::new(),
             backends: BTreeMap::new(),
             next_backend: 1,
-            manner,
-            insight: Insight::default(),
-            welcome: None,
+            servers,
+            nobody: Arc::new(ServerSettings::new("?")),
             line: VecDeque::new(),
             left: Vec::new(),
             is_heavy: false,
@@ -127,7 +143,9 @@ impl Core {
 
     fn dispatch(&mut self, event: Event) {
         match event {
-            Event::ClientConnected { client, surroundings } => self.client_connected(client, surroundings),
+            Event::ClientConnected { client, server, surroundings } => {
+                self.client_connected(client, server, surroundings);
+            }
             Event::FromClient { client, frame, places } => self.client_sent(client, frame, places),
             Event::RootsLookedUp { client, inquiry, roots } => self.roots_looked_up(client, inquiry, roots),
             Event::ClientTooLong { client, length, glimpses } => {
@@ -153,7 +171,8 @@ impl Core {
         }
     }
 
-    fn client_connected(&mut self, id: ClientId, surroundings: Surroundings) {
+    fn client_connected(&mut self, id: ClientId, server: ServerId, surroundings: Surroundings) {
+        let Some(settings) = self.servers.get(server.0 as usize).map(|server| server.settings.clone()) else { return };
         let roots = &self.settings.roots;
         let known = Known {
             pinned: surroundings.pinned,
@@ -167,6 +186,8 @@ impl Core {
         };
         let client = Client {
             id,
+            server,
+            settings,
             environment: surroundings.environment,
             known,
             roots: Roots::Unasked,
@@ -193,7 +214,9 @@ impl Core {
     /// Nothing is gained by waiting for the first request, unless it decides what is to be started, or another
     /// instance may do. In the end it is too late.
     fn start_early(&mut self, client: ClientId) {
-        if !self.is_running() || self.is_split() || (!self.is_private() && !self.backends.is_empty()) {
+        let Some(c) = self.clients.get(&client) else { return };
+        let is_first = self.backends.values().all(|b| b.server != c.server);
+        if !self.is_running() || c.settings.is_split() || !(is_first || self.is_private(c.server)) {
             return;
         }
         if let Route::To(home) = self.settle_home(client) {
@@ -205,8 +228,19 @@ impl Core {
         self.actions.push(Action::Report(fact));
     }
 
-    pub(crate) fn server_name(&self) -> &str {
-        &self.settings.server.name
+    /// What is known of a backend's server.
+    pub(crate) fn origin(&mut self, backend: BackendId) -> Option<&mut Server> {
+        let server = self.backends.get(&backend)?.server;
+        self.servers.get_mut(server.0 as usize)
+    }
+
+    /// The settings of a backend's server, as they were when it was made.
+    pub(crate) fn settings_of(&self, backend: BackendId) -> Arc<ServerSettings> {
+        self.backends.get(&backend).map_or_else(|| self.nobody.clone(), |b| b.settings.clone())
+    }
+
+    pub(crate) fn server_name(&self, backend: BackendId) -> &str {
+        self.backends.get(&backend).map_or("?", |b| &b.settings.name)
     }
 
     /// A number that differs from run to run with the seed, and not otherwise.

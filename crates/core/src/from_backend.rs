@@ -54,7 +54,9 @@ impl Core {
         let by_chance = framing == Framing::ContentLength && matches!(b.state, State::Stopping { .. });
         if answers && !by_chance && !b.manner.is_known() {
             b.manner = Manner::Known(framing);
-            self.manner = Manner::Known(framing);
+            if let Some(origin) = self.origin(launch.backend) {
+                origin.manner = Manner::Known(framing);
+            }
             self.report(Fact::FramingLearnt { backend: launch.backend, framing });
         }
     }
@@ -195,7 +197,7 @@ impl Core {
         let Some(id) = message.id() else { return };
         let backend = launch.backend;
         if message.method() == Method::RootsList && self.backend_asks_roots(launch, &id) {
-            self.insight.asks = true;
+            self.note_asking(backend);
             return;
         }
         let Some(client) = self.addressee(launch, message) else {
@@ -224,7 +226,7 @@ impl Core {
             let error = self.overloaded(Some(backend), "the client does not read what it is sent");
             return self.refuse_backend(launch, &id, &error);
         }
-        let deadline = self.settings.server.hard_timeout.map(|hard| self.now + hard);
+        let deadline = self.settings_of(backend).hard_timeout.map(|hard| self.now + hard);
         let by = AskedBy::Backend { launch, id, token };
         let asked = Asked { client, by, name: name_of(message), accepted: self.now, deadline };
         self.asked.insert(minted, asked);
@@ -280,7 +282,7 @@ impl Core {
 
     /// Whose progress token this is. Progress moves the request's deadline.
     fn token_owner(&mut self, launch: Launch, minted: u64) -> Option<(ClientId, RawId)> {
-        let (now, timeout) = (self.now, self.settings.server.timeout);
+        let (now, timeout) = (self.now, self.settings_of(launch.backend).timeout);
         if let Some(pending) = self.pending.get_mut(minted)
             && pending.backend == launch.backend
         {
@@ -333,7 +335,7 @@ impl Core {
         if !self.backends.get(&launch.backend).is_some_and(|b| b.is_current(launch)) {
             return;
         }
-        self.report(Fact::TooLong { from: self.server_name().to_owned().into(), bytes: length });
+        self.report(Fact::TooLong { from: self.server_name(launch.backend).to_owned().into(), bytes: length });
         let error = self.too_large("answer", length);
         for glimpse in glimpses {
             let Some(id) = &glimpse.id else { continue };
@@ -372,7 +374,7 @@ impl Core {
 
     /// A server that talks with its client about its work is at work: the clocks of its requests start anew.
     pub(crate) fn backend_is_active(&mut self, backend: BackendId) {
-        let (now, timeout) = (self.now, self.settings.server.timeout);
+        let (now, timeout) = (self.now, self.settings_of(backend).timeout);
         for pending in self.pending.values_mut() {
             if pending.backend == backend && !pending.method.is_short() {
                 pending.go_on_until(now + timeout);

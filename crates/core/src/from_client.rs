@@ -229,7 +229,7 @@ impl Core {
     /// Whether one more message of this size may wait for the backend to be ready.
     fn may_wait(&self, backend: BackendId, bytes: usize) -> bool {
         let Some(b) = self.backends.get(&backend) else { return false };
-        if b.waiting.len() >= self.settings.server.max_queue {
+        if b.waiting.len() >= b.settings.max_queue {
             return false;
         }
         let length = |waiting: &Waiting| match waiting {
@@ -280,7 +280,7 @@ impl Core {
                 c.handshake.ask();
             }
         }
-        let server = &self.settings.server;
+        let server = self.clients.get(&client).map(|c| c.settings.clone()).unwrap_or_default();
         let latest = server.hard_timeout.map(|hard| self.now + hard);
         let start = match self.backends.get(&backend).map(|b| &b.state) {
             // It waits its turn at most.
@@ -330,11 +330,12 @@ impl Core {
         } else if is_too_early {
             self.greet_anew(backend);
         }
+        let settings = self.settings_of(backend);
         if self.line.contains(&backend)
             && let Some(pending) = self.pending.get_mut(minted)
         {
             // Others have to be done before. It has the time that it would have for itself.
-            let deadline = deadline_of(&self.settings.server, self.now, pending);
+            let deadline = deadline_of(&settings, self.now, pending);
             pending.deadline = deadline;
             self.wake_at(deadline);
         }
@@ -344,8 +345,9 @@ impl Core {
     pub(crate) fn send(&mut self, minted: u64) {
         self.take_turn(minted);
         let Some(pending) = self.pending.get_mut(minted) else { return };
-        let deadline = deadline_of(&self.settings.server, self.now, pending);
-        let Some(launch) = self.backends.get(&pending.backend).and_then(|b| b.launch()) else { return };
+        let Some(b) = self.backends.get(&pending.backend) else { return };
+        let deadline = deadline_of(&b.settings, self.now, pending);
+        let Some(launch) = b.launch() else { return };
         let Progress::Waiting(message) = std::mem::replace(&mut pending.progress, Progress::Sent(None))
         else {
             return;

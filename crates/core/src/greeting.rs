@@ -22,10 +22,10 @@ impl Core {
         initialize: &Message,
         roots: &[Place],
     ) -> Route {
-        let with_capabilities = self.settings.server.capabilities != Capabilities::Shared;
-        let declared = Declared::of(initialize, with_capabilities);
-        let has_roots = declared.has_roots;
         let Some(c) = self.clients.get_mut(&client) else { return Route::Wait };
+        let is_split = c.settings.is_split();
+        let declared = Declared::of(initialize, c.settings.capabilities != Capabilities::Shared);
+        let has_roots = declared.has_roots;
         c.declared = declared;
         if !roots.is_empty() {
             c.known.client = roots.iter().map(|place| place.path.clone()).collect();
@@ -35,7 +35,7 @@ impl Core {
         let found = self.settle_home_from(client, before);
         match found {
             // Its roots come later, and with them the server.
-            Route::Refused(_) if has_roots && self.is_split() => Route::Wait,
+            Route::Refused(_) if has_roots && is_split => Route::Wait,
             found => found,
         }
     }
@@ -188,7 +188,9 @@ impl Core {
         // If it did not wait for the answer, neither did we.
         (b.is_initialized, b.initialized_by) = (c.handshake.is_complete(), Some(client));
         b.welcome = Some(answer.clone());
-        self.welcome = Some(answer.clone());
+        if let Some(origin) = self.origin(launch.backend) {
+            origin.welcome = Some(answer.clone());
+        }
         self.note_offer(launch.backend, Method::Initialize, answer);
         self.report(Fact::Ready { backend: launch.backend, after, restarted: false });
     }
@@ -329,7 +331,10 @@ impl Core {
             .and_then(|params| serde_json::from_slice::<serde_json::Value>(params).ok())
             .and_then(|params| params.get("protocolVersion").cloned())
             .unwrap_or(json!("2025-06-18"));
-        let result = self.welcome.as_ref().and_then(|welcome| welcome.part(Part::Result));
+        let Some(c) = self.clients.get(&client) else { return };
+        let origin = self.servers.get(c.server.0 as usize);
+        let welcome = origin.and_then(|origin| origin.welcome.as_ref());
+        let result = welcome.and_then(|welcome| welcome.part(Part::Result));
         let known = result.and_then(|result| serde_json::from_slice::<serde_json::Value>(result).ok());
         let result = known.unwrap_or_else(|| {
             json!({
@@ -339,7 +344,7 @@ impl Core {
                     "prompts": { "listChanged": true },
                     "resources": { "listChanged": true },
                 },
-                "serverInfo": { "name": self.server_name(), "version": env!("CARGO_PKG_VERSION") },
+                "serverInfo": { "name": c.settings.name, "version": env!("CARGO_PKG_VERSION") },
             })
         });
         let minted = self.accept(client, crate::pending::NOWHERE, id.clone(), batch, initialize.clone());

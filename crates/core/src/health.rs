@@ -7,8 +7,8 @@ use crate::fact::Fact;
 impl Core {
     /// A backend is being used: it will be asked for a sign of life in a while.
     pub(crate) fn watch_health(&mut self, backend: BackendId) {
-        let Some(interval) = self.settings.server.health else { return };
         let Some(b) = self.backends.get_mut(&backend) else { return };
+        let Some(interval) = b.settings.health else { return };
         if b.check_at.is_none() {
             b.check_at = Some(self.now + interval);
             self.wake_at(self.now + interval);
@@ -16,8 +16,9 @@ impl Core {
     }
 
     pub(crate) fn tick_health(&mut self, backend: BackendId) {
-        let (now, Some(interval)) = (self.now, self.settings.server.health) else { return };
+        let now = self.now;
         let Some(b) = self.backends.get(&backend) else { return };
+        let Some(interval) = b.settings.health else { return };
         if b.check_at.is_none_or(|check_at| check_at > now) {
             return;
         }
@@ -32,8 +33,8 @@ impl Core {
 
     /// Compares what backends hold with what they may. One look is not enough: a server may need much for a moment.
     pub(crate) fn measured(&mut self, bytes: &[(Launch, u64)]) {
-        if let Some(limit) = self.settings.server.memory_limit {
-            for &(launch, bytes) in bytes {
+        for &(launch, bytes) in bytes {
+            if let Some(limit) = self.settings_of(launch.backend).memory_limit {
                 self.weigh(launch, bytes, limit);
             }
         }
@@ -48,7 +49,7 @@ impl Core {
         if !std::mem::replace(&mut self.is_heavy, true) {
             return self.report(Fact::PoolHeavy { bytes: all, limit });
         }
-        if let Some(backend) = self.least_recently_used() {
+        if let Some(backend) = self.least_recently_used(|_| true) {
             return self.put_to_rest(backend, "all servers together hold more memory than they may");
         }
         let heaviest = bytes.iter().filter(|(launch, _)| is_current(launch)).max_by_key(|(_, bytes)| *bytes);

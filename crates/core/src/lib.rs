@@ -52,7 +52,7 @@ mod debounce;
 mod turns;
 mod outgoing;
 
-pub use event::{Action, BackendId, ClientId, Event, Launch, Named, Peer, StopHow, Surroundings};
+pub use event::{Action, BackendId, ClientId, Event, Launch, Named, Peer, ServerId, StopHow, Surroundings};
 pub use exchange::Core;
 pub use fact::{Fact, Outcome};
 pub use moment::Moment;

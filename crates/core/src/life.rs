@@ -52,14 +52,14 @@ impl Core {
         b.is_heavy = false;
         b.last_used = now;
         b.state = State::Starting { number: b.launches, since: now, is_spawned: false };
-        let spawn_by = now + self.settings.server.start_timeout;
+        let spawn_by = now + b.settings.start_timeout;
         let launch = Launch { backend, number: b.launches };
         let framing = b.manner.framing();
         b.framing = framing;
-        let (root, environment) = (b.key.root.clone(), b.key.environment);
+        let (server, root, environment) = (b.server, b.key.root.clone(), b.key.environment);
         self.report(Fact::Starting { backend, framing, root: root.clone() });
         self.wake_at(spawn_by);
-        self.actions.push(Action::Start { launch, framing, root, environment });
+        self.actions.push(Action::Start { launch, server, framing, root, environment });
     }
 
     pub(crate) fn spawned(&mut self, launch: Launch, pid: u32) {
@@ -84,7 +84,7 @@ impl Core {
             out.replace(initialize.span(Part::MetaProgressToken), Patch::Id(RawId::from_number(minted)));
         }
         dialect::translate(&initialize, Dialect::Standard, &mut out);
-        let within = self.settings.server.start_timeout;
+        let within = self.settings_of(launch.backend).start_timeout;
         self.ask_ourselves(launch.backend, minted, Asker::Replay, Method::Initialize, within);
         self.send_to_backend(launch, out);
     }
@@ -124,7 +124,7 @@ impl Core {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         b.state = State::Ready { number: launch.number, since: now };
         b.last_used = now;
-        if let Some(ttl) = self.settings.server.idle_ttl {
+        if let Some(ttl) = b.settings.idle_ttl {
             self.wake_at(now + ttl);
         }
         self.let_go(launch.backend);
@@ -186,8 +186,8 @@ impl Core {
 
     /// No process came of it in time. The machine may be overloaded, or a disk not answer.
     pub(crate) fn spawn_expired(&mut self, backend: BackendId, number: u32) {
-        let within = self.settings.server.start_timeout;
         let Some(b) = self.backends.get_mut(&backend) else { return };
+        let within = b.settings.start_timeout;
         b.note_crash(self.now);
         b.state = State::Stopping { number, then: Then::Restart };
         self.report(Fact::Stopping { backend, why: "no process came of it in time" });
@@ -201,8 +201,8 @@ impl Core {
 
     /// Stops a process that no longer works, and starts another.
     pub(crate) fn restart(&mut self, backend: BackendId, why: &'static str) {
-        let grace = self.settings.server.shutdown_grace;
         let Some(b) = self.backends.get_mut(&backend) else { return };
+        let grace = b.settings.shutdown_grace;
         let State::Ready { number, .. } = b.state else { return };
         b.note_crash(self.now);
         b.state = State::Stopping { number, then: Then::Restart };
@@ -313,10 +313,11 @@ impl Core {
     /// Everything that was sent to a process that is gone: repeated once if that is safe, else answered.
     pub(crate) fn settle_sent(&mut self, backend: BackendId, cause: &Cause) {
         let error = self.cause(Some(backend), cause);
-        let may_retry = self.settings.server.retry_after_crash == RetryAfterCrash::Safe && self.is_running();
+        let settings = self.settings_of(backend);
+        let may_retry = settings.retry_after_crash == RetryAfterCrash::Safe && self.is_running();
         let ids = self.pending.ids(|p| p.backend == backend && !matches!(p.progress, Progress::Waiting(_)));
         let mut again = Vec::new();
-        let (mut room, most) = (self.settings.limits.backend_bytes, self.settings.server.max_queue);
+        let (mut room, most) = (self.settings.limits.backend_bytes, settings.max_queue);
         for minted in ids {
             let Some(mut pending) = self.close(minted) else { continue };
             match std::mem::replace(&mut pending.progress, Progress::Sent(None)) {
@@ -331,7 +332,7 @@ impl Core {
                     pending.retried = true;
                     pending.progress = Progress::Waiting(message);
                     // Like any that waits for a start.
-                    pending.go_on_until(self.now + self.settings.server.start_timeout * 2);
+                    pending.go_on_until(self.now + settings.start_timeout * 2);
                     self.pending.insert(minted, pending);
                     again.push(minted);
                 }

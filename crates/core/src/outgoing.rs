@@ -103,7 +103,7 @@ impl Core {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         b.dropped += 1;
         let total = b.dropped;
-        self.report_dropped(self.server_name().to_owned(), total);
+        self.report_dropped(self.server_name(launch.backend).to_owned(), total);
     }
 
     /// Answers a backend's own request with an error.

@@ -13,7 +13,8 @@ use switchboard_protocol::Method;
 impl Core {
     /// Starts a process if there is room for it; else the backend stands in line.
     pub(crate) fn admit(&mut self, backend: BackendId) {
-        if self.has_room_for_one_more() && self.line.is_empty() {
+        let is_first = !self.line.iter().any(|&waiting| self.is_same_server(waiting, backend));
+        if self.has_room_for(backend) && is_first {
             return self.start(backend);
         }
         let Some(b) = self.backends.get_mut(&backend) else { return };
@@ -29,12 +30,24 @@ impl Core {
         self.backends.values().filter(|b| b.number().is_some()).count()
     }
 
-    fn has_room_for_one_more(&self) -> bool {
-        self.running() < self.most()
+    fn running_beside(&self, backend: BackendId) -> usize {
+        let runs = |b: &&Backend| b.number().is_some() && self.is_same_server(b.id, backend);
+        self.backends.values().filter(runs).count()
     }
 
-    pub(crate) fn most(&self) -> usize {
-        self.settings.server.max_backends.min(self.settings.pool.max_backends)
+    fn is_same_server(&self, one: BackendId, other: BackendId) -> bool {
+        let server = |backend| self.backends.get(&backend).map(|b| b.server);
+        server(one) == server(other)
+    }
+
+    fn has_room_for(&self, backend: BackendId) -> bool {
+        let most = self.settings_of(backend).max_backends;
+        self.running() < self.settings.pool.max_backends && self.running_beside(backend) < most
+    }
+
+    /// How many instances of a backend's server may run.
+    pub(crate) fn most(&self, backend: BackendId) -> usize {
+        self.settings_of(backend).max_backends.min(self.settings.pool.max_backends)
     }
 
     /// Lets those in who stand in line, as far as there is room, and makes more.
@@ -46,35 +59,46 @@ impl Core {
         self.line.retain(|id| {
             backends.get(id).is_some_and(|b| matches!(b.state, State::Stopped) && !b.waiting.is_empty())
         });
-        while self.has_room_for_one_more()
-            && let Some(next) = self.line.pop_front()
+        while let Some(at) = self.line.iter().position(|&waiting| self.has_room_for(waiting))
+            && let Some(next) = self.line.remove(at)
         {
             self.start(next);
             self.give_time_to_start(next);
         }
-        let leaving = self.backends.values().filter(|b| is_leaving(b)).count();
-        for _ in leaving..self.line.len() {
-            let Some(victim) = self.least_recently_used() else { return };
-            self.put_to_rest(victim, "another workspace needs its place");
+        let mut leaving: Vec<BackendId> =
+            self.backends.values().filter(|b| is_leaving(b)).map(|b| b.id).collect();
+        for waiting in self.line.clone() {
+            // If its own server has as many as it may, one of those has to go; else anybody.
+            let is_full = self.running_beside(waiting) >= self.settings_of(waiting).max_backends;
+            let helps = |id: &BackendId| !is_full || self.is_same_server(*id, waiting);
+            if let Some(at) = leaving.iter().position(helps) {
+                leaving.swap_remove(at);
+                continue;
+            }
+            if let Some(victim) = self.least_recently_used(helps) {
+                self.put_to_rest(victim, "another workspace needs its place");
+            }
         }
     }
 
     /// What waited for room has time for the start, too.
     fn give_time_to_start(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend) else { return };
-        let (now, start) = (self.now, self.settings.server.start_timeout * 2);
+        let (now, start) = (self.now, b.settings.start_timeout * 2);
         for waiting in &b.waiting {
             let Waiting::Request(minted) = waiting else { continue };
             let Some(pending) = self.pending.get_mut(*minted) else { continue };
-            let latest = pending.accepted + self.settings.server.timeout + start;
+            let latest = pending.accepted + b.settings.timeout + start;
             pending.go_on_until((now + start).min(latest));
         }
     }
 
     /// The backend that nobody needs now, and that has been needed the longest ago.
-    pub(crate) fn least_recently_used(&self) -> Option<BackendId> {
-        let may_go =
-            |b: &&Backend| matches!(b.state, State::Ready { .. }) && !self.is_in_use(b) && !self.is_kept(b);
+    pub(crate) fn least_recently_used(&self, helps: impl Fn(&BackendId) -> bool) -> Option<BackendId> {
+        let may_go = |b: &&Backend| {
+            let is_free = matches!(b.state, State::Ready { .. }) && !self.is_in_use(b) && !self.is_kept(b);
+            is_free && helps(&b.id)
+        };
         self.backends.values().filter(may_go).min_by_key(|b| b.last_used).map(|b| b.id)
     }
 
@@ -90,7 +114,7 @@ impl Core {
 
     /// It keeps what its clients would lose.
     pub(crate) fn is_kept(&self, b: &Backend) -> bool {
-        match self.state_kept() {
+        match self.state_kept(b.server) {
             settings::State::None | settings::State::Auto => false,
             settings::State::Client | settings::State::Backend => self.lessees(b.id).next().is_some(),
         }
@@ -142,13 +166,13 @@ impl Core {
     /// Asks a process to end; the state says already what follows.
     pub(crate) fn end_process(&mut self, backend: BackendId, number: u32, why: &'static str) {
         self.report(Fact::Stopping { backend, why });
-        let grace = self.settings.server.shutdown_grace;
+        let grace = self.settings_of(backend).shutdown_grace;
         self.stop(Launch { backend, number }, StopHow::Gently { grace });
     }
 
     /// When a backend will have been of no use for long enough.
     pub(crate) fn idle_at(&self, b: &Backend) -> Option<Moment> {
-        let ttl = self.settings.server.idle_ttl.filter(|_| self.is_running())?;
+        let ttl = b.settings.idle_ttl.filter(|_| self.is_running())?;
         matches!(b.state, State::Ready { .. }).then(|| b.last_used + ttl)
     }
 
@@ -186,7 +210,8 @@ impl Core {
 
     /// For the simulator: how many processes there are, and how many there may be.
     pub fn crowd(&self) -> (usize, usize) {
-        (self.running(), self.most())
+        let most = self.servers.iter().map(|server| server.settings.max_backends).sum::<usize>();
+        (self.running(), most.min(self.settings.pool.max_backends))
     }
 }
 

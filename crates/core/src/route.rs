@@ -1,10 +1,10 @@
 //! Which backend a client's message goes to: by the place that it names, else to the client's home.
 
 use crate::answers::Cause;
-use crate::backend::{Backend, State};
+use crate::backend::{Backend, Manner, State};
 use crate::client::{Parked, Presence, Roots};
 use crate::drain::Ending;
-use crate::event::{BackendId, ClientId, Launch};
+use crate::event::{BackendId, ClientId, Launch, ServerId};
 use crate::exchange::Core;
 use crate::fact::Fact;
 use crate::key::Key;
@@ -32,7 +32,7 @@ impl Core {
             return Route::To(backend);
         }
         let Some(c) = self.clients.get(&client) else { return Route::Wait };
-        let is_split = self.is_split() && c.known.pinned.is_none();
+        let is_split = c.settings.is_split() && c.known.pinned.is_none();
         let is_undecided = c.handshake.is_asked() || matches!(c.roots, Roots::Asked { .. });
         if is_split && is_undecided && message.method() != Method::Ping {
             return Route::Wait;
@@ -46,17 +46,12 @@ impl Core {
         }
     }
 
-    /// One instance per root, and not one for all the roots of a client.
-    pub(crate) fn is_split(&self) -> bool {
-        self.settings.server.splits && self.settings.server.scope != Scope::Global
-    }
-
     fn route_by(&mut self, client: ClientId, places: &[Place]) -> Route {
         let Some(c) = self.clients.get_mut(&client) else { return Route::Wait };
         let (root, why) = match decide(&c.known, places, self.settings.roots.policy) {
             Decision::Root { root, why } => (Some(root), Some(why)),
-            Decision::Fallback if !self.settings.server.needs_root => (None, None),
-            Decision::Fallback | Decision::Nowhere => return Route::Refused(self.no_root()),
+            Decision::Fallback if !c.settings.needs_root => (None, None),
+            Decision::Fallback | Decision::Nowhere => return Route::Refused(self.no_root(client)),
         };
         if let Some(root) = &root {
             c.note_root(root);
@@ -71,11 +66,11 @@ impl Core {
     /// Finds the backend for what names no place.
     pub(crate) fn settle_home(&mut self, client: ClientId) -> Route {
         let Some(c) = self.clients.get(&client) else { return Route::Wait };
-        if self.settings.server.scope == Scope::Global {
+        if c.settings.scope == Scope::Global {
             let roots = &self.settings.roots;
             let root = c.known.pinned.as_ref().or(roots.default.as_ref()).or(roots.given.first()).cloned();
-            if root.is_none() && self.settings.server.needs_root {
-                return Route::Refused(self.no_root());
+            if root.is_none() && c.settings.needs_root {
+                return Route::Refused(self.no_root(client));
             }
             let home = self.seat(client, root);
             self.set_home(client, home);
@@ -94,7 +89,7 @@ impl Core {
         let Some(c) = self.clients.get_mut(&client) else { return };
         let before = c.home.replace(home);
         let has_root = self.backends.get(&home).is_some_and(|b| b.key.root.is_some());
-        if before != Some(home) && !has_root && self.is_split() {
+        if before != Some(home) && !has_root && c.settings.is_split() {
             self.report(Fact::Fallback { client });
         }
     }
@@ -142,15 +137,17 @@ impl Core {
         };
         let profile = c.declared.profile.clone();
         // Whoever has made no handshake has said nothing that he could have in common with others.
-        let is_private = profile.is_none() || self.is_private();
+        let is_private = profile.is_none() || self.is_private(c.server);
         Key { root, environment: c.environment, profile, owner: is_private.then_some(client) }
     }
 
     /// A backend that this client may share, or that is its own.
     pub(crate) fn find(&self, client: ClientId, key: &Key) -> Option<BackendId> {
         let fits = |b: &&Backend| self.is_free_for(client, b) && self.has_same_roots(client, b);
-        let exact = self.backends.values().filter(fits).find(|b| b.key == *key);
-        let alike = || self.backends.values().filter(fits).find(|b| self.is_alike(&b.key, key));
+        let server = self.clients.get(&client)?.server;
+        let candidates = || self.backends.values().filter(|b| b.server == server).filter(fits);
+        let exact = candidates().find(|b| b.key == *key);
+        let alike = || candidates().find(|b| self.is_alike(server, &b.key, key));
         exact.or_else(alike).map(|b| b.id)
     }
 
@@ -160,9 +157,14 @@ impl Core {
     }
 
     fn create(&mut self, client: ClientId, key: Key) -> BackendId {
+        let (server, settings) = self
+            .clients
+            .get(&client)
+            .map_or_else(|| (ServerId(0), Default::default()), |c| (c.server, c.settings.clone()));
+        let manner = self.servers.get(server.0 as usize).map_or(Manner::of(settings.framing), |origin| origin.manner);
         let id = BackendId(self.next_backend);
         self.next_backend += 1;
-        let mut backend = Backend::new(id, key, self.manner, self.now);
+        let mut backend = Backend::new(id, server, settings, manner, key, self.now);
         if let Some(greeting) = self.clients.get(&client).and_then(|c| c.handshake.to_replay()) {
             backend.greeting = Some(greeting.clone());
             backend.greeted_by = Some(client);

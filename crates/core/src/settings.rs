@@ -155,6 +155,19 @@ impl ServerSettings {
     }
 }
 
+impl ServerSettings {
+    /// One instance per root, and not one for all the roots of a client.
+    pub(crate) fn is_split(&self) -> bool {
+        self.splits && self.scope != Scope::Global
+    }
+}
+
+impl Default for ServerSettings {
+    fn default() -> Self {
+        Self::new("?")
+    }
+}
+
 impl Default for Pool {
     fn default() -> Self {
         Self { max_backends: 32, memory_limit: None }
@@ -198,7 +211,8 @@ impl Default for Limits {
 /// Everything the core is made with.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    pub server: ServerSettings,
+    /// By their [`crate::ServerId`].
+    pub servers: Vec<ServerSettings>,
     pub pool: Pool,
     pub roots: Roots,
     /// What is known of the client's dialect before it speaks.

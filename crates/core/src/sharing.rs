@@ -3,8 +3,8 @@
 
 use crate::backend::Backend;
 use crate::client::Presence;
-use crate::event::{BackendId, ClientId, Launch};
-use crate::exchange::Core;
+use crate::event::{BackendId, ClientId, Launch, ServerId};
+use crate::exchange::{Core, Server};
 use crate::fact::Fact;
 use crate::key::{Key, Profile};
 use crate::pending::{Asker, Pending};
@@ -48,26 +48,30 @@ struct Tool<'a> {
 
 impl Core {
     /// What an instance of the server keeps between requests.
-    pub(crate) fn state_kept(&self) -> State {
-        match self.settings.server.state {
-            State::Auto => self.insight.state.unwrap_or(State::None),
+    pub(crate) fn state_kept(&self, server: ServerId) -> State {
+        let Some(server) = self.servers.get(server.0 as usize) else { return State::None };
+        match server.settings.state {
+            State::Auto => server.insight.state.unwrap_or(State::None),
             known => known,
         }
     }
 
     /// Each client has an instance of its own.
-    pub(crate) fn is_private(&self) -> bool {
-        self.settings.server.scope == Scope::Client || self.state_kept() == State::Client
+    pub(crate) fn is_private(&self, server: ServerId) -> bool {
+        let settings = self.servers.get(server.0 as usize).map(|server| &server.settings);
+        settings.is_some_and(|settings| settings.scope == Scope::Client)
+            || self.state_kept(server) == State::Client
     }
 
     /// Whether a client with one key may use a backend with the other: they differ in what their clients can do, and
     /// it was seen that this makes no difference.
-    pub(crate) fn is_alike(&self, there: &Key, wanted: &Key) -> bool {
-        if self.settings.server.capabilities != Capabilities::Auto || self.insight.asks {
+    pub(crate) fn is_alike(&self, server: ServerId, there: &Key, wanted: &Key) -> bool {
+        let Some(Server { settings, insight, .. }) = self.servers.get(server.0 as usize) else { return false };
+        if settings.capabilities != Capabilities::Auto || insight.asks {
             return false;
         }
         let (Some(one), Some(other)) = (&there.profile, &wanted.profile) else { return false };
-        let (Some(one), Some(other)) = (self.insight.offers.get(one), self.insight.offers.get(other)) else {
+        let (Some(one), Some(other)) = (insight.offers.get(one), insight.offers.get(other)) else {
             return false;
         };
         // Of each other list it may be that nobody has asked for it.
@@ -86,28 +90,32 @@ impl Core {
             return;
         }
         let Some(result) = answer.part(Part::Result) else { return };
-        if method == Method::ToolsList && self.settings.server.state == State::Auto {
+        let settings = self.settings_of(backend);
+        if method == Method::ToolsList && settings.state == State::Auto {
             self.note_tools(backend, result);
         }
         let profile = self.backends.get(&backend).and_then(|b| b.key.profile.clone());
         let (Some(profile), Some(list)) = (profile, method.name()) else { return };
-        if self.settings.server.capabilities != Capabilities::Auto {
+        if settings.capabilities != Capabilities::Auto {
             return;
         }
         let mut hasher = DefaultHasher::new();
         result.hash(&mut hasher);
-        self.insight.offers.entry(profile).or_default().insert(Cow::Borrowed(list), hasher.finish());
+        if let Some(origin) = self.origin(backend) {
+            origin.insight.offers.entry(profile).or_default().insert(Cow::Borrowed(list), hasher.finish());
+        }
     }
 
     fn note_tools(&mut self, backend: BackendId, result: &[u8]) {
-        if self.insight.state.is_some() || result.len() > LONG_LIST {
+        let Some(origin) = self.origin(backend) else { return };
+        if origin.insight.state.is_some() || result.len() > LONG_LIST {
             return;
         }
         let Ok(Tools { tools }) = serde_json::from_slice(result) else { return };
         let is_telling =
             |name: &str| TELLING.iter().any(|start| name.starts_with(start)) || TELLING_WORDS.contains(&name);
         let telling = tools.iter().find(|tool| is_telling(&tool.name));
-        self.insight.state = Some(if telling.is_some() { State::Client } else { State::None });
+        origin.insight.state = Some(if telling.is_some() { State::Client } else { State::None });
         if let Some(tool) = telling {
             self.report(Fact::KeepsState { backend, tool: tool.name.clone().into_owned() });
         }
@@ -175,9 +183,16 @@ impl Core {
         }
     }
 
+    /// What it offers may depend on what its clients can do.
+    pub(crate) fn note_asking(&mut self, backend: BackendId) {
+        if let Some(origin) = self.origin(backend) {
+            origin.insight.asks = true;
+        }
+    }
+
     /// It asked a client for something: what its next question means, only that client can know.
     pub(crate) fn note_question(&mut self, backend: BackendId) {
-        self.insight.asks = true;
+        self.note_asking(backend);
         if let Some(b) = self.backends.get_mut(&backend) {
             b.is_interactive = true;
         }
@@ -189,7 +204,7 @@ impl Core {
         if !self.backends.get(&backend).is_some_and(kept) {
             return;
         }
-        let server = self.server_name().to_owned();
+        let server = self.server_name(backend).to_owned();
         let text = format!("the server `{server}` was stopped ({why}); what it kept between calls is lost");
         let lessees: Vec<ClientId> = self.lessees(backend).collect();
         for client in lessees {

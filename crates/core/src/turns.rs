@@ -13,14 +13,14 @@ impl Core {
     pub fn at_work(&self) -> impl Iterator<Item = (usize, usize, usize)> {
         self.backends.values().map(|b| {
             let counted = self.pending.iter().filter(|(_, p)| p.backend == b.id && p.has_turn).count();
-            (b.at_work, counted, self.settings.server.max_in_flight)
+            (b.at_work, counted, b.settings.max_in_flight)
         })
     }
 
     /// Whether a request of this kind can be sent now, and does not have to wait its turn.
     pub(crate) fn may_go(&self, backend: BackendId, method: Method) -> bool {
         let Some(b) = self.backends.get(&backend) else { return false };
-        let has_turn = b.at_work < self.settings.server.max_in_flight && b.waiting.is_empty();
+        let has_turn = b.at_work < b.settings.max_in_flight && b.waiting.is_empty();
         matches!(b.state, State::Ready { .. }) && (!takes_a_turn(method) || has_turn)
     }
 
@@ -81,8 +81,8 @@ impl Core {
 
     /// Sends what waits, in its order, as far as it may go. What takes no turn is not held up by what does.
     pub(crate) fn let_go(&mut self, backend: BackendId) {
-        let most = self.settings.server.max_in_flight;
         let Some(b) = self.backends.get_mut(&backend) else { return };
+        let most = b.settings.max_in_flight;
         let State::Ready { number, .. } = b.state else { return };
         let mut left = VecDeque::new();
         for waiting in std::mem::take(&mut b.waiting) {

@@ -23,7 +23,7 @@ impl Core {
     /// Asks a client for its roots, once it has been greeted, where they matter.
     pub(crate) fn ask_roots_if_wanted(&mut self, client: ClientId) {
         let Some(c) = self.clients.get(&client) else { return };
-        let is_wanted = self.is_split() && c.known.pinned.is_none();
+        let is_wanted = c.settings.is_split() && c.known.pinned.is_none();
         if is_wanted && c.declared.has_roots && c.handshake.is_complete() && matches!(c.roots, Roots::Unasked)
         {
             self.ask_roots(client);
@@ -103,10 +103,11 @@ impl Core {
     fn roots_known(&mut self, client: ClientId, roots: Vec<ClientRoot>) {
         let Some(c) = self.clients.get_mut(&client) else { return };
         let paths: Vec<String> = roots.iter().filter_map(|root| root.path.clone()).collect();
+        let is_split = c.settings.is_split();
         c.known.client.clone_from(&paths);
         c.roots = Roots::Told(roots);
         self.report(Fact::RootsKnown { client, roots: paths });
-        if self.is_split() {
+        if is_split {
             self.move_home(client);
         } else {
             self.tell_backends(client);
@@ -136,7 +137,7 @@ impl Core {
         let Some(c) = self.clients.get(&client) else { return };
         let dialect = c.ear.dialect();
         let welcome =
-            self.backends.get(&home).and_then(|b| b.welcome.clone()).or_else(|| self.welcome.clone());
+            self.backends.get(&home).and_then(|b| b.welcome.clone()).or_else(|| self.origin(home)?.welcome.clone());
         let Some(result) = welcome.as_ref().and_then(|welcome| welcome.part(Part::Result)) else { return };
         let offers = serde_json::from_slice::<serde_json::Value>(result).unwrap_or_default();
         for list in ["tools", "prompts", "resources"] {
@@ -226,7 +227,7 @@ impl Core {
     fn has_one_root(&self, b: &Backend) -> bool {
         let is_pinned = |c: &Client| c.known.pinned.is_some() && c.known.pinned == b.key.root;
         let mut lessees = self.lessees(b.id).filter_map(|client| self.clients.get(&client));
-        b.key.root.is_some() && (self.is_split() || lessees.any(is_pinned))
+        b.key.root.is_some() && (b.settings.is_split() || lessees.any(is_pinned))
     }
 
     /// Answers `roots/list`: with the root of the key, or with all that the client named, as it named them.
@@ -251,10 +252,10 @@ impl Core {
         let Some(c) = self.clients.get(&client) else { return };
         let was_told =
             c.seats.values().any(|id| self.backends.get(id).is_some_and(|b| b.told.roots.is_some()));
-        if c.declared.has_roots && c.handshake.is_complete() && (self.is_split() || was_told) {
+        if c.declared.has_roots && c.handshake.is_complete() && (c.settings.is_split() || was_told) {
             return self.ask_roots(client);
         }
-        if !self.is_split() {
+        if !c.settings.is_split() {
             self.notify_home(client, message);
         }
     }

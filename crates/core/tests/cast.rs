@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use switchboard_core::roots::{NamedBy, Place};
 use switchboard_core::{
-    Action, ClientId, Core, Event, Fact, Launch, Limits, Moment, Named, Peer, Pool, Roots, ServerSettings,
+    Action, ClientId, Core, Event, Fact, Launch, Limits, Moment, Named, Peer, Pool, Roots, ServerId, ServerSettings,
     Settings, Surroundings,
 };
 use switchboard_protocol::dialect::Ear;
@@ -33,10 +33,10 @@ use switchboard_protocol::{Framing, Parsed, parse};
 #[track_caller]
 pub(crate) fn play(change: impl FnOnce(&mut Settings), story: &str) {
     let mut settings = Settings {
-        server: ServerSettings {
+        servers: vec![ServerSettings {
             framing: switchboard_core::FramingChoice::Fixed(Framing::Newline),
             ..ServerSettings::new("files")
-        },
+        }],
         pool: Pool::default(),
         roots: Roots::default(),
         dialect: Ear::Open,
@@ -216,7 +216,7 @@ fn of_client(client: ClientId, what: &str) -> Event {
                 other => panic!("no client has this: {other:?}"),
             }
         }
-        return Event::ClientConnected { client, surroundings };
+        return Event::ClientConnected { client, server: ServerId(0), surroundings };
     }
     if let Some(capabilities) = what.strip_prefix(" greets") {
         let capabilities = capabilities.strip_prefix(" with ").unwrap_or("{}");

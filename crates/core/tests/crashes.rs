@@ -65,7 +65,7 @@ fn lists_are_asked_once_more_and_the_rest_waits_in_its_order() {
 #[test]
 fn nothing_is_asked_again_if_the_config_says_so() {
     check_with(
-        |settings| settings.server.retry_after_crash = RetryAfterCrash::Off,
+        |settings| settings.servers[0].retry_after_crash = RetryAfterCrash::Off,
         r#"
         greeted
         client> {"jsonrpc":"2.0","id":1,"method":"tools/list"}

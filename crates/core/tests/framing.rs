@@ -87,7 +87,7 @@ fn a_server_that_answers_neither_is_given_up_and_tried_anew_later() {
 #[test]
 fn what_is_asked_while_it_is_being_given_up_is_served_by_another_process() {
     check_with(
-        |settings| settings.server.framing = FramingChoice::Fixed(Framing::Newline),
+        |settings| settings.servers[0].framing = FramingChoice::Fixed(Framing::Newline),
         r#"
         connect
             start newline

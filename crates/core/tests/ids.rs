@@ -197,7 +197,7 @@ fn a_server_that_takes_its_question_back_needs_no_answer() {
 #[test]
 fn a_question_nobody_answers_is_refused_in_the_end() {
     check_with(
-        |settings| settings.server.hard_timeout = Some(Duration::from_secs(900)),
+        |settings| settings.servers[0].hard_timeout = Some(Duration::from_secs(900)),
         r#"
         greeted
         server> {"jsonrpc":"2.0","id":7,"method":"elicitation/create"}

@@ -93,7 +93,7 @@ fn only_so_many_requests_of_a_client_are_open() {
 #[test]
 fn only_so_much_waits_for_a_server_to_be_ready() {
     check_with(
-        |settings| settings.server.max_queue = 1,
+        |settings| settings.servers[0].max_queue = 1,
         r#"
         connect
             start newline

@@ -6,8 +6,8 @@ use switchboard_core::{Settings, State};
 
 /// An instance per root, two at most.
 fn two(settings: &mut Settings) {
-    settings.server.splits = true;
-    settings.server.max_backends = 2;
+    settings.servers[0].splits = true;
+    settings.servers[0].max_backends = 2;
 }
 
 /// A client with its instance at /a, and one at /b.
@@ -76,7 +76,7 @@ fn the_least_recently_used_makes_room() {
 #[test]
 fn nobody_is_stopped_who_is_needed() {
     tell(
-        |settings| settings.server.timeout = Duration::from_secs(100),
+        |settings| settings.servers[0].timeout = Duration::from_secs(100),
         r#"
         A at /a/x> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
             1< …
@@ -99,8 +99,8 @@ fn nobody_is_stopped_who_is_needed() {
 fn whoever_gets_no_room_in_time_is_told_why() {
     tell(
         |settings| {
-            settings.server.timeout = Duration::from_secs(100);
-            settings.server.hard_timeout = Some(Duration::from_secs(1000));
+            settings.servers[0].timeout = Duration::from_secs(100);
+            settings.servers[0].hard_timeout = Some(Duration::from_secs(1000));
         },
         r#"
         A at /a/x> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"_meta":{"progressToken":1}}}
@@ -124,7 +124,7 @@ fn whoever_gets_no_room_in_time_is_told_why() {
 #[test]
 fn a_new_process_is_told_what_the_old_one_was() {
     play(
-        |settings| settings.server.idle_ttl = Some(Duration::from_secs(60)),
+        |settings| settings.servers[0].idle_ttl = Some(Duration::from_secs(60)),
         r#"
         A comes; folder /a
             start 1 at /a
@@ -159,7 +159,7 @@ fn a_new_process_is_told_what_the_old_one_was() {
 #[test]
 fn whoever_is_of_no_use_for_long_is_stopped_and_comes_back() {
     tell(
-        |settings| settings.server.idle_ttl = Some(Duration::from_secs(60)),
+        |settings| settings.servers[0].idle_ttl = Some(Duration::from_secs(60)),
         r#"
         A at /b/x> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
             2< …
@@ -189,8 +189,8 @@ fn whoever_is_of_no_use_for_long_is_stopped_and_comes_back() {
 fn what_keeps_something_is_not_stopped_while_someone_is_there() {
     tell(
         |settings| {
-            settings.server.idle_ttl = Some(Duration::from_secs(60));
-            settings.server.state = State::Backend;
+            settings.servers[0].idle_ttl = Some(Duration::from_secs(60));
+            settings.servers[0].state = State::Backend;
         },
         r#"
         +500s
@@ -205,8 +205,8 @@ fn what_keeps_something_is_not_stopped_while_someone_is_there() {
 fn whoever_holds_too_much_is_stopped() {
     tell(
         |settings| {
-            settings.server.memory_limit = Some(100);
-            settings.server.state = State::Backend;
+            settings.servers[0].memory_limit = Some(100);
+            settings.servers[0].state = State::Backend;
         },
         r#"
         1 holds 101
@@ -239,7 +239,7 @@ fn whoever_holds_too_much_is_stopped() {
 #[test]
 fn a_server_in_use_is_asked_for_a_sign_of_life() {
     tell(
-        |settings| settings.server.health = Some(Duration::from_secs(30)),
+        |settings| settings.servers[0].health = Some(Duration::from_secs(30)),
         r#"
         A at /b/x> {"jsonrpc":"2.0","id":2,"method":"tools/list"}
             2< …

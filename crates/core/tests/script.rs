@@ -23,7 +23,7 @@
 use bytes::Bytes;
 use std::time::Duration;
 use switchboard_core::{
-    Action, ClientId, Core, Event, Fact, Launch, Limits, Moment, Peer, Pool, Roots, ServerSettings, Settings,
+    Action, ClientId, Core, Event, Fact, Launch, Limits, Moment, Peer, Pool, Roots, ServerId, ServerSettings, Settings,
     StopHow, Surroundings,
 };
 use switchboard_protocol::dialect::Ear;
@@ -66,7 +66,7 @@ pub(crate) fn check_with(change: impl FnOnce(&mut Settings), story: &str) {
 
 fn settings() -> Settings {
     Settings {
-        server: ServerSettings::new("files"),
+        servers: vec![ServerSettings::new("files")],
         pool: Pool::default(),
         roots: Roots::default(),
         dialect: Ear::Open,
@@ -193,7 +193,7 @@ impl Stage {
         }
         match line {
             "connect" => {
-                vec![Event::ClientConnected { client: CLIENT, surroundings: Surroundings::default() }]
+                vec![Event::ClientConnected { client: CLIENT, server: ServerId(0), surroundings: Surroundings::default() }]
             }
             "spawned" => vec![Event::Spawned { launch: self.launch.expect("a process was started"), pid: 7 }],
             "client closes its end" => vec![Event::ClientInputEnded { client: CLIENT }],

@@ -4,7 +4,7 @@ use super::cast::play;
 use switchboard_core::{Capabilities, Scope, Settings, State};
 
 fn shared(settings: &mut Settings) {
-    settings.server.capabilities = Capabilities::Shared;
+    settings.servers[0].capabilities = Capabilities::Shared;
 }
 
 /// The second client hears what the first one heard, and the server notices nothing.
@@ -94,8 +94,8 @@ fn clients_that_can_do_other_things_share_once_it_makes_no_difference() {
     "#;
     let third =
         |line: &str| format!("{ASK_BOTH}\nC comes; folder /p\nC greets with {{\"sampling\":{{}}}}\n{line}");
-    play(|settings| settings.server.state = State::None, &third(r#"C< {"id":0,"result":{"serverInfo":1}}"#));
-    play(|settings| settings.server.capabilities = Capabilities::Exact, &third("start 3 at /p"));
+    play(|settings| settings.servers[0].state = State::None, &third(r#"C< {"id":0,"result":{"serverInfo":1}}"#));
+    play(|settings| settings.servers[0].capabilities = Capabilities::Exact, &third("start 3 at /p"));
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn if_the_config_says_so_they_share_at_once() {
 #[test]
 fn with_the_scope_client_nobody_shares() {
     play(
-        |settings| settings.server.scope = Scope::Client,
+        |settings| settings.servers[0].scope = Scope::Client,
         r#"
         A comes; folder /p
             start 1 at /p
@@ -243,7 +243,7 @@ fn a_client_that_goes_disturbs_nobody() {
 #[test]
 fn a_browser_is_not_shared() {
     play(
-        |settings| settings.server.state = State::Auto,
+        |settings| settings.servers[0].state = State::Auto,
         r#"
         A comes; folder /p
             start 1 at /p

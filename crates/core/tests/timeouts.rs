@@ -115,9 +115,9 @@ fn new_requests_do_not_keep_a_hung_server_alive() {
 }
 
 fn hard_limit(settings: &mut Settings) {
-    settings.server.timeout = Duration::from_secs(60);
-    settings.server.hard_timeout = Some(Duration::from_secs(150));
-    settings.server.on_timeout = OnTimeout::Keep;
+    settings.servers[0].timeout = Duration::from_secs(60);
+    settings.servers[0].hard_timeout = Some(Duration::from_secs(150));
+    settings.servers[0].on_timeout = OnTimeout::Keep;
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn talking_with_the_client_is_progress_too() {
 #[test]
 fn the_config_may_want_a_restart_at_once_or_none() {
     check_with(
-        |settings| settings.server.on_timeout = OnTimeout::Restart,
+        |settings| settings.servers[0].on_timeout = OnTimeout::Restart,
         r#"
         greeted
         client> {"jsonrpc":"2.0","id":"a","method":"tools/list"}
@@ -178,7 +178,7 @@ fn the_config_may_want_a_restart_at_once_or_none() {
         "#,
     );
     check_with(
-        |settings| settings.server.on_timeout = OnTimeout::Keep,
+        |settings| settings.servers[0].on_timeout = OnTimeout::Keep,
         r#"
         greeted
         client> {"jsonrpc":"2.0","id":"a","method":"tools/list"}

@@ -5,13 +5,13 @@ use std::time::Duration;
 use switchboard_core::{OnTimeout, Settings};
 
 fn one_at_a_time(settings: &mut Settings) {
-    settings.server.max_in_flight = 1;
+    settings.servers[0].max_in_flight = 1;
 }
 
 fn one_at_a_time_for_a_minute(settings: &mut Settings) {
     one_at_a_time(settings);
-    settings.server.timeout = Duration::from_secs(60);
-    settings.server.on_timeout = OnTimeout::Keep;
+    settings.servers[0].timeout = Duration::from_secs(60);
+    settings.servers[0].on_timeout = OnTimeout::Keep;
 }
 
 #[test]
@@ -77,8 +77,8 @@ fn one_that_is_taken_back_while_it_waits_is_never_sent() {
 fn one_more_than_may_wait_is_refused() {
     check_with(
         |settings| {
-            settings.server.max_in_flight = 1;
-            settings.server.max_queue = 1;
+            settings.servers[0].max_in_flight = 1;
+            settings.servers[0].max_queue = 1;
         },
         r#"
         greeted

@@ -5,8 +5,8 @@ use switchboard_core::Settings;
 
 /// Its launch depends on the root.
 fn split(settings: &mut Settings) {
-    settings.server.splits = true;
-    settings.server.needs_root = true;
+    settings.servers[0].splits = true;
+    settings.servers[0].needs_root = true;
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn a_client_that_never_names_them_is_told_what_to_do() {
 #[test]
 fn without_need_of_a_root_there_is_a_fallback() {
     play(
-        |settings| settings.server.splits = true,
+        |settings| settings.servers[0].splits = true,
         r#"
         A comes
         A greets
@@ -145,7 +145,7 @@ fn without_need_of_a_root_there_is_a_fallback() {
     );
     play(
         |settings| {
-            settings.server.splits = true;
+            settings.servers[0].splits = true;
             settings.roots.policy.fallback = false;
         },
         r#"
@@ -218,7 +218,7 @@ fn notifications_in_quick_succession_are_merged() {
     play(
         |settings| {
             let window = std::time::Duration::from_millis(300);
-            settings.server.debounce = vec![("notifications/tools/list_changed".into(), window)];
+            settings.servers[0].debounce = vec![("notifications/tools/list_changed".into(), window)];
         },
         r#"
         A comes; folder /p

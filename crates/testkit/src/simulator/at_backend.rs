@@ -119,7 +119,7 @@ impl World {
     /// What a client says reaches its backend in the order in which it was said; only what waits its turn is
     /// overtaken by what does not.
     fn keep_order(&mut self, launch: Launch, parcel: usize, takes_a_turn: bool) -> Check {
-        let is_narrow = self.plan.settings.server.max_in_flight < WIDE;
+        let is_narrow = self.plan.settings.servers[0].max_in_flight < WIDE;
         let client =
             self.servers.get(&launch.backend).and_then(|server| self.clients.get_mut(&server.client));
         let Some(client) = client else { return Ok(()) };

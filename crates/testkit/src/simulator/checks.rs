@@ -95,7 +95,7 @@ impl World {
     /// When a request must have been answered at the latest: it may wait for a start, be sent, wait again
     /// after a crash and be sent again, each within its own time.
     pub(super) fn latest_answer(&self, number: usize) -> Option<Moment> {
-        let (request, server) = (&self.ledger.requests[number], &self.plan.settings.server);
+        let (request, server) = (&self.ledger.requests[number], &self.plan.settings.servers[0]);
         let start = server.start_timeout * 2;
         let (sent, touched) = (request.sent.max(self.told_since), request.touched.max(self.told_since));
         let hard = server.hard_timeout.map(|hard| sent + hard);
@@ -115,7 +115,7 @@ impl World {
 
     /// A process is gone: what it was sent is answered, or waits to be sent once more.
     pub(super) fn check_after_end(&mut self, launch: Launch, was_stopped: bool) -> Check {
-        let retries = self.plan.settings.server.retry_after_crash == RetryAfterCrash::Safe;
+        let retries = self.plan.settings.servers[0].retry_after_crash == RetryAfterCrash::Safe;
         for number in self.ledger.watched.clone() {
             let request = &self.ledger.requests[number];
             let was_here = request.handed.last() == Some(&launch);

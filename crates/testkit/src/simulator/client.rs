@@ -3,7 +3,7 @@
 use super::ledger::{Check, Request};
 use super::outbox::Outbox;
 use super::world::{Server, World};
-use switchboard_core::{BackendId, ClientId, Event, FramingChoice, Peer, Settings, Surroundings};
+use switchboard_core::{BackendId, ClientId, Event, FramingChoice, Peer, ServerId, Settings, Surroundings};
 use switchboard_protocol::dialect::Ear;
 use switchboard_protocol::{Dialect, Framing};
 
@@ -131,7 +131,7 @@ impl World {
     pub(super) fn connect(&mut self) -> Check {
         let number = self.clients.len() as u32 + 1;
         let (client, backend) = (ClientId(number), BackendId(number));
-        let framing = match self.plan.settings.server.framing {
+        let framing = match self.plan.settings.servers[0].framing {
             FramingChoice::Fixed(framing) => framing,
             FramingChoice::Try | FramingChoice::Doubt if self.rng.percent(75) => Framing::Newline,
             FramingChoice::Try | FramingChoice::Doubt => Framing::ContentLength,
@@ -174,7 +174,7 @@ impl World {
         self.clients.insert(client, fresh);
         self.stats.clients += 1;
         self.note(|| format!("{client} connects"));
-        self.handle(Event::ClientConnected { client, surroundings: Surroundings::default() })
+        self.handle(Event::ClientConnected { client, server: ServerId(0), surroundings: Surroundings::default() })
     }
 
     /// A client that exists.

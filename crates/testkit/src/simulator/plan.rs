@@ -96,7 +96,7 @@ fn settings(rng: &mut Rng, seed: u64) -> Settings {
         ..ServerSettings::new("sim")
     };
     Settings {
-        server,
+        servers: vec![server],
         pool: Pool::default(),
         roots: Roots::default(),
         dialect: *rng.pick(&[Ear::Open, Ear::Open, Ear::Open, Ear::Fixed(Dialect::Standard)]),
