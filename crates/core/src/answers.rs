@@ -38,6 +38,8 @@ pub(crate) enum Cause {
         why: &'static str,
     },
     Stopped,
+    /// Its owner has stopped it, or taken it out of the config.
+    Held,
 }
 
 impl Core {
@@ -108,6 +110,13 @@ impl Core {
                     .hint("whether this request took effect is unknown")
             }
             Cause::Stopped => self.shutting_down(),
+            Cause::Held => {
+                let text = format!("the server `{server}` was stopped by its owner, or is no longer in the config");
+                ErrorAnswer::new(ErrorKind::BackendUnavailable, text)
+                    .place(self, of)
+                    .retryable(false)
+                    .hint(format!("`switchboard start {server}` starts it again"))
+            }
         }
     }
 

@@ -147,6 +147,14 @@ pub(crate) struct Backend {
     pub(crate) tasks: Vec<Task>,
     /// The log level that it was told.
     pub(crate) level: Option<Vec<u8>>,
+    /// Its settings have changed: nobody joins it any more.
+    pub(crate) is_retired: bool,
+    pub(crate) pid: Option<u32>,
+    /// What its processes held at the last look.
+    pub(crate) memory: Option<u64>,
+    /// Requests of clients that were answered, and those that failed.
+    pub(crate) requests: u64,
+    pub(crate) errors: u64,
     /// When it was last of use.
     pub(crate) last_used: Moment,
     /// When it is to be asked for a sign of life.
@@ -209,6 +217,11 @@ impl Backend {
             subscriptions: Vec::new(),
             tasks: Vec::new(),
             level: None,
+            is_retired: false,
+            pid: None,
+            memory: None,
+            requests: 0,
+            errors: 0,
             last_used: now,
             check_at: None,
             is_heavy: false,

@@ -3,6 +3,7 @@
 use crate::batch::Batches;
 use crate::event::{BackendId, ClientId, ServerId};
 use crate::key::Declared;
+use crate::moment::Moment;
 use crate::roots::{Known, Place};
 use crate::settings::ServerSettings;
 use std::collections::{BTreeMap, VecDeque};
@@ -166,6 +167,7 @@ pub(crate) struct Client {
     pub(crate) id: ClientId,
     pub(crate) server: ServerId,
     pub(crate) settings: Arc<ServerSettings>,
+    pub(crate) since: Moment,
     pub(crate) environment: u32,
     /// What is known of its workspaces.
     pub(crate) known: Known,

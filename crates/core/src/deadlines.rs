@@ -45,6 +45,7 @@ impl Core {
             self.tick_idle(backend);
         }
         self.tick_merging();
+        self.tick_unused();
         self.check_drained();
     }
 
@@ -69,7 +70,7 @@ impl Core {
             Ending::Draining { deadline, .. } => Some(deadline),
             Ending::Running | Ending::Stopping { .. } | Ending::Finished => None,
         };
-        pending.chain(asked).chain(backends).chain(drain).chain(self.next_merge()).min()
+        pending.chain(asked).chain(backends).chain(drain).chain(self.next_merge()).chain(self.unused_at()).min()
     }
 
     fn tick_backend(&mut self, backend: BackendId) {
@@ -78,6 +79,13 @@ impl Core {
         if let State::Backoff { until } = b.state
             && until <= now
         {
+            if self.lives_on() && self.is_nobodys(backend) {
+                // Nobody is there to serve any more.
+                if let Some(b) = self.backends.get_mut(&backend) {
+                    b.state = State::Stopped;
+                }
+                return self.forget_unused();
+            }
             return self.admit(backend);
         }
         let spawn_by = b.spawn_by(b.settings.start_timeout);

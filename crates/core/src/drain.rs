@@ -162,7 +162,7 @@ impl Core {
         c.unanswered = 0;
         c.queued = 0;
         self.report(Fact::ClientLost { client });
-        let are_others = self.clients.values().any(|c| c.presence == Presence::Here);
+        let are_others = self.lives_on() || self.clients.values().any(|c| c.presence == Presence::Here);
         // Nobody reads the answers: they need not be waited for.
         let is_theirs =
             |asker: &Asker| matches!(asker, Asker::Client { client: owner, .. } if *owner == client);
@@ -205,7 +205,7 @@ impl Core {
     }
 
     fn drain_if_alone(&mut self, why: &'static str) {
-        if self.clients.values().all(|c| c.presence != Presence::Here) {
+        if !self.lives_on() && self.clients.values().all(|c| c.presence != Presence::Here) {
             self.drain(why);
         }
     }

@@ -36,12 +36,16 @@ pub(crate) struct Server {
     pub(crate) insight: Insight,
     /// The last answer to a handshake, of whichever backend.
     pub(crate) welcome: Option<Message>,
+    /// Its owner has stopped it.
+    pub(crate) is_held: bool,
+    /// It is no longer in the config.
+    pub(crate) is_gone: bool,
 }
 
 impl Server {
-    fn new(settings: ServerSettings) -> Self {
+    pub(crate) fn new(settings: ServerSettings) -> Self {
         let manner = Manner::of(settings.framing);
-        Self { settings: Arc::new(settings), manner, insight: Insight::default(), welcome: None }
+        Self { settings: Arc::new(settings), manner, insight: Insight::default(), welcome: None, is_held: false, is_gone: false }
     }
 }
 
@@ -60,6 +64,8 @@ pub struct Core {
     pub(crate) line: VecDeque<BackendId>,
     /// Backends whose last client has left them: they end when they have nothing more to do for it, and why.
     pub(crate) left: Vec<(BackendId, &'static str)>,
+    /// Since when nobody has needed us.
+    pub(crate) unused_since: Option<Moment>,
     /// All backends together hold more memory than they may, and did so at the last look.
     pub(crate) is_heavy: bool,
     pub(crate) merging: Vec<Merge>,
@@ -78,6 +84,7 @@ pub struct Core {
 impl Core {
     pub fn new(mut settings: Settings) -> Self {
         let dice = settings.seed | 1;
+        let first_question = settings.first_question;
         let servers = std::mem::take(&mut settings.servers).into_iter().map(Server::new).collect();
         Self {
             settings,
@@ -89,10 +96,11 @@ impl Core {
             nobody: Arc::new(ServerSettings::new("?")),
             line: VecDeque::new(),
             left: Vec::new(),
+            unused_since: None,
             is_heavy: false,
             merging: Vec::new(),
             pending: Table::new(),
-            asked: Table::new(),
+            asked: Table::starting_at(first_question),
             task_tokens: VecDeque::new(),
             ending: Ending::Running,
             wake: None,
@@ -108,13 +116,20 @@ impl Core {
         std::mem::swap(&mut self.actions, actions);
         let is_tick = matches!(event, Event::Tick);
         self.dispatch(event);
-        self.give_turns();
-        self.end_left();
-        self.serve_line();
+        self.settle();
         if is_tick {
             self.wake = self.next_deadline();
         }
         std::mem::swap(&mut self.actions, actions);
+    }
+
+    /// What follows from whatever has happened.
+    pub(crate) fn settle(&mut self) {
+        self.give_turns();
+        self.end_left();
+        self.serve_line();
+        self.forget_lost();
+        self.note_use();
     }
 
     /// When [`Event::Tick`] is wanted at the latest.
@@ -188,6 +203,7 @@ impl Core {
             id,
             server,
             settings,
+            since: self.now,
             environment: surroundings.environment,
             known,
             roots: Roots::Unasked,

@@ -156,6 +156,10 @@ impl Core {
     /// The books of a request that is over: the one line per request, and one fewer unanswered.
     pub(crate) fn conclude(&mut self, pending: &Pending, outcome: Outcome) {
         let Asker::Client { client, id, .. } = &pending.asker else { return };
+        if let Some(b) = self.backends.get_mut(&pending.backend) {
+            b.requests += 1;
+            b.errors += u64::from(outcome != Outcome::Ok);
+        }
         if let Some(c) = self.clients.get_mut(client) {
             c.unanswered -= 1;
         }
@@ -196,7 +200,8 @@ impl Core {
     fn backend_request(&mut self, launch: Launch, message: &Message) {
         let Some(id) = message.id() else { return };
         let backend = launch.backend;
-        if message.method() == Method::RootsList && self.backend_asks_roots(launch, &id) {
+        let relays = self.settings_of(backend).relays;
+        if message.method() == Method::RootsList && !relays && self.backend_asks_roots(launch, &id) {
             self.note_asking(backend);
             return;
         }

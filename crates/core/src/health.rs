@@ -34,6 +34,9 @@ impl Core {
     /// Compares what backends hold with what they may. One look is not enough: a server may need much for a moment.
     pub(crate) fn measured(&mut self, bytes: &[(Launch, u64)]) {
         for &(launch, bytes) in bytes {
+            if let Some(b) = self.backends.get_mut(&launch.backend).filter(|b| b.is_current(launch)) {
+                b.memory = Some(bytes);
+            }
             if let Some(limit) = self.settings_of(launch.backend).memory_limit {
                 self.weigh(launch, bytes, limit);
             }

@@ -169,6 +169,10 @@ impl<T> Table<T> {
         Self { next: 1, entries: HashMap::default() }
     }
 
+    pub(crate) fn starting_at(first: u64) -> Self {
+        Self { next: first.max(1), ..Self::new() }
+    }
+
     pub(crate) fn mint(&mut self) -> u64 {
         let id = self.next;
         self.next += 1;

@@ -172,7 +172,7 @@ impl Core {
 
     /// When a backend will have been of no use for long enough.
     pub(crate) fn idle_at(&self, b: &Backend) -> Option<Moment> {
-        let ttl = b.settings.idle_ttl.filter(|_| self.is_running())?;
+        let ttl = self.time_to_live(b).filter(|_| self.is_running())?;
         matches!(b.state, State::Ready { .. }).then(|| b.last_used + ttl)
     }
 

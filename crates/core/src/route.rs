@@ -153,7 +153,7 @@ impl Core {
 
     /// A backend that asked its client for something stays with it: nobody could say whom it asks next.
     fn is_free_for(&self, client: ClientId, b: &Backend) -> bool {
-        !b.is_interactive || self.lessees(b.id).all(|other| other == client)
+        !b.is_retired && (!b.is_interactive || self.lessees(b.id).all(|other| other == client))
     }
 
     fn create(&mut self, client: ClientId, key: Key) -> BackendId {
@@ -263,6 +263,8 @@ impl Core {
         let over: Vec<Vec<u8>> = over.map(|subscription| subscription.uri).collect();
         b.tasks.retain(|task| task.client != client);
         b.last_used = self.now;
+        self.wake_for_linger();
+        let Some(b) = self.backends.get(&backend) else { return };
         let is_over = b.key.owner == Some(client) || (is_free && b.greeting.is_none());
         if is_over {
             self.left.push((backend, "its client has left it"));

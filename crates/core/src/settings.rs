@@ -99,6 +99,8 @@ pub struct ServerSettings {
     pub splits: bool,
     /// It cannot be started without a root.
     pub needs_root: bool,
+    /// It is another Switchboard, which knows its clients: what it asks for is passed on as it is.
+    pub relays: bool,
     pub state: State,
     pub capabilities: Capabilities,
     /// How many of its instances may run.
@@ -135,6 +137,7 @@ impl ServerSettings {
             scope: Scope::Root,
             splits: false,
             needs_root: false,
+            relays: false,
             state: State::None,
             capabilities: Capabilities::Auto,
             max_backends: 3,
@@ -220,6 +223,11 @@ pub struct Settings {
     /// How long requests in flight may go on once we are asked to end.
     pub shutdown_grace: Duration,
     pub limits: Limits,
+    /// We serve clients that come and go: a backend that nobody holds any more goes after this time, and we when all are
+    /// gone. `None`: we end with our client.
+    pub linger: Option<Duration>,
+    /// The first id of requests to clients. One that no earlier daemon has used: a client may still answer those.
+    pub first_question: u64,
     /// For the jitter of restarts.
     pub seed: u64,
     /// Whether anyone wants to see [`crate::Fact::Routed`] for every request.

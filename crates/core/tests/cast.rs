@@ -42,6 +42,8 @@ pub(crate) fn play(change: impl FnOnce(&mut Settings), story: &str) {
         dialect: Ear::Open,
         shutdown_grace: Duration::from_secs(5),
         limits: Limits::default(),
+        linger: None,
+        first_question: 1,
         seed: 1,
         report_routes: false,
     };

@@ -72,6 +72,8 @@ fn settings() -> Settings {
         dialect: Ear::Open,
         shutdown_grace: Duration::from_secs(5),
         limits: Limits::default(),
+        linger: None,
+        first_question: 1,
         seed: 1,
         report_routes: false,
     }

@@ -102,6 +102,8 @@ fn settings(rng: &mut Rng, seed: u64) -> Settings {
         dialect: *rng.pick(&[Ear::Open, Ear::Open, Ear::Open, Ear::Fixed(Dialect::Standard)]),
         shutdown_grace: rng.millis(200..=5000),
         limits: if rng.percent(50) { Limits::default() } else { tight_limits(rng) },
+        linger: None,
+        first_question: 1,
         seed,
         report_routes: rng.percent(50),
     }

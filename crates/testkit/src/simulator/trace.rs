@@ -39,7 +39,7 @@ impl Trace {
             Action::ToClient { client, out } => {
                 format!("    => {client}  {}", String::from_utf8_lossy(&out.to_vec()))
             }
-            Action::Start { launch, framing, root, environment } => {
+            Action::Start { launch, framing, root, environment, .. } => {
                 let root = root.as_deref().unwrap_or("no root");
                 format!("    => start {launch} ({}) at {root}, environment {environment}", framing.name())
             }

@@ -1,0 +1,91 @@
+//! Clients come and go. What nobody holds any more goes too, after a while; and when nothing is left, so do we. For a
+//! daemon: alone with one client, we end with it.
+
+use crate::backend::Backend;
+use crate::client::Presence;
+use crate::event::{BackendId, ClientId};
+use crate::exchange::Core;
+use crate::moment::Moment;
+use crate::pending::Asker;
+use std::time::Duration;
+
+/// How long a daemon waits for its first client, and for another one when the last has gone.
+const FIRST_CLIENT: Duration = Duration::from_secs(10);
+const NEXT_CLIENT: Duration = Duration::from_secs(1);
+
+impl Core {
+    /// We go on without clients.
+    pub(crate) fn lives_on(&self) -> bool {
+        self.settings.linger.is_some()
+    }
+
+    /// How long a backend may be of no use: its own time, or the time that one has whom nobody holds.
+    pub(crate) fn time_to_live(&self, b: &Backend) -> Option<Duration> {
+        let is_deserted = || self.lessees(b.id).next().is_none();
+        let linger = self.settings.linger.filter(|_| is_deserted());
+        match (b.settings.idle_ttl, linger) {
+            (Some(ttl), Some(linger)) => Some(ttl.min(linger)),
+            (ttl, linger) => ttl.or(linger),
+        }
+    }
+
+    /// Someone has left: its backends may be nobody's now.
+    pub(crate) fn wake_for_linger(&mut self) {
+        if let Some(linger) = self.settings.linger {
+            self.wake_at(self.now + linger);
+        }
+    }
+
+    /// Forgets clients that are gone, once nothing speaks of them any more.
+    pub(crate) fn forget_lost(&mut self) {
+        if !self.lives_on() {
+            return;
+        }
+        let (pending, asked) = (&self.pending, &self.asked);
+        let is_named = |client: ClientId| {
+            let is_theirs = |asker: &Asker| matches!(asker, Asker::Client { client: owner, .. } if *owner == client);
+            pending.iter().any(|(_, pending)| is_theirs(&pending.asker))
+                || asked.iter().any(|(_, asked)| asked.client == client)
+        };
+        self.clients.retain(|&client, c| c.presence != Presence::Lost || is_named(client));
+        self.task_tokens.retain(|kept| self.clients.contains_key(&kept.client));
+    }
+
+    /// When we are to end, if nobody comes.
+    pub(crate) fn unused_at(&self) -> Option<Moment> {
+        if !self.lives_on() || !self.is_running() {
+            return None;
+        }
+        let patience = if self.next_backend == 1 { FIRST_CLIENT } else { NEXT_CLIENT };
+        self.unused_since.map(|since| since + patience)
+    }
+
+    /// Notes whether anybody needs us.
+    pub(crate) fn note_use(&mut self) {
+        if !self.lives_on() {
+            return;
+        }
+        let is_unused = self.clients.values().all(|c| c.presence == Presence::Lost) && self.running() == 0;
+        match (is_unused, self.unused_since) {
+            (true, None) => {
+                self.unused_since = Some(self.now);
+                if let Some(moment) = self.unused_at() {
+                    self.wake_at(moment);
+                }
+            }
+            (true, Some(_)) => {}
+            (false, _) => self.unused_since = None,
+        }
+    }
+
+    pub(crate) fn tick_unused(&mut self) {
+        if self.unused_at().is_some_and(|moment| moment <= self.now) {
+            self.drain("nobody needs it any more");
+        }
+    }
+
+    /// Nobody holds it, and nothing waits for it.
+    pub(crate) fn is_nobodys(&self, backend: BackendId) -> bool {
+        self.lessees(backend).next().is_none() && self.backends.get(&backend).is_some_and(|b| b.waiting.is_empty())
+    }
+}

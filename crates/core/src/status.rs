@@ -1,0 +1,141 @@
+//! What there is right now, for `switchboard status`: clients, servers, and their instances.
+
+use crate::backend::{Backend, State};
+use crate::client::Presence;
+use crate::exchange::Core;
+use crate::settings;
+use serde::Serialize;
+use switchboard_protocol::Part;
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    pub clients: Vec<ClientStatus>,
+    pub servers: Vec<ServerStatus>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClientStatus {
+    pub id: String,
+    /// What it calls itself.
+    pub name: Option<String>,
+    pub server: String,
+    pub root: Option<String>,
+    pub seconds: u64,
+    /// Requests without an answer.
+    pub open: usize,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerStatus {
+    pub name: String,
+    /// What it keeps between calls.
+    pub keeps: &'static str,
+    pub is_held: bool,
+    pub max_backends: usize,
+    pub instances: Vec<InstanceStatus>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InstanceStatus {
+    pub id: String,
+    pub state: &'static str,
+    pub root: Option<String>,
+    /// What tells it apart from others at the same root.
+    pub apart: Option<String>,
+    pub pid: Option<u32>,
+    pub clients: usize,
+    pub open: usize,
+    pub idle_seconds: u64,
+    pub launches: u32,
+    pub crashes: usize,
+    pub requests: u64,
+    pub errors: u64,
+    pub quarantined: u64,
+    pub memory_bytes: Option<u64>,
+}
+
+impl Core {
+    pub fn status(&self) -> Status {
+        let clients = self.clients.values().filter(|c| c.presence != Presence::Lost).map(|c| {
+            let home = c.home.and_then(|home| self.backends.get(&home));
+            let info = c.handshake.to_replay().and_then(|greeting| {
+                let params = greeting.initialize.part(Part::Params)?;
+                let params: serde_json::Value = serde_json::from_slice(params).ok()?;
+                params["clientInfo"]["name"].as_str().map(str::to_owned)
+            });
+            ClientStatus {
+                id: c.id.to_string(),
+                name: info,
+                server: c.settings.name.clone(),
+                root: home.and_then(|home| home.key.root.clone()).or_else(|| c.known.working_folder.clone()),
+                seconds: self.now.since(c.since).as_secs(),
+                open: c.unanswered,
+            }
+        });
+        let servers = self.servers.iter().enumerate().filter(|(_, server)| !server.is_gone).map(|(id, server)| {
+            let own = self.backends.values().filter(|b| b.server.0 as usize == id);
+            ServerStatus {
+                name: server.settings.name.clone(),
+                keeps: match self.state_kept(crate::event::ServerId(id as u32)) {
+                    settings::State::None => "nothing",
+                    settings::State::Client => "a client's affairs",
+                    settings::State::Backend => "everybody's affairs",
+                    settings::State::Auto => "to be seen",
+                },
+                is_held: server.is_held,
+                max_backends: server.settings.max_backends,
+                instances: own.map(|b| self.instance(b)).collect(),
+            }
+        });
+        Status { clients: clients.collect(), servers: servers.collect() }
+    }
+
+    fn instance(&self, b: &Backend) -> InstanceStatus {
+        let state = match b.state {
+            State::Stopped if self.line.contains(&b.id) => "waits for room",
+            State::Stopped => "stopped",
+            State::Starting { .. } => "starting",
+            State::Ready { .. } => "ready",
+            State::Stopping { .. } => "stopping",
+            State::Backoff { .. } => "backoff",
+            State::Failed { .. } => "failed",
+        };
+        InstanceStatus {
+            id: b.id.to_string(),
+            state,
+            root: b.key.root.clone(),
+            apart: self.apart(b),
+            pid: b.number().and(b.pid),
+            clients: self.lessees(b.id).count(),
+            open: self.pending.iter().filter(|(_, p)| p.backend == b.id && p.is_wanted()).count(),
+            idle_seconds: self.now.since(b.last_used).as_secs(),
+            launches: b.launches,
+            crashes: b.crashes.len(),
+            requests: b.requests,
+            errors: b.errors,
+            quarantined: b.noise,
+            memory_bytes: b.memory,
+        }
+    }
+
+    /// Why there is a second instance at the same root.
+    fn apart(&self, b: &Backend) -> Option<String> {
+        let is_beside = |other: &&Backend| {
+            other.server == b.server && other.id != b.id && other.key.root == b.key.root && other.number().is_some()
+        };
+        let other = self.backends.values().find(is_beside)?;
+        let why = match () {
+            () if b.key.owner.is_some() || other.key.owner.is_some() => "it is one client's own",
+            () if b.key.environment != other.key.environment => "its clients have another environment",
+            () if b.key.profile != other.key.profile => "its clients can do other things",
+            () if b.told.roots != other.told.roots => "its clients have other roots",
+            () if b.is_interactive || other.is_interactive => "one of them asked its client something",
+            () => "it is being replaced",
+        };
+        Some(why.to_owned())
+    }
+}
