@@ -17,7 +17,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use switchboard_gateway::config::discover::discover;
 use switchboard_gateway::config::{Config, ServerConfig, expand};
-use switchboard_gateway::solo::RootOptions;
+use switchboard_gateway::wiring::RootOptions;
 
 /// The environment, as the gateway's functions want to be given it.
 fn vars(name: &str) -> Option<OsString> {

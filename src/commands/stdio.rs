@@ -10,7 +10,8 @@ use std::time::Duration;
 use switchboard_gateway::auggie;
 use switchboard_gateway::config::{Config, ServerConfig, expand};
 use switchboard_gateway::raw::{self, Raw};
-use switchboard_gateway::solo::{self, RootOptions, Solo};
+use switchboard_gateway::solo::{self, Solo};
+use switchboard_gateway::wiring::RootOptions;
 use switchboard_gateway::telemetry::LogOptions;
 use switchboard_gateway::{Ended, check_room, take_stdio};
 

@@ -58,6 +58,9 @@ pub struct Surroundings {
     pub environment: u32,
     /// The root that it is pinned to.
     pub pinned: Option<String>,
+    /// Roots that were given when it came.
+    pub given: Vec<String>,
+    pub default: Option<String>,
     /// The root that its environment names.
     pub named: Option<String>,
     pub working_folder: Option<String>,

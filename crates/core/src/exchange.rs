@@ -191,12 +191,12 @@ impl Core {
         let roots = &self.settings.roots;
         let known = Known {
             pinned: surroundings.pinned,
-            given: roots.given.clone(),
+            given: surroundings.given,
             client: Vec::new(),
             seen: Vec::new(),
             environment: surroundings.named,
             working_folder: surroundings.working_folder,
-            default: roots.default.clone(),
+            default: surroundings.default,
             home: roots.home.clone(),
         };
         let client = Client {

@@ -63,6 +63,7 @@ pub enum Fact {
 
     Starting {
         backend: BackendId,
+        server: String,
         framing: Framing,
         root: Option<String>,
     },

@@ -57,7 +57,8 @@ impl Core {
         let framing = b.manner.framing();
         b.framing = framing;
         let (server, root, environment) = (b.server, b.key.root.clone(), b.key.environment);
-        self.report(Fact::Starting { backend, framing, root: root.clone() });
+        let name = b.settings.name.clone();
+        self.report(Fact::Starting { backend, server: name, framing, root: root.clone() });
         self.wake_at(spawn_by);
         self.actions.push(Action::Start { launch, server, framing, root, environment });
     }

@@ -67,8 +67,8 @@ impl Core {
     pub(crate) fn settle_home(&mut self, client: ClientId) -> Route {
         let Some(c) = self.clients.get(&client) else { return Route::Wait };
         if c.settings.scope == Scope::Global {
-            let roots = &self.settings.roots;
-            let root = c.known.pinned.as_ref().or(roots.default.as_ref()).or(roots.given.first()).cloned();
+            let known = &c.known;
+            let root = known.pinned.as_ref().or(known.default.as_ref()).or(known.given.first()).cloned();
             if root.is_none() && c.settings.needs_root {
                 return Route::Refused(self.no_root(client));
             }

@@ -80,9 +80,6 @@ pub struct Pool {
 /// What is known of workspaces before anybody asks.
 #[derive(Debug, Clone)]
 pub struct Roots {
-    /// Given when we were started.
-    pub given: Vec<String>,
-    pub default: Option<String>,
     /// Where a user's files begin.
     pub home: Option<String>,
     pub policy: Policy,
@@ -180,7 +177,7 @@ impl Default for Pool {
 impl Default for Roots {
     fn default() -> Self {
         let policy = Policy { open_roots: true, fallback: true, style: Style::OWN };
-        Self { given: Vec::new(), default: None, home: None, policy }
+        Self { home: None, policy }
     }
 }
 

@@ -10,7 +10,7 @@ mod shown;
 use crate::config::expand::{self, ExpandCause};
 use crate::config::{Config, Lookup, Scope, ServerConfig, State};
 use crate::places;
-use crate::solo::RootOptions;
+use crate::wiring::RootOptions;
 use ladder::Ladder;
 use serde::Serialize;
 use std::path::Path;

@@ -1,7 +1,8 @@
 //! The core, and the hands that do what it says. One lock: a [`Turn`] holds it, asks the core about one or
 //! many events, puts what comes out into the outboxes, and writes at its end.
 
-use crate::backends::process::{self, Order, Plan, Setting};
+use crate::backends::Plan;
+use crate::backends::process::{self, Order, Setting};
 use crate::outbox::{Left, Outbox};
 use crate::places;
 use crate::task;
@@ -14,7 +15,7 @@ use switchboard_core::{Action, ClientId, Core, Event, Launch, Moment, Peer};
 use switchboard_process::aside;
 use switchboard_process::pipe::ByteWriter;
 use switchboard_process::tree::Tree;
-use switchboard_process::warden::Warden;
+use switchboard_process::warden::Swept;
 use switchboard_protocol::{Frame, Framing, Outgoing};
 use tokio::sync::{Notify, mpsc};
 
@@ -25,7 +26,7 @@ pub(crate) struct Hub {
     inside: Mutex<Inside>,
     started: Instant,
     telemetry: Arc<Telemetry>,
-    plan: Arc<Plan>,
+    plan: Plan,
     /// The core wants to be woken earlier than the alarm is set for.
     alarm: Notify,
     /// An outbox has room again.
@@ -63,7 +64,7 @@ impl Hub {
             inside: Mutex::new(inside),
             started: Instant::now(),
             telemetry,
-            plan: Arc::new(plan),
+            plan,
             alarm: Notify::new(),
             room: Notify::new(),
             finished: Notify::new(),
@@ -81,8 +82,21 @@ impl Hub {
         self.turn().handle(event);
     }
 
-    pub(crate) fn warden(&self) -> &Warden {
-        &self.plan.warden
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Cleans up behind runs that were killed with all that watched over them.
+    pub(crate) async fn sweep(&self) -> Vec<Swept> {
+        match &self.plan {
+            Plan::Processes(processes) => processes.warden.sweep().await,
+        }
+    }
+
+    pub(crate) async fn close_warden(&self) {
+        match &self.plan {
+            Plan::Processes(processes) => processes.warden.close().await,
+        }
     }
 
     pub(crate) fn telemetry(&self) -> &Arc<Telemetry> {
@@ -246,13 +260,11 @@ impl<'a> Turn<'a> {
             Action::ToClient { client, out } => self.put(Peer::Client(client), out),
             Action::ToBackend { launch, out } => self.put(Peer::Backend(launch), out),
             Action::Report(fact) => self.desk().take(fact),
-            // There is one environment: our own, with one client.
-            Action::Start { launch, framing, root, environment: _ } => {
+            Action::Start { launch, server, framing, root, environment } => {
                 let (control, orders) = mpsc::channel(4);
                 self.inside.controls.insert(launch, control);
-                let (hub, plan) = (self.hub.clone(), self.hub.plan.clone());
-                let setting = Setting { framing, root: root.map(PathBuf::from) };
-                task::spawn("backend", process::run(hub, plan, launch, setting, orders));
+                let setting = Setting { server, environment, framing, root: root.map(PathBuf::from) };
+                task::spawn("backend", process::run(self.hub.clone(), launch, setting, orders));
             }
             Action::LookUp { client, inquiry, paths } => {
                 let hub = self.hub.clone();

@@ -31,6 +31,8 @@ mod fronts;
 mod backends;
 mod intake;
 mod known;
+mod environments;
+pub mod wiring;
 mod outbox;
 mod spare;
 pub mod task;

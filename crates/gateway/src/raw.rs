@@ -3,6 +3,7 @@
 
 use crate::backends::launch::{self, LaunchPlan};
 use crate::config::ServerConfig;
+use crate::environments::Vars;
 use crate::task;
 use bytes::{Buf, BytesMut};
 use std::io::{self, IoSlice};
@@ -43,7 +44,7 @@ pub async fn run(raw: Raw, stdio: OwnStdio) -> Result<Ended, NotStarted> {
     let mut parent = Parent::watch();
     let Raw { server, root, state_folder, ignore_parent } = raw;
     let grace = server.shutdown_grace;
-    let plan = LaunchPlan { server, root };
+    let plan = LaunchPlan { server, root, vars: Arc::new(Vars::own()) };
     let prepared =
         plan.expand().map_err(|unready| failure(unready.reason, unready.hint.unwrap_or_default()))?;
     let warden = Arc::new(launch::warden(&plan.server, &state_folder));

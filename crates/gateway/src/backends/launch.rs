@@ -2,7 +2,9 @@
 
 use crate::config::environment::{child_environment, withheld_hint};
 use crate::config::{self, Missing, ServerConfig, expand};
+use crate::environments::Vars;
 use std::ffi::OsString;
+use std::sync::Arc;
 use std::path::{Path, PathBuf};
 use switchboard_process::child::{Launch, SpawnError};
 use switchboard_process::warden::{Care, Guard, Options, Warden};
@@ -11,6 +13,7 @@ use switchboard_process::warden::{Care, Guard, Options, Warden};
 pub(crate) struct LaunchPlan {
     pub(crate) server: ServerConfig,
     pub(crate) root: Option<PathBuf>,
+    pub(crate) vars: Arc<Vars>,
 }
 
 /// Ready to be started.
@@ -34,7 +37,7 @@ pub struct Examined {
 
 /// Looks at what would be run for a server, without running it; an error says what is missing.
 pub fn examine(server: &ServerConfig, root: Option<PathBuf>) -> Result<Examined, String> {
-    let plan = LaunchPlan { server: server.clone(), root };
+    let plan = LaunchPlan { server: server.clone(), root, vars: Arc::new(Vars::own()) };
     let launch = plan.expand().map_err(|unready| unready.reason)?.launch;
     let doubt = launch.resolve().err().map(|error| format!("{error}\n    help: {}", error.hint()));
     let words = [launch.program].into_iter().chain(launch.args);
@@ -57,10 +60,10 @@ impl LaunchPlan {
         if let Some(Missing { reason, hint }) = server.missing.clone() {
             return Err(Unready { reason, hint: Some(hint) });
         }
-        let parts = expand::launch_parts(server, self.root.as_deref(), &|name| std::env::var_os(name))
+        let parts = expand::launch_parts(server, self.root.as_deref(), &|name| self.vars.get(name))
             .map_err(|error| Unready { reason: error.to_string(), hint: None })?;
         let environment =
-            child_environment(std::env::vars_os(), server.inherit_env, &server.pass_env, &parts.env);
+            child_environment(self.vars.all(), server.inherit_env, &server.pass_env, &parts.env);
         let launch = Launch {
             program: parts.command.into(),
             args: parts.args.into_iter().map(OsString::from).collect(),

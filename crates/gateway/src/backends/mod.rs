@@ -3,3 +3,9 @@
 pub(crate) mod launch;
 pub(crate) mod process;
 mod stderr;
+
+/// What stands behind the clients.
+pub(crate) enum Plan {
+    /// Processes of our own.
+    Processes(process::Processes),
+}

@@ -2,14 +2,16 @@
 
 use crate::backends::launch::LaunchPlan;
 use crate::backends::stderr::{self, Tail};
+use crate::backends::Plan;
 use crate::config::ServerConfig;
+use crate::environments::{Environments, Vars};
 use crate::hub::Hub;
 use crate::intake;
 use crate::task;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use switchboard_core::{Event, Fact, Launch, Peer, StopHow};
+use switchboard_core::{Event, Fact, Launch, Peer, ServerId, StopHow};
 use switchboard_process::child::{Child, Remains, Spawned};
 use switchboard_process::warden::Warden;
 use switchboard_protocol::{Framer, Framing};
@@ -29,15 +31,35 @@ pub(crate) enum Order {
     CutOff,
 }
 
-/// How to make a process of the server, and how to read it.
-pub(crate) struct Plan {
-    pub(crate) server: ServerConfig,
+/// How to make processes of the servers, and how to read them.
+pub(crate) struct Processes {
+    /// By their number. One whose settings have changed gets another entry in its place.
+    servers: Mutex<Vec<Arc<ServerConfig>>>,
+    pub(crate) environments: Environments,
     pub(crate) max_message_bytes: usize,
     pub(crate) warden: Warden,
 }
 
+impl Processes {
+    /// The variables are those of the environment with the number 0.
+    pub(crate) fn new(servers: Vec<ServerConfig>, vars: Arc<Vars>, max_message_bytes: usize, warden: Warden) -> Self {
+        let environments = Environments::default();
+        if let Some(server) = servers.first() {
+            environments.number(server, &vars);
+        }
+        let servers = Mutex::new(servers.into_iter().map(Arc::new).collect());
+        Self { servers, environments, max_message_bytes, warden }
+    }
+
+    pub(crate) fn server(&self, id: ServerId) -> Option<Arc<ServerConfig>> {
+        self.servers.lock().unwrap_or_else(PoisonError::into_inner).get(id.0 as usize).cloned()
+    }
+}
+
 /// What differs from one process of the server to the next.
 pub(crate) struct Setting {
+    pub(crate) server: ServerId,
+    pub(crate) environment: u32,
     pub(crate) framing: Framing,
     pub(crate) root: Option<PathBuf>,
 }
@@ -45,12 +67,14 @@ pub(crate) struct Setting {
 /// One process, from its start to its end.
 pub(crate) async fn run(
     hub: Arc<Hub>,
-    plan: Arc<Plan>,
     launch: Launch,
-    Setting { framing, root }: Setting,
+    Setting { server, environment, framing, root }: Setting,
     mut orders: mpsc::Receiver<Order>,
 ) {
-    let filled = LaunchPlan { server: plan.server.clone(), root };
+    let Plan::Processes(plan) = hub.plan() else { return };
+    let Some(server) = plan.server(server) else { return };
+    let name = server.name.clone();
+    let filled = LaunchPlan { server: (*server).clone(), root, vars: plan.environments.vars(environment) };
     let spawned = match start(&plan.warden, &filled).await {
         Ok(spawned) => spawned,
         Err((reason, hint)) => {
@@ -69,7 +93,7 @@ pub(crate) async fn run(
     }
 
     let tail = Arc::new(Mutex::new(Tail::default()));
-    let words = task::spawn("stderr", stderr::follow(stderr, tail.clone(), hub.telemetry().clone()));
+    let words = task::spawn("stderr", stderr::follow(name, stderr, tail.clone(), hub.telemetry().clone()));
     let reading = {
         // Whatever the process's own manner of writing is, it is told from its first bytes.
         let framer = Framer::new(None, plan.max_message_bytes);

@@ -27,18 +27,18 @@ impl Tail {
     }
 }
 
-pub(crate) async fn follow(mut stderr: ByteReader, tail: Arc<Mutex<Tail>>, telemetry: Arc<Telemetry>) {
+pub(crate) async fn follow(server: String, mut stderr: ByteReader, tail: Arc<Mutex<Tail>>, telemetry: Arc<Telemetry>) {
     let mut buffer = BytesMut::new();
     loop {
         let ended = !matches!(stderr.read(&mut buffer).await, Ok(1..));
         while let Some(end) = memchr::memchr(b'\n', &buffer) {
             let line = buffer.split_to(end);
             buffer.advance(1);
-            take(&line, &tail, &telemetry);
+            take(&server, &line, &tail, &telemetry);
         }
         // A line without an end is not collected for ever.
         if buffer.len() > 16 * LINE || (ended && !buffer.is_empty()) {
-            take(&buffer.split(), &tail, &telemetry);
+            take(&server, &buffer.split(), &tail, &telemetry);
         }
         if ended {
             return;
@@ -46,8 +46,8 @@ pub(crate) async fn follow(mut stderr: ByteReader, tail: Arc<Mutex<Tail>>, telem
     }
 }
 
-fn take(line: &[u8], tail: &Mutex<Tail>, telemetry: &Telemetry) {
+fn take(server: &str, line: &[u8], tail: &Mutex<Tail>, telemetry: &Telemetry) {
     let text = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
     tail.lock().unwrap_or_else(PoisonError::into_inner).push(&redact(&text));
-    telemetry.stderr(text);
+    telemetry.stderr(server, text);
 }

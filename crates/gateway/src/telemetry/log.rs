@@ -7,6 +7,7 @@ use super::{Crowd, LogOptions};
 use crate::config::{LogFormat, LogLevel};
 use std::collections::BTreeMap;
 use std::io;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -26,13 +27,13 @@ pub(super) struct Log {
     to_file: Gathered,
     to_stderr: Gathered,
     file: Rolling,
-    /// What the backend says on its stderr, in a file of its own.
-    words: Rolling,
-    words_gathered: Vec<u8>,
+    /// What the servers say on their stderr, in a file of its own each.
+    words: BTreeMap<String, (Rolling, Vec<u8>)>,
+    folder: PathBuf,
     server: String,
-    /// The root that is known from the start; and where each backend was started.
     root: String,
-    roots: BTreeMap<BackendId, String>,
+    /// Each backend's server and root.
+    backends: BTreeMap<BackendId, (String, String)>,
 }
 
 impl Log {
@@ -57,21 +58,22 @@ impl Log {
             to_file,
             to_stderr,
             file: Rolling::new(name),
-            words: Rolling::new(daily(format!("{}.stderr", file_name(&options.server)))),
-            words_gathered: Vec::new(),
+            words: BTreeMap::new(),
+            folder: options.folder.clone(),
             root: options.root.map(|root| root.display().to_string()).unwrap_or_default(),
-            roots: BTreeMap::new(),
+            backends: BTreeMap::new(),
             server: options.server,
         }
     }
 
     pub(super) fn fact(&mut self, time: SystemTime, fact: &Fact) {
         self.time.set(time);
-        if let Fact::Starting { backend, root, .. } = fact {
-            self.roots.insert(*backend, root.clone().unwrap_or_default());
+        if let Fact::Starting { backend, server, root, .. } = fact {
+            self.backends.insert(*backend, (server.clone(), root.clone().unwrap_or_default()));
         }
-        let root = fact.backend().and_then(|backend| self.roots.get(&backend)).unwrap_or(&self.root);
-        tracing::dispatcher::with_default(&self.dispatch, || tell(fact, &self.server, root));
+        let known = fact.backend().and_then(|backend| self.backends.get(&backend));
+        let (server, root) = known.map_or((&self.server, &self.root), |(server, root)| (server, root));
+        tracing::dispatcher::with_default(&self.dispatch, || tell(fact, server, root));
     }
 
     pub(super) fn crowd(&mut self, time: SystemTime, crowd: &Crowd) {
@@ -89,8 +91,15 @@ impl Log {
         tracing::dispatcher::with_default(&self.dispatch, || info!(from, body, "message"));
     }
 
-    pub(super) fn stderr(&mut self, time: SystemTime, line: &str) {
-        self.words_gathered.extend_from_slice(format!("{} {}\n", Stamp(time), redact(line)).as_bytes());
+    pub(super) fn stderr(&mut self, time: SystemTime, server: &str, line: &str) {
+        if !self.words.contains_key(server) {
+            let stem = format!("{}.stderr", file_name(server));
+            let rolling = Rolling::new(Name::Daily { folder: self.folder.clone(), stem });
+            self.words.insert(server.to_owned(), (rolling, Vec::new()));
+        }
+        if let Some((_, gathered)) = self.words.get_mut(server) {
+            gathered.extend_from_slice(format!("{} {}\n", Stamp(time), redact(line)).as_bytes());
+        }
     }
 
     /// Writes what was gathered.
@@ -100,7 +109,9 @@ impl Log {
             tracing::dispatcher::with_default(&self.dispatch, || warn!(dropped, "log lines were dropped"));
         }
         self.file.write(&self.to_file.take());
-        self.words.write(&std::mem::take(&mut self.words_gathered));
+        for (rolling, gathered) in self.words.values_mut() {
+            rolling.write(&std::mem::take(gathered));
+        }
         switchboard_process::stderr::write_if_it_goes(&self.to_stderr.take());
     }
 }

@@ -42,7 +42,7 @@ pub struct LogOptions {
     pub file: Option<PathBuf>,
     pub folder: PathBuf,
     pub bodies: bool,
-    /// The server's name, which its stderr file is named after.
+    /// The server's name, for what concerns no backend; with several servers, none.
     pub server: String,
     pub root: Option<PathBuf>,
 }
@@ -57,7 +57,8 @@ enum Item {
         from: String,
         text: Vec<u8>,
     },
-    Stderr(SystemTime, String),
+    /// By the server's name.
+    Stderr(SystemTime, String, String),
 }
 
 /// Requests of one kind that share a line: under a flood, one line each would cost more than the requests.
@@ -77,6 +78,7 @@ struct Queue {
     crowds: Vec<Crowd>,
     /// The thread waits to be woken. While it gathers, nobody needs to.
     asleep: bool,
+    is_silent: bool,
     closing: bool,
     closed: bool,
 }
@@ -106,10 +108,16 @@ impl Telemetry {
         Desk { telemetry: self, queue: self.lock(), time: SystemTime::now() }
     }
 
-    pub(crate) fn stderr(&self, line: String) {
+    /// For whoever has nothing to tell: another writes the log.
+    pub(crate) fn silent() -> Arc<Self> {
+        let queue = Queue { is_silent: true, closed: true, ..Queue::default() };
+        Arc::new(Self { queue: Arc::new((Mutex::new(queue), Condvar::new())), thread: Mutex::new(None), bodies: false })
+    }
+
+    pub(crate) fn stderr(&self, server: &str, line: String) {
         let mut desk = self.desk();
         let time = desk.time;
-        desk.queue.push(Item::Stderr(time, line));
+        desk.queue.push(Item::Stderr(time, server.to_owned(), line));
     }
 
     pub(crate) fn wants_bodies(&self) -> bool {
@@ -168,6 +176,9 @@ impl Drop for Desk<'_> {
 
 impl Queue {
     fn push_fact(&mut self, time: SystemTime, fact: Fact) {
+        if self.is_silent {
+            return;
+        }
         match fact {
             Fact::Answered { method, took, outcome, .. } if self.requests == MOST_REQUEST_LINES => {
                 self.join_crowd(method, took, outcome);
@@ -238,7 +249,7 @@ fn listen(shared: &(Mutex<Queue>, Condvar), options: LogOptions, mut verdicts: V
                 }
                 Item::Crowd(time, crowd) => log.crowd(*time, crowd),
                 Item::Body { time, from, text } => log.body(*time, from, text),
-                Item::Stderr(time, line) => log.stderr(*time, line),
+                Item::Stderr(time, server, line) => log.stderr(*time, server, line),
             }
         }
         log.flush(dropped);

@@ -4,9 +4,10 @@
 use crate::config::{ServerConfig, os};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use switchboard_core::{Fact, FramingChoice};
+use switchboard_core::{BackendId, Fact, FramingChoice};
 use switchboard_protocol::Framing;
 
 /// Newline got no answer, and nothing else did either.
@@ -14,26 +15,24 @@ const DOUBT: &str = "not-newline";
 /// More servers than anyone has; beyond it the memory starts anew.
 const MOST: usize = 500;
 
-/// The remembered verdicts, and the key of the server at hand.
+/// The remembered verdicts, and the keys of the servers at hand.
 pub(crate) struct Verdicts {
     file: PathBuf,
-    key: String,
+    /// By the server's name.
+    keys: BTreeMap<String, String>,
+    /// Whose backend it is.
+    backends: BTreeMap<BackendId, String>,
 }
 
 impl Verdicts {
-    pub(crate) fn new(state_folder: &Path, server: &ServerConfig) -> Self {
-        let mut hash = Sha256::new();
-        for word in [&server.command].into_iter().chain(&server.args) {
-            hash.update(word.len().to_le_bytes());
-            hash.update(word.as_bytes());
-        }
-        let key = hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-        Self { file: state_folder.join("framings.json"), key }
+    pub(crate) fn new<'a>(state_folder: &Path, servers: impl IntoIterator<Item = &'a ServerConfig>) -> Self {
+        let keys = servers.into_iter().map(|server| (server.name.clone(), key(server))).collect();
+        Self { file: state_folder.join("framings.json"), keys, backends: BTreeMap::new() }
     }
 
     /// How to begin, as far as earlier starts have shown.
-    pub(crate) fn choice(&self) -> FramingChoice {
-        let word = self.read().remove(&self.key);
+    pub(crate) fn choice(&self, server: &ServerConfig) -> FramingChoice {
+        let word = self.read().remove(&key(server));
         let word = word.as_ref().and_then(Value::as_str).unwrap_or_default();
         if word == DOUBT {
             return FramingChoice::Doubt;
@@ -44,6 +43,9 @@ impl Verdicts {
     }
 
     pub(crate) fn hear(&mut self, fact: &Fact) {
+        if let Fact::Starting { backend, server, .. } = fact {
+            self.backends.insert(*backend, server.clone());
+        }
         let word = match fact {
             Fact::FramingLearnt { framing, .. } => Some(framing.name()),
             // Many clients give up before the second try: so the next start begins with it.
@@ -51,13 +53,15 @@ impl Verdicts {
             Fact::FramingDoubted { framing: Framing::ContentLength, .. } => None,
             _ => return,
         };
+        let server = fact.backend().and_then(|backend| self.backends.get(&backend));
+        let Some(key) = server.and_then(|server| self.keys.get(server)).cloned() else { return };
         let mut verdicts = self.read();
         if verdicts.len() >= MOST {
             verdicts.clear();
         }
         match word {
-            Some(word) => verdicts.insert(self.key.clone(), word.into()),
-            None => verdicts.remove(&self.key),
+            Some(word) => verdicts.insert(key, word.into()),
+            None => verdicts.remove(&key),
         };
         // Not being able to remember costs the next start some seconds, and nothing else.
         let _ = self.write(&verdicts);
@@ -75,4 +79,13 @@ impl Verdicts {
         fs::write(&draft, serde_json::to_vec_pretty(verdicts)?)?;
         fs::rename(&draft, &self.file)
     }
+}
+
+fn key(server: &ServerConfig) -> String {
+    let mut hash = Sha256::new();
+    for word in [&server.command].into_iter().chain(&server.args) {
+        hash.update(word.len().to_le_bytes());
+        hash.update(word.as_bytes());
+    }
+    hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }

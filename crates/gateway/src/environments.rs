@@ -1,0 +1,117 @@
+//! The environments that clients come with. Two clients share a backend only if it would be started with exactly the same
+//! command, arguments and variables for both, so each such launch has a number.
+
+use crate::config::environment::child_environment;
+use crate::config::{ServerConfig, expand};
+use sha2::{Digest, Sha256};
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The variables of one client.
+#[derive(Debug, Clone, Default)]
+pub struct Vars(Vec<(OsString, OsString)>);
+
+impl Vars {
+    pub fn own() -> Self {
+        Self(std::env::vars_os().collect())
+    }
+
+    pub fn new(vars: Vec<(OsString, OsString)>) -> Self {
+        Self(vars)
+    }
+
+    pub fn get(&self, name: &str) -> Option<OsString> {
+        self.0.iter().find(|(known, _)| is_same(known, name)).map(|(_, value)| value.clone())
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = (OsString, OsString)> {
+        self.0.iter().cloned()
+    }
+}
+
+fn is_same(known: &OsStr, name: &str) -> bool {
+    if cfg!(windows) { known.eq_ignore_ascii_case(name) } else { known == name }
+}
+
+/// Which number stands for which variables.
+#[derive(Default)]
+pub(crate) struct Environments(Mutex<Vec<([u8; 32], Arc<Vars>)>>);
+
+impl Environments {
+    /// The number for a client with these variables, as far as one server is concerned.
+    pub(crate) fn number(&self, server: &ServerConfig, vars: &Arc<Vars>) -> u32 {
+        let mark = fingerprint(server, vars);
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = known.iter().position(|(other, _)| *other == mark).unwrap_or_else(|| {
+            known.push((mark, vars.clone()));
+            known.len() - 1
+        });
+        at as u32
+    }
+
+    pub(crate) fn vars(&self, number: u32) -> Arc<Vars> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(number as usize).map(|(_, vars)| vars.clone()).unwrap_or_default()
+    }
+}
+
+/// What exec would get, the root left open.
+fn fingerprint(server: &ServerConfig, vars: &Vars) -> [u8; 32] {
+    let parts = expand::launch_parts(server, Some(Path::new("/root")), &|name| vars.get(name));
+    let mut hash = Sha256::new();
+    let mut put = |text: &OsStr| {
+        let bytes = text.as_encoded_bytes();
+        hash.update(bytes.len().to_le_bytes());
+        hash.update(bytes);
+    };
+    put(server.name.as_ref());
+    let own = match &parts {
+        Ok(parts) => {
+            put(parts.command.as_ref());
+            parts.args.iter().for_each(|arg| put(arg.as_ref()));
+            put(parts.cwd.as_deref().unwrap_or(Path::new("")).as_os_str());
+            &parts.env[..]
+        }
+        Err(error) => {
+            put(error.to_string().as_ref());
+            &[]
+        }
+    };
+    for (name, value) in child_environment(vars.all(), server.inherit_env, &server.pass_env, own).vars {
+        put(&name);
+        put(&value);
+    }
+    hash.finalize().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vars(pairs: &[(&str, &str)]) -> Arc<Vars> {
+        Arc::new(Vars::new(pairs.iter().map(|(name, value)| (name.into(), value.into())).collect()))
+    }
+
+    #[test]
+    fn only_what_reaches_the_server_tells_clients_apart() {
+        let environments = Environments::default();
+        let server = ServerConfig::for_command("s", "cmd", Vec::new());
+        let number = |pairs: &[(&str, &str)]| environments.number(&server, &vars(pairs));
+        let one = number(&[("PATH", "/bin"), ("WINDOWID", "1")]);
+        assert_eq!(number(&[("PATH", "/bin"), ("WINDOWID", "2")]), one, "it does not get that one");
+        let other = number(&[("PATH", "/nvm/bin:/bin"), ("WINDOWID", "1")]);
+        assert_ne!(other, one);
+        assert_eq!(environments.vars(other).get("PATH"), Some("/nvm/bin:/bin".into()));
+    }
+
+    #[test]
+    fn what_is_filled_into_the_command_counts_too() {
+        let environments = Environments::default();
+        let args = vec!["--token=${TOKEN}".to_owned()];
+        let server = ServerConfig { expand: true, ..ServerConfig::for_command("s", "cmd", args) };
+        let number = |token: &str| environments.number(&server, &vars(&[("TOKEN", token)]));
+        assert_ne!(number("a"), number("b"));
+        assert_eq!(number("a"), number("a"));
+    }
+}

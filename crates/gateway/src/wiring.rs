@@ -1,0 +1,124 @@
+//! From what the user wrote down to what the core and its clients are made with. For one client in one process, and for
+//! the daemon.
+
+use crate::config::{
+    Capabilities, Config, Dialect, Framing, OnTimeout, RetryAfterCrash, Scope, ServerConfig, expand,
+};
+use crate::environments::Vars;
+use crate::known;
+use crate::places;
+use crate::telemetry::verdicts::Verdicts;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use switchboard_core::roots::Policy;
+use switchboard_core::roots::path::Style;
+use switchboard_core::{FramingChoice, Limits, Pool, Roots, ServerSettings, Settings, Surroundings};
+use switchboard_protocol::dialect::Ear;
+
+/// The workspaces that the command line and the config name, as canonical paths.
+#[derive(Debug, Default, Clone)]
+pub struct RootOptions {
+    pub pinned: Option<PathBuf>,
+    pub given: Vec<PathBuf>,
+    pub default: Option<PathBuf>,
+}
+
+/// Where a client in our own surroundings comes from: it started us, so they are its own.
+pub(crate) fn own_surroundings(roots: &RootOptions) -> Surroundings {
+    Surroundings {
+        environment: 0,
+        pinned: roots.pinned.as_deref().and_then(places::canonical),
+        given: roots.given.iter().filter_map(|root| places::canonical(root)).collect(),
+        default: roots.default.as_deref().and_then(places::canonical),
+        named: places::of_environment(&|name| std::env::var_os(name)),
+        working_folder: places::working_folder(),
+    }
+}
+
+/// What the core is made with.
+pub(crate) fn settings(
+    config: &Config,
+    servers: &[ServerConfig],
+    vars: &Vars,
+    verdicts: &Verdicts,
+    linger: Option<Duration>,
+    report_routes: bool,
+) -> Settings {
+    let dialect = match config.dialect {
+        Dialect::Auto => Ear::Open,
+        Dialect::Standard => Ear::Fixed(switchboard_protocol::Dialect::Standard),
+        Dialect::Bare => Ear::Fixed(switchboard_protocol::Dialect::Bare),
+    };
+    let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Settings {
+        servers: servers.iter().map(|server| server_settings(server, vars, verdicts)).collect(),
+        pool: Pool { max_backends: config.pool.max_backends, memory_limit: config.pool.memory_limit },
+        roots: Roots {
+            home: places::home(&|name| vars.get(name)),
+            policy: Policy { open_roots: config.open_roots, fallback: config.fallback, style: Style::OWN },
+        },
+        dialect,
+        shutdown_grace: config.shutdown_grace,
+        limits: Limits {
+            // Whatever is accepted as one message must have room, and a few more behind it.
+            client_bytes: Limits::default().client_bytes.max(4 * config.max_message_bytes),
+            backend_bytes: Limits::default().backend_bytes.max(4 * config.max_message_bytes),
+            ..Limits::default()
+        },
+        linger,
+        // A second is enough for a daemon to ask so often; and all of it stays below what JavaScript counts exactly.
+        first_question: linger.map_or(1, |_| (time.as_secs() & 0xFFFF_FFFF) << 20),
+        seed: time.as_nanos() as u64,
+        report_routes,
+    }
+}
+
+pub(crate) fn server_settings(server: &ServerConfig, vars: &Vars, verdicts: &Verdicts) -> ServerSettings {
+    let lookup = |name: &str| vars.get(name);
+    ServerSettings {
+        name: server.name.clone(),
+        scope: match server.scope {
+            Scope::Root => switchboard_core::Scope::Root,
+            Scope::Global => switchboard_core::Scope::Global,
+            Scope::Client => switchboard_core::Scope::Client,
+        },
+        splits: expand::uses_root(server, &lookup) || !server.root_arguments.is_empty(),
+        needs_root: expand::needs_root(server, &lookup),
+        relays: false,
+        state: known::state_of(server).0,
+        capabilities: match server.capabilities {
+            Capabilities::Auto => switchboard_core::Capabilities::Auto,
+            Capabilities::Exact => switchboard_core::Capabilities::Exact,
+            Capabilities::Shared => switchboard_core::Capabilities::Shared,
+        },
+        max_backends: server.max_backends,
+        idle_ttl: server.idle_ttl,
+        memory_limit: server.memory_limit,
+        health: server.health,
+        debounce: server.debounce.clone(),
+        framing: fixed(server.framing).map_or_else(|| verdicts.choice(server), FramingChoice::Fixed),
+        start_timeout: server.start_timeout,
+        timeout: server.timeout,
+        hard_timeout: server.hard_timeout,
+        on_timeout: match server.on_timeout {
+            OnTimeout::Probe => switchboard_core::OnTimeout::Probe,
+            OnTimeout::Restart => switchboard_core::OnTimeout::Restart,
+            OnTimeout::Keep => switchboard_core::OnTimeout::Keep,
+        },
+        retry_after_crash: match server.retry_after_crash {
+            RetryAfterCrash::Safe => switchboard_core::RetryAfterCrash::Safe,
+            RetryAfterCrash::Off => switchboard_core::RetryAfterCrash::Off,
+        },
+        shutdown_grace: server.shutdown_grace,
+        max_in_flight: server.max_in_flight,
+        max_queue: server.max_queue,
+    }
+}
+
+pub(crate) fn fixed(framing: Framing) -> Option<switchboard_protocol::Framing> {
+    match framing {
+        Framing::Auto => None,
+        Framing::Newline => Some(switchboard_protocol::Framing::Newline),
+        Framing::ContentLength => Some(switchboard_protocol::Framing::ContentLength),
+    }
+}
