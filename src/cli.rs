@@ -76,6 +76,20 @@ pub(crate) enum Command {
     /// This is also what runs without a subcommand when stdin is not a terminal.
     #[command(after_help = AFTER)]
     Stdio(Box<StdioArgs>),
+    /// Run the daemon that all windows share, in the foreground; or end it.
+    ///
+    /// `stdio` starts one by itself if there is none.
+    Daemon(DaemonArgs),
+    /// Show what runs: daemons, clients, servers, and their instances.
+    Status(StatusArgs),
+    /// Show the log, or what a server writes to stderr.
+    Logs(LogsArgs),
+    /// Restart the instances of a server.
+    Restart(OrderArgs),
+    /// Stop the instances of a server, until it is started again.
+    Stop(OrderArgs),
+    /// Let a server be started again that was stopped.
+    Start(OrderArgs),
     /// Read the config file and say what is wrong with it, where, and what to do.
     Check(CheckArgs),
     /// Allow the `switchboard.json` of a project folder to be used, as it is now.
@@ -100,7 +114,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct StdioArgs {
-    /// Keep everything in this one process. (At present it always is.)
+    /// Keep everything in this one process, instead of sharing the daemon's servers with other windows.
     #[arg(long)]
     pub(crate) solo: bool,
 
@@ -234,6 +248,58 @@ impl StdioArgs {
             && self.roots.root.is_empty()
             && !self.solo
     }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DaemonArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<DaemonCommand>,
+
+    /// The config file. Otherwise the one that `stdio` would use.
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) config: Option<PathBuf>,
+
+    /// How many instances of a server may run. Over the config.
+    #[arg(long, value_name = "K", value_parser = count, global = true)]
+    pub(crate) max_backends: Option<usize>,
+
+    /// After how many seconds without a request an instance is stopped; 0 is never. Over the config.
+    #[arg(long, value_name = "T", value_parser = clap::value_parser!(u64).range(..=A_YEAR), global = true)]
+    pub(crate) idle_ttl_seconds: Option<u64>,
+
+    /// How much is written to the log file.
+    #[arg(long, value_name = "LEVEL", value_enum, env = "SWITCHBOARD_LOG")]
+    pub(crate) log_level: Option<LevelArg>,
+}
+
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub(crate) enum DaemonCommand {
+    /// End the daemon, and with it all its servers.
+    Stop,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StatusArgs {
+    /// For programs: one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LogsArgs {
+    /// What this server writes to stderr. Otherwise our own log.
+    pub(crate) server: Option<String>,
+
+    /// Go on with what is written from now on.
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OrderArgs {
+    /// The server's name, or NAME@ROOT for the instance of one workspace.
+    #[arg(value_name = "SERVER")]
+    pub(crate) server: String,
 }
 
 #[derive(Debug, Args)]

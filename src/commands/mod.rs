@@ -2,11 +2,15 @@
 
 pub(crate) mod check;
 pub(crate) mod completions;
+pub(crate) mod daemon;
 pub(crate) mod demo;
 pub(crate) mod example_server;
 pub(crate) mod explain;
 pub(crate) mod help;
+pub(crate) mod logs;
+pub(crate) mod order;
 pub(crate) mod schema;
+pub(crate) mod status;
 pub(crate) mod stdio;
 pub(crate) mod trust;
 
@@ -68,6 +72,16 @@ fn find_config(given: Option<&Path>) -> anyhow::Result<FoundConfig> {
             ))
         }
     }
+}
+
+/// What is done on an event loop of our own.
+fn on_runtime<T>(work: impl Future<Output = T>) -> anyhow::Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| fatal(Exit::Failure, format!("cannot start the event loop: {error}")))?;
+    let outcome = runtime.block_on(work);
+    // A thread may be stuck in a read of a terminal or file; nothing waits for it.
+    runtime.shutdown_background();
+    Ok(outcome)
 }
 
 fn enabled(config: &Config) -> Vec<&ServerConfig> {

@@ -1,19 +1,20 @@
 //! MCP over stdin and stdout: to one server given after `--` or by its name, or to what the config file names.
 
+use super::daemon::{Identity, override_pool};
 use super::{FoundConfig, complain};
 use crate::cli::{BackendArg, LevelArg, StdioArgs};
 use crate::exit::{Exit, fatal};
 use anyhow::Context;
 use clap::ValueEnum;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use switchboard_gateway::attach::{self, Alone, Attach};
 use switchboard_gateway::auggie;
 use switchboard_gateway::config::{Config, ServerConfig, expand};
 use switchboard_gateway::raw::{self, Raw};
 use switchboard_gateway::solo::{self, Solo};
 use switchboard_gateway::wiring::RootOptions;
 use switchboard_gateway::telemetry::LogOptions;
-use switchboard_gateway::{Ended, check_room, take_stdio};
+use switchboard_gateway::{Ended, OwnStdio, check_room, take_stdio};
 
 pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
     let (config, server, config_file) = choose(&args)?;
@@ -34,6 +35,10 @@ pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
             let raw = Raw { server, root, state_folder, ignore_parent: args.ignore_parent };
             return run_raw(raw, stdio).await;
         }
+        let stdio = match attach(&args, &config, &server, &config_file, &roots, stdio).await? {
+            Attached::Served => return Ok(Exit::Ok),
+            Attached::Alone(stdio) => stdio,
+        };
         let log = log_options(&args, &config, &config_file, &server.name, first(&roots), &state_folder)?;
         let ignore_parent = args.ignore_parent;
         solo::run(Solo { config, server, roots, state_folder, log, ignore_parent }, stdio).await?;
@@ -44,6 +49,48 @@ pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
     outcome
 }
 
+enum Attached {
+    Served,
+    /// By itself, as was asked for, or because no daemon can be had.
+    Alone(OwnStdio),
+}
+
+/// Serves what a config file names through the daemon that all windows share.
+async fn attach(
+    args: &StdioArgs,
+    config: &Config,
+    server: &ServerConfig,
+    config_file: &Option<PathBuf>,
+    roots: &RootOptions,
+    stdio: OwnStdio,
+) -> anyhow::Result<Attached> {
+    let is_ad_hoc = args.backend.is_some() || !args.command.is_empty();
+    let (Some(config_file), false, false) = (config_file, is_ad_hoc, args.solo) else {
+        return Ok(Attached::Alone(stdio));
+    };
+    let (max_backends, idle_ttl_seconds) = (args.max_backends, args.idle_ttl_seconds);
+    let identity = Identity { config_file, max_backends, idle_ttl_seconds };
+    let (address, command) = match (identity.address(), identity.command()) {
+        (Ok(address), Ok(command)) => (address, command),
+        (Err(error), _) | (_, Err(error)) => return Ok(alone(stdio, &error)),
+    };
+    let (server, roots) = (server.name.clone(), roots.clone());
+    let config = Config { servers: Vec::new(), ..config.clone() };
+    let attach = Attach { config, server, roots, address, command, ignore_parent: args.ignore_parent };
+    Ok(match attach::run(attach, stdio).await {
+        Ok(()) => Attached::Served,
+        Err(Alone { stdio, why }) => alone(stdio, &why),
+    })
+}
+
+fn alone(stdio: OwnStdio, why: &std::io::Error) -> Attached {
+    complain(&format!(
+        "switchboard: warning: no daemon can be had ({why}); this window has its servers for itself\n  \
+         hint: `--solo` says that this is meant"
+    ));
+    Attached::Alone(stdio)
+}
+
 /// The root that is known before anybody asks.
 fn first(roots: &RootOptions) -> Option<PathBuf> {
     roots.pinned.as_ref().or(roots.given.first()).cloned()
@@ -52,10 +99,7 @@ fn first(roots: &RootOptions) -> Option<PathBuf> {
 /// Which server, with which settings, from which file.
 fn choose(args: &StdioArgs) -> anyhow::Result<(Config, ServerConfig, Option<PathBuf>)> {
     let (config, mut server, config_file) = choose_from(args)?;
-    server.max_backends = args.max_backends.unwrap_or(server.max_backends);
-    if let Some(seconds) = args.idle_ttl_seconds {
-        server.idle_ttl = Some(Duration::from_secs(seconds)).filter(|time| !time.is_zero());
-    }
+    override_pool(&mut server, args.max_backends, args.idle_ttl_seconds);
     Ok((config, server, config_file))
 }
 

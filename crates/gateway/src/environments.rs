@@ -10,22 +10,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The variables of one client.
 #[derive(Debug, Clone, Default)]
-pub struct Vars(Vec<(OsString, OsString)>);
+pub(crate) struct Vars(Vec<(OsString, OsString)>);
 
 impl Vars {
-    pub fn own() -> Self {
+    pub(crate) fn own() -> Self {
         Self(std::env::vars_os().collect())
     }
 
-    pub fn new(vars: Vec<(OsString, OsString)>) -> Self {
+    pub(crate) fn new(vars: Vec<(OsString, OsString)>) -> Self {
         Self(vars)
     }
 
-    pub fn get(&self, name: &str) -> Option<OsString> {
+    pub(crate) fn get(&self, name: &str) -> Option<OsString> {
         self.0.iter().find(|(known, _)| is_same(known, name)).map(|(_, value)| value.clone())
     }
 
-    pub fn all(&self) -> impl Iterator<Item = (OsString, OsString)> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = (OsString, OsString)> {
         self.0.iter().cloned()
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::backends::Plan;
 use crate::backends::process::{self, Order, Setting};
+use crate::link;
 use crate::outbox::{Left, Outbox};
 use crate::places;
 use crate::task;
@@ -11,7 +12,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use switchboard_core::{Action, ClientId, Core, Event, Launch, Moment, Peer};
+use switchboard_core::status::Status;
+use switchboard_core::{Action, ClientId, Core, Done, Event, Launch, Moment, Peer, ServerId};
 use switchboard_process::aside;
 use switchboard_process::pipe::ByteWriter;
 use switchboard_process::tree::Tree;
@@ -90,12 +92,14 @@ impl Hub {
     pub(crate) async fn sweep(&self) -> Vec<Swept> {
         match &self.plan {
             Plan::Processes(processes) => processes.warden.sweep().await,
+            Plan::Daemon(_) => Vec::new(),
         }
     }
 
     pub(crate) async fn close_warden(&self) {
         match &self.plan {
             Plan::Processes(processes) => processes.warden.close().await,
+            Plan::Daemon(_) => {}
         }
     }
 
@@ -264,7 +268,11 @@ impl<'a> Turn<'a> {
                 let (control, orders) = mpsc::channel(4);
                 self.inside.controls.insert(launch, control);
                 let setting = Setting { server, environment, framing, root: root.map(PathBuf::from) };
-                task::spawn("backend", process::run(self.hub.clone(), launch, setting, orders));
+                let hub = self.hub.clone();
+                match &self.hub.plan {
+                    Plan::Processes(_) => task::spawn("backend", process::run(hub, launch, setting, orders)),
+                    Plan::Daemon(_) => task::spawn("link", link::run(hub, launch, orders)),
+                };
             }
             Action::LookUp { client, inquiry, paths } => {
                 let hub = self.hub.clone();
@@ -296,6 +304,27 @@ impl<'a> Turn<'a> {
         self.inside.outboxes.remove(&Peer::Backend(launch));
         self.inside.controls.remove(&launch);
         self.inside.trees.remove(&launch);
+    }
+
+    /// A client is gone: nothing can be said to it any more.
+    pub(crate) fn forget_client(&mut self, client: ClientId) {
+        self.inside.outboxes.remove(&Peer::Client(client));
+    }
+
+    pub(crate) fn status(&self) -> Status {
+        self.inside.core.status()
+    }
+
+    /// Does what the owner says.
+    pub(crate) fn order(&mut self, server: ServerId, root: Option<&str>, order: switchboard_core::Order) -> Done {
+        let inside = &mut *self.inside;
+        let done = inside.core.order(self.now, server, root, order, &mut inside.actions);
+        let mut actions = std::mem::take(&mut inside.actions);
+        for action in actions.drain(..) {
+            self.perform(action);
+        }
+        self.inside.actions = actions;
+        done
     }
 
     pub(crate) fn note_tree(&mut self, launch: Launch, tree: Tree) {

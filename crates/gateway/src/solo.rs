@@ -73,7 +73,7 @@ pub async fn run(solo: Solo, stdio: OwnStdio) -> std::io::Result<()> {
     Ok(())
 }
 
-fn layers(warden: &Warden, guard: Guard) -> Fact {
+pub(crate) fn layers(warden: &Warden, guard: Guard) -> Fact {
     match guard {
         Guard::Auto | Guard::Strict => {
             let layers = warden.layers();
@@ -84,7 +84,7 @@ fn layers(warden: &Warden, guard: Guard) -> Fact {
 }
 
 /// Cleans up behind runs that were killed with all that watched over them.
-async fn sweep(hub: Arc<Hub>) {
+pub(crate) async fn sweep(hub: Arc<Hub>) {
     for Swept { ended, left } in
         hub.sweep().await.into_iter().filter(|swept| *swept != Swept::default())
     {
@@ -94,7 +94,7 @@ async fn sweep(hub: Arc<Hub>) {
 }
 
 /// A client that has ended reads nothing any more, even if somebody else holds our input open.
-async fn follow(hub: Arc<Hub>, client: ClientId, mut parent: Parent, is_ignored: bool) {
+pub(crate) async fn follow(hub: Arc<Hub>, client: ClientId, mut parent: Parent, is_ignored: bool) {
     if is_ignored {
         return;
     }
@@ -107,7 +107,7 @@ async fn follow(hub: Arc<Hub>, client: ClientId, mut parent: Parent, is_ignored:
 
 /// The first signal asks to end in order (and, if the client had closed its end before, in haste), the second
 /// to end at once.
-async fn obey(hub: Arc<Hub>, mut signals: Signals) {
+pub(crate) async fn obey(hub: Arc<Hub>, mut signals: Signals) {
     let why = signals.next().await;
     hub.handle(Event::Drain { why });
     signals.next().await;

@@ -3,11 +3,14 @@
 use tokio::task::JoinHandle;
 
 /// All names, so that a test can make each of them fail.
-pub const NAMES: [&str; 15] = [
+pub const NAMES: [&str; 18] = [
+    "accepting",
+    "attachment",
     "backend",
     "ending",
     "following",
     "input",
+    "link",
     "lookup",
     "measuring",
     "outbox",

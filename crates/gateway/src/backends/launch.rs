@@ -51,7 +51,13 @@ pub(crate) fn warden_options(state_folder: &Path, wants_strict: bool) -> Options
 
 /// The one who starts a server's processes.
 pub(crate) fn warden(server: &ServerConfig, state_folder: &Path) -> Warden {
-    Warden::start(warden_options(state_folder, server.guard == config::Guard::Strict))
+    warden_for(std::slice::from_ref(server), state_folder)
+}
+
+/// The one who starts the processes of all of them.
+pub(crate) fn warden_for(servers: &[ServerConfig], state_folder: &Path) -> Warden {
+    let wants_strict = servers.iter().any(|server| server.guard == config::Guard::Strict);
+    Warden::start(warden_options(state_folder, wants_strict))
 }
 
 impl LaunchPlan {

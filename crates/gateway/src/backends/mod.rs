@@ -4,8 +4,12 @@ pub(crate) mod launch;
 pub(crate) mod process;
 mod stderr;
 
+use crate::link::Link;
+
 /// What stands behind the clients.
 pub(crate) enum Plan {
     /// Processes of our own.
     Processes(process::Processes),
+    /// The daemon's.
+    Daemon(Box<Link>),
 }

@@ -69,6 +69,8 @@ fn file(entry: FileEntry, top: &Place, report: &mut Report<'_>) -> Config {
         max_message_bytes: message_limit(entry.max_message_bytes, report),
         shutdown_grace: common.shutdown_grace,
         pool: common.pool,
+        linger: entry.linger.or(Time(defaults::LINGER)).0,
+        share_ad_hoc: entry.share_ad_hoc.or(defaults::SHARE_AD_HOC),
         default_root: sharing::default_root(entry.default_root, report),
         open_roots: entry.open_roots.or(defaults::OPEN_ROOTS),
         fallback: entry.fallback.or(defaults::FALLBACK) == Fallback::On,

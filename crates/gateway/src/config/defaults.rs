@@ -11,6 +11,8 @@ use super::{
 pub const FRAMING: Framing = Framing::Auto;
 pub const DIALECT: Dialect = Dialect::Auto;
 pub const MAX_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
+pub const LINGER: Duration = Duration::from_secs(30);
+pub const SHARE_AD_HOC: bool = false;
 pub const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
 
 pub const DISABLED: bool = false;

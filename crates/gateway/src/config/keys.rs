@@ -142,6 +142,15 @@ object! {
         #[schemars(extend("default" = spell_time(defaults::SHUTDOWN_GRACE)), example = json!("10s"))]
         "shutdownGrace" => shutdown_grace: Time,
 
+        /// How long a server's instance stays when the last client that used it has gone; `0` is not at all.
+        #[schemars(extend("default" = spell_time(defaults::LINGER)), example = json!("5m"))]
+        "linger" => linger: Time,
+
+        /// Whether a server that is given on the command line (`stdio -- COMMAND`) is shared between windows too. Whoever can
+        /// start Switchboard can then have the daemon start programs.
+        #[schemars(extend("default" = defaults::SHARE_AD_HOC), example = json!(true))]
+        "shareAdHoc" => share_ad_hoc: bool,
+
         /// What all servers together may use.
         #[schemars(example = json!({ "maxBackends": 8, "memoryLimit": "4GiB" }))]
         "pool" => pool: PoolEntry,

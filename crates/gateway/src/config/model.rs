@@ -21,6 +21,10 @@ pub struct Config {
     /// How long a backend has to end by itself before it is killed; a server may have its own.
     pub shutdown_grace: Duration,
     pub pool: PoolConfig,
+    /// How long a backend stays when its last client has gone.
+    pub linger: Duration,
+    /// Whether a server of the command line is the daemon's, too.
+    pub share_ad_hoc: bool,
     /// As written; [`expand::default_root`](super::expand::default_root) makes a path of it.
     pub default_root: Option<String>,
     /// Whether a path argument outside of all known roots makes its project a root.
@@ -159,6 +163,8 @@ impl Default for Config {
             max_message_bytes: defaults::MAX_MESSAGE_BYTES,
             shutdown_grace: defaults::SHUTDOWN_GRACE,
             pool: PoolConfig::default(),
+            linger: defaults::LINGER,
+            share_ad_hoc: defaults::SHARE_AD_HOC,
             default_root: None,
             open_roots: defaults::OPEN_ROOTS,
             fallback: defaults::FALLBACK == Fallback::On,

@@ -1,0 +1,133 @@
+//! A client on our standard streams, carried to the user's one daemon. What the daemon is to us a server's process is to
+//! a gateway: if it ends, what was open gets an error, another one is started, and hears the client's handshake again. So
+//! the core does here what it does there.
+
+use crate::backends::Plan;
+use crate::config::{Config, Dialect};
+use crate::environments::Vars;
+use crate::fronts::{self, Arrival};
+use crate::hello::Newcomer;
+use crate::hub::Hub;
+use crate::intake::ClientReader;
+use crate::link::{DaemonCommand, Link};
+use crate::solo;
+use crate::task;
+use crate::telemetry::Telemetry;
+use crate::wiring::{self, RootOptions, fixed};
+use std::io;
+use std::sync::Mutex;
+use std::time::Duration;
+use switchboard_core::{
+    ClientId, Core, FramingChoice, Limits, OnTimeout, Pool, Roots, ServerId, ServerSettings, Settings, Surroundings,
+};
+use switchboard_process::local::Address;
+use switchboard_process::parent::Parent;
+use switchboard_process::signals::Signals;
+use switchboard_process::stdio::OwnStdio;
+use switchboard_protocol::Framing;
+use switchboard_protocol::dialect::Ear;
+
+/// The daemon has the deadlines; ours only keep the books from growing for ever.
+const FOR_EVER: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What to attach, and where to.
+pub struct Attach {
+    pub config: Config,
+    /// The server's name.
+    pub server: String,
+    pub roots: RootOptions,
+    pub address: Address,
+    pub command: DaemonCommand,
+    pub ignore_parent: bool,
+}
+
+/// No daemon can be had: the streams are given back.
+pub struct Alone {
+    pub stdio: OwnStdio,
+    pub why: io::Error,
+}
+
+/// Serves the client until it, or a signal, ends it. Must be called within a tokio runtime.
+pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
+    let parent = Parent::watch();
+    let link = Link {
+        address: attach.address,
+        command: attach.command,
+        newcomer: newcomer(&attach.server, &attach.roots),
+        max_message_bytes: attach.config.max_message_bytes,
+        first: Mutex::new(None),
+    };
+    let signals = match Signals::new() {
+        Ok(signals) => signals,
+        Err(why) => return Err(Alone { stdio, why }),
+    };
+    match link.open().await {
+        Ok(connection) => *link.first.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(connection),
+        Err(why) => return Err(Alone { stdio, why }),
+    }
+    let telemetry = Telemetry::silent();
+    let hub = Hub::new(Core::new(settings(&attach.config, &attach.server)), Plan::Daemon(Box::new(link)), telemetry);
+    let client = ClientId(1);
+    let time = task::spawn("time", hub.clone().keep_time());
+    let ending = task::spawn("ending", solo::obey(hub.clone(), signals));
+    let reader = ClientReader::new(false, &[]);
+    let surroundings = Surroundings::default();
+    let here = Arrival { client, server: ServerId(0), surroundings, reader };
+    let (framing, limit) = (fixed(attach.config.framing), attach.config.max_message_bytes);
+    let serving = task::spawn("serving", fronts::stdio::serve(hub.clone(), here, stdio, framing, limit));
+    let following = task::spawn("following", solo::follow(hub.clone(), client, parent, attach.ignore_parent));
+    hub.finished(client, PATIENCE).await;
+    for task in [time, ending, serving, following] {
+        task.abort();
+    }
+    Ok(())
+}
+
+fn newcomer(server: &str, roots: &RootOptions) -> Newcomer {
+    let own = wiring::own_surroundings(roots);
+    let text = |pair: (std::ffi::OsString, std::ffi::OsString)| Some((pair.0.into_string().ok()?, pair.1.into_string().ok()?));
+    Newcomer {
+        server: server.to_owned(),
+        working_folder: own.working_folder,
+        pinned: own.pinned,
+        given: own.given,
+        default: own.default,
+        env: Vars::own().all().filter_map(text).collect(),
+    }
+}
+
+/// Everything passes: limits and deadlines are the daemon's.
+fn settings(config: &Config, server: &str) -> Settings {
+    let relay = ServerSettings {
+        relays: true,
+        framing: FramingChoice::Fixed(Framing::Newline),
+        start_timeout: FOR_EVER,
+        timeout: FOR_EVER,
+        on_timeout: OnTimeout::Keep,
+        shutdown_grace: PATIENCE,
+        max_in_flight: usize::MAX,
+        max_queue: Limits::default().pending_per_client,
+        ..ServerSettings::new(server)
+    };
+    Settings {
+        servers: vec![relay],
+        pool: Pool::default(),
+        roots: Roots::default(),
+        dialect: match config.dialect {
+            Dialect::Auto => Ear::Open,
+            Dialect::Standard => Ear::Fixed(switchboard_protocol::Dialect::Standard),
+            Dialect::Bare => Ear::Fixed(switchboard_protocol::Dialect::Bare),
+        },
+        shutdown_grace: config.shutdown_grace,
+        limits: Limits {
+            client_bytes: Limits::default().client_bytes.max(4 * config.max_message_bytes),
+            backend_bytes: Limits::default().backend_bytes.max(4 * config.max_message_bytes),
+            ..Limits::default()
+        },
+        linger: None,
+        first_question: 1,
+        seed: u64::from(std::process::id()),
+        report_routes: false,
+    }
+}

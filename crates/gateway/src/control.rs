@@ -1,0 +1,47 @@
+//! Questions and orders to a daemon, from the command line.
+
+use crate::hello::{self, OrderWord, Reply, Wants};
+use serde_json::Value;
+use std::io;
+use switchboard_process::local::{self, Address};
+
+#[derive(Debug, Clone)]
+pub enum Request {
+    Status,
+    Stop,
+    Reload,
+    Restart { server: String, root: Option<String> },
+    StopServer { server: String, root: Option<String> },
+    StartServer { server: String, root: Option<String> },
+}
+
+/// What a daemon answered.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub pid: u32,
+    pub version: String,
+    /// What came of it, or why nothing did.
+    pub result: Result<Value, String>,
+}
+
+/// Asks the daemon at an address. Nothing if there is none.
+pub async fn ask(address: &Address, request: Request) -> io::Result<Option<Answer>> {
+    let mut connection = match local::connect(address).await {
+        Ok(connection) => connection,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    let order = |order, server, root| Wants::Order { order, server, root };
+    let wants = match request {
+        Request::Status => Wants::Status,
+        Request::Stop => Wants::Stop,
+        Request::Reload => Wants::Reload,
+        Request::Restart { server, root } => order(OrderWord::Restart, server, root),
+        Request::StopServer { server, root } => order(OrderWord::Stop, server, root),
+        Request::StartServer { server, root } => order(OrderWord::Start, server, root),
+    };
+    let Reply { version, pid, error, result } = hello::ask(&mut connection, wants).await?;
+    Ok(Some(Answer { pid, version, result: error.map_or(Ok(result), Err) }))
+}

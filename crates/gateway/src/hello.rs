@@ -1,0 +1,150 @@
+//! The first words between two Switchboards on one machine: one line of JSON each way. After a client's, its messages
+//! follow; everything else ends with the reply.
+
+use crate::environments::Vars;
+use bytes::BytesMut;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::ffi::OsString;
+use std::io::{self, IoSlice};
+use std::time::Duration;
+use switchboard_process::local::Connection;
+use switchboard_process::pipe::{ByteReader, ByteWriter};
+
+/// Raised when older ones could not make sense of newer ones.
+pub(crate) const PROTOCOL: u32 = 1;
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// An environment may be large, but not that large.
+const LONGEST: usize = 4 << 20;
+/// Who is there says so at once.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Hello {
+    pub(crate) protocol: u32,
+    pub(crate) version: String,
+    pub(crate) wants: Wants,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Wants {
+    Client(Box<Newcomer>),
+    Status,
+    /// End, whoever is there.
+    Stop,
+    /// Take no new clients, and end when those that are there have gone: a newer one takes over.
+    Retire,
+    Reload,
+    Order { order: OrderWord, server: String, root: Option<String> },
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum OrderWord {
+    Restart,
+    Stop,
+    Start,
+}
+
+/// A client that comes through an attachment, with all that it would have had for itself.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Newcomer {
+    pub(crate) server: String,
+    pub(crate) working_folder: Option<String>,
+    pub(crate) pinned: Option<String>,
+    pub(crate) given: Vec<String>,
+    pub(crate) default: Option<String>,
+    /// Variables that are no text are left out: no setting could name them.
+    pub(crate) env: Vec<(String, String)>,
+}
+
+impl Newcomer {
+    pub(crate) fn vars(&self) -> Vars {
+        let pairs = self.env.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        Vars::new(pairs.collect())
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Reply {
+    pub(crate) version: String,
+    pub(crate) pid: u32,
+    /// Why not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub(crate) result: Value,
+}
+
+impl Reply {
+    pub(crate) fn with(result: Value) -> Self {
+        Self { version: VERSION.to_owned(), pid: std::process::id(), error: None, result }
+    }
+
+    pub(crate) fn refusal(why: impl Into<String>) -> Self {
+        Self { error: Some(why.into()), ..Self::with(Value::Null) }
+    }
+}
+
+/// Says what is wanted, and hears what comes of it.
+pub(crate) async fn ask(connection: &mut Connection, wants: Wants) -> io::Result<Reply> {
+    let hello = Hello { protocol: PROTOCOL, version: VERSION.to_owned(), wants };
+    say(&connection.writer, &hello).await?;
+    hear(&mut connection.reader).await
+}
+
+pub(crate) async fn say(writer: &ByteWriter, words: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(words)?;
+    line.push(b'\n');
+    let mut rest = &line[..];
+    while !rest.is_empty() {
+        match writer.try_write(&[IoSlice::new(rest)]) {
+            Ok(written) => rest = &rest[written..],
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => writer.writable().await?,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// One line. Nothing may stand behind it: the other side waits for an answer.
+pub(crate) async fn hear<T: for<'a> Deserialize<'a>>(reader: &mut ByteReader) -> io::Result<T> {
+    let mut buffer = BytesMut::new();
+    let line = async {
+        while !buffer.ends_with(b"\n") {
+            if reader.read(&mut buffer).await? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            if buffer.len() > LONGEST {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, "too long a line"));
+            }
+        }
+        serde_json::from_slice(&buffer).map_err(io::Error::from)
+    };
+    tokio::time::timeout(PATIENCE, line).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+}
+
+/// Whether one version is newer than another: by its numbers, from the left.
+pub(crate) fn is_newer(one: &str, other: &str) -> bool {
+    let numbers = |version: &str| -> Vec<u64> {
+        let plain = version.split(['-', '+']).next().unwrap_or_default();
+        plain.split('.').map(|number| number.parse().unwrap_or(0)).collect()
+    };
+    numbers(one) > numbers(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_by_their_numbers() {
+        assert!(is_newer("0.10.0", "0.9.9"));
+        assert!(is_newer("1.0.0", "0.99.99"));
+        assert!(!is_newer("0.1.0", "0.1.0"));
+        assert!(!is_newer("0.1.0", "0.1.1"));
+        assert!(!is_newer("0.1.0-beta", "0.1.0"));
+    }
+}

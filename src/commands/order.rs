@@ -1,0 +1,58 @@
+//! Orders to the daemons: restart, stop or start a server.
+
+use crate::cli::OrderArgs;
+use crate::exit::{Exit, fatal};
+use anyhow::Context;
+use switchboard_gateway::Address;
+use switchboard_gateway::control::{self, Request};
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Word {
+    Restart,
+    Stop,
+    Start,
+}
+
+/// To all daemons that know the server.
+pub(crate) fn run(args: &OrderArgs, word: Word) -> anyhow::Result<Exit> {
+    let (server, root) = match args.server.split_once('@') {
+        Some((server, root)) => (server, Some(super::folder("the root", root.as_ref())?)),
+        None => (args.server.as_str(), None),
+    };
+    let root = root.map(|root| root.display().to_string());
+    let request = || {
+        let (server, root) = (server.to_owned(), root.clone());
+        match word {
+            Word::Restart => Request::Restart { server, root },
+            Word::Stop => Request::StopServer { server, root },
+            Word::Start => Request::StartServer { server, root },
+        }
+    };
+    let addresses = Address::all().context("the daemons cannot be looked for")?;
+    let (mut told, mut instances, mut refusal) = (0, 0, None);
+    for address in addresses {
+        let answer = super::on_runtime(control::ask(&address, request()))?;
+        let Some(answer) = answer.with_context(|| format!("the daemon at {address} does not answer"))? else { continue };
+        match answer.result {
+            Ok(done) => {
+                told += 1;
+                instances += done["instances"].as_u64().unwrap_or(0);
+            }
+            Err(why) => refusal = Some(why),
+        }
+    }
+    match (told, refusal) {
+        (0, Some(why)) => Err(fatal(Exit::Failure, why)),
+        (0, None) => Err(fatal(Exit::Failure, "no daemon runs; there is nothing to do".to_owned())),
+        (_, _) => {
+            let what = match word {
+                Word::Restart => "restarted",
+                Word::Stop => "stopped",
+                Word::Start => "started",
+            };
+            let plural = if instances == 1 { "" } else { "s" };
+            super::print(&format!("{server}: {instances} instance{plural} {what}\n"))?;
+            Ok(Exit::Ok)
+        }
+    }
+}

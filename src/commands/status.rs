@@ -1,0 +1,109 @@
+//! What runs: daemons, clients, servers, and their instances. One screen, also when nothing does.
+
+use crate::cli::StatusArgs;
+use crate::exit::Exit;
+use anyhow::Context;
+use serde_json::{Value, json};
+use std::fmt::Write;
+use switchboard_gateway::Address;
+use switchboard_gateway::control::{self, Answer, Request};
+
+pub(crate) fn run(args: &StatusArgs) -> anyhow::Result<Exit> {
+    let mut daemons = Vec::new();
+    for address in Address::all().context("the daemons cannot be looked for")? {
+        let answer = super::on_runtime(control::ask(&address, Request::Status))?;
+        match answer {
+            Ok(Some(answer)) => daemons.push(seen(&address, answer)),
+            // What a dead one left.
+            Ok(None) => {}
+            Err(error) => daemons.push(json!({ "socket": address.to_string(), "error": error.to_string() })),
+        }
+    }
+    if args.json {
+        super::print(&format!("{:#}\n", json!({ "daemons": daemons })))?;
+        return Ok(Exit::Ok);
+    }
+    super::print(&shown(&daemons)?)?;
+    Ok(Exit::Ok)
+}
+
+fn seen(address: &Address, answer: Answer) -> Value {
+    let Answer { pid, version, result } = answer;
+    let mut daemon = json!({ "socket": address.to_string(), "pid": pid, "version": version });
+    match result {
+        Ok(result) => {
+            daemon["config"] = result["config"].clone();
+            daemon["clients"] = result["status"]["clients"].clone();
+            daemon["servers"] = result["status"]["servers"].clone();
+        }
+        Err(error) => daemon["error"] = json!(error),
+    }
+    daemon
+}
+
+fn shown(daemons: &[Value]) -> anyhow::Result<String> {
+    let mut text = String::new();
+    if daemons.is_empty() {
+        writeln!(text, "No daemon runs. `switchboard stdio` starts one when a client comes.")?;
+    }
+    for daemon in daemons {
+        let (pid, version) = (&daemon["pid"], daemon["version"].as_str().unwrap_or("?"));
+        writeln!(text, "Daemon {version}, pid {pid}, {}", daemon["config"].as_str().unwrap_or("no config file"))?;
+        if let Some(error) = daemon["error"].as_str() {
+            writeln!(text, "  it does not answer as it should: {error}")?;
+            continue;
+        }
+        show_clients(&mut text, &daemon["clients"])?;
+        show_servers(&mut text, &daemon["servers"])?;
+    }
+    Ok(text)
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+fn show_clients(text: &mut String, clients: &Value) -> anyhow::Result<()> {
+    writeln!(text, "\n  Clients: {}", if list(clients).is_empty() { "none" } else { "" })?;
+    for client in list(clients) {
+        let name = client["name"].as_str().unwrap_or("(unnamed)");
+        let (server, root) = (client["server"].as_str().unwrap_or("?"), client["root"].as_str().unwrap_or("-"));
+        let age = age(client["seconds"].as_u64().unwrap_or(0));
+        writeln!(text, "    {name:<24} {server:<16} {age:>5}  {:>3} open  {root}", client["open"])?;
+    }
+    Ok(())
+}
+
+fn show_servers(text: &mut String, servers: &Value) -> anyhow::Result<()> {
+    writeln!(text, "\n  Servers:")?;
+    for server in list(servers) {
+        let name = server["name"].as_str().unwrap_or("?");
+        let instances = list(&server["instances"]);
+        let held = if server["isHeld"] == json!(true) { "; stopped by its owner" } else { "" };
+        let keeps = server["keeps"].as_str().unwrap_or("?");
+        writeln!(text, "    {name}: {} of at most {}; keeps {keeps}{held}", instances.len(), server["maxBackends"])?;
+        for instance in instances {
+            let (state, root) = (instance["state"].as_str().unwrap_or("?"), instance["root"].as_str().unwrap_or("-"));
+            let pid = instance["pid"].as_u64().map_or("-".to_owned(), |pid| pid.to_string());
+            let memory = instance["memoryBytes"].as_u64().map_or("-".to_owned(), |bytes| format!("{} MiB", bytes >> 20));
+            writeln!(text, "      {state:<9} pid {pid:<8} {memory:>8}  {root}")?;
+            write!(text, "        {} clients, {} open", instance["clients"], instance["open"])?;
+            write!(text, ", {} requests, {} errors", instance["requests"], instance["errors"])?;
+            let restarts = instance["launches"].as_u64().unwrap_or(1).saturating_sub(1);
+            writeln!(text, ", {restarts} restarts, {} lines quarantined", instance["quarantined"])?;
+            if let Some(why) = instance["apart"].as_str() {
+                writeln!(text, "        on its own because {why}")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn age(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        3600..86400 => format!("{} h", seconds / 3600),
+        _ => format!("{} d", seconds / 86400),
+    }
+}
