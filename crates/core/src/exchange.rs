@@ -41,6 +41,8 @@ pub struct Core {
     pub(crate) welcome: Option<Message>,
     /// Backends that wait for room.
     pub(crate) line: VecDeque<BackendId>,
+    /// Handshakes that came to nothing in this event, with their backends: others may follow.
+    pub(crate) failed_greetings: Vec<(BackendId, ClientId)>,
     /// Backends whose last client has left them: they end when they have nothing more to do for it, and why.
     pub(crate) left: Vec<(BackendId, &'static str)>,
     /// All backends together hold more memory than they may, and did so at the last look.
@@ -72,6 +74,7 @@ impl Core {
             insight: Insight::default(),
             welcome: None,
             line: VecDeque::new(),
+            failed_greetings: Vec::new(),
             left: Vec::new(),
             is_heavy: false,
             merging: Vec::new(),
@@ -92,6 +95,7 @@ impl Core {
         std::mem::swap(&mut self.actions, actions);
         let is_tick = matches!(event, Event::Tick);
         self.dispatch(event);
+        self.after_failed_greetings();
         self.give_turns();
         self.end_left();
         self.serve_line();

@@ -13,6 +13,8 @@
 //! - [`warden`]: starts processes and sees to it that none outlives us. On Unix with `guard` (what runs in
 //!   processes of its own), `runs` (what is left on disk for the next start) and `table` (who is whose child).
 //! - [`tree`]: all that belongs to a child, and how much memory it holds.
+//! - [`local`]: the socket over which the processes of one user meet: `name` (what it is called) and per system
+//!   the folder, the lock, who the other is, and how a process is started that outlives us.
 //! - [`parent`]: the end of whoever started us.
 //! - [`signals`]: requests that we end. [`stderr`]: our own, for those who must not wait for its reader.
 //! - [`aside`]: work on a thread of its own.
@@ -30,6 +32,7 @@ pub mod child;
 mod guard;
 #[cfg(unix)]
 mod inherit;
+pub mod local;
 pub mod memory;
 pub mod parent;
 pub mod pipe;

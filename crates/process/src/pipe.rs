@@ -3,13 +3,15 @@
 //!
 //! A descriptor that can be polled (a pipe, a socket) is read and written directly by the calling task: no
 //! thread and no copy between. What cannot be polled (a regular file, a terminal, `/dev/null`, and for now
-//! everything on Windows) has a thread that blocks in our stead.
+//! everything on Windows but the local socket) has a thread that blocks in our stead.
 //!
 //! A write to a pipe that nobody reads gives `BrokenPipe` and no signal: Rust's runtime ignores SIGPIPE in us
 //! before `main`, and gives it back its default in every child.
 
 #[cfg(unix)]
 mod descriptor;
+#[cfg(windows)]
+mod named;
 #[cfg(unix)]
 mod polled;
 mod threaded;
@@ -22,6 +24,10 @@ use std::io::{self, IoSlice};
 pub(crate) use descriptor::Inherited;
 #[cfg(unix)]
 use descriptor::{Descriptor, Direction};
+#[cfg(unix)]
+pub(crate) use unix::both_ways;
+#[cfg(windows)]
+pub(crate) use windows::{NamedPipe, both_ways};
 
 /// With less spare room than this a read is not worth its system call.
 const LEAST_ROOM: usize = 4 * 1024;
@@ -37,6 +43,8 @@ pub struct ByteReader(Reader);
 enum Reader {
     #[cfg(unix)]
     Polled(polled::PolledReader),
+    #[cfg(windows)]
+    Named(named::NamedReader),
     Threaded(threaded::ThreadedReader),
 }
 
@@ -59,6 +67,8 @@ impl ByteReader {
         match &mut self.0 {
             #[cfg(unix)]
             Reader::Polled(polled) => polled.read(buf).await,
+            #[cfg(windows)]
+            Reader::Named(named) => named.read(buf).await,
             Reader::Threaded(threaded) => threaded.read(buf).await,
         }
     }
@@ -76,6 +86,8 @@ pub struct ByteWriter(Writer);
 enum Writer {
     #[cfg(unix)]
     Polled(polled::PolledWriter),
+    #[cfg(windows)]
+    Named(named::NamedWriter),
     Threaded(threaded::ThreadedWriter),
 }
 
@@ -86,6 +98,8 @@ impl ByteWriter {
         match &self.0 {
             #[cfg(unix)]
             Writer::Polled(polled) => polled.try_write(bufs),
+            #[cfg(windows)]
+            Writer::Named(named) => named.try_write(bufs),
             Writer::Threaded(threaded) => threaded.try_write(bufs),
         }
     }
@@ -95,6 +109,8 @@ impl ByteWriter {
         match &self.0 {
             #[cfg(unix)]
             Writer::Polled(polled) => polled.writable().await,
+            #[cfg(windows)]
+            Writer::Named(named) => named.writable().await,
             Writer::Threaded(threaded) => {
                 threaded.writable().await;
                 Ok(())
@@ -107,6 +123,8 @@ impl ByteWriter {
         match &self.0 {
             #[cfg(unix)]
             Writer::Polled(_) => {}
+            #[cfg(windows)]
+            Writer::Named(named) => named.drained().await,
             Writer::Threaded(threaded) => threaded.drained().await,
         }
     }
@@ -121,6 +139,12 @@ impl ByteWriter {
 mod unix {
     use super::*;
     use std::os::fd::OwnedFd;
+
+    /// Both directions of a socket that is ours alone. Dropping one ends that direction.
+    pub(crate) fn both_ways(fd: OwnedFd) -> io::Result<(ByteReader, ByteWriter)> {
+        let (reader, writer) = polled::both_ways(Descriptor::private(fd)?)?;
+        Ok((ByteReader(Reader::Polled(reader)), ByteWriter(Writer::Polled(writer))))
+    }
 
     impl ByteReader {
         /// Takes over a descriptor whose open file description is ours alone: a pipe or socket is made
@@ -164,10 +188,18 @@ mod unix {
 #[cfg(windows)]
 mod windows {
     //! Child pipes must not each pin blocking threads: this is the place to change. Named pipes that were
-    //! opened for overlapped I/O go into tokio's `NamedPipeClient` as a second variant beside `Threaded`.
+    //! opened for overlapped I/O can be `Named`, as those of the local socket are.
 
     use super::*;
     use std::{fs::File, os::windows::io::OwnedHandle};
+
+    pub(crate) use super::named::NamedPipe;
+
+    /// Both directions of a pipe between two processes of ours. Dropping one ends that direction.
+    pub(crate) fn both_ways(pipe: NamedPipe) -> (ByteReader, ByteWriter) {
+        let (reader, writer) = named::both_ways(pipe);
+        (ByteReader(Reader::Named(reader)), ByteWriter(Writer::Named(writer)))
+    }
 
     impl ByteReader {
         /// Takes over a handle.

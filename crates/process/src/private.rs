@@ -16,14 +16,15 @@ pub fn temporary(name: &str) -> io::Result<std::path::PathBuf> {
 }
 
 #[cfg(unix)]
-pub(crate) use os::read;
+pub(crate) use os::{closed_folder, is_closed};
+pub(crate) use os::{read, write};
 
 #[cfg(unix)]
 mod os {
     use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, open};
     use rustix::process::geteuid;
     use std::fs::{DirBuilder, File};
-    use std::io::{self, Read};
+    use std::io::{self, Read, Write};
     use std::os::unix::fs::DirBuilderExt;
     use std::path::Path;
 
@@ -35,6 +36,31 @@ mod os {
         DirBuilder::new().recursive(true).mode(0o700).create(path)?;
         let folder = open(path, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
         check(&fstat(folder)?, FileType::Directory)
+    }
+
+    /// Makes a folder that nobody else can even enter, or finds that it is one. What it is in must be there.
+    pub(crate) fn closed_folder(path: &Path) -> io::Result<()> {
+        match DirBuilder::new().mode(0o700).create(path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => is_closed(path),
+        }
+    }
+
+    /// Whether it is a folder that nobody else can enter. A link to one is not.
+    pub(crate) fn is_closed(path: &Path) -> io::Result<()> {
+        let folder = open(path, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+        let stat = fstat(folder)?;
+        if stat.st_uid == geteuid().as_raw() && stat.st_mode & 0o077 == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::new(io::ErrorKind::PermissionDenied, "others can enter it, or it is another's"))
+        }
+    }
+
+    /// Writes a file anew, for this user alone. Its folder must be one that nobody else can write to.
+    pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        File::from(open(path, flags, Mode::RUSR | Mode::WUSR)?).write_all(content)
     }
 
     /// The content of a file that only this user can have written, and of no more than so many bytes.
@@ -91,7 +117,7 @@ mod os {
 /// A user's temporary files are that user's there.
 #[cfg(windows)]
 mod os {
-    use std::io;
+    use std::io::{self, Read};
     use std::path::Path;
 
     pub(super) fn with_user(name: &str) -> String {
@@ -100,5 +126,15 @@ mod os {
 
     pub(super) fn folder(path: &Path) -> io::Result<()> {
         std::fs::create_dir_all(path)
+    }
+
+    pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+        std::fs::write(path, content)
+    }
+
+    pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+        let mut content = Vec::new();
+        std::fs::File::open(path)?.take(most).read_to_end(&mut content)?;
+        Ok(content)
     }
 }

@@ -5,6 +5,7 @@
 mod children;
 mod errors;
 mod fixture;
+mod local;
 mod pipes;
 mod stdio;
 mod stopping;

@@ -176,6 +176,16 @@ impl Descriptor {
         Ok(retry_on_intr(|| rustix::io::writev(&self.fd, bufs))?)
     }
 
+    /// Ends one direction of a socket, for all who hold it. The other side reads the end, or can write no more.
+    pub(super) fn shut(&self, direction: Direction) {
+        let how = match direction {
+            Direction::Read => rustix::net::Shutdown::Read,
+            Direction::Write => rustix::net::Shutdown::Write,
+        };
+        // The other side may be gone.
+        let _ = rustix::net::shutdown(&self.fd, how);
+    }
+
     /// Waits on this thread. Only for descriptors that we did not make non-blocking, but others may have.
     fn wait(&self, events: PollFlags) -> io::Result<()> {
         retry_on_intr(|| poll(&mut [PollFd::new(&self.fd, events)], None))?;

@@ -12,7 +12,11 @@ use rustix::io::Errno;
 use std::{
     future::poll_fn,
     io::{self, IoSlice},
-    sync::atomic::{AtomicBool, Ordering},
+    ops::Deref,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 use tokio::{
     io::{Interest, unix::AsyncFd},
@@ -24,15 +28,37 @@ pub(super) fn register(
     descriptor: Descriptor,
     direction: Direction,
 ) -> io::Result<Result<AsyncFd<Descriptor>, Descriptor>> {
+    register_for(
+        descriptor,
+        match direction {
+            Direction::Read => Interest::READABLE,
+            Direction::Write => Interest::WRITABLE,
+        },
+    )
+}
+
+/// A socket that is ours alone, registered once for both directions.
+pub(super) fn both_ways(descriptor: Descriptor) -> io::Result<(PolledReader, PolledWriter)> {
+    let Ok(fd) = register_for(descriptor, Interest::READABLE | Interest::WRITABLE)? else {
+        return Err(Errno::NOTSOCK.into());
+    };
+    let fd = Arc::new(fd);
+    let half = |direction| Fd { fd: fd.clone(), half: Some(direction) };
+    Ok((
+        PolledReader { fd: half(Direction::Read), widened: false },
+        PolledWriter { fd: half(Direction::Write), widened: AtomicBool::new(false) },
+    ))
+}
+
+fn register_for(
+    descriptor: Descriptor,
+    interest: Interest,
+) -> io::Result<Result<AsyncFd<Descriptor>, Descriptor>> {
     if !descriptor.can_be_polled() {
         return Ok(Err(descriptor));
     }
     // The registration would panic.
     Handle::try_current().map_err(io::Error::other)?;
-    let interest = match direction {
-        Direction::Read => Interest::READABLE,
-        Direction::Write => Interest::WRITABLE,
-    };
     // SAFETY: a `Descriptor` owns its file descriptor, never exchanges it, and closes it when it is dropped,
     // which the `AsyncFd` does after it has deregistered.
     match unsafe { AsyncFd::register_with_interest(descriptor, interest) } {
@@ -46,14 +72,43 @@ pub(super) fn register(
     }
 }
 
+/// A registered descriptor, or one direction of a socket's, which is shut down when it is dropped: the descriptor
+/// itself stays open for the other.
+struct Fd {
+    fd: Arc<AsyncFd<Descriptor>>,
+    half: Option<Direction>,
+}
+
+impl Fd {
+    fn whole(fd: AsyncFd<Descriptor>) -> Self {
+        Self { fd: Arc::new(fd), half: None }
+    }
+}
+
+impl Deref for Fd {
+    type Target = AsyncFd<Descriptor>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.fd
+    }
+}
+
+impl Drop for Fd {
+    fn drop(&mut self) {
+        if let Some(direction) = self.half {
+            self.fd.get_ref().shut(direction);
+        }
+    }
+}
+
 pub(super) struct PolledReader {
-    fd: AsyncFd<Descriptor>,
+    fd: Fd,
     widened: bool,
 }
 
 impl PolledReader {
     pub(super) fn new(fd: AsyncFd<Descriptor>) -> Self {
-        Self { fd, widened: false }
+        Self { fd: Fd::whole(fd), widened: false }
     }
 
     pub(super) async fn read(&mut self, buf: &mut BytesMut) -> io::Result<usize> {
@@ -89,13 +144,13 @@ impl PolledReader {
 }
 
 pub(super) struct PolledWriter {
-    fd: AsyncFd<Descriptor>,
+    fd: Fd,
     widened: AtomicBool,
 }
 
 impl PolledWriter {
     pub(super) fn new(fd: AsyncFd<Descriptor>) -> Self {
-        Self { fd, widened: AtomicBool::new(false) }
+        Self { fd: Fd::whole(fd), widened: AtomicBool::new(false) }
     }
 
     pub(super) fn try_write(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {

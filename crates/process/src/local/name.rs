@@ -1,0 +1,66 @@
+//! What an address is called: a hash of whose it is. It must be the same in every version of the program, so that the
+//! hash is written out here; nobody gains by a collision but confusion among their own processes.
+
+/// How many of the digits tell the world.
+const OF_WORLD: usize = 6;
+const DIGITS: usize = 16;
+
+/// The world's digits first, so that those of one world can be told from others in the same folder.
+pub(super) fn of(world: &[u8], identity: &[u8]) -> String {
+    let mut name = digits(hash(&[world]), OF_WORLD);
+    name.push_str(&digits(hash(&[world, identity]), DIGITS - OF_WORLD));
+    name
+}
+
+/// Whether it is a name of that world.
+pub(super) fn is_of(name: &str, world: &[u8]) -> bool {
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    name.len() == DIGITS && name.bytes().all(is_digit) && name.starts_with(&digits(hash(&[world]), OF_WORLD))
+}
+
+/// The topmost digits, which the multiplications have mixed best.
+fn digits(hash: u128, count: usize) -> String {
+    format!("{hash:032x}")[..count].to_owned()
+}
+
+/// FNV-1a with 128 bits, over the parts and their lengths.
+fn hash(parts: &[&[u8]]) -> u128 {
+    const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+    let bytes = parts
+        .iter()
+        .flat_map(|part| (part.len() as u64).to_le_bytes().into_iter().chain(part.iter().copied()));
+    // A few more rounds, for the last bytes to reach the topmost digits.
+    bytes.chain([0; 16]).fold(BASIS, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(PRIME))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn a_name_stays_what_it_is() {
+        assert_eq!(of(b"world", b"identity"), "62945334416b18f4");
+        assert_eq!(of(b"", b""), "c5975d28ee198ca5");
+    }
+
+    #[test]
+    fn what_differs_a_little_has_another_name() {
+        let names: HashSet<String> =
+            (0..10_000u32).map(|n| of(b"world", format!("/a/path/{n}").as_bytes())).collect();
+        assert_eq!(names.len(), 10_000);
+        let last: HashSet<String> = (0..=255u8).map(|last| of(&[last], &[])).collect();
+        assert_eq!(last.len(), 256);
+        assert_ne!(of(b"ab", b"c"), of(b"a", b"bc"));
+    }
+
+    #[test]
+    fn a_name_tells_its_world() {
+        assert!(is_of(&of(b"here", b"x"), b"here"));
+        assert!(!is_of(&of(b"here", b"x"), b"there"));
+        for other in ["", "short", "../../../../../x"] {
+            assert!(!is_of(other, b"here"), "{other}");
+        }
+    }
+}

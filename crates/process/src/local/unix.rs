@@ -1,0 +1,146 @@
+//! A socket in a folder of this user. See `folder` for which one.
+
+#[path = "unix/detach.rs"]
+mod detach;
+#[path = "unix/folder.rs"]
+mod folder;
+#[path = "unix/lock.rs"]
+mod lock;
+#[path = "unix/peer.rs"]
+mod peer;
+
+use super::{Address, BindError, Connection, LOOK, SOCKET};
+use crate::{pipe, private};
+use rustix::io::Errno;
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::runtime::Handle;
+use tokio::time::sleep;
+
+pub(super) use detach::start_detached;
+pub(super) use folder::{folder, world};
+pub(super) use lock::Lock;
+
+/// How long nobody is accepted when the system has no room for it. What comes meanwhile waits.
+const PAUSE: Duration = Duration::from_millis(50);
+/// How often one who comes while too many others wait tries again.
+const ATTEMPTS: u32 = 400;
+
+pub(super) fn path(address: &Address) -> PathBuf {
+    address.file(SOCKET)
+}
+
+pub(super) struct Listener {
+    socket: AsyncFd<UnixListener>,
+    address: Address,
+    /// The file that is ours.
+    file: FileId,
+    /// Held as long as we listen. It is let go last.
+    _lock: Lock,
+}
+
+type FileId = (u64, u64);
+
+impl Listener {
+    pub(super) fn bind(address: &Address) -> Result<Self, BindError> {
+        // The registration would panic.
+        Handle::try_current().map_err(io::Error::other)?;
+        private::is_closed(&address.folder)?;
+        let lock = Lock::try_take(&address.file("lock"))?.ok_or(BindError::Taken)?;
+        let path = path(address);
+        clear(&path)?;
+        let _ = fs::remove_file(address.file("json"));
+        let socket = UnixListener::bind(&path)?;
+        fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+        socket.set_nonblocking(true)?;
+        // SAFETY: a `UnixListener` owns its descriptor, never exchanges it, and closes it when it is dropped, which
+        // the `AsyncFd` does after it has deregistered.
+        let socket = unsafe { AsyncFd::register_with_interest(socket, Interest::READABLE) }
+            .map_err(|error| error.into_parts().1)?;
+        let file = id(&path).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+        Ok(Self { socket, address: address.clone(), file, _lock: lock })
+    }
+
+    pub(super) async fn accept(&mut self) -> io::Result<Connection> {
+        loop {
+            let mut ready = self.socket.readable().await?;
+            match ready.try_io(|socket| socket.get_ref().accept()) {
+                Ok(Ok((socket, _))) => {
+                    // A stranger, or one who has gone already.
+                    let Ok(peer) = peer::same_user(&socket) else { continue };
+                    return connection(socket.into(), peer);
+                }
+                Ok(Err(error)) => match Errno::from_io_error(&error) {
+                    Some(Errno::INTR | Errno::CONNABORTED) => {}
+                    // Whoever waits still does, so that it would come at once again.
+                    _ => {
+                        sleep(PAUSE).await;
+                        return Err(error);
+                    }
+                },
+                Err(_would_block) => {}
+            }
+        }
+    }
+
+    pub(super) fn is_found(&self) -> bool {
+        id(&path(&self.address)) == Some(self.file)
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if self.is_found() {
+            let _ = fs::remove_file(self.address.file("json"));
+            let _ = fs::remove_file(path(&self.address));
+        }
+    }
+}
+
+/// Takes away what a dead one left. Who holds the lock is the only one to do so; but somebody may listen whose lock
+/// was cleaned away by others.
+fn clear(path: &Path) -> Result<(), BindError> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error.into()),
+        Ok(meta) if !meta.file_type().is_socket() => {}
+        Ok(_) => {
+            if UnixStream::connect(path).is_ok() {
+                return Err(BindError::Taken);
+            }
+        }
+    }
+    Ok(fs::remove_file(path)?)
+}
+
+fn id(path: &Path) -> Option<FileId> {
+    fs::symlink_metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
+}
+
+pub(super) async fn connect(address: &Address) -> io::Result<Connection> {
+    private::is_closed(&address.folder)?;
+    let path = path(address);
+    let mut attempts = ATTEMPTS;
+    let socket = loop {
+        match tokio::net::UnixStream::connect(&path).await {
+            // Too many wait to be accepted.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && attempts > 0 => attempts -= 1,
+            result => break result?.into_std()?,
+        }
+        sleep(LOOK).await;
+    };
+    let peer = peer::same_user(&socket)?;
+    connection(socket.into(), peer)
+}
+
+fn connection(socket: OwnedFd, peer: u32) -> io::Result<Connection> {
+    let (reader, writer) = pipe::both_ways(socket)?;
+    Ok(Connection { reader, writer, peer })
+}

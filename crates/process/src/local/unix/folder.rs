@@ -1,0 +1,143 @@
+//! Which folder the sockets of this user are in, and what world this is.
+//!
+//! All that belong together must come to the same answer. Clients start their servers with little of their own
+//! environment, often without `XDG_RUNTIME_DIR` and `TMPDIR`; so the folders that such variables usually
+//! name are looked for without them too.
+
+use crate::private;
+use rustix::process::geteuid;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What a path may have for `sun_path` everywhere: macOS has the least, 104 with the zero at its end.
+const LONGEST: usize = 103;
+/// The length of a file's name in the folder: a slash, sixteen digits, `.sock`.
+const NAME: usize = 1 + 16 + 5;
+
+/// The first that is possible, made if it is not there.
+pub(in crate::local) fn folder() -> io::Result<PathBuf> {
+    first(candidates(std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from)))
+}
+
+fn first(candidates: Vec<Candidate>) -> io::Result<PathBuf> {
+    let mut refused = io::Error::new(io::ErrorKind::NotFound, "no folder for a socket is known");
+    for candidate in candidates {
+        let path = candidate.path();
+        if path.as_os_str().len() + NAME > LONGEST {
+            continue;
+        }
+        match candidate.make(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) => refused = io::Error::new(error.kind(), format!("{}: {error}", path.display())),
+        }
+    }
+    Err(refused)
+}
+
+enum Candidate {
+    /// In a folder that is this user's alone.
+    In(PathBuf),
+    /// In one that all may share.
+    Among(PathBuf),
+}
+
+impl Candidate {
+    fn path(&self) -> PathBuf {
+        match self {
+            Self::In(folder) => folder.join("switchboard"),
+            Self::Among(folder) => folder.join(format!("switchboard-{}", geteuid().as_raw())),
+        }
+    }
+
+    fn make(&self, path: &Path) -> io::Result<()> {
+        if let Self::In(folder) = self {
+            private::is_closed(folder)?;
+        }
+        private::closed_folder(path)
+    }
+}
+
+fn candidates(runtime: Option<PathBuf>) -> Vec<Candidate> {
+    let mut candidates: Vec<_> =
+        runtime.filter(|path| path.is_absolute()).map(Candidate::In).into_iter().collect();
+    candidates.extend(of_system().map(Candidate::In));
+    // Not `TMPDIR` before it: a shell that sets its own is to meet the others.
+    candidates.push(Candidate::Among("/tmp".into()));
+    candidates.push(Candidate::Among(std::env::temp_dir()));
+    candidates
+}
+
+/// What logins make `XDG_RUNTIME_DIR` of.
+#[cfg(not(target_os = "macos"))]
+fn of_system() -> Option<PathBuf> {
+    Some(format!("/run/user/{}", geteuid().as_raw()).into())
+}
+
+/// What logins make `TMPDIR` of.
+#[cfg(target_os = "macos")]
+fn of_system() -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStringExt;
+    let mut path = vec![0_u8; 1024];
+    // SAFETY: the buffer is as long as is said; what is filled in ends with a zero.
+    let length =
+        unsafe { libc::confstr(libc::_CS_DARWIN_USER_TEMP_DIR, path.as_mut_ptr().cast(), path.len()) };
+    // The length counts that zero.
+    path.truncate(length.checked_sub(1).filter(|length| *length < path.len())?);
+    Some(std::ffi::OsString::from_vec(path).into())
+}
+
+/// Who we are and what we see. Programs in containers may share a folder and yet have other files and processes.
+pub(in crate::local) fn world() -> Vec<u8> {
+    use std::os::unix::ffi::OsStringExt;
+    let mut world = geteuid().as_raw().to_le_bytes().to_vec();
+    for kind in ["mnt", "pid"] {
+        let link = std::fs::read_link(format!("/proc/self/ns/{kind}"));
+        world.extend(link.map_or_else(|_| b"the only one".to_vec(), |link| link.into_os_string().into_vec()));
+        world.push(0);
+    }
+    world
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn only_a_folder_of_ones_own_is_taken() {
+        let scratch = std::env::temp_dir().join(format!("local-folder-{}", std::process::id()));
+        let runtime = scratch.join("runtime");
+        fs::create_dir_all(&runtime).unwrap();
+        let chosen = || first(candidates(Some(runtime.clone()))).unwrap();
+        fs::set_permissions(&runtime, Permissions::from_mode(0o700)).unwrap();
+        assert_eq!(chosen(), runtime.join("switchboard"));
+        let mode = fs::metadata(chosen()).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o700);
+
+        // What others may enter, or could have made a link of.
+        fs::set_permissions(chosen(), Permissions::from_mode(0o755)).unwrap();
+        assert!(!chosen().starts_with(&runtime));
+        fs::remove_dir(runtime.join("switchboard")).unwrap();
+        symlink(&scratch, runtime.join("switchboard")).unwrap();
+        assert!(!chosen().starts_with(&runtime));
+        fs::remove_file(runtime.join("switchboard")).unwrap();
+        fs::set_permissions(&runtime, Permissions::from_mode(0o750)).unwrap();
+        assert!(!chosen().starts_with(&runtime));
+        fs::remove_dir_all(scratch).unwrap();
+    }
+
+    #[test]
+    fn what_is_too_long_or_relative_is_not_taken() {
+        let scratch = std::env::temp_dir().join(format!("local-long-{}", std::process::id()));
+        let long = scratch.join("x".repeat(100));
+        fs::create_dir_all(&long).unwrap();
+        fs::set_permissions(&long, Permissions::from_mode(0o700)).unwrap();
+        for runtime in [long, "relative".into()] {
+            let chosen = first(candidates(Some(runtime.clone()))).unwrap();
+            assert!(!chosen.starts_with(&runtime), "{}", chosen.display());
+            assert!(chosen.is_absolute() && chosen.as_os_str().len() + NAME <= LONGEST);
+        }
+        fs::remove_dir_all(scratch).unwrap();
+    }
+}

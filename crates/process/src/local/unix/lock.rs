@@ -1,0 +1,50 @@
+//! A file that one process at a time holds. The system lets go of it when that process ends.
+//!
+//! The holder takes the file away at its end. One who waited for it then holds a file that nobody else will find; so
+//! whoever gets hold of one looks whether it is still the one with that name.
+
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, fstat, lstat, open, unlink};
+use rustix::io::Errno;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug)]
+pub(in crate::local) struct Lock {
+    file: OwnedFd,
+    path: PathBuf,
+}
+
+impl Lock {
+    /// None, if another has it.
+    pub(in crate::local) fn try_take(path: &Path) -> io::Result<Option<Self>> {
+        loop {
+            let flags = OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            let file = open(path, flags, Mode::RUSR | Mode::WUSR)?;
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => {}
+                Err(Errno::WOULDBLOCK) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            }
+            if is_at(&file, path) {
+                return Ok(Some(Self { file, path: path.to_owned() }));
+            }
+            // The holder has just taken it away.
+        }
+    }
+}
+
+fn is_at(file: &OwnedFd, path: &Path) -> bool {
+    match (fstat(file), lstat(path)) {
+        (Ok(held), Ok(found)) => (held.st_dev, held.st_ino) == (found.st_dev, found.st_ino),
+        _ => false,
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        if is_at(&self.file, &self.path) {
+            let _ = unlink(&self.path);
+        }
+    }
+}

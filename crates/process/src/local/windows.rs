@@ -1,0 +1,173 @@
+//! A named pipe that only this user can open. Its name is known to the whole machine, and has the user in it. The files
+//! beside it are in the user's folder for temporary files; an empty one stands for the pipe, for those who list all.
+
+#[path = "windows/detach.rs"]
+mod detach;
+#[path = "windows/user.rs"]
+mod user;
+
+use super::{Address, BindError, Connection, LOOK, SOCKET};
+use crate::pipe::{self, NamedPipe};
+use crate::private;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::windows::fs::OpenOptionsExt;
+use std::os::windows::io::{AsRawHandle, RawHandle};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio::net::windows::named_pipe::{ClientOptions, NamedPipeServer, PipeMode, ServerOptions};
+use tokio::time::sleep;
+use user::Security;
+use windows_sys::Win32::Foundation::{
+    ERROR_ACCESS_DENIED, ERROR_PIPE_BUSY, ERROR_SHARING_VIOLATION, GENERIC_READ, GENERIC_WRITE,
+};
+use windows_sys::Win32::Storage::FileSystem::{DELETE, FILE_FLAG_DELETE_ON_CLOSE};
+use windows_sys::Win32::System::Pipes::{
+    GetNamedPipeClientProcessId, GetNamedPipeServerProcessId, PIPE_READMODE_BYTE, SetNamedPipeHandleState,
+};
+
+pub(super) use detach::start_detached;
+
+/// How long nobody is accepted when the system has no room for it.
+const PAUSE: Duration = Duration::from_millis(50);
+/// How often one who comes while nobody waits for it tries again.
+const ATTEMPTS: u32 = 400;
+
+pub(super) fn folder() -> io::Result<PathBuf> {
+    private::temporary("switchboard-local")
+}
+
+/// Who we are, and with which rights: what an administrator has started is not for others, though it is the same user.
+pub(super) fn world() -> Vec<u8> {
+    let user = user::own_id().unwrap_or_default();
+    format!("{user} {}", user::is_elevated()).into_bytes()
+}
+
+pub(super) fn path(address: &Address) -> PathBuf {
+    format!(r"\\.\pipe\switchboard-{}-{}", user::own_id().unwrap_or_default(), address.name).into()
+}
+
+pub(super) struct Listener {
+    address: Address,
+    security: Security,
+    /// The one that waits for the next who comes.
+    waiting: NamedPipeServer,
+    /// The file that stands for the pipe. It goes with us, however we end.
+    _mark: Lock,
+}
+
+impl Listener {
+    pub(super) fn bind(address: &Address) -> Result<Self, BindError> {
+        // The registration would panic.
+        tokio::runtime::Handle::try_current().map_err(io::Error::other)?;
+        let mut security = Security::own_user()?;
+        let waiting = match instance(address, &mut security, true) {
+            // The first instance is somebody else's.
+            Err(error) if is(&error, ERROR_ACCESS_DENIED) => return Err(BindError::Taken),
+            result => result?,
+        };
+        let mark = Lock::try_take(&address.file(SOCKET))?.ok_or(BindError::Taken)?;
+        let _ = fs::remove_file(address.file("json"));
+        Ok(Self { address: address.clone(), security, waiting, _mark: mark })
+    }
+
+    pub(super) async fn accept(&mut self) -> io::Result<Connection> {
+        loop {
+            // One who has come and gone again leaves an error.
+            let has_come = self.waiting.connect().await.is_ok();
+            let next = match instance(&self.address, &mut self.security, false) {
+                Ok(next) => next,
+                Err(error) => {
+                    sleep(PAUSE).await;
+                    return Err(error);
+                }
+            };
+            let pipe = std::mem::replace(&mut self.waiting, next);
+            if !has_come {
+                continue;
+            }
+            // SAFETY: the handle is open as long as `pipe` is, and the number is there to be written.
+            let peer =
+                process(pipe.as_raw_handle(), |pipe, pid| unsafe { GetNamedPipeClientProcessId(pipe, pid) });
+            if peer == 0 || user::is_own(peer) {
+                return Ok(connection(NamedPipe::Server(pipe), peer));
+            }
+        }
+    }
+
+    pub(super) fn is_found(&self) -> bool {
+        true
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(self.address.file("json"));
+    }
+}
+
+fn instance(address: &Address, security: &mut Security, is_first: bool) -> io::Result<NamedPipeServer> {
+    let mut options = ServerOptions::new();
+    options.first_pipe_instance(is_first).reject_remote_clients(true).pipe_mode(PipeMode::Message);
+    // SAFETY: what is pointed to is a valid security attribute that lives until the call returns.
+    let pipe = unsafe { options.create_with_security_attributes_raw(path(address), security.attributes()) }?;
+    // Written as messages, for an empty one to be the end; read as bytes. See `pipe::named`.
+    // SAFETY: the handle is open, and the mode is read only.
+    let is_set = unsafe {
+        SetNamedPipeHandleState(pipe.as_raw_handle(), &PIPE_READMODE_BYTE, std::ptr::null(), std::ptr::null())
+    };
+    if is_set == 0 { Err(io::Error::last_os_error()) } else { Ok(pipe) }
+}
+
+pub(super) async fn connect(address: &Address) -> io::Result<Connection> {
+    let path = path(address);
+    let mut attempts = ATTEMPTS;
+    let pipe = loop {
+        match ClientOptions::new().open(&path) {
+            Err(error) if is(&error, ERROR_PIPE_BUSY) && attempts > 0 => attempts -= 1,
+            result => break result?,
+        }
+        sleep(LOOK).await;
+    };
+    // SAFETY: the handle is open as long as `pipe` is, and the number is there to be written.
+    let peer = process(pipe.as_raw_handle(), |pipe, pid| unsafe { GetNamedPipeServerProcessId(pipe, pid) });
+    // Any user can make a pipe of this name, if ours is not there.
+    if user::is_own(peer) {
+        Ok(connection(NamedPipe::Client(pipe), peer))
+    } else {
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user"))
+    }
+}
+
+fn process(pipe: RawHandle, ask: impl Fn(RawHandle, *mut u32) -> i32) -> u32 {
+    let mut pid = 0;
+    if ask(pipe, &mut pid) == 0 { 0 } else { pid }
+}
+
+fn connection(pipe: NamedPipe, peer: u32) -> Connection {
+    let (reader, writer) = pipe::both_ways(pipe);
+    Connection { reader, writer, peer }
+}
+
+fn is(error: &io::Error, code: u32) -> bool {
+    error.raw_os_error() == Some(code.cast_signed())
+}
+
+/// A file that one process at a time has open. It goes when that one closes it, or ends.
+#[derive(Debug)]
+pub(super) struct Lock(#[expect(dead_code, reason = "its drop is what it is for")] File);
+
+impl Lock {
+    /// None, if another has it.
+    pub(super) fn try_take(path: &Path) -> io::Result<Option<Self>> {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false).share_mode(0);
+        options.access_mode(GENERIC_READ | GENERIC_WRITE | DELETE).custom_flags(FILE_FLAG_DELETE_ON_CLOSE);
+        match options.open(path) {
+            Ok(file) => Ok(Some(Self(file))),
+            // The second is what is said while it is being taken away.
+            Err(error) if is(&error, ERROR_SHARING_VIOLATION) || is(&error, ERROR_ACCESS_DENIED) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Who a process belongs to, and how something is made that only this user can open.
+
+use std::io;
+use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
+use std::{ffi::c_void, ptr};
+use windows_sys::Win32::Foundation::{HANDLE, LocalFree};
+use windows_sys::Win32::Security::Authorization::{
+    ConvertSidToStringSidW, ConvertStringSecurityDescriptorToSecurityDescriptorW, SDDL_REVISION_1,
+};
+use windows_sys::Win32::Security::{
+    GetTokenInformation, PSECURITY_DESCRIPTOR, SECURITY_ATTRIBUTES, TOKEN_ELEVATION, TOKEN_INFORMATION_CLASS,
+    TOKEN_QUERY, TOKEN_USER, TokenElevation, TokenUser,
+};
+use windows_sys::Win32::System::Threading::{
+    GetCurrentProcess, OpenProcess, OpenProcessToken, PROCESS_QUERY_LIMITED_INFORMATION,
+};
+
+/// A user's structure with the longest identifier that there is fits in.
+const ROOM: usize = 32;
+
+/// This user's identifier, as text.
+pub(super) fn own_id() -> io::Result<String> {
+    // SAFETY: the call has no arguments, and its answer is a constant that stands for this process.
+    id_of(unsafe { GetCurrentProcess() })
+}
+
+/// Whether a process is one of this user.
+pub(super) fn is_own(pid: u32) -> bool {
+    // SAFETY: three integers; a null handle is the only failure, and is looked for.
+    let handle = unsafe { OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION, 0, pid) };
+    if handle.is_null() {
+        return false;
+    }
+    // SAFETY: the handle was just opened and belongs to nobody else.
+    let process = unsafe { OwnedHandle::from_raw_handle(handle) };
+    matches!((id_of(process.as_raw_handle()), own_id()), (Ok(its), Ok(ours)) if its == ours)
+}
+
+/// Whether this process has an administrator's rights in use.
+pub(super) fn is_elevated() -> bool {
+    // SAFETY: as above.
+    let us = unsafe { GetCurrentProcess() };
+    let mut elevation = TOKEN_ELEVATION { TokenIsElevated: 0 };
+    fill(us, TokenElevation, &mut elevation).is_ok() && elevation.TokenIsElevated != 0
+}
+
+fn id_of(process: HANDLE) -> io::Result<String> {
+    // Words, so that it is aligned as the structure at its beginning wants it.
+    let mut user = [0_usize; ROOM];
+    fill(process, TokenUser, &mut user)?;
+    let mut text = ptr::null_mut();
+    // SAFETY: the system has put a `TOKEN_USER` at the beginning, which points to an identifier behind itself. `user`
+    // has stayed where it was.
+    let is_made =
+        unsafe { ConvertSidToStringSidW((*user.as_ptr().cast::<TOKEN_USER>()).User.Sid, &mut text) };
+    if is_made == 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let _freed = Local(text.cast());
+    // SAFETY: the text ends with a zero, and lives until it is freed at the end of this function.
+    let length = (0..).take_while(|at| unsafe { *text.add(*at) } != 0).count();
+    // SAFETY: so many were just looked at.
+    Ok(String::from_utf16_lossy(unsafe { std::slice::from_raw_parts(text, length) }))
+}
+
+/// What the system knows of a process by its token. Only for plain numbers and structures of such.
+fn fill<T: Copy>(process: HANDLE, class: TOKEN_INFORMATION_CLASS, into: &mut T) -> io::Result<()> {
+    let mut token = ptr::null_mut();
+    // SAFETY: the process is open, and there is room for a handle.
+    ok(unsafe { OpenProcessToken(process, TOKEN_QUERY, &mut token) })?;
+    // SAFETY: the handle was just opened and belongs to nobody else.
+    let token = unsafe { OwnedHandle::from_raw_handle(token) };
+    let (size, mut filled) = (size_of::<T>() as u32, 0);
+    // SAFETY: the token is open, and no more is written than the size that is given.
+    ok(unsafe {
+        GetTokenInformation(token.as_raw_handle(), class, (&raw mut *into).cast(), size, &mut filled)
+    })
+}
+
+fn ok(result: i32) -> io::Result<()> {
+    if result == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// What the system wants to have freed.
+struct Local(*mut c_void);
+
+impl Drop for Local {
+    fn drop(&mut self) {
+        // SAFETY: it was given to us by a call that says so, and nobody else has it.
+        unsafe { LocalFree(self.0) };
+    }
+}
+
+/// What lets only this user in.
+pub(super) struct Security {
+    attributes: SECURITY_ATTRIBUTES,
+    /// What they point to.
+    _descriptor: Local,
+}
+
+// SAFETY: it is a piece of memory that is only read after it was made.
+unsafe impl Send for Security {}
+
+impl Security {
+    pub(super) fn own_user() -> io::Result<Self> {
+        // All rights for one user, none inherited. What an administrator has started takes no word from those below.
+        let label = if is_elevated() { "S:(ML;;NW;;;HI)" } else { "" };
+        let text: Vec<u16> = format!("D:P(A;;GA;;;{}){label}\0", own_id()?).encode_utf16().collect();
+        let mut descriptor: PSECURITY_DESCRIPTOR = ptr::null_mut();
+        // SAFETY: the text ends with a zero, and there is room for a pointer.
+        ok(unsafe {
+            ConvertStringSecurityDescriptorToSecurityDescriptorW(
+                text.as_ptr(),
+                SDDL_REVISION_1,
+                &mut descriptor,
+                ptr::null_mut(),
+            )
+        })?;
+        let attributes = SECURITY_ATTRIBUTES {
+            nLength: size_of::<SECURITY_ATTRIBUTES>() as u32,
+            lpSecurityDescriptor: descriptor,
+            bInheritHandle: 0,
+        };
+        Ok(Self { attributes, _descriptor: Local(descriptor) })
+    }
+
+    /// As the system wants it. Valid as long as this is.
+    pub(super) fn attributes(&mut self) -> *mut c_void {
+        (&raw mut self.attributes).cast()
+    }
+}

@@ -1,0 +1,126 @@
+//! Named pipes of Windows that both ends opened for overlapped I/O: read and written directly, without a thread.
+//! Must not know who is at the other end.
+//!
+//! Such a pipe goes both ways and cannot be closed in one direction. So it is one of messages, read as bytes, and an
+//! empty message is the end: a stream of bytes has none. Whoever closes the whole pipe ends it too.
+
+use crate::aside;
+use bytes::BytesMut;
+use std::{
+    io::{self, ErrorKind, IoSlice},
+    os::windows::io::AsRawHandle,
+    sync::Arc,
+};
+use tokio::{
+    net::windows::named_pipe::{NamedPipeClient, NamedPipeServer},
+    runtime::Handle,
+};
+use windows_sys::Win32::Storage::FileSystem::FlushFileBuffers;
+
+/// The longest message, and as much as the runtime copies at once.
+const LONGEST: usize = 64 * 1024;
+
+pub(crate) enum NamedPipe {
+    Server(NamedPipeServer),
+    Client(NamedPipeClient),
+}
+
+/// The same for either end.
+macro_rules! of_either {
+    ($pipe:expr, $end:ident => $what:expr) => {
+        match &*$pipe {
+            NamedPipe::Server($end) => $what,
+            NamedPipe::Client($end) => $what,
+        }
+    };
+}
+
+pub(super) fn both_ways(pipe: NamedPipe) -> (NamedReader, NamedWriter) {
+    let pipe = Arc::new(pipe);
+    (NamedReader { pipe: pipe.clone(), has_ended: false }, NamedWriter(pipe))
+}
+
+pub(super) struct NamedReader {
+    pipe: Arc<NamedPipe>,
+    has_ended: bool,
+}
+
+impl NamedReader {
+    pub(super) async fn read(&mut self, buf: &mut BytesMut) -> io::Result<usize> {
+        while !self.has_ended {
+            of_either!(self.pipe, end => end.readable().await)?;
+            match of_either!(self.pipe, end => end.try_read_buf(buf)) {
+                Ok(0) => self.has_ended = true,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) if error.kind() == ErrorKind::BrokenPipe => self.has_ended = true,
+                result => return result,
+            }
+        }
+        Ok(0)
+    }
+}
+
+pub(super) struct NamedWriter(Arc<NamedPipe>);
+
+impl NamedWriter {
+    pub(super) fn try_write(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
+        let mut filled = bufs.iter().filter(|buf| !buf.is_empty());
+        match (filled.next(), filled.next()) {
+            // An empty message would be the end.
+            (None, _) => Ok(0),
+            (Some(only), None) => write(&self.0, &only[..only.len().min(LONGEST)]),
+            (Some(_), Some(_)) => {
+                // The runtime takes one buffer at a time, and waits after each.
+                let mut joined =
+                    Vec::with_capacity(bufs.iter().map(|buf| buf.len()).sum::<usize>().min(LONGEST));
+                for buf in bufs {
+                    joined.extend_from_slice(&buf[..buf.len().min(LONGEST - joined.len())]);
+                }
+                write(&self.0, &joined)
+            }
+        }
+    }
+
+    pub(super) async fn writable(&self) -> io::Result<()> {
+        of_either!(self.0, end => end.writable().await)
+    }
+
+    /// Until the other side has read it. Only then is it certain that no write of ours is under way.
+    pub(super) async fn drained(&self) {
+        let pipe = self.0.clone();
+        aside::run(move || {
+            let handle = of_either!(pipe, end => end.as_raw_handle());
+            // SAFETY: the handle is open as long as `pipe` is. A failure says that the other side is gone.
+            unsafe { FlushFileBuffers(handle) };
+        })
+        .await;
+    }
+}
+
+impl Drop for NamedWriter {
+    fn drop(&mut self) {
+        // Nobody else holds it: it is closed now, when what was written before is done.
+        if Arc::strong_count(&self.0) == 1 {
+            return;
+        }
+        if matches!(write(&self.0, &[]), Err(error) if error.kind() == ErrorKind::WouldBlock)
+            && let Ok(runtime) = Handle::try_current()
+        {
+            runtime.spawn(end(self.0.clone()));
+        }
+    }
+}
+
+/// Says that no more comes, after what is still being written.
+async fn end(pipe: Arc<NamedPipe>) {
+    while of_either!(pipe, end => end.writable().await).is_ok() {
+        match write(&pipe, &[]) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            _ => return,
+        }
+    }
+}
+
+fn write(pipe: &NamedPipe, bytes: &[u8]) -> io::Result<usize> {
+    of_either!(pipe, end => end.try_write(bytes))
+}
