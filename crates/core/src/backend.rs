@@ -161,6 +161,8 @@ pub(crate) struct Backend {
     pub(crate) check_at: Option<Moment>,
     /// It holds more memory than it may, and was so at the last look.
     pub(crate) is_heavy: bool,
+    /// The last process was stopped because nobody needed it.
+    pub(crate) is_at_rest: bool,
     /// How many processes were started so far.
     pub(crate) launches: u32,
     pub(crate) manner: Manner,
@@ -225,6 +227,7 @@ impl Backend {
             last_used: now,
             check_at: None,
             is_heavy: false,
+            is_at_rest: true,
             launches: 0,
             manner,
             framing: manner.framing(),

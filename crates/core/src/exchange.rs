@@ -62,6 +62,8 @@ pub struct Core {
     nobody: Arc<ServerSettings>,
     /// Backends that wait for room.
     pub(crate) line: VecDeque<BackendId>,
+    /// Handshakes that came to nothing in this event, with their backends: others may follow.
+    pub(crate) failed_greetings: Vec<(BackendId, ClientId)>,
     /// Backends whose last client has left them: they end when they have nothing more to do for it, and why.
     pub(crate) left: Vec<(BackendId, &'static str)>,
     /// Since when nobody has needed us.
@@ -95,6 +97,7 @@ impl Core {
             servers,
             nobody: Arc::new(ServerSettings::new("?")),
             line: VecDeque::new(),
+            failed_greetings: Vec::new(),
             left: Vec::new(),
             unused_since: None,
             is_heavy: false,
@@ -125,6 +128,7 @@ impl Core {
 
     /// What follows from whatever has happened.
     pub(crate) fn settle(&mut self) {
+        self.after_failed_greetings();
         self.give_turns();
         self.end_left();
         self.serve_line();

@@ -1,7 +1,7 @@
 //! What a backend sends: answers find their pending request, requests go to its client under a minted id,
 //! notifications follow the request they speak of. What is not a message is quarantined.
 
-use crate::backend::{Backend, Manner, State, Waiting};
+use crate::backend::{Backend, Manner, State};
 use crate::client::Presence;
 use crate::debounce;
 use crate::event::{BackendId, ClientId, Launch};
@@ -116,7 +116,7 @@ impl Core {
             self.note_effect(launch, client, &pending, &message);
         }
         if pending.method == Method::SetLevel {
-            self.keep_level(launch.backend, Some(client));
+            self.level_answered(launch.backend, client, failed);
         }
         let cancelled = matches!(pending.progress, Progress::Cancelled);
         if cancelled && batch.is_some() {
@@ -183,17 +183,14 @@ impl Core {
         if pending.method == Method::Initialize
             && let Some(c) = self.clients.get_mut(client)
         {
-            let early = c.handshake.confirmed_early().map(|message| message.bytes().clone());
+            let early = c.handshake.confirmed_early().cloned();
             c.handshake.fail();
-            if let (Some(early), Some(b)) = (early, self.backends.get_mut(&pending.backend)) {
-                // It is not ready for anything.
-                b.waiting.retain(|waiting| !matches!(waiting, Waiting::Notification(out) if *out.original() == early));
-            }
+            self.forget_early(pending.backend, early);
         }
         self.answer_error(*client, id, *batch, error);
         self.conclude(pending, Outcome::Refused(error.kind));
         if pending.method == Method::Initialize {
-            self.greeting_failed(pending.backend, *client);
+            self.failed_greetings.push((pending.backend, *client));
         }
     }
 

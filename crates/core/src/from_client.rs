@@ -147,12 +147,18 @@ impl Core {
                 let minted = self.accept(client, NOWHERE, id, batch, message);
                 return self.park(client, minted, places);
             }
+            // It asks whether we are there, not where it works.
+            Route::Refused(_) if message.method() == Method::Ping => {
+                let minted = self.accept(client, NOWHERE, id, batch, message);
+                return self.conclude_empty(minted);
+            }
             Route::Refused(error) => return self.refuse(client, &id, batch, &message, &error),
         };
         if message.method() == Method::Initialize {
             return self.greet(client, backend, id, batch, message);
         }
-        let is_for_us = message.method() == Method::Ping && self.is_resting(backend);
+        let is_greeted = self.clients.get(&client).is_some_and(|c| c.handshake.is_answered());
+        let is_for_us = message.method() == Method::Ping && is_greeted && self.is_resting(backend);
         if is_for_us || self.is_unsubscribed_for(client, backend, &message) {
             let minted = self.accept(client, backend, id, batch, message);
             return self.conclude_empty(minted);
@@ -338,7 +344,12 @@ impl Core {
             && let Some(pending) = self.pending.get_mut(minted)
         {
             // Others have to be done before. It has the time that it would have for itself.
-            let deadline = deadline_of(&settings, self.now, pending);
+            let deadline = match pending.method {
+                // Once it is there, it may take as long as it likes; until then, as long as any other.
+                Method::TaskResult => self.now + settings.timeout,
+                _ => deadline_of(&settings, self.now, pending),
+            };
+            let deadline = pending.latest.map_or(deadline, |latest| deadline.min(latest));
             pending.deadline = deadline;
             self.wake_at(deadline);
         }

@@ -31,8 +31,11 @@ impl Core {
             c.known.client = roots.iter().map(|place| place.path.clone()).collect();
         }
         let before = c.home.take();
-        c.seats.clear();
+        let seats = std::mem::take(&mut c.seats);
         let found = self.settle_home_from(client, before);
+        for backend in seats.into_values() {
+            self.leave_if_elsewhere(client, backend);
+        }
         match found {
             // Its roots come later, and with them the server.
             Route::Refused(_) if has_roots && is_split => Route::Wait,
@@ -107,15 +110,32 @@ impl Core {
         let Asker::Client { client, ref id, batch } = pending.asker else { return };
         let Progress::Waiting(initialize) = &pending.progress else { return };
         let Some(c) = self.clients.get_mut(&client) else { return };
+        let early = c.handshake.confirmed_early().cloned();
         c.handshake.answer(initialize.clone());
         let mut out = Outgoing::of(&answer);
         out.replace(answer.span(Part::Id), Patch::Id(id.clone()));
         dialect::translate(&answer, c.ear.dialect(), &mut out);
         self.answer(client, id, batch, out);
         self.conclude(&pending, Outcome::Ok);
+        self.forget_early(backend, early);
         self.confirm_early(backend);
         self.ask_roots_if_wanted(client);
         self.unpark(client);
+    }
+
+    /// A client's word that it is ready, which waits beside its handshake, goes with it.
+    pub(crate) fn forget_early(&mut self, backend: BackendId, early: Option<Message>) {
+        if let (Some(early), Some(b)) = (early, self.backends.get_mut(&backend)) {
+            if !b.is_initialized {
+                b.initialized_by = None;
+            }
+            let is_it = |waiting: &Waiting| match waiting {
+                // The very one: all clients say it in the same words.
+                Waiting::Notification(out) => out.original().as_ptr() == early.bytes().as_ptr(),
+                Waiting::Request(_) => false,
+            };
+            b.waiting.retain(|waiting| !is_it(waiting));
+        }
     }
 
     /// A process of which nobody has said that it is ready hears it, if one of its clients has said so elsewhere, or
@@ -138,7 +158,7 @@ impl Core {
             return;
         }
         let words = |client: ClientId| self.clients.get(&client)?.handshake.to_replay()?.initialized.clone();
-        let found = self.lessees(backend).find_map(words);
+        let found = self.speakers(backend).into_iter().find_map(words);
         if let Some(Greeting { initialized, .. }) =
             self.backends.get_mut(&backend).and_then(|b| b.greeting.as_mut())
         {
@@ -180,19 +200,25 @@ impl Core {
         let Some(initialize) = said.filter(|_| !failed) else {
             // Another's will be the first.
             b.is_initialized &= b.welcome.is_some();
+            b.initialized_by = b.initialized_by.filter(|&other| other != client || b.is_initialized);
             return c.handshake.fail();
         };
         c.handshake.answer(initialize);
+        let is_first = b.greeting.is_none();
         b.greeting = c.handshake.to_replay().cloned();
         b.greeted_by = Some(client);
-        // If it did not wait for the answer, neither did we.
-        (b.is_initialized, b.initialized_by) = (c.handshake.is_complete(), Some(client));
+        // If it did not wait for the answer, perhaps neither did we.
+        b.is_initialized = c.handshake.is_complete() && b.initialized_by == Some(client);
+        let is_initialized = b.is_initialized;
         b.welcome = Some(answer.clone());
         if let Some(origin) = self.origin(launch.backend) {
             origin.welcome = Some(answer.clone());
         }
         self.note_offer(launch.backend, Method::Initialize, answer);
         self.report(Fact::Ready { backend: launch.backend, after, restarted: false });
+        if is_first && is_initialized {
+            self.restore(launch);
+        }
     }
 
     /// What waited for a handshake goes on.
@@ -222,11 +248,22 @@ impl Core {
             let greeting = self.clients.get(&client).and_then(|c| c.handshake.to_replay())?;
             Some((client, greeting.clone()))
         };
-        let found = self.lessees(backend).find_map(words);
+        let found = self.speakers(backend).into_iter().find_map(words);
         if let (Some((client, greeting)), Some(b)) = (found, self.backends.get_mut(&backend)) {
             b.greeting = Some(greeting);
             b.greeted_by = Some(client);
         }
+    }
+
+    /// Its clients, and those that work elsewhere by now and still wait for something here.
+    fn speakers(&self, backend: BackendId) -> Vec<ClientId> {
+        let waits = |p: &Pending| match p.asker {
+            Asker::Client { client, .. } if p.backend == backend && p.is_wanted() => Some(client),
+            Asker::Client { .. } | Asker::Replay | Asker::Probe | Asker::Restore => None,
+        };
+        let mut waiting: Vec<ClientId> = self.pending.iter().filter_map(|(_, pending)| waits(pending)).collect();
+        waiting.sort();
+        self.lessees(backend).chain(waiting).collect()
     }
 
     /// Whether a request must wait until its backend has heard a handshake. One of a client that has made none may not:
@@ -250,11 +287,14 @@ impl Core {
         self.make_ready(Launch { backend, number });
     }
 
-    /// A handshake came to nothing; another client may have more luck.
-    pub(crate) fn greeting_failed(&mut self, backend: BackendId, client: ClientId) {
-        self.next_greeter(backend);
-        self.let_early_go(backend);
-        self.unpark(client);
+    /// A handshake came to nothing; another client may have more luck. Once an event has been dealt with: what fails a
+    /// handshake may be about to decide what becomes of the process.
+    pub(crate) fn after_failed_greetings(&mut self) {
+        while let Some((backend, client)) = self.failed_greetings.pop() {
+            self.next_greeter(backend);
+            self.let_early_go(backend);
+            self.unpark(client);
+        }
     }
 
     /// What waited for a handshake of another goes on, or its own client's is made.
@@ -311,7 +351,13 @@ impl Core {
                 }
                 // The new process hears it with the replayed handshake.
                 None if is_answered => {}
-                None if home == Some(backend) && is_own && is_new => self.notify_home(client, message),
+                // In order with the handshake that it belongs to.
+                None if home == Some(backend) && is_own && is_new && !b.waiting.is_empty() => {
+                    let mut out = Outgoing::of(message);
+                    dialect::translate(message, Dialect::Standard, &mut out);
+                    b.waiting.push_back(Waiting::Notification(out));
+                    b.initialized_by = Some(client);
+                }
                 Some(_) | None => {}
             }
         }

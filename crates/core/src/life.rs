@@ -45,11 +45,13 @@ impl Core {
         b.at_work = 0;
         b.is_initialized = false;
         b.level = None;
+        b.told.waiting.clear();
         for task in &mut b.tasks {
             // They went with the process before.
             task.until = task.until.min(now);
         }
         b.is_heavy = false;
+        b.is_at_rest = false;
         b.last_used = now;
         b.state = State::Starting { number: b.launches, since: now, is_spawned: false };
         let spawn_by = now + b.settings.start_timeout;

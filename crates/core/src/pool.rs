@@ -125,6 +125,7 @@ impl Core {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let State::Ready { number, .. } = b.state else { return };
         b.state = State::Stopping { number, then: Then::Rest };
+        b.is_at_rest = true;
         self.answer_pings(backend);
         self.end_process(backend, number, why);
     }
@@ -137,10 +138,10 @@ impl Core {
         }
     }
 
-    /// It has worked, was stopped because nobody needed it, and nobody does.
+    /// There is no process, or soon none, since nobody needs one.
     pub(crate) fn is_resting(&self, backend: BackendId) -> bool {
-        let is_at_rest = |b: &Backend| matches!(b.state, State::Stopped) || is_leaving(b);
-        self.backends.get(&backend).is_some_and(|b| b.proven && b.waiting.is_empty() && is_at_rest(b))
+        let is_resting = |b: &Backend| b.is_at_rest && (matches!(b.state, State::Stopped) || is_leaving(b));
+        self.backends.get(&backend).is_some_and(|b| b.waiting.is_empty() && is_resting(b))
     }
 
     /// Stops those that their clients have left, once they have done what they were asked.
@@ -152,7 +153,8 @@ impl Core {
             let Some(b) = self.backends.get(&backend) else { continue };
             let (State::Ready { number, .. } | State::Starting { number, .. }) = b.state else { continue };
             let is_wanted = |(_, p): (u64, &Pending)| p.backend == backend && p.is_wanted();
-            if self.pending.iter().any(is_wanted) {
+            let has_tasks = b.tasks.iter().any(|task| task.until > self.now);
+            if has_tasks || self.pending.iter().any(is_wanted) {
                 self.left.push((backend, why));
                 continue;
             }

@@ -178,6 +178,13 @@ impl Core {
         }
     }
 
+    pub(crate) fn level_answered(&mut self, backend: BackendId, client: ClientId, failed: bool) {
+        if let (true, Some(b)) = (failed, self.backends.get_mut(&backend)) {
+            b.level = None;
+        }
+        self.keep_level(backend, Some(client).filter(|_| failed));
+    }
+
     /// One client's level must not keep from the others what they want to hear. Also when a request for a level came
     /// to nothing: the server may have heard it all the same.
     pub(crate) fn keep_level(&mut self, backend: BackendId, except: Option<ClientId>) {

@@ -88,8 +88,10 @@ impl Core {
     fn set_home(&mut self, client: ClientId, home: BackendId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
         let before = c.home.replace(home);
+        // A client that is yet to name its roots may still move.
+        let is_final = !c.declared.has_roots || matches!(c.roots, Roots::Told(_));
         let has_root = self.backends.get(&home).is_some_and(|b| b.key.root.is_some());
-        if before != Some(home) && !has_root && c.settings.is_split() {
+        if before != Some(home) && !has_root && is_final && c.settings.is_split() {
             self.report(Fact::Fallback { client });
         }
     }
@@ -240,11 +242,25 @@ impl Core {
     /// A client is gone, and others go on.
     pub(crate) fn leave_all(&mut self, client: ClientId) {
         let Some(c) = self.clients.get(&client) else { return };
-        let seats: Vec<BackendId> = c.seats.values().copied().collect();
-        for backend in seats {
+        // Also where it worked once, and left something behind.
+        let is_known = |b: &&Backend| {
+            c.seats.values().any(|&seat| seat == b.id)
+                || b.tasks.iter().any(|task| task.client == client)
+                || b.subscriptions.iter().any(|subscription| subscription.clients.contains(&client))
+        };
+        let backends: Vec<BackendId> = self.backends.values().filter(is_known).map(|b| b.id).collect();
+        for backend in backends {
             self.leave(client, backend);
         }
         self.forget_unused();
+    }
+
+    /// A client that makes its handshake anew begins anew.
+    pub(crate) fn leave_if_elsewhere(&mut self, client: ClientId, backend: BackendId) {
+        let has_seat = |c: &crate::client::Client| c.seats.values().any(|&seat| seat == backend);
+        if !self.clients.get(&client).is_some_and(has_seat) {
+            self.leave(client, backend);
+        }
     }
 
     /// Gives a lease back. A backend that serves only this client ends with it.
@@ -254,6 +270,7 @@ impl Core {
         if c.home == Some(backend) {
             c.home = None;
         }
+        let is_lost = c.presence == Presence::Lost;
         let is_free = self.lessees(backend).next().is_none();
         let Some(b) = self.backends.get_mut(&backend) else { return };
         for subscription in &mut b.subscriptions {
@@ -261,7 +278,8 @@ impl Core {
         }
         let over = b.subscriptions.extract_if(.., |subscription| subscription.clients.is_empty());
         let over: Vec<Vec<u8>> = over.map(|subscription| subscription.uri).collect();
-        b.tasks.retain(|task| task.client != client);
+        // One who only works elsewhere now still waits for what he began here.
+        b.tasks.retain(|task| task.client != client || !is_lost);
         b.last_used = self.now;
         self.wake_for_linger();
         let Some(b) = self.backends.get(&backend) else { return };
@@ -269,7 +287,9 @@ impl Core {
         if is_over {
             self.left.push((backend, "its client has left it"));
         } else if let State::Ready { number, .. } = b.state {
-            self.unsubscribe(Launch { backend, number }, client, over);
+            let launch = Launch { backend, number };
+            self.unsubscribe(launch, client, over);
+            self.ask_others_for_roots(launch);
         }
     }
 }

@@ -136,8 +136,8 @@ impl Core {
         };
         let mut clients = self.pending.iter().filter_map(|(_, pending)| at_work(pending));
         match clients.next() {
-            Some(first) if clients.all(|other| other == first) => Some(first),
-            Some(_) | None => self.only_lessee(backend),
+            Some(first) => Some(first).filter(|first| clients.all(|other| other == *first)),
+            None => self.only_lessee(backend),
         }
         .filter(is_here)
     }
@@ -157,8 +157,7 @@ impl Core {
                 let uri = message.part(Part::Uri).unwrap_or_default();
                 match b.subscriptions.iter().find(|known| known.uri == uri) {
                     Some(subscription) => subscription.clients.clone(),
-                    // It speaks unasked: to its one client, as it would without us.
-                    None => self.only_lessee(backend).into_iter().collect(),
+                    None => self.about_to_subscribe(backend, uri),
                 }
             }
             Method::LogMessage => lessees().filter(|&client| self.is_loud_enough(client, message)).collect(),
@@ -171,6 +170,24 @@ impl Core {
                 None => self.only_lessee(backend).into_iter().collect(),
             },
             _ => lessees().collect(),
+        }
+    }
+
+    /// Whoever asked for it a moment ago. If nobody did, it speaks unasked: to its one client, as it would without us.
+    fn about_to_subscribe(&self, backend: BackendId, uri: &[u8]) -> Vec<ClientId> {
+        let asks = |p: &Pending| match p.asker {
+            Asker::Client { client, .. } if p.was_sent_to(backend) && p.method == Method::Subscribe => {
+                let is_it = p.sent().is_some_and(|request| request.part(Part::Uri) == Some(uri));
+                Some(client).filter(|_| is_it)
+            }
+            Asker::Client { .. } | Asker::Replay | Asker::Probe | Asker::Restore => None,
+        };
+        let mut asking: Vec<ClientId> = self.pending.iter().filter_map(|(_, pending)| asks(pending)).collect();
+        asking.sort();
+        asking.dedup();
+        match asking.is_empty() {
+            true => self.only_lessee(backend).into_iter().collect(),
+            false => asking,
         }
     }
 

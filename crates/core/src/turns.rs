@@ -95,6 +95,9 @@ impl Core {
                     if method.is_some_and(takes_a_turn) && must_wait {
                         left.push_back(Waiting::Request(minted));
                     } else {
+                        if method != Some(Method::Ping) {
+                            self.touch(backend);
+                        }
                         self.send(minted);
                     }
                 }

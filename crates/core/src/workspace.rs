@@ -23,7 +23,11 @@ impl Core {
     /// Asks a client for its roots, once it has been greeted, where they matter.
     pub(crate) fn ask_roots_if_wanted(&mut self, client: ClientId) {
         let Some(c) = self.clients.get(&client) else { return };
-        let is_wanted = c.settings.is_split() && c.known.pinned.is_none();
+        let was_told = |id: &BackendId| self.backends.get(id).is_some_and(|b| b.told.roots.is_some());
+        let is_wanted = match c.settings.is_split() {
+            true => c.known.pinned.is_none(),
+            false => c.seats.values().any(was_told),
+        };
         if is_wanted && c.declared.has_roots && c.handshake.is_complete() && matches!(c.roots, Roots::Unasked)
         {
             self.ask_roots(client);
@@ -37,11 +41,7 @@ impl Core {
         let minted = self.asked.mint();
         let style = self.settings.roots.policy.style;
         let Some(c) = self.clients.get_mut(&client) else { return };
-        let before = match &c.roots {
-            // Some came with the handshake.
-            Roots::Unasked => c.known.client.iter().map(|path| ClientRoot::of_path(path, style)).collect(),
-            known @ (Roots::Asked { .. } | Roots::Told(_)) => known.latest().to_vec(),
-        };
+        let before = c.named_roots(style);
         c.roots = Roots::Asked { before, said: Vec::new() };
         // What is being looked up is an answer to an earlier question.
         c.inquiries += 1;
@@ -184,6 +184,17 @@ impl Core {
         }
     }
 
+    /// Whoever was asked has left: another may know.
+    pub(crate) fn ask_others_for_roots(&mut self, launch: Launch) {
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        for id in std::mem::take(&mut b.told.waiting) {
+            if !self.backend_asks_roots(launch, &id) {
+                let error = self.client_gone();
+                self.refuse_backend(launch, &id, &error);
+            }
+        }
+    }
+
     /// Whether a backend that was told a set of roots was told this client's.
     pub(crate) fn has_same_roots(&self, client: ClientId, b: &Backend) -> bool {
         let (Some(told), Some(c)) = (&b.told.roots, self.clients.get(&client)) else { return true };
@@ -203,9 +214,19 @@ impl Core {
             self.name_roots(launch, id, asker);
             return true;
         }
-        let answers = |client: &&ClientId| self.clients.get(client).is_some_and(|c| c.declared.has_roots);
-        let Some(&client) = lessees.iter().find(answers) else {
+        let has_roots = |client: &&ClientId| self.clients.get(client).is_some_and(|c| c.declared.has_roots);
+        let is_ready = |client: &&ClientId| self.clients.get(client).is_some_and(|c| c.handshake.is_complete());
+        let Some(&first) = lessees.iter().find(has_roots) else {
             return false;
+        };
+        let Some(&client) = lessees.iter().filter(has_roots).find(is_ready) else {
+            // Nobody may be asked yet. When one may, it is, and what he says is told.
+            let known = self.clients.get(&first).map(|c| c.known.client.clone()).unwrap_or_default();
+            if let Some(b) = self.backends.get_mut(&backend) {
+                b.told.roots = Some(known);
+            }
+            self.name_roots(launch, id, first);
+            return true;
         };
         let Some(c) = self.clients.get(&client) else { return true };
         let (is_told, is_asked) = (matches!(c.roots, Roots::Told(_)), matches!(c.roots, Roots::Asked { .. }));
@@ -227,14 +248,14 @@ impl Core {
     fn has_one_root(&self, b: &Backend) -> bool {
         let is_pinned = |c: &Client| c.known.pinned.is_some() && c.known.pinned == b.key.root;
         let mut lessees = self.lessees(b.id).filter_map(|client| self.clients.get(&client));
-        b.key.root.is_some() && (b.settings.is_split() || lessees.any(is_pinned))
+        b.settings.is_split() || lessees.any(is_pinned)
     }
 
     /// Answers `roots/list`: with the root of the key, or with all that the client named, as it named them.
     fn name_roots(&mut self, launch: Launch, id: &RawId, client: ClientId) {
         let style = self.settings.roots.policy.style;
         let Some(b) = self.backends.get(&launch.backend) else { return };
-        let told = self.clients.get(&client).map(|c| c.roots.latest()).unwrap_or_default();
+        let told = self.clients.get(&client).map(|c| c.named_roots(style)).unwrap_or_default();
         let roots: Vec<Cow<'_, str>> = match &b.key.root {
             Some(root) if self.has_one_root(b) => {
                 let named = told.iter().find(|told| told.path.as_ref() == Some(root));
@@ -269,6 +290,14 @@ impl ClientRoot {
 }
 
 impl Client {
+    /// What it said last. Some roots come with the handshake.
+    fn named_roots(&self, style: Style) -> Vec<ClientRoot> {
+        match &self.roots {
+            Roots::Unasked => self.known.client.iter().map(|path| ClientRoot::of_path(path, style)).collect(),
+            known @ (Roots::Asked { .. } | Roots::Told(_)) => known.latest().to_vec(),
+        }
+    }
+
     /// A root that came by a path is known from then on.
     pub(crate) fn note_root(&mut self, root: &str) {
         const MOST: usize = 256;
