@@ -1,6 +1,6 @@
 //! The command line.
 
-use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::builder::{FalseyValueParser, OsStringValueParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -115,7 +115,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct StdioArgs {
     /// Keep everything in this one process, instead of sharing the daemon's servers with other windows.
-    #[arg(long)]
+    #[arg(long, env = "SWITCHBOARD_SOLO", value_parser = FalseyValueParser::new())]
     pub(crate) solo: bool,
 
     /// The config file. Otherwise $SWITCHBOARD_CONFIG, a trusted `switchboard.json` here, or the user's.
