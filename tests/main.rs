@@ -21,6 +21,8 @@ mod deadlines;
 mod crash;
 mod pressure;
 mod turns;
+mod roots;
+mod pool;
 mod logs;
 mod raw;
 mod config;

@@ -12,6 +12,8 @@ mod talk;
 mod everything;
 mod everything_asks;
 mod filesystem;
+#[cfg(target_os = "linux")]
+mod filesystem_pool;
 mod time;
 mod auggie;
 mod openings;

@@ -1,0 +1,31 @@
+//! `health`: an instance in use that gives no sign of life is restarted; one that works is left alone.
+
+use crate::roots::editor::Editor;
+use crate::support::{configured, log_with, text};
+use serde_json::json;
+use switchboard_testkit::{patience, pids};
+
+#[test]
+fn an_instance_that_stops_answering_is_restarted() {
+    let mut editor = Editor::plain(configured(json!({}), json!({ "health": "1s" }), &[]));
+    let pid = editor.facts(json!({})).pid;
+    assert!(editor.call("deaf", json!({}))["result"].is_object());
+    patience::until_true("it is stopped, without a request that timed out", || !pids::is_alive(pid));
+    log_with(&editor.client, "it gave no sign of life");
+    assert_ne!(editor.facts(json!({})).pid, pid);
+}
+
+/// It does one thing at a time, and answers nothing meanwhile.
+#[test]
+fn a_busy_instance_within_its_time_is_not() {
+    let mut editor = Editor::plain(configured(json!({}), json!({ "health": "1s" }), &[]));
+    let pid = editor.facts(json!({})).pid;
+    // Longer than an instance may take for a sign of life.
+    let call = editor.client.start_call("work", json!({ "steps": 1, "ms": 14_000 }));
+    let asked = editor.client.start_call("facts", json!({}));
+    assert_eq!(text(&editor.answer(call)), "worked");
+    assert_eq!(crate::roots::editor::Facts::of(&editor.answer(asked)).pid, pid);
+    let heard = editor.record().lines(1);
+    assert!(heard.iter().any(|line| line.contains(r#""method":"ping""#)), "it was asked: {heard:?}");
+    assert_eq!(editor.record().launches(), 1);
+}

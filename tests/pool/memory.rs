@@ -1,0 +1,50 @@
+//! `memoryLimit`: what holds too much is warned about, and then stopped or restarted.
+
+use crate::roots::editor::{Editor, folders, rooted, uri};
+use crate::support::{configured, error, log_with};
+use serde_json::json;
+use switchboard_testkit::{patience, pids};
+
+const MUCH: u64 = 100 << 20;
+const WARNING: &str = "holds more memory than it may";
+
+#[test]
+fn an_idle_instance_that_holds_too_much_is_warned_about_and_stopped() {
+    let mut editor = Editor::plain(configured(json!({}), json!({ "memoryLimit": "50MiB" }), &[]));
+    let pid = editor.call("grow", json!({ "bytes": MUCH }))["result"]["pid"].as_u64().unwrap() as u32;
+    patience::until_true("it is stopped", || !pids::is_alive(pid));
+    let log = log_with(&editor.client, "it holds more memory than it may");
+    let (warning, stop) = (log.find(WARNING).unwrap(), log.find("stopping").unwrap());
+    assert!(warning < stop && log.contains("WARN"), "{log}");
+    assert_eq!(editor.record().launches(), 1, "nobody needs another");
+    assert_ne!(editor.facts(json!({})).pid, pid);
+    assert_eq!(editor.finish(), "");
+}
+
+#[test]
+fn a_busy_one_is_restarted_and_its_call_gets_an_error() {
+    let mut editor = Editor::plain(configured(json!({}), json!({ "memoryLimit": "50MiB" }), &[]));
+    editor.call("grow", json!({ "bytes": MUCH }));
+    let answer = editor.call("hang", json!({}));
+    let error = error(&answer, -32002, "backend_unavailable");
+    assert!(error["message"].as_str().unwrap().contains("memory"), "{answer}");
+    assert_eq!(error["data"]["retryable"], json!(true));
+    log_with(&editor.client, WARNING);
+    assert_eq!(editor.facts(json!({})).pid, editor.record().pid(2));
+}
+
+#[test]
+fn all_together_may_hold_so_much_and_the_least_recently_used_goes_first() {
+    let start = rooted(json!({ "pool": { "memoryLimit": "150MiB" } }), json!({}));
+    let [a, b] = folders(&start, ["a", "b"]);
+    let mut editor = Editor::open(start, &[&a, &b]);
+    let mut grow = |root| {
+        let answer = editor.call("grow", json!({ "bytes": MUCH, "file": uri(root) }));
+        answer["result"]["pid"].as_u64().unwrap() as u32
+    };
+    let (first, second) = (grow(&a), grow(&b));
+    patience::until_true("the first is stopped", || !pids::is_alive(first));
+    log_with(&editor.client, "all servers together hold more memory than they may");
+    assert_eq!(editor.facts(json!({ "file": uri(&b) })).pid, second, "one alone is not too much");
+    editor.facts(json!({ "file": uri(&a) })).is_at(&a);
+}

@@ -1,0 +1,70 @@
+//! No workspace at all: an error that says what to do, or an instance without one.
+
+use super::editor::{Editor, folders, rooted, uri};
+use crate::support::{configured, error, log_with};
+use serde_json::json;
+use switchboard_testkit::client::initialize_params;
+
+#[test]
+fn a_server_that_needs_a_root_and_has_none_is_refused_with_a_hint() {
+    let mut client = rooted(json!({}), json!({})).start();
+    for (method, params) in [("initialize", initialize_params()), ("tools/list", json!({}))] {
+        let answer = client.request(method, params);
+        let data = &error(&answer, -32004, "routing_failed")["data"];
+        assert_eq!((&data["server"], &data["root"]), (&json!("fake"), &json!(null)), "{answer}");
+        assert!(data["hint"].as_str().unwrap().contains("--root"), "{answer}");
+    }
+    assert_eq!(client.record().launches(), 0);
+}
+
+#[test]
+fn a_server_that_needs_none_serves_without_one_and_there_is_a_warning() {
+    let mut editor = Editor::plain(configured(json!({}), json!({ "rootArguments": ["path"] }), &[]));
+    let home = editor.facts(json!({})).pid;
+    editor.client.wait_for_stderr("an instance without one serves it");
+    let log = log_with(&editor.client, "an instance without one serves it");
+    assert!(log.contains("WARN"), "{log}");
+    // A place in no project says nothing either.
+    let nowhere = editor.at("home/x");
+    assert_eq!(editor.facts(json!({ "path": nowhere })).pid, home);
+    let project = editor.at("project");
+    std::fs::create_dir_all(project.join(".git")).unwrap();
+    assert_eq!(editor.facts(json!({ "path": project.join("x") })).cwd, project);
+    assert_eq!(editor.record().launches(), 2);
+}
+
+/// At the handshake nothing is known of them yet.
+#[test]
+fn there_is_no_warning_about_a_client_that_names_its_roots() {
+    let start = configured(json!({}), json!({ "rootArguments": ["path"] }), &[]);
+    let [a] = folders(&start, ["a"]);
+    let mut editor = Editor::open(start, &[&a]);
+    assert_eq!(editor.facts(json!({})).cwd, a);
+    let end = editor.client.finish();
+    assert_eq!((end.code, end.stderr.as_str()), (Some(0), ""));
+    // There is one about a client that has none to name.
+    let start = configured(json!({}), json!({ "rootArguments": ["path"] }), &[]);
+    let mut editor = Editor::open::<&str>(start, &[]);
+    editor.facts(json!({}));
+    editor.client.wait_for_stderr("an instance without one serves it");
+}
+
+#[test]
+fn without_the_fallback_it_is_refused() {
+    let start = configured(json!({ "fallback": "off" }), json!({ "rootArguments": ["path"] }), &[]);
+    let [a] = folders(&start, ["a"]);
+    let mut client = start.start();
+    error(&client.request("initialize", initialize_params()), -32004, "routing_failed");
+    error(&client.call("facts", json!({ "path": a })), -32004, "routing_failed");
+    assert_eq!(client.record().launches(), 0);
+}
+
+/// The client's roots count as soon as they are known, whatever may not be done without them.
+#[test]
+fn without_the_fallback_the_clients_roots_are_waited_for() {
+    let start = configured(json!({ "fallback": "off" }), json!({ "rootArguments": ["path"] }), &[]);
+    let [a, b] = folders(&start, ["a", "b"]);
+    let mut editor = Editor::open(start, &[&a, &b]);
+    assert_eq!(editor.facts(json!({})).cwd, a);
+    assert_eq!(editor.facts(json!({ "file": uri(&b) })).cwd, b);
+}
