@@ -42,6 +42,8 @@ impl Start {
         let mut env: Vec<(OsString, OsString)> = kept.collect();
         env.push(("HOME".into(), home.into()));
         env.push(("SWITCHBOARD_STATE_DIR".into(), state.into()));
+        // Most promises are about one process and what it does; those about the daemon ask for it.
+        env.push(("SWITCHBOARD_SOLO".into(), "1".into()));
         Self {
             scratch,
             framing: Framing::Newline,
