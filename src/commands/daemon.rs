@@ -14,6 +14,20 @@ use switchboard_gateway::daemon::{self, Daemon, Served};
 use switchboard_gateway::telemetry::LogOptions;
 use switchboard_gateway::{Address, DaemonCommand as Command, check_room};
 
+/// What the daemon gets of its starter's environment, beside what every program needs.
+#[cfg(not(debug_assertions))]
+const PASSED: [&str; 4] = ["XDG_*", "SWITCHBOARD_LOG", "SWITCHBOARD_STATE_DIR", "MCP_PROXY_LOG"];
+/// With the faults that tests ask for.
+#[cfg(debug_assertions)]
+const PASSED: [&str; 6] = [
+    "XDG_*",
+    "SWITCHBOARD_LOG",
+    "SWITCHBOARD_STATE_DIR",
+    "MCP_PROXY_LOG",
+    "SWITCHBOARD_PANIC_IN",
+    "SWITCHBOARD_PRETEND_VERSION",
+];
+
 /// What tells one daemon of a user from another.
 pub(super) struct Identity<'a> {
     pub(super) config_file: &'a Path,
@@ -39,8 +53,7 @@ impl Identity<'_> {
         if let Some(seconds) = self.idle_ttl_seconds {
             args.extend(["--idle-ttl-seconds".into(), seconds.to_string().into()]);
         }
-        let pass = ["XDG_*", "SWITCHBOARD_LOG", "SWITCHBOARD_STATE_DIR", "MCP_PROXY_LOG"].map(str::to_owned);
-        let env = child_environment(std::env::vars_os(), InheritEnv::Safe, &pass, &[]).vars;
+        let env = child_environment(std::env::vars_os(), InheritEnv::Safe, &PASSED.map(str::to_owned), &[]).vars;
         let log = super::state_folder().join("logs").join("daemon.stderr.log");
         let log = log.parent().and_then(|folder| std::fs::create_dir_all(folder).ok()).map(|()| log);
         Ok(Command { program: std::env::current_exe()?, args, env: env.into_iter().collect(), log })

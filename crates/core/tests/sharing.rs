@@ -41,6 +41,33 @@ fn a_second_client_of_a_workspace_starts_nothing() {
     );
 }
 
+/// All of them come before one of them has said what it can do.
+#[test]
+fn clients_that_come_at_once_share_what_the_first_had_started() {
+    play(
+        |_| {},
+        r#"
+        A comes; folder /p
+            start 1 at /p
+        B comes; folder /p
+        C comes; folder /p
+        B greets
+        A greets
+        C greets with {"sampling":{}}
+            start 2 at /p
+        1 spawns
+            1< {"id":1,"method":"initialize",…}
+        1 greets
+            B< {"id":0,"result":{"serverInfo":1}}
+            A< {"id":0,"result":{"serverInfo":1}}
+        2 spawns
+            2< {"id":3,"method":"initialize",…}
+        2 greets
+            C< {"id":0,"result":{"serverInfo":2}}
+        "#,
+    );
+}
+
 #[test]
 fn another_folder_or_another_environment_is_another_instance() {
     play(

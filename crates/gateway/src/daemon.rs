@@ -68,7 +68,7 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
         Err(BindError::Taken) => return Ok(Served::Taken),
         Err(BindError::Io(error)) => return Err(error),
     };
-    let described = json!({ "pid": std::process::id(), "version": hello::VERSION, "config": daemon.config_file });
+    let described = json!({ "pid": std::process::id(), "version": hello::version(), "config": daemon.config_file });
     daemon.address.describe(&described.to_string())?;
     let verdicts = Verdicts::new(&daemon.state_folder, &daemon.servers);
     let wants_routes = matches!(daemon.log.level, LogLevel::Debug | LogLevel::Trace);

@@ -79,7 +79,7 @@ impl Link {
             Err(error) if is_nobody(&error) => return Ok(None),
             Err(error) => return Err(error),
         };
-        if hello::is_newer(hello::VERSION, &reply.version) {
+        if hello::is_newer(&hello::version(), &reply.version) {
             drop(connection);
             self.retire().await;
             return Ok(None);
