@@ -14,19 +14,19 @@ use switchboard_testkit::record::Record;
 use switchboard_testkit::scratch::Scratch;
 use switchboard_testkit::tree::Process;
 
-pub(super) struct House {
+pub(crate) struct House {
     scratch: Scratch,
     config: PathBuf,
 }
 
 impl House {
     /// With the fake backend as the only server, and a short linger.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::with(json!({}), json!({}), &[])
     }
 
     /// `file` are the keys of the config file, `server` those of its only server, which is `fake`.
-    pub(super) fn with(file: Value, server: Value, options: &[&str]) -> Self {
+    pub(crate) fn with(file: Value, server: Value, options: &[&str]) -> Self {
         let scratch = Scratch::new();
         for name in ["home", "record", "r"] {
             scratch.folder(name);
@@ -39,21 +39,21 @@ impl House {
         Self { scratch, config }
     }
 
-    pub(super) fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.scratch.join(name)
     }
 
-    pub(super) fn config(&self) -> &Path {
+    pub(crate) fn config(&self) -> &Path {
         &self.config
     }
 
     /// What the fake backends were told.
-    pub(super) fn record(&self) -> Record {
+    pub(crate) fn record(&self) -> Record {
         Record::in_folder(self.scratch.join("record"))
     }
 
     /// The program, in the environment that all windows share.
-    pub(super) fn program(&self, folder: &str) -> Start {
+    pub(crate) fn program(&self, folder: &str) -> Start {
         program()
             .env("HOME", self.path("home"))
             .env("SWITCHBOARD_STATE_DIR", self.path("state"))
@@ -64,13 +64,13 @@ impl House {
     }
 
     /// A window on a folder, still to be started.
-    pub(super) fn window(&self, folder: &str) -> Start {
+    pub(crate) fn window(&self, folder: &str) -> Start {
         self.program(folder).arg("stdio").arg("--config").arg(&self.config)
     }
 
     /// A window on a folder, after its handshake.
     #[track_caller]
-    pub(super) fn open(&self, folder: &str) -> Client {
+    pub(crate) fn open(&self, folder: &str) -> Client {
         let mut client = self.window(folder).start();
         client.initialize();
         client
@@ -78,31 +78,31 @@ impl House {
 
     /// What a command prints, and its end.
     #[track_caller]
-    pub(super) fn run(&self, args: &[&str]) -> End {
+    pub(crate) fn run(&self, args: &[&str]) -> End {
         self.program("home").args(args).start().finish()
     }
 
     /// The same, which must succeed.
     #[track_caller]
-    pub(super) fn say(&self, args: &[&str]) -> String {
+    pub(crate) fn say(&self, args: &[&str]) -> String {
         let end = self.run(args);
         assert_eq!(end.code, Some(0), "{args:?}: {}", end.stderr);
         String::from_utf8(end.stdout).unwrap()
     }
 
     #[track_caller]
-    pub(super) fn status(&self) -> Value {
+    pub(crate) fn status(&self) -> Value {
         serde_json::from_str(&self.say(&["status", "--json"])).unwrap()
     }
 
     /// Every process that has to do with this house.
-    pub(super) fn processes(&self) -> Vec<Process> {
+    pub(crate) fn processes(&self) -> Vec<Process> {
         let traces = pids::with_trace(&self.scratch.path().display().to_string());
         traces.into_iter().filter_map(Process::look).filter(|process| !process.is_zombie()).collect()
     }
 
     /// The daemons that run.
-    pub(super) fn daemons(&self) -> Vec<Process> {
+    pub(crate) fn daemons(&self) -> Vec<Process> {
         let is_daemon = |process: &Process| {
             let line = fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
             line.split(|byte| *byte == 0).nth(1) == Some(b"daemon") && process.name == "switchboard"
@@ -112,7 +112,7 @@ impl House {
 
     /// The one that runs.
     #[track_caller]
-    pub(super) fn daemon(&self) -> Process {
+    pub(crate) fn daemon(&self) -> Process {
         match &self.daemons()[..] {
             [one] => one.clone(),
             others => panic!("one daemon is expected, there are {others:?}"),
@@ -120,13 +120,13 @@ impl House {
     }
 
     /// Its servers' processes that live.
-    pub(super) fn servers(&self) -> Vec<u32> {
+    pub(crate) fn servers(&self) -> Vec<u32> {
         let record = self.record();
         (1..=record.launches()).map(|launch| record.pid(launch)).filter(|&pid| pids::is_alive(pid)).collect()
     }
 
     /// The files in the runtime folder, by how their names end.
-    pub(super) fn files(&self) -> Vec<String> {
+    pub(crate) fn files(&self) -> Vec<String> {
         let entries = fs::read_dir(self.path("r/switchboard")).into_iter().flatten().flatten();
         let mut ends: Vec<String> = entries
             .map(|entry| entry.path().extension().unwrap_or_default().to_string_lossy().into_owned())
@@ -137,14 +137,14 @@ impl House {
 
     /// The daemon's socket.
     #[track_caller]
-    pub(super) fn socket(&self) -> PathBuf {
+    pub(crate) fn socket(&self) -> PathBuf {
         let entries = fs::read_dir(self.path("r/switchboard")).unwrap().flatten();
         entries.map(|entry| entry.path()).find(|path| path.extension().is_some_and(|end| end == "sock")).unwrap()
     }
 
     /// Nothing runs, within this time.
     #[track_caller]
-    pub(super) fn check_empty(&self, within: Duration) {
+    pub(crate) fn check_empty(&self, within: Duration) {
         let deadline = Instant::now() + within;
         while !self.processes().is_empty() {
             assert!(Instant::now() < deadline, "after {within:?} there are still {:?}", self.processes());
@@ -154,14 +154,14 @@ impl House {
 
     /// So many servers run, as soon as those that go have gone.
     #[track_caller]
-    pub(super) fn wait_for_servers(&self, count: usize) {
+    pub(crate) fn wait_for_servers(&self, count: usize) {
         patience::until_true(format_args!("{count} servers"), || self.servers().len() == count);
     }
 }
 
 /// The process that answers a client, as it says itself.
 #[track_caller]
-pub(super) fn server_of(client: &mut Client) -> u32 {
+pub(crate) fn server_of(client: &mut Client) -> u32 {
     let answer = client.call("facts", json!({}));
     match answer["result"]["pid"].as_u64() {
         Some(pid) => pid as u32,

@@ -4,7 +4,7 @@
 //! - `house`: windows that share a home, a config and a runtime folder; nothing of it outlives its test.
 //! - the rest: a promise each.
 
-mod house;
+pub(crate) mod house;
 
 mod sharing;
 mod leaving;

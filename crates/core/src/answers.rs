@@ -84,6 +84,13 @@ impl Core {
                     .with("stderr", json!(said.stderr))
                     .with_text("stdout", &said.stdout)
             }
+            Cause::Died { how, .. } if of.is_some_and(|of| self.settings_of(of).relays) => {
+                let text = format!("the daemon that all windows share ended while this was open: {how}");
+                ErrorAnswer::new(ErrorKind::BackendUnavailable, text)
+                    .place(self, of)
+                    .retryable(true)
+                    .hint("another one is started; whether this request took effect is unknown")
+            }
             Cause::Died { how, said } => {
                 let text = format!("the server `{server}` died while it worked on this: {how}");
                 ErrorAnswer::new(ErrorKind::BackendUnavailable, said.after(text))

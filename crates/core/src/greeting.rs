@@ -43,13 +43,11 @@ impl Core {
         }
     }
 
-    /// A backend that nobody else uses, or only such as have said nothing of themselves yet, becomes what this client
-    /// needs, rather than a second one.
+    /// A backend that nobody else uses becomes what this client needs, rather than a second one.
     fn settle_home_from(&mut self, client: ClientId, before: Option<BackendId>) -> Route {
         let Some(before) = before else { return self.settle_home(client) };
         let known = self.backends.get(&before).map(|b| b.key.root.clone());
-        let is_mute = |other: ClientId| self.clients.get(&other).is_none_or(|c| c.declared.profile.is_none());
-        let is_mine = self.lessees(before).all(is_mute);
+        let is_mine = self.lessees(before).next().is_none();
         let Some(root) = known.filter(|_| is_mine) else { return self.settle_home(client) };
         let key = self.key_of(client, root.clone());
         let is_there = self.find(client, &key).is_some_and(|other| other != before);

@@ -128,6 +128,10 @@ async fn attend(household: Arc<Household>, mut connection: Connection) {
         Hello { protocol, .. } if protocol != hello::PROTOCOL => {
             Reply::refusal(format!("the daemon (pid {}) speaks another protocol; stop it", std::process::id()))
         }
+        // It will ask us to make room. Nothing is to be started for it here.
+        Hello { ref version, wants: Wants::Client(_), .. } if hello::is_newer(version, &hello::version()) => {
+            Reply::refusal("a newer version of the daemon is wanted")
+        }
         Hello { wants: Wants::Client(newcomer), .. } => return household.receive(connection, *newcomer).await,
         Hello { wants: Wants::Status, .. } => Reply::with(household.status()),
         Hello { wants: Wants::Order { order, server, root }, .. } => household.order(order, &server, root.as_deref()),
