@@ -108,7 +108,7 @@ fn restart_is_seen_by_whoever_waits() {
     let root = format!("fake@{}", house.path("a").display());
     assert_eq!(house.say(&["restart", &root]), "fake: 1 instance restarted\n");
     let answer = a.answer(open);
-    let told = error(&answer, -32603, "backend_unavailable");
+    let told = error(&answer, -32002, "backend_unavailable");
     assert!(told["message"].as_str().unwrap().contains("its owner restarts it"), "{answer}");
     assert_eq!(told["data"]["retryable"], true);
     assert_ne!(server_of(&mut a), of_a);
@@ -126,7 +126,7 @@ fn stop_holds_until_start() {
     assert_eq!(house.say(&["stop", "fake"]), "fake: 1 instance stopped\n");
     patience::until_true("its end", || !pids::is_alive(server));
     let answer = window.call("echo", json!({}));
-    let told = error(&answer, -32603, "backend_unavailable");
+    let told = error(&answer, -32002, "backend_unavailable");
     assert!(told["data"]["hint"].as_str().unwrap().contains("switchboard start fake"), "{answer}");
     assert!(house.say(&["status"]).contains("stopped by its owner"));
     let mut later = house.window("a").start();

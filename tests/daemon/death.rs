@@ -15,7 +15,7 @@ const BOUND: Duration = Duration::from_secs(5);
 
 #[track_caller]
 fn check_error(answer: &Value) {
-    let error = error(answer, -32603, "backend_unavailable");
+    let error = error(answer, -32002, "backend_unavailable");
     assert_eq!(error["data"]["retryable"], true, "{answer}");
     assert!(error["message"].as_str().unwrap().contains("daemon"), "{answer}");
 }

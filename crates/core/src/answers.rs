@@ -84,8 +84,8 @@ impl Core {
                     .with("stderr", json!(said.stderr))
                     .with_text("stdout", &said.stdout)
             }
-            Cause::Died { how, .. } if of.is_some_and(|of| self.settings_of(of).relays) => {
-                let text = format!("the daemon that all windows share ended while this was open: {how}");
+            Cause::Died { .. } if of.is_some_and(|of| self.settings_of(of).relays) => {
+                let text = "the daemon that all windows share ended while this was open".to_owned();
                 ErrorAnswer::new(ErrorKind::BackendUnavailable, text)
                     .place(self, of)
                     .retryable(true)

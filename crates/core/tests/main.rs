@@ -12,6 +12,7 @@ mod timeouts;
 mod turns;
 mod workspaces;
 mod sharing;
+mod crowd;
 mod pool;
 mod crashes;
 mod framing;
