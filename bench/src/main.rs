@@ -7,6 +7,7 @@
 //! - [`pump`]: `pump`, the floor: two copy loops that understand nothing.
 //! - [`projects`]: `projects`, one client on several projects, with and without Switchboard.
 //! - [`run`]: `run`, the comparison of the two with Switchboard.
+//! - [`soak`]: `soak`, clients, backends and the daemon killed at random for a long time.
 //!
 //! Nothing here knows Switchboard's crates: it is measured from outside, as a client sees it.
 
@@ -28,6 +29,8 @@ mod pump;
 #[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]
+mod soak;
+#[cfg(target_os = "linux")]
 mod spawn;
 #[cfg(target_os = "linux")]
 mod wire;
@@ -41,6 +44,7 @@ usage: switchboard-bench run [OPTIONS]           compare direct, pump and switch
        switchboard-bench backend [--id-last] [--payload plain|code]
                                                  the MCP server that all of them talk to
        switchboard-bench projects …              processes, memory and CPU time on several projects
+       switchboard-bench soak …                  everybody is killed at random, for a long time
 `switchboard-bench run --help` lists the options.";
 
 #[cfg(target_os = "linux")]
@@ -53,6 +57,8 @@ fn main() -> ExitCode {
         Some("pump") => pump::main(&rest),
         Some("projects") => projects::main(&rest),
         Some("run") => run::main(&rest),
+        Some("soak") => soak::main(&rest),
+        Some("soak-backend") => soak::backend::main(&rest),
         Some("--help" | "-h" | "help") => {
             println!("{USAGE}");
             Ok(ExitCode::SUCCESS)

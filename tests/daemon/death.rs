@@ -90,7 +90,8 @@ fn it_panics() {
     }
     let house = House::new();
     let file = house.path("panic");
-    for task in ["attachment", "accepting", "time"] {
+    // Those that no window has.
+    for task in ["attachment", "accepting", "measuring"] {
         let _ = fs::remove_dir_all(house.path("record"));
         let wish = format!("{task}@{}", file.display());
         let mut first = house.window("a").env("SWITCHBOARD_PANIC_IN", wish).start();
@@ -105,6 +106,33 @@ fn it_panics() {
         let log = fs::read_to_string(house.path("state/logs/daemon.stderr.log")).unwrap();
         assert!(log.contains(&format!("`{task}`")), "{log}");
     }
+}
+
+/// A panic in a window ends that window.
+#[test]
+fn a_window_panics() {
+    if cfg!(not(debug_assertions)) {
+        return;
+    }
+    let house = House::new();
+    let mut other = house.open("a");
+    let server = server_of(&mut other);
+    for task in ["link", "serving", "following", "outbox", "time", "ending"] {
+        let file = house.path("panic");
+        let wish = format!("{task}@{}", file.display());
+        let mut window = house.window("a").env("SWITCHBOARD_PANIC_IN", wish).start();
+        window.initialize();
+        let open = other.start_call("hold", json!({ "label": task }));
+        window.start_call("hang", json!({ "label": task }));
+        fs::write(&file, "").unwrap();
+        let end = window.wait_for_end();
+        fs::remove_file(&file).unwrap();
+        assert_eq!(end.code, None, "{task}: a signal ends it; it said {:?}", end.stderr);
+        assert!(end.stderr.contains(&format!("`{task}`")), "{task}: {:?}", end.stderr);
+        assert!(other.call("release", json!({})).get("result").is_some(), "{task}");
+        assert_eq!(other.answer(open)["result"]["label"], task);
+    }
+    assert_eq!(server_of(&mut other), server);
 }
 
 /// What changes nothing is asked again, without anybody noticing.
