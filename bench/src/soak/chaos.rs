@@ -2,6 +2,7 @@
 
 use super::{Rng, World, census};
 use rustix::process::{Pid, Signal, kill_process};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// On average.
@@ -16,6 +17,9 @@ pub(super) fn reign(world: &World) {
     let mut pick = Rng(!world.seed);
     while !world.is_over() {
         std::thread::sleep(LOOK);
+        if world.is_calm.load(Ordering::Relaxed) {
+            continue;
+        }
         if Instant::now() > backend {
             backend = some(BACKENDS);
             let backends = census::backends(world);

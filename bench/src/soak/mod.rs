@@ -28,6 +28,8 @@ usage: switchboard-bench soak --switchboard PATH [--minutes N] [--seed N]";
 /// Windows at each daemon.
 const WINDOWS: usize = 6;
 const EVERY: Duration = Duration::from_secs(1);
+/// At the end.
+const CALM: Duration = Duration::from_secs(4);
 /// How long after the last client everything has gone: the linger, and the daemon's own second, on a busy machine.
 const FAREWELL: Duration = Duration::from_secs(15);
 
@@ -81,6 +83,8 @@ pub(crate) struct World {
     pub(crate) folder: PathBuf,
     pub(crate) seed: u64,
     pub(crate) is_over: AtomicBool,
+    /// Nobody is killed any more: whoever was has been replaced when it is over.
+    pub(crate) is_calm: AtomicBool,
     pub(crate) tally: Tally,
 }
 
@@ -133,7 +137,8 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     let switchboard = switchboard.ok_or_else(|| HELP.to_owned())?;
     let switchboard = switchboard.canonicalize().map_err(|error| format!("{}: {error}", switchboard.display()))?;
     let folder = std::env::temp_dir().join(format!("sb-soak.{}", std::process::id()));
-    let world = World { switchboard, folder, seed, is_over: AtomicBool::new(false), tally: Tally::default() };
+    let (is_over, is_calm) = (AtomicBool::new(false), AtomicBool::new(false));
+    let world = World { switchboard, folder, seed, is_over, is_calm, tally: Tally::default() };
     furnish(&world).map_err(|error| format!("{}: {error}", world.folder.display()))?;
     println!("soak of {minutes} minutes in {}, seed {seed}", world.folder.display());
     let faults = run(&world, Duration::from_secs_f64(minutes * 60.0));
@@ -174,6 +179,7 @@ fn run(world: &World, time: Duration) -> Vec<String> {
         let mut told = Instant::now();
         while began.elapsed() < time {
             std::thread::sleep(EVERY);
+            world.is_calm.store(began.elapsed() + CALM > time, Ordering::Relaxed);
             census.take(world);
             if told.elapsed() > time / 12 {
                 told = Instant::now();
