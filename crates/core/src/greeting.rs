@@ -10,7 +10,7 @@ use crate::key::Declared;
 use crate::pending::{Asker, Pending, Progress};
 use crate::roots::Place;
 use crate::route::Route;
-use crate::settings::Capabilities;
+use crate::settings::{Capabilities, Scope};
 use serde_json::json;
 use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawId, dialect};
 
@@ -23,7 +23,7 @@ impl Core {
         roots: &[Place],
     ) -> Route {
         let Some(c) = self.clients.get_mut(&client) else { return Route::Wait };
-        let is_split = c.settings.is_split();
+        let goes_by_root = c.settings.scope != Scope::Global;
         let declared = Declared::of(initialize, c.settings.capabilities != Capabilities::Shared);
         let has_roots = declared.has_roots;
         c.declared = declared;
@@ -38,7 +38,7 @@ impl Core {
         }
         match found {
             // Its roots come later, and with them the server.
-            Route::Refused(_) if has_roots && is_split => Route::Wait,
+            Route::Refused(_) if has_roots && goes_by_root => Route::Wait,
             found => found,
         }
     }
