@@ -52,6 +52,10 @@ impl Core {
         }
     }
 
+    fn relays(&self, of: Option<BackendId>) -> bool {
+        of.is_some_and(|backend| self.settings_of(backend).relays)
+    }
+
     pub(crate) fn cause(&self, of: Option<BackendId>, cause: &Cause) -> ErrorAnswer {
         let server = self.name_of(of);
         match cause {
@@ -83,6 +87,13 @@ impl Core {
                     .hint(format!("its own last words are in `data.stderr`; {more}"))
                     .with("stderr", json!(said.stderr))
                     .with_text("stdout", &said.stdout)
+            }
+            Cause::Died { how, .. } if self.relays(of) => {
+                let text = format!("the Switchboard daemon died while it worked on this: {how}");
+                ErrorAnswer::new(ErrorKind::BackendUnavailable, text)
+                    .place(self, of)
+                    .retryable(true)
+                    .hint("another one is being started; whether this request took effect is unknown")
             }
             Cause::Died { how, said } => {
                 let text = format!("the server `{server}` died while it worked on this: {how}");

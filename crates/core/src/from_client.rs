@@ -554,7 +554,8 @@ fn deadline_of(server: &ServerSettings, now: Moment, pending: &Pending) -> Momen
         Method::Initialize => server.start_timeout,
         // Waits for the end of a task, which has no time limit of its own.
         Method::TaskResult => server.hard_timeout.unwrap_or(Duration::MAX),
-        method if method.is_short() => server.timeout.min(LIST_TIMEOUT),
+        // Another Switchboard has its own time for them, and says more about what took so long.
+        method if method.is_short() && !server.relays => server.timeout.min(LIST_TIMEOUT),
         _ => server.timeout,
     };
     let deadline = now + within;
