@@ -13,6 +13,7 @@ mod turns;
 mod workspaces;
 mod sharing;
 mod pool;
+mod leases;
 mod crashes;
 mod framing;
 mod limits;
