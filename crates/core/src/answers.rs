@@ -73,10 +73,9 @@ impl Core {
             Cause::SpawnTimeout { within } => {
                 let seconds = within.as_secs_f64();
                 let text = format!("no process of the server `{server}` could be made within {seconds:.1} s");
-                ErrorAnswer::new(ErrorKind::BackendSpawnFailed, text)
-                    .place(self, of)
-                    .retryable(true)
-                    .hint("the machine may be overloaded; raise `startTimeout` for this server if it needs longer")
+                ErrorAnswer::new(ErrorKind::BackendSpawnFailed, text).place(self, of).retryable(true).hint(
+                    "the machine may be overloaded; raise `startTimeout` for this server if it needs longer",
+                )
             }
             Cause::DiedAtStart { how, said, hint } => {
                 let more = hint.as_deref().unwrap_or("start it by hand to see more");
@@ -138,7 +137,9 @@ impl Core {
         let is_greeted = matches!(state, Some(State::Starting { is_spawned: true, .. }));
         let (text, hint) = if !was_sent && is_greeted {
             (
-                format!("the server `{server}` was started, and did not answer the handshake within {seconds:.1} s"),
+                format!(
+                    "the server `{server}` was started, and did not answer the handshake within {seconds:.1} s"
+                ),
                 "its stderr is in the log folder; raise `startTimeout` for this server if it needs longer",
             )
         } else if was_sent {

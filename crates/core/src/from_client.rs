@@ -171,7 +171,12 @@ impl Core {
     }
 
     /// A client takes back what others still want to hear of: the server need not know.
-    pub(crate) fn is_unsubscribed_for(&mut self, client: ClientId, backend: BackendId, message: &Message) -> bool {
+    pub(crate) fn is_unsubscribed_for(
+        &mut self,
+        client: ClientId,
+        backend: BackendId,
+        message: &Message,
+    ) -> bool {
         let Some(uri) = message.part(Part::Uri).filter(|_| message.method() == Method::Unsubscribe) else {
             return false;
         };

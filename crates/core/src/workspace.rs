@@ -219,7 +219,8 @@ impl Core {
             return true;
         }
         let has_roots = |client: &&ClientId| self.clients.get(client).is_some_and(|c| c.declared.has_roots);
-        let is_ready = |client: &&ClientId| self.clients.get(client).is_some_and(|c| c.handshake.is_complete());
+        let is_ready =
+            |client: &&ClientId| self.clients.get(client).is_some_and(|c| c.handshake.is_complete());
         let Some(&first) = lessees.iter().find(has_roots) else {
             return false;
         };

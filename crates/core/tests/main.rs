@@ -12,6 +12,7 @@ mod timeouts;
 mod turns;
 mod workspaces;
 mod sharing;
+mod together;
 mod pool;
 mod leases;
 mod crashes;
