@@ -97,7 +97,7 @@ impl World {
     /// Two clients that can do different things share a process.
     pub(super) fn check_likeness(&mut self, launch: Launch, one: ClientId, other: ClientId) -> Check {
         let (a, b) = (&self.clients[&one], &self.clients[&other]);
-        let may = match self.plan.settings.server.capabilities {
+        let may = match self.plan.settings.servers[0].capabilities {
             Capabilities::Exact => false,
             Capabilities::Shared => a.version == b.version,
             Capabilities::Auto => !self.plan.offers_differ || a.variant == b.variant,
@@ -107,7 +107,7 @@ impl World {
                 "{one} and {other} share {launch}, though it may offer them different things"
             ));
         }
-        let is_auto = self.plan.settings.server.capabilities == Capabilities::Auto;
+        let is_auto = self.plan.settings.servers[0].capabilities == Capabilities::Auto;
         self.stats.shared_by_likeness += u64::from(is_auto);
         Ok(())
     }

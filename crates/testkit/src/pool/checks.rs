@@ -54,7 +54,7 @@ impl World {
         if let Some(other) = self.alive().find(|other| other.backend == launch.backend) {
             return Err(format!("{launch} is started while {other} is there"));
         }
-        if root.is_none() && self.plan.settings.server.needs_root {
+        if root.is_none() && self.plan.settings.servers[0].needs_root {
             return Err(format!("{launch} is started without a root, which it needs"));
         }
         let is_twin = |p: &&Process| p.is_staying() && p.root == *root && p.environment == environment;
@@ -66,7 +66,7 @@ impl World {
 
     /// Clients that could share a process do.
     fn check_twins(&self) -> Check {
-        let server = &self.plan.settings.server;
+        let server = &self.plan.settings.servers[0];
         let is_plain = server.scope != Scope::Client
             && server.state == State::None
             && server.capabilities == Capabilities::Shared
@@ -151,7 +151,7 @@ impl World {
     /// When a request must have been answered at the latest. It may wait to be routed, then for room, then be worked
     /// on; whatever is said about it starts its time anew.
     pub(super) fn latest_answer(&self, request: &Request) -> Option<Moment> {
-        let server = &self.plan.settings.server;
+        let server = &self.plan.settings.servers[0];
         if matches!(request.verb, Verb::TaskResult { .. }) && !request.handed.is_empty() {
             return server.hard_timeout.map(|hard| request.sent.max(self.told_since) + hard);
         }
@@ -192,7 +192,7 @@ impl World {
 
     /// The longest that anything may take, and a little more.
     pub(super) fn patience(&self) -> Duration {
-        let server = &self.plan.settings.server;
+        let server = &self.plan.settings.servers[0];
         server.start_timeout * 2 + server.timeout + Duration::from_secs(1)
     }
 }

@@ -6,7 +6,7 @@ use super::world::World;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use switchboard_core::roots::Known;
-use switchboard_core::{ClientId, Event, Surroundings};
+use switchboard_core::{ClientId, Event, ServerId, Surroundings};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Presence {
@@ -125,6 +125,8 @@ impl World {
         let surroundings = Surroundings {
             environment: rng.below(self.plan.environments as usize) as u32,
             pinned: some_root(rng, 8),
+            given: self.plan.given.clone(),
+            default: self.plan.default.clone(),
             named: some_root(rng, 10),
             working_folder: if rng.percent(30) { Some("/home".into()) } else { some_root(rng, 30) },
         };
@@ -132,12 +134,12 @@ impl World {
         let roots = &self.plan.settings.roots;
         let known = Known {
             pinned: surroundings.pinned.clone(),
-            given: roots.given.clone(),
+            given: surroundings.given.clone(),
             client: Vec::new(),
             seen: Vec::new(),
             environment: surroundings.named.clone(),
             working_folder: surroundings.working_folder.clone(),
-            default: roots.default.clone(),
+            default: surroundings.default.clone(),
             home: roots.home.clone(),
         };
         let fresh = Client {
@@ -174,7 +176,7 @@ impl World {
         if !self.plan.is_split() {
             self.settle_home(id);
         }
-        self.handle(Event::ClientConnected { client: id, surroundings })
+        self.handle(Event::ClientConnected { client: id, server: ServerId(0), surroundings })
     }
 
     pub(super) fn client_acts(&mut self) -> Check {

@@ -60,12 +60,12 @@ impl World {
     }
 
     fn decided(&mut self, client: ClientId, places: &[Place]) -> Option<Option<String>> {
-        let needs_root = self.plan.settings.server.needs_root;
+        let needs_root = self.plan.settings.servers[0].needs_root;
         let roots = &self.plan.settings.roots;
-        let is_global = self.plan.settings.server.scope == Scope::Global;
+        let is_global = self.plan.settings.servers[0].scope == Scope::Global;
         let known = &self.clients[&client].known;
         let root = if is_global {
-            known.pinned.as_ref().or(roots.default.as_ref()).or(roots.given.first()).cloned()
+            known.pinned.as_ref().or(known.default.as_ref()).or(known.given.first()).cloned()
         } else {
             match decide(known, places, roots.policy) {
                 Decision::Root { root, .. } => Some(root),

@@ -59,7 +59,7 @@ impl World {
     }
 
     fn wait_for_the_end(&mut self) -> Check {
-        let (own, server) = (self.plan.settings.shutdown_grace, self.plan.settings.server.shutdown_grace);
+        let (own, server) = (self.plan.settings.shutdown_grace, self.plan.settings.servers[0].shutdown_grace);
         // A process may still be made, is then told to end, and takes its time.
         let latest = self.now + own + server * 2 + Duration::from_secs(9);
         while !self.is_finished {

@@ -48,12 +48,15 @@ pub(super) struct Plan {
     pub(super) spawn_failures: usize,
     /// Memory is measured, and may be too much.
     pub(super) is_measured: bool,
+    /// Roots that are given to every client.
+    pub(super) given: Vec<String>,
+    pub(super) default: Option<String>,
 }
 
 impl Plan {
     pub(super) fn roll(rng: &mut Rng, seed: u64) -> Self {
         let settings = settings(rng, seed);
-        let is_measured = settings.server.memory_limit.or(settings.pool.memory_limit).is_some();
+        let is_measured = settings.servers[0].memory_limit.or(settings.pool.memory_limit).is_some();
         Self {
             steps: rng.within(40..=260),
             clients: rng.weighted(&[(1, 1), (3, 2), (3, 3), (2, 4), (1, 5)]),
@@ -68,22 +71,24 @@ impl Plan {
             is_crashy: rng.percent(20),
             spawn_failures: rng.weighted(&[(8, 0), (2, 10)]),
             is_measured,
+            given: if rng.percent(20) { vec![rng.pick(PROJECTS).to_string()] } else { Vec::new() },
+            default: rng.percent(20).then(|| rng.pick(PROJECTS).to_string()),
             settings,
         }
     }
 
     /// One instance per root, and not one for all the roots of a client.
     pub(super) fn is_split(&self) -> bool {
-        self.settings.server.splits && self.settings.server.scope != Scope::Global
+        self.settings.servers[0].splits && self.settings.servers[0].scope != Scope::Global
     }
 
     /// No two clients ever share an instance.
     pub(super) fn is_private(&self) -> bool {
-        self.settings.server.scope == Scope::Client || self.settings.server.state == State::Client
+        self.settings.servers[0].scope == Scope::Client || self.settings.servers[0].state == State::Client
     }
 
     pub(super) fn most(&self) -> usize {
-        self.settings.server.max_backends.min(self.settings.pool.max_backends)
+        self.settings.servers[0].max_backends.min(self.settings.pool.max_backends)
     }
 }
 
@@ -113,15 +118,15 @@ fn settings(rng: &mut Rng, seed: u64) -> Settings {
     };
     let memory_limit = rng.weighted(&[(4, None), (1, Some(2000))]);
     let policy = Policy { open_roots: rng.percent(70), fallback: rng.percent(70), style: Style::Unix };
-    let given = if rng.percent(20) { vec![rng.pick(PROJECTS).to_string()] } else { Vec::new() };
-    let default = rng.percent(20).then(|| rng.pick(PROJECTS).to_string());
     Settings {
-        server,
+        servers: vec![server],
         pool: Pool { max_backends: rng.within(1..=4), memory_limit },
-        roots: Roots { given, default, home: Some("/home/me".into()), policy },
+        roots: Roots { home: Some("/home/me".into()), policy },
         dialect: Ear::Fixed(Dialect::Standard),
         shutdown_grace: rng.millis(200..=3000),
         limits: Limits::default(),
+        linger: None,
+        first_question: 1,
         seed,
         report_routes: false,
     }

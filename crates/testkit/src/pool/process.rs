@@ -286,7 +286,7 @@ impl World {
     }
 
     pub(super) fn memory_is_measured(&mut self) -> Check {
-        let limit = self.plan.settings.server.memory_limit;
+        let limit = self.plan.settings.servers[0].memory_limit;
         let alive: Vec<Launch> = self.alive().collect();
         let mut bytes = Vec::new();
         for launch in alive {

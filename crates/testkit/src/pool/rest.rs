@@ -12,7 +12,7 @@ impl World {
             return Err(format!("{launch} is stopped, but is not there"));
         }
         let Some(why) = self.site(launch.backend).why else { return Ok(()) };
-        let memory = self.plan.settings.server.memory_limit;
+        let memory = self.plan.settings.servers[0].memory_limit;
         let stats = &mut self.stats;
         match why {
             "another workspace needs its place" => {
@@ -78,7 +78,7 @@ impl World {
     /// Nobody waits for it, hears from it, or would lose what it keeps.
     fn check_unneeded(&mut self, launch: Launch, why: &str) -> Check {
         self.check_nobody_waits(launch, why)?;
-        let state = self.plan.settings.server.state;
+        let state = self.plan.settings.servers[0].state;
         let site = self.site(launch.backend);
         if let Some(uri) = site.subscriptions.keys().next() {
             return Err(format!("{launch} has a subscription to {uri}, and is stopped: {why}"));
@@ -96,7 +96,7 @@ impl World {
 
     fn check_idle(&mut self, launch: Launch) -> Check {
         let since = self.now.since(self.process(launch).last_use);
-        match self.plan.settings.server.idle_ttl {
+        match self.plan.settings.servers[0].idle_ttl {
             Some(ttl) if since >= ttl => Ok(()),
             _ => Err(format!("{launch} was used {since:?} ago, and is stopped as idle")),
         }
@@ -130,7 +130,7 @@ impl World {
 
     /// After a tick: what has been of no use for long enough is gone.
     pub(super) fn check_rested(&self) -> Check {
-        let server = &self.plan.settings.server;
+        let server = &self.plan.settings.servers[0];
         let Some(ttl) = server.idle_ttl.filter(|_| self.plan.is_punctual && !self.is_ending) else {
             return Ok(());
         };
