@@ -4,12 +4,12 @@ use super::cast::play;
 use switchboard_core::{Capabilities, Settings};
 
 fn shared(settings: &mut Settings) {
-    settings.server.capabilities = Capabilities::Shared;
+    settings.servers[0].capabilities = Capabilities::Shared;
 }
 
 fn split(settings: &mut Settings) {
     shared(settings);
-    settings.server.splits = true;
+    settings.servers[0].splits = true;
 }
 
 /// Two clients of one process, both greeted.
