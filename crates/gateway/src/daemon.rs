@@ -80,6 +80,8 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
     let warden = launch::warden_for(&daemon.servers, &daemon.state_folder);
     telemetry.desk().take(solo::layers(&warden, Guard::Auto));
     let limit = daemon.config.max_message_bytes;
+    let has_limit = |server: &ServerConfig| server.memory_limit.is_some();
+    let is_limited = daemon.config.pool.memory_limit.is_some() || daemon.servers.iter().any(has_limit);
     let processes = Processes::new(daemon.servers.clone(), vars, limit, warden);
     let hub = Hub::new(Core::new(settings), Plan::Processes(processes), telemetry.clone());
     let household = Arc::new(Household {
@@ -93,15 +95,15 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
     });
     // Whether anybody comes is a question of time from now on.
     hub.handle(Event::Tick);
+    let measuring = is_limited.then(|| task::spawn("measuring", hub.clone().keep_measuring()));
     let tasks = [
         task::spawn("time", hub.clone().keep_time()),
         task::spawn("ending", solo::obey(hub.clone(), signals)),
         task::spawn("accepting", accept(household, listener)),
         task::spawn("sweeping", solo::sweep(hub.clone())),
-        task::spawn("measuring", hub.clone().keep_measuring()),
     ];
     hub.over().await;
-    tasks.iter().for_each(|task| task.abort());
+    tasks.iter().chain(&measuring).for_each(|task| task.abort());
     hub.close_warden().await;
     telemetry.close(PATIENCE);
     Ok(Served::ToTheEnd)
@@ -133,7 +135,7 @@ async fn attend(household: Arc<Household>, mut connection: Connection) {
             Reply::refusal("a newer version of the daemon is wanted")
         }
         Hello { wants: Wants::Client(newcomer), .. } => return household.receive(connection, *newcomer).await,
-        Hello { wants: Wants::Status, .. } => Reply::with(household.status()),
+        Hello { wants: Wants::Status, .. } => Reply::with(household.status().await),
         Hello { wants: Wants::Order { order, server, root }, .. } => household.order(order, &server, root.as_deref()),
         Hello { wants: Wants::Reload, .. } => Reply::refusal("this version does not reload"),
         Hello { wants: Wants::Stop, .. } => {
@@ -189,7 +191,8 @@ impl Household {
         }
     }
 
-    fn status(&self) -> Value {
+    async fn status(&self) -> Value {
+        self.hub.measure().await;
         let status = self.hub.turn().status();
         json!({ "config": self.config_file, "status": status })
     }
