@@ -88,7 +88,7 @@ fn it_panics() {
     if cfg!(not(debug_assertions)) {
         return;
     }
-    let house = House::new();
+    let house = House::with(json!({}), json!({ "memoryLimit": "1GiB" }), &[]);
     let file = house.path("panic");
     // Those that no window has.
     for task in ["attachment", "accepting", "measuring"] {

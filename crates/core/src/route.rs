@@ -243,7 +243,7 @@ impl Core {
                     self.conclude_empty(minted);
                 }
                 Route::To(backend) => {
-                    let refusal = self.why_not_now(backend, &message);
+                    let refusal = self.why_not_now(client, backend, &message);
                     match refusal {
                         Some(error) => self.fail_one(minted, &error),
                         None => self.hand_to(minted, backend),

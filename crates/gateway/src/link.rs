@@ -98,7 +98,8 @@ impl Link {
     }
 }
 
-fn is_nobody(error: &io::Error) -> bool {
+/// Nobody listens there, or not any more.
+pub(crate) fn is_nobody(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionRefused, ConnectionReset, NotFound, UnexpectedEof};
     matches!(error.kind(), NotFound | ConnectionRefused | ConnectionReset | BrokenPipe | UnexpectedEof)
 }
