@@ -20,9 +20,14 @@ fn show(house: &House, text: &str) -> String {
         for at in 0..words.len() {
             let is_number = |word: &str| word.trim_end_matches([',', ')']).parse::<u64>().is_ok();
             let after = |name: &str| at > 0 && words[at - 1].trim_start_matches('(') == name;
-            let before = |names: &[&str]| names.contains(&words.get(at + 1).map_or("", |next| next.trim_end_matches(',')));
+            let before = |names: &[&str]| {
+                names.contains(&words.get(at + 1).map_or("", |next| next.trim_end_matches(',')))
+            };
             let is_pid = after("pid") || after("\"pid\":");
-            let is_measure = before(&["s", "MiB"]) || after("\"memoryBytes\":") || after("\"seconds\":") || after("\"idleSeconds\":");
+            let is_measure = before(&["s", "MiB"])
+                || after("\"memoryBytes\":")
+                || after("\"seconds\":")
+                || after("\"idleSeconds\":");
             if is_number(&words[at]) && (is_pid || is_measure) {
                 let tail = words[at].trim_start_matches(|c: char| c.is_ascii_digit()).to_owned();
                 words[at] = format!("[n]{tail}");
@@ -131,11 +136,16 @@ fn stop_holds_until_start() {
     assert!(house.say(&["status"]).contains("stopped by its owner"));
     let mut later = house.window("a").start();
     let refused = later.request("initialize", switchboard_testkit::client::initialize_params());
-    assert!(refused.get("error").is_some() || later.call("echo", json!({})).get("error").is_some(), "{refused}");
+    assert!(
+        refused.get("error").is_some() || later.call("echo", json!({})).get("error").is_some(),
+        "{refused}"
+    );
     assert_eq!(house.record().launches(), 1, "nothing is started");
     house.say(&["start", "fake"]);
     assert_ne!(server_of(&mut window), server);
-    assert!(later.request("initialize", switchboard_testkit::client::initialize_params()).get("result").is_some());
+    assert!(
+        later.request("initialize", switchboard_testkit::client::initialize_params()).get("result").is_some()
+    );
 }
 
 #[track_caller]

@@ -28,7 +28,9 @@ fn check(house: &House, first: Client, end: impl FnOnce()) {
     for (number, window) in windows.iter_mut().enumerate() {
         window.request("logging/setLevel", json!({ "level": "warning" }));
         window.request("resources/subscribe", json!({ "uri": format!("memo://{number}") }));
-        open.push([0, 1].map(|call| window.start_call("hang", json!({ "label": format!("call {number} {call}") }))));
+        open.push(
+            [0, 1].map(|call| window.start_call("hang", json!({ "label": format!("call {number} {call}") }))),
+        );
     }
     let count = |text: &str| house.record().all_lines().iter().filter(|line| line.contains(text)).count();
     patience::until_true("all calls are there", || count("\"hang\"") == 6);
@@ -55,11 +57,18 @@ fn check(house: &House, first: Client, end: impl FnOnce()) {
     }
     // Each of the new servers hears what its clients had said to the old ones.
     for launch in 3..=4 {
-        for text in ["\"initialize\"", "notifications/initialized", "logging/setLevel", "resources/subscribe"] {
+        for text in ["\"initialize\"", "notifications/initialized", "logging/setLevel", "resources/subscribe"]
+        {
             house.record().wait_for(launch, text);
         }
     }
-    let of = |number: u32| (3..=4).filter(|&launch| house.record().lines(launch).iter().any(|line| line.contains(&format!("memo://{number}")))).count();
+    let of = |number: u32| {
+        (3..=4)
+            .filter(|&launch| {
+                house.record().lines(launch).iter().any(|line| line.contains(&format!("memo://{number}")))
+            })
+            .count()
+    };
     patience::until_true("each subscription is made anew, once", || (0..3).all(|number| of(number) == 1));
     // Every id was answered once.
     for (window, open) in windows.iter_mut().zip(&open) {

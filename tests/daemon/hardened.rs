@@ -57,7 +57,12 @@ fn garbage_harms_nobody() {
         hello(&json!({ "order": { "order": "start" } })).as_bytes(),
         twice.as_bytes(),
     ] {
-        assert_eq!(said_to(&socket, words), None, "{:?}", String::from_utf8_lossy(&words[..words.len().min(60)]));
+        assert_eq!(
+            said_to(&socket, words),
+            None,
+            "{:?}",
+            String::from_utf8_lossy(&words[..words.len().min(60)])
+        );
     }
     // These it can make sense of.
     let other = json!({ "protocol": 99, "version": "9.0.0", "wants": "status" }).to_string() + "\n";
@@ -122,7 +127,8 @@ fn five_hundred_attachments_give_their_descriptors_back() {
             stream.write_all(hello(&client()).as_bytes()).unwrap();
             let mut line = String::new();
             BufReader::new(&stream).read_line(&mut line).unwrap();
-            let reply: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("number {number}: {line:?}"));
+            let reply: Value =
+                serde_json::from_str(&line).unwrap_or_else(|_| panic!("number {number}: {line:?}"));
             assert_eq!(reply.get("error"), None, "{reply}");
             stream
         })
@@ -139,7 +145,9 @@ fn five_hundred_attachments_give_their_descriptors_back() {
         assert_eq!(serde_json::from_str::<Value>(&line).unwrap()["id"], 1, "{line}");
     }
     drop(attachments);
-    patience::until_true(format_args!("{before} descriptors again"), || descriptors(daemon.pid) <= before + 1);
+    patience::until_true(format_args!("{before} descriptors again"), || {
+        descriptors(daemon.pid) <= before + 1
+    });
     patience::until_true("one client", || {
         house.status()["daemons"][0]["clients"].as_array().unwrap().len() == 1
     });
@@ -159,7 +167,9 @@ fn a_client_that_floods_without_reading_harms_only_itself() {
     let text = "x".repeat(2000);
     for id in 1..=50_000 {
         let params = json!({ "name": "echo", "arguments": { "text": text } });
-        flooding.send(json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }).to_string());
+        flooding.send(
+            json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }).to_string(),
+        );
     }
     let mut worst = Duration::ZERO;
     for n in 0..200 {

@@ -139,7 +139,10 @@ impl House {
     #[track_caller]
     pub(crate) fn socket(&self) -> PathBuf {
         let entries = fs::read_dir(self.path("r/switchboard")).unwrap().flatten();
-        entries.map(|entry| entry.path()).find(|path| path.extension().is_some_and(|end| end == "sock")).unwrap()
+        entries
+            .map(|entry| entry.path())
+            .find(|path| path.extension().is_some_and(|end| end == "sock"))
+            .unwrap()
     }
 
     /// Nothing runs, within this time.

@@ -29,8 +29,13 @@ fn check(leave: impl FnOnce(Client)) {
     let cancelled: Value = serde_json::from_str(&cancelled).unwrap();
     assert_eq!(cancelled["params"]["requestId"], minted);
     // The other's subscription to the same thing goes on, and so does its call.
-    other.call("say", saying(r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"memo://x"}}
-{"jsonrpc":"2.0","id":%ID,"result":{}}"#));
+    other.call(
+        "say",
+        saying(
+            r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"memo://x"}}
+{"jsonrpc":"2.0","id":%ID,"result":{}}"#,
+        ),
+    );
     other.told("notifications/resources/updated");
     assert!(other.call("release", json!({}))["result"].is_object());
     assert_eq!(other.answer(kept)["result"]["label"], "the one that stays");
@@ -48,17 +53,7 @@ fn id_of(line: &str) -> Value {
 
 #[test]
 fn its_input_ends() {
-    check(|client| client.close_input_and_wait());
-}
-
-trait Leaves {
-    fn close_input_and_wait(self);
-}
-
-impl Leaves for Client {
-    fn close_input_and_wait(mut self) {
-        assert_eq!(self.finish().code, Some(0));
-    }
+    check(|mut client| assert_eq!(client.finish().code, Some(0)));
 }
 
 #[test]
@@ -115,7 +110,8 @@ fn equal_ids_in_all_windows_never_mix() {
     for (number, window) in windows.iter().enumerate() {
         for id in ["7", "\"7\""] {
             let label = format!("{number} {}", id.replace('"', "'"));
-            let params = json!({ "name": "hold", "arguments": { "label": label }, "_meta": { "progressToken": 7 } });
+            let params =
+                json!({ "name": "hold", "arguments": { "label": label }, "_meta": { "progressToken": 7 } });
             window.send(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#));
         }
     }

@@ -18,7 +18,11 @@ fn two_windows_on_one_folder_share_one_instance() {
     assert_eq!(server_of(&mut one), server_of(&mut other));
     assert_eq!(house.record().launches(), 1);
     let heard = house.record().lines(1);
-    assert_eq!(heard.iter().filter(|line| line.contains("initialize")).count(), 2, "one handshake: {heard:?}");
+    assert_eq!(
+        heard.iter().filter(|line| line.contains("initialize")).count(),
+        2,
+        "one handshake: {heard:?}"
+    );
     house.daemon();
 }
 
@@ -135,7 +139,14 @@ fn the_daemon_is_not_in_the_group_or_session_of_its_first_window() {
 fn ids(pid: u32) -> (u32, u32) {
     assert!(Process::look(pid).is_some(), "{pid} is there");
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-    let fields: Vec<u32> =
-        stat.rsplit(')').next().unwrap().split_whitespace().skip(2).take(2).map(|n| n.parse().unwrap()).collect();
+    let fields: Vec<u32> = stat
+        .rsplit(')')
+        .next()
+        .unwrap()
+        .split_whitespace()
+        .skip(2)
+        .take(2)
+        .map(|n| n.parse().unwrap())
+        .collect();
     (fields[0], fields[1])
 }

@@ -93,7 +93,14 @@ impl fmt::Display for Sample {
 
 fn resident(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?.trim().strip_suffix(" kB")?.trim().parse().ok()
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?
+        .trim()
+        .strip_suffix(" kB")?
+        .trim()
+        .parse()
+        .ok()
 }
 
 fn words(pid: u32) -> Vec<String> {
@@ -114,7 +121,9 @@ pub(super) fn all(world: &World) -> Vec<u32> {
         let text = fs::read(Path::new("/proc").join(pid.to_string()).join(file)).unwrap_or_default();
         text.windows(folder.len()).any(|window| window == folder)
     };
-    numbers.filter(|&pid| pid != std::process::id() && (names(pid, "cmdline") || names(pid, "environ"))).collect()
+    numbers
+        .filter(|&pid| pid != std::process::id() && (names(pid, "cmdline") || names(pid, "environ")))
+        .collect()
 }
 
 fn is_called(pid: u32, name: &str) -> bool {
@@ -126,7 +135,9 @@ pub(super) fn daemon(world: &World, is_rough: bool) -> Option<u32> {
     let config = world.config(is_rough).display().to_string();
     let is_it = |pid: &u32| {
         let words = words(*pid);
-        words.get(1).is_some_and(|word| word == "daemon") && words.contains(&config) && is_called(*pid, "switchboard")
+        words.get(1).is_some_and(|word| word == "daemon")
+            && words.contains(&config)
+            && is_called(*pid, "switchboard")
     };
     all(world).into_iter().find(is_it)
 }

@@ -12,7 +12,8 @@ const LOOK: Duration = Duration::from_millis(50);
 
 pub(super) fn reign(world: &World) {
     let mut rng = Rng(world.seed);
-    let mut some = |average: Duration| Instant::now() + Duration::from_millis(rng.below(2 * average.as_millis() as u64));
+    let mut some =
+        |average: Duration| Instant::now() + Duration::from_millis(rng.below(2 * average.as_millis() as u64));
     let (mut backend, mut daemon) = (some(BACKENDS), some(DAEMONS));
     let mut pick = Rng(!world.seed);
     while !world.is_over() {

@@ -125,7 +125,8 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     let (mut switchboard, mut minutes, mut seed) = (None, 60.0_f64, u64::from(std::process::id()));
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
-        let value = rest.next().ok_or_else(|| format!("{} wants a value\n{HELP}", argument.to_string_lossy()))?;
+        let value =
+            rest.next().ok_or_else(|| format!("{} wants a value\n{HELP}", argument.to_string_lossy()))?;
         let number = || value.to_str().unwrap_or_default();
         match argument.to_str() {
             Some("--switchboard") => switchboard = Some(PathBuf::from(value)),
@@ -135,7 +136,8 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
         }
     }
     let switchboard = switchboard.ok_or_else(|| HELP.to_owned())?;
-    let switchboard = switchboard.canonicalize().map_err(|error| format!("{}: {error}", switchboard.display()))?;
+    let switchboard =
+        switchboard.canonicalize().map_err(|error| format!("{}: {error}", switchboard.display()))?;
     let folder = std::env::temp_dir().join(format!("sb-soak.{}", std::process::id()));
     let (is_over, is_calm) = (AtomicBool::new(false), AtomicBool::new(false));
     let world = World { switchboard, folder, seed, is_over, is_calm, tally: Tally::default() };
@@ -162,7 +164,8 @@ fn furnish(world: &World) -> std::io::Result<()> {
     for is_rough in [true, false] {
         let done = world.folder.join(if is_rough { "rough.done" } else { "steady.done" });
         let server = serde_json::json!({ "command": own, "args": ["soak-backend", done], "maxInFlight": 64 });
-        let config = serde_json::json!({ "mcpServers": { "soak": server }, "linger": "500ms", "shutdownGrace": "1s" });
+        let config =
+            serde_json::json!({ "mcpServers": { "soak": server }, "linger": "500ms", "shutdownGrace": "1s" });
         fs::write(world.config(is_rough), config.to_string())?;
     }
     Ok(())
@@ -212,10 +215,15 @@ fn left(world: &World) -> Vec<String> {
     while !census::all(world).is_empty() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(20));
     }
-    let mut left: Vec<String> = census::all(world).iter().map(|pid| format!("left: {}", census::show(*pid))).collect();
+    let mut left: Vec<String> =
+        census::all(world).iter().map(|pid| format!("left: {}", census::show(*pid))).collect();
     let files = fs::read_dir(world.folder.join("r/switchboard")).into_iter().flatten().flatten();
     let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
-    left.extend(names.filter(|name| !name.ends_with("lock") && !name.ends_with("start")).map(|name| format!("left: {name}")));
+    left.extend(
+        names
+            .filter(|name| !name.ends_with("lock") && !name.ends_with("start"))
+            .map(|name| format!("left: {name}")),
+    );
     left
 }
 

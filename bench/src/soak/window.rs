@@ -50,7 +50,10 @@ pub(super) fn live(world: &World, number: usize, is_rough: bool) {
         match Window::open(world, format!("{number}.{round}"), is_rough, seed) {
             Ok(mut window) => window.work(lifetime, end),
             Err(error) => {
-                world.complain(|tally| &tally.lost, &format!("window {number}.{round} cannot be opened: {error}"));
+                world.complain(
+                    |tally| &tally.lost,
+                    &format!("window {number}.{round} cannot be opened: {error}"),
+                );
                 std::thread::sleep(Duration::from_secs(1));
             }
         }
@@ -105,7 +108,11 @@ impl<'a> Window<'a> {
     /// Ids are equal in all windows, and some are numbers where others are texts.
     fn call(&mut self) {
         self.next += 1;
-        let id = if self.next.is_multiple_of(2) { format!("{}", self.next / 2) } else { format!("\"{}\"", self.next / 2) };
+        let id = if self.next.is_multiple_of(2) {
+            format!("{}", self.next / 2)
+        } else {
+            format!("\"{}\"", self.next / 2)
+        };
         if self.rng.below(20) == 0 {
             return self.ask(&id, "tools/list", &json!({}), "tools/list");
         }
@@ -166,7 +173,7 @@ impl<'a> Window<'a> {
     }
 
     fn wrong(&self, line: &str) {
-        let shown = &line[..line.floor_char_boundary(300)];
+        let shown: String = line.chars().take(300).collect();
         self.world.complain(|tally| &tally.wrong, &format!("window {}: {shown}", self.name));
     }
 

@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use switchboard_core::{
-    Action, ClientId, Core, Event, FramingChoice, Launch, Limits, Moment, Peer, Pool, Roots, ServerId, ServerSettings,
-    Settings, Surroundings,
+    Action, ClientId, Core, Event, FramingChoice, Launch, Limits, Moment, Peer, Pool, Roots, ServerId,
+    ServerSettings, Settings, Surroundings,
 };
 use switchboard_protocol::dialect::Ear;
 use switchboard_protocol::{Framing, Parsed, parse};
@@ -68,8 +68,8 @@ struct Crowd {
     launch: Option<Launch>,
     /// For each client: the ids that it has open, as they are spelled, and what belongs to each.
     open: Vec<BTreeMap<String, String>>,
-    /// Ids that it cancelled, of which nothing may come any more.
     at_work: Vec<AtWork>,
+    /// What was withdrawn, and the backend has not been told yet.
     cancelled: BTreeSet<String>,
     asked: u64,
     answered: u64,
@@ -112,7 +112,8 @@ impl Crowd {
     }
 
     fn below(&mut self, end: usize) -> usize {
-        self.chance = self.chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.chance =
+            self.chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.chance >> 33) as usize % end
     }
 
@@ -189,12 +190,18 @@ impl Crowd {
 
     fn client_says(&mut self, client: usize, text: &str) {
         let frame = parse(Bytes::copy_from_slice(text.as_bytes()));
-        self.tell(Event::FromClient { client: ClientId(client as u32 + 1), frame, places: Default::default() });
+        self.tell(Event::FromClient {
+            client: ClientId(client as u32 + 1),
+            frame,
+            places: Default::default(),
+        });
     }
 
     fn backend_says(&mut self, text: &str) {
         let launch = self.launch.expect("it was started");
-        let Ok(Parsed::One(message)) = parse(Bytes::copy_from_slice(text.as_bytes())) else { panic!("{text}") };
+        let Ok(Parsed::One(message)) = parse(Bytes::copy_from_slice(text.as_bytes())) else {
+            panic!("{text}")
+        };
         self.tell(Event::FromBackend { launch, message });
     }
 
@@ -210,7 +217,10 @@ impl Crowd {
         let tag = format!("{client} {} {}", id.replace('"', "'"), self.asked);
         self.open[client].insert(id.clone(), tag.clone());
         let params = format!(r#"{{"name":"t","tag":"{tag}","_meta":{{"progressToken":{id}}}}}"#);
-        self.client_says(client, &format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#));
+        self.client_says(
+            client,
+            &format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#),
+        );
     }
 
     /// The backend goes on with anything that it has.
@@ -229,14 +239,17 @@ impl Crowd {
         self.backend_says(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"{tag}"}}"#));
     }
 
-    /// A client no longer wants something; or it goes as a whole, and another comes in its place.
+    /// A client no longer wants something.
     fn give_up(&mut self) {
         let client = self.below(CLIENTS);
         let Some((id, tag)) = self.open[client].pop_first() else { return };
         self.withdrawn += 1;
         self.cancelled.insert(tag);
         let params = format!(r#"{{"requestId":{id}}}"#);
-        self.client_says(client, &format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{params}}}"#));
+        self.client_says(
+            client,
+            &format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{params}}}"#),
+        );
     }
 }
 
@@ -251,7 +264,10 @@ fn everyone_gets_their_own() {
     }
     for client in 0..CLIENTS {
         let params = r#"{"protocolVersion":"v","capabilities":{}}"#;
-        crowd.client_says(client, &format!(r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{params}}}"#));
+        crowd.client_says(
+            client,
+            &format!(r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{params}}}"#),
+        );
         crowd.client_says(client, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
     }
     let wanted = wanted.unwrap_or(REQUESTS);
@@ -269,5 +285,8 @@ fn everyone_gets_their_own() {
     assert!(crowd.cancelled.is_empty(), "{:?}", crowd.cancelled);
     assert_eq!(crowd.asked, crowd.answered + crowd.withdrawn);
     assert!(crowd.progress > wanted / 8, "{}", crowd.progress);
-    println!("{} requests, {} answers, {} withdrawn, {} progress", crowd.asked, crowd.answered, crowd.withdrawn, crowd.progress);
+    println!(
+        "{} requests, {} answers, {} withdrawn, {} progress",
+        crowd.asked, crowd.answered, crowd.withdrawn, crowd.progress
+    );
 }
