@@ -136,6 +136,8 @@ fn five_hundred_attachments_give_their_descriptors_back() {
         })
         .collect();
     assert_eq!(house.status()["daemons"][0]["clients"].as_array().unwrap().len(), 501);
+    let held = descriptors(daemon.pid) - before;
+    assert!(held < 510, "one each, so that the usual limit of 1024 is enough: {held}");
     assert_eq!(server_of(&mut window), server);
     // All of them at once, and every one is answered.
     for stream in &attachments {
