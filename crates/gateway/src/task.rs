@@ -3,12 +3,13 @@
 use tokio::task::JoinHandle;
 
 /// All names, so that a test can make each of them fail.
-pub const NAMES: [&str; 18] = [
+pub const NAMES: [&str; 19] = [
     "accepting",
     "attachment",
     "backend",
     "ending",
     "following",
+    "forgetting",
     "input",
     "link",
     "lookup",
