@@ -66,6 +66,8 @@ pub struct Core {
     pub(crate) failed_greetings: Vec<(BackendId, ClientId)>,
     /// Backends whose last client has left them: they end when they have nothing more to do for it, and why.
     pub(crate) left: Vec<(BackendId, &'static str)>,
+    /// Some of the clients are gone, and not yet forgotten.
+    pub(crate) has_lost: bool,
     /// Since when nobody has needed us.
     pub(crate) unused_since: Option<Moment>,
     /// All backends together hold more memory than they may, and did so at the last look.
@@ -99,6 +101,7 @@ impl Core {
             line: VecDeque::new(),
             failed_greetings: Vec::new(),
             left: Vec::new(),
+            has_lost: false,
             unused_since: None,
             is_heavy: false,
             merging: Vec::new(),

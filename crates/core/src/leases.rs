@@ -38,7 +38,7 @@ impl Core {
 
     /// Forgets clients that are gone, once nothing speaks of them any more.
     pub(crate) fn forget_lost(&mut self) {
-        if !self.lives_on() {
+        if !self.lives_on() || !self.has_lost {
             return;
         }
         let (pending, asked) = (&self.pending, &self.asked);
@@ -49,6 +49,7 @@ impl Core {
         };
         self.clients.retain(|&client, c| c.presence != Presence::Lost || is_named(client));
         self.task_tokens.retain(|kept| self.clients.contains_key(&kept.client));
+        self.has_lost = self.clients.values().any(|c| c.presence == Presence::Lost);
     }
 
     /// When we are to end, if nobody comes.
