@@ -6,6 +6,7 @@
 //! - [`backend`]: `backend`, an MCP server over stdio that does as little as it can.
 //! - [`pump`]: `pump`, the floor: two copy loops that understand nothing.
 //! - [`projects`]: `projects`, one client on several projects, with and without Switchboard.
+//! - [`windows`]: `windows`, several windows with several servers, with and without the daemon.
 //! - [`run`]: `run`, the comparison of the two with Switchboard.
 //!
 //! Nothing here knows Switchboard's crates: it is measured from outside, as a client sees it.
@@ -30,6 +31,8 @@ mod run;
 #[cfg(target_os = "linux")]
 mod spawn;
 #[cfg(target_os = "linux")]
+mod windows;
+#[cfg(target_os = "linux")]
 mod wire;
 
 use std::process::ExitCode;
@@ -41,6 +44,7 @@ usage: switchboard-bench run [OPTIONS]           compare direct, pump and switch
        switchboard-bench backend [--id-last] [--payload plain|code]
                                                  the MCP server that all of them talk to
        switchboard-bench projects …              processes, memory and CPU time on several projects
+       switchboard-bench windows …               the same of several windows with four servers each
 `switchboard-bench run --help` lists the options.";
 
 #[cfg(target_os = "linux")]
@@ -52,6 +56,7 @@ fn main() -> ExitCode {
         Some("backend") => backend::main(&rest),
         Some("pump") => pump::main(&rest),
         Some("projects") => projects::main(&rest),
+        Some("windows") => windows::main(&rest),
         Some("run") => run::main(&rest),
         Some("--help" | "-h" | "help") => {
             println!("{USAGE}");

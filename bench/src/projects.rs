@@ -31,10 +31,10 @@ struct Options {
 
 /// What was seen of all processes together.
 #[derive(Default, Clone, Copy)]
-struct Seen {
-    processes: usize,
-    nodes: usize,
-    mib: f64,
+pub(crate) struct Seen {
+    pub(crate) processes: usize,
+    pub(crate) nodes: usize,
+    pub(crate) mib: f64,
 }
 
 struct Outcome {
@@ -170,7 +170,7 @@ fn run(
     Ok(Outcome { most, last, cpu: children_cpu().saturating_sub(before) })
 }
 
-struct Connection {
+pub(crate) struct Connection {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
@@ -179,7 +179,16 @@ struct Connection {
 
 impl Connection {
     fn open(argv: &[OsString], scratch: &Path) -> std::io::Result<Self> {
-        let mut child = spawn::piped(argv, Some(&scratch.join("state")), Stdio::null(), Group::Shared)?;
+        Self::open_in(argv, scratch, None)
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Starts it, greets it, and asks for its tools.
+    pub(crate) fn open_in(argv: &[OsString], scratch: &Path, folder: Option<&Path>) -> std::io::Result<Self> {
+        let mut child = spawn::piped_in(argv, Some(scratch), folder, Stdio::null(), Group::Shared)?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(std::io::Error::other("no pipes"));
         };
@@ -221,7 +230,7 @@ impl Connection {
         }
     }
 
-    fn close(self) -> std::io::Result<()> {
+    pub(crate) fn close(self) -> std::io::Result<()> {
         let Self { mut child, input, output, .. } = self;
         drop((input, output));
         child.wait().map(drop)
@@ -229,7 +238,7 @@ impl Connection {
 }
 
 /// All processes below these, and they themselves.
-fn look(roots: &[u32]) -> Seen {
+pub(crate) fn look(roots: &[u32]) -> Seen {
     let mut parents = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {

@@ -15,14 +15,26 @@ pub(crate) enum Group {
     Own,
 }
 
-/// Starts `argv` with its stdin and stdout on pipes that we hold the other ends of.
+/// Starts `argv` in the folder that we are in.
+pub(crate) fn piped(
+    argv: &[OsString],
+    state: Option<&Path>,
+    stderr: Stdio,
+    group: Group,
+) -> io::Result<Child> {
+    piped_in(argv, state, None, stderr, group)
+}
+
+/// Starts `argv` with its stdin and stdout on pipes that we hold the other ends of. What Switchboard leaves lies below
+/// the folder `state`.
 #[expect(
     clippy::disallowed_methods,
     reason = "the benchmark must not use crates/process: it would measure what it is measured with"
 )]
-pub(crate) fn piped(
+pub(crate) fn piped_in(
     argv: &[OsString],
     state: Option<&Path>,
+    folder: Option<&Path>,
     stderr: Stdio,
     group: Group,
 ) -> io::Result<Child> {
@@ -32,7 +44,10 @@ pub(crate) fn piped(
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr);
     if let Some(folder) = state {
-        command.env("SWITCHBOARD_STATE_DIR", folder);
+        command.env("SWITCHBOARD_STATE_DIR", folder.join("state")).env("XDG_RUNTIME_DIR", folder.join("run"));
+    }
+    if let Some(folder) = folder {
+        command.current_dir(folder);
     }
     match group {
         Group::Shared => {}

@@ -287,6 +287,7 @@ mod tests {
     use super::*;
     use crate::cli::Cli;
     use clap::Parser;
+    use std::time::Duration;
 
     fn chosen(words: &[&str]) -> ServerConfig {
         let cli = Cli::try_parse_from(["switchboard"].iter().chain(words)).expect("a sound command line");

@@ -232,8 +232,9 @@ fn its_environment_is_ours_and_four_words_to_it() {
         serde_json::from_str::<BTreeMap<String, String>>(text).unwrap()
     });
     let mut expect = direct;
-    // Each client has a state folder of its own, and it is nobody else's business.
+    // What is said to us is nobody else's business.
     expect.remove("SWITCHBOARD_STATE_DIR");
+    expect.remove("SWITCHBOARD_SOLO");
     for (name, value) in
         [("MCP_STDIO_MODE", "true"), ("LOG_CONSOLE", "false"), ("LOG_STDIO", "false"), ("LOG_FILE", "true")]
     {

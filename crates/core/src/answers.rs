@@ -54,6 +54,10 @@ impl Core {
         }
     }
 
+    fn relays(&self, of: Option<BackendId>) -> bool {
+        of.is_some_and(|backend| self.settings_of(backend).relays)
+    }
+
     pub(crate) fn cause(&self, of: Option<BackendId>, cause: &Cause) -> ErrorAnswer {
         let server = self.name_of(of);
         match cause {
@@ -71,10 +75,9 @@ impl Core {
             Cause::SpawnTimeout { within } => {
                 let seconds = within.as_secs_f64();
                 let text = format!("no process of the server `{server}` could be made within {seconds:.1} s");
-                ErrorAnswer::new(ErrorKind::BackendSpawnFailed, text)
-                    .place(self, of)
-                    .retryable(true)
-                    .hint("the machine may be overloaded; raise `startTimeout` for this server if it needs longer")
+                ErrorAnswer::new(ErrorKind::BackendSpawnFailed, text).place(self, of).retryable(true).hint(
+                    "the machine may be overloaded; raise `startTimeout` for this server if it needs longer",
+                )
             }
             Cause::DiedAtStart { how, said, hint } => {
                 let more = hint.as_deref().unwrap_or("start it by hand to see more");
@@ -85,6 +88,13 @@ impl Core {
                     .hint(format!("its own last words are in `data.stderr`; {more}"))
                     .with("stderr", json!(said.stderr))
                     .with_text("stdout", &said.stdout)
+            }
+            Cause::Died { how, .. } if self.relays(of) => {
+                let text = format!("the Switchboard daemon died while it worked on this: {how}");
+                ErrorAnswer::new(ErrorKind::BackendUnavailable, text)
+                    .place(self, of)
+                    .retryable(true)
+                    .hint("another one is being started; whether this request took effect is unknown")
             }
             Cause::Died { how, said } => {
                 let text = format!("the server `{server}` died while it worked on this: {how}");
@@ -136,7 +146,9 @@ impl Core {
         let is_greeted = matches!(state, Some(State::Starting { is_spawned: true, .. }));
         let (text, hint) = if !was_sent && is_greeted {
             (
-                format!("the server `{server}` was started, and did not answer the handshake within {seconds:.1} s"),
+                format!(
+                    "the server `{server}` was started, and did not answer the handshake within {seconds:.1} s"
+                ),
                 "its stderr is in the log folder; raise `startTimeout` for this server if it needs longer",
             )
         } else if was_sent {

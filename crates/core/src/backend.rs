@@ -140,6 +140,8 @@ pub(crate) struct Backend {
     pub(crate) is_initialized: bool,
     /// Whose words those were. It may repeat them; others need not say the same.
     pub(crate) initialized_by: Option<ClientId>,
+    /// Who said so before its handshake was answered, and was passed on.
+    pub(crate) early: Option<ClientId>,
     /// It asked a client for something. It stays with that client alone from then on.
     pub(crate) is_interactive: bool,
     pub(crate) told: Told,
@@ -214,6 +216,7 @@ impl Backend {
             greeted_later: VecDeque::new(),
             is_initialized: false,
             initialized_by: None,
+            early: None,
             is_interactive: false,
             told: Told::default(),
             subscriptions: Vec::new(),

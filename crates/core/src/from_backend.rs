@@ -185,7 +185,7 @@ impl Core {
         {
             let early = c.handshake.confirmed_early().cloned();
             c.handshake.fail();
-            self.forget_early(pending.backend, early);
+            self.forget_early(pending.backend, *client, early);
         }
         self.answer_error(*client, id, *batch, error);
         self.conclude(pending, Outcome::Refused(error.kind));

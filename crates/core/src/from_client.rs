@@ -171,7 +171,12 @@ impl Core {
     }
 
     /// A client takes back what others still want to hear of: the server need not know.
-    pub(crate) fn is_unsubscribed_for(&mut self, client: ClientId, backend: BackendId, message: &Message) -> bool {
+    pub(crate) fn is_unsubscribed_for(
+        &mut self,
+        client: ClientId,
+        backend: BackendId,
+        message: &Message,
+    ) -> bool {
         let Some(uri) = message.part(Part::Uri).filter(|_| message.method() == Method::Unsubscribe) else {
             return false;
         };
@@ -554,7 +559,8 @@ fn deadline_of(server: &ServerSettings, now: Moment, pending: &Pending) -> Momen
         Method::Initialize => server.start_timeout,
         // Waits for the end of a task, which has no time limit of its own.
         Method::TaskResult => server.hard_timeout.unwrap_or(Duration::MAX),
-        method if method.is_short() => server.timeout.min(LIST_TIMEOUT),
+        // Another Switchboard has its own time for them, and says more about what took so long.
+        method if method.is_short() && !server.relays => server.timeout.min(LIST_TIMEOUT),
         _ => server.timeout,
     };
     let deadline = now + within;

@@ -10,7 +10,7 @@ use crate::key::Declared;
 use crate::pending::{Asker, Pending, Progress};
 use crate::roots::Place;
 use crate::route::Route;
-use crate::settings::Capabilities;
+use crate::settings::{Capabilities, Scope};
 use serde_json::json;
 use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawId, dialect};
 
@@ -23,7 +23,7 @@ impl Core {
         roots: &[Place],
     ) -> Route {
         let Some(c) = self.clients.get_mut(&client) else { return Route::Wait };
-        let is_split = c.settings.is_split();
+        let goes_by_root = c.settings.scope != Scope::Global;
         let declared = Declared::of(initialize, c.settings.capabilities != Capabilities::Shared);
         let has_roots = declared.has_roots;
         c.declared = declared;
@@ -38,7 +38,7 @@ impl Core {
         }
         match found {
             // Its roots come later, and with them the server.
-            Route::Refused(_) if has_roots && is_split => Route::Wait,
+            Route::Refused(_) if has_roots && goes_by_root => Route::Wait,
             found => found,
         }
     }
@@ -117,18 +117,16 @@ impl Core {
         dialect::translate(&answer, c.ear.dialect(), &mut out);
         self.answer(client, id, batch, out);
         self.conclude(&pending, Outcome::Ok);
-        self.forget_early(backend, early);
+        self.forget_early(backend, client, early);
         self.confirm_early(backend);
         self.ask_roots_if_wanted(client);
         self.unpark(client);
     }
 
     /// A client's word that it is ready, which waits beside its handshake, goes with it.
-    pub(crate) fn forget_early(&mut self, backend: BackendId, early: Option<Message>) {
+    pub(crate) fn forget_early(&mut self, backend: BackendId, client: ClientId, early: Option<Message>) {
         if let (Some(early), Some(b)) = (early, self.backends.get_mut(&backend)) {
-            if !b.is_initialized {
-                b.initialized_by = None;
-            }
+            b.early = b.early.filter(|&other| other != client);
             let is_it = |waiting: &Waiting| match waiting {
                 // The very one: all clients say it in the same words.
                 Waiting::Notification(out) => out.original().as_ptr() == early.bytes().as_ptr(),
@@ -143,7 +141,9 @@ impl Core {
     pub(crate) fn confirm_early(&mut self, backend: BackendId) {
         self.complete_greeting(backend);
         let Some(b) = self.backends.get(&backend) else { return };
-        let (State::Ready { number, .. }, None, false) = (&b.state, &b.greeter, b.is_initialized) else { return };
+        let (State::Ready { number, .. }, None, false) = (&b.state, &b.greeter, b.is_initialized) else {
+            return;
+        };
         let launch = Launch { backend, number: *number };
         if let Some(message) = b.greeting.as_ref().and_then(|greeting| greeting.initialized.clone()) {
             self.confirm_to(launch, None, &message);
@@ -200,7 +200,7 @@ impl Core {
         let Some(initialize) = said.filter(|_| !failed) else {
             // Another's will be the first.
             b.is_initialized &= b.welcome.is_some();
-            b.initialized_by = b.initialized_by.filter(|&other| other != client || b.is_initialized);
+            b.early = b.early.filter(|&other| other != client);
             return c.handshake.fail();
         };
         c.handshake.answer(initialize);
@@ -208,7 +208,10 @@ impl Core {
         b.greeting = c.handshake.to_replay().cloned();
         b.greeted_by = Some(client);
         // If it did not wait for the answer, perhaps neither did we.
-        b.is_initialized = c.handshake.is_complete() && b.initialized_by == Some(client);
+        let was_told =
+            b.early.take() == Some(client) || (b.is_initialized && b.initialized_by == Some(client));
+        b.is_initialized = c.handshake.is_complete() && was_told;
+        b.initialized_by = Some(client);
         let is_initialized = b.is_initialized;
         b.welcome = Some(answer.clone());
         if let Some(origin) = self.origin(launch.backend) {
@@ -261,7 +264,8 @@ impl Core {
             Asker::Client { client, .. } if p.backend == backend && p.is_wanted() => Some(client),
             Asker::Client { .. } | Asker::Replay | Asker::Probe | Asker::Restore => None,
         };
-        let mut waiting: Vec<ClientId> = self.pending.iter().filter_map(|(_, pending)| waits(pending)).collect();
+        let mut waiting: Vec<ClientId> =
+            self.pending.iter().filter_map(|(_, pending)| waits(pending)).collect();
         waiting.sort();
         self.lessees(backend).chain(waiting).collect()
     }
@@ -299,7 +303,9 @@ impl Core {
 
     /// What waited for a handshake of another goes on, or its own client's is made.
     fn let_early_go(&mut self, backend: BackendId) {
-        let Some(b) = self.backends.get(&backend).filter(|b| matches!(b.state, State::Ready { .. })) else { return };
+        let Some(b) = self.backends.get(&backend).filter(|b| matches!(b.state, State::Ready { .. })) else {
+            return;
+        };
         let is_early = |waiting: &Waiting| matches!(waiting, Waiting::Request(id) if self.is_too_early(*id));
         if b.greeter.is_none() && b.waiting.iter().any(is_early) {
             return self.greet_anew(backend);
@@ -344,6 +350,7 @@ impl Core {
             match b.launch().filter(|_| is_ready) {
                 Some(launch) if !is_others && (is_answered || is_own) => {
                     let is_first = !b.is_initialized;
+                    b.early = Some(client).filter(|_| !is_answered);
                     self.confirm_to(launch, Some(client), message);
                     if is_first && is_answered {
                         self.restore(launch);
@@ -356,7 +363,7 @@ impl Core {
                     let mut out = Outgoing::of(message);
                     dialect::translate(message, Dialect::Standard, &mut out);
                     b.waiting.push_back(Waiting::Notification(out));
-                    b.initialized_by = Some(client);
+                    b.early = Some(client);
                 }
                 Some(_) | None => {}
             }

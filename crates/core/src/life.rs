@@ -151,9 +151,11 @@ impl Core {
         self.welcome_waiting(launch.backend);
         self.complete_greeting(launch.backend);
         let Some(b) = self.backends.get(&launch.backend) else { return };
-        let is_complete =
-            |client: &ClientId| self.clients.get(client).is_some_and(|c| c.handshake.is_complete());
-        let greeted_by = b.greeted_by.filter(is_complete);
+        let has_confirmed = |client: &ClientId| {
+            let greeting = self.clients.get(client).and_then(|c| c.handshake.to_replay());
+            greeting.is_some_and(|greeting| greeting.initialized.is_some())
+        };
+        let greeted_by = b.greeted_by.filter(has_confirmed);
         let initialized = b.greeting.as_ref().and_then(|greeting| greeting.initialized.clone());
         if let Some(message) = initialized {
             self.confirm_to(launch, greeted_by, &message);

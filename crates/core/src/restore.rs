@@ -40,7 +40,7 @@ impl Core {
             }
             Method::Unsubscribe => {
                 if let Some(uri) = pending.sent().and_then(|request| request.part(Part::Uri)) {
-                    self.unsubscribed(backend, client, &uri.to_vec());
+                    self.unsubscribed(backend, client, uri);
                 }
             }
             Method::SetLevel => {
@@ -75,7 +75,7 @@ impl Core {
         if let Some(task) = message.part(Part::TaskId)
             && is_final(message.part(Part::Params))
         {
-            self.task_over(backend, &task.to_vec());
+            self.task_over(backend, task);
         }
     }
 
@@ -90,9 +90,7 @@ impl Core {
 
     /// Where a client's task runs.
     pub(crate) fn backend_of_task(&self, client: ClientId, task: &[u8]) -> Option<BackendId> {
-        let has_it = |b: &&Backend| {
-            b.tasks.iter().any(|known| known.client == client && known.id == task)
-        };
+        let has_it = |b: &&Backend| b.tasks.iter().any(|known| known.client == client && known.id == task);
         self.backends.values().find(has_it).map(|b| b.id)
     }
 
@@ -204,10 +202,13 @@ impl Core {
     /// to nothing: the server may have heard it all the same.
     pub(crate) fn keep_level(&mut self, backend: BackendId, except: Option<ClientId>) {
         let Some(b) = self.backends.get(&backend).filter(|b| b.is_initialized) else { return };
-        let (State::Ready { number, .. }, told) = (&b.state, b.level.as_deref().and_then(rank)) else { return };
+        let (State::Ready { number, .. }, told) = (&b.state, b.level.as_deref().and_then(rank)) else {
+            return;
+        };
         let launch = Launch { backend, number: *number };
         let others = self.lessees(backend).filter(|&client| Some(client) != except);
-        let wanted = others.filter_map(|client| self.clients.get(&client)?.level.as_ref()).map(|level| level.rank);
+        let wanted =
+            others.filter_map(|client| self.clients.get(&client)?.level.as_ref()).map(|level| level.rank);
         if wanted.min().is_some_and(|wanted| told.is_none_or(|told| told > wanted)) {
             self.restore_level(launch);
         }

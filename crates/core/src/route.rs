@@ -34,7 +34,8 @@ impl Core {
         let Some(c) = self.clients.get(&client) else { return Route::Wait };
         let is_split = c.settings.is_split() && c.known.pinned.is_none();
         let is_undecided = c.handshake.is_asked() || matches!(c.roots, Roots::Asked { .. });
-        if is_split && is_undecided && message.method() != Method::Ping {
+        let goes_by_roots = is_split || c.home.is_none();
+        if goes_by_roots && is_undecided && message.method() != Method::Ping {
             return Route::Wait;
         }
         if is_split && !places.is_empty() {

@@ -182,7 +182,8 @@ impl Core {
             }
             Asker::Client { .. } | Asker::Replay | Asker::Probe | Asker::Restore => None,
         };
-        let mut asking: Vec<ClientId> = self.pending.iter().filter_map(|(_, pending)| asks(pending)).collect();
+        let mut asking: Vec<ClientId> =
+            self.pending.iter().filter_map(|(_, pending)| asks(pending)).collect();
         asking.sort();
         asking.dedup();
         match asking.is_empty() {

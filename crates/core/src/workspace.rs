@@ -26,7 +26,8 @@ impl Core {
         let was_told = |id: &BackendId| self.backends.get(id).is_some_and(|b| b.told.roots.is_some());
         let is_wanted = match c.settings.is_split() {
             true => c.known.pinned.is_none(),
-            false => c.seats.values().any(was_told),
+            // One that has no home yet could not be greeted by a server.
+            false => c.home.is_none() || c.seats.values().any(was_told),
         };
         if is_wanted && c.declared.has_roots && c.handshake.is_complete() && matches!(c.roots, Roots::Unasked)
         {
@@ -111,6 +112,9 @@ impl Core {
             self.move_home(client);
         } else {
             self.tell_backends(client);
+        }
+        if self.clients.get(&client).is_some_and(|c| c.home.is_none()) {
+            self.settle_home(client);
         }
         self.unpark(client);
     }
@@ -216,7 +220,8 @@ impl Core {
             return true;
         }
         let has_roots = |client: &&ClientId| self.clients.get(client).is_some_and(|c| c.declared.has_roots);
-        let is_ready = |client: &&ClientId| self.clients.get(client).is_some_and(|c| c.handshake.is_complete());
+        let is_ready =
+            |client: &&ClientId| self.clients.get(client).is_some_and(|c| c.handshake.is_complete());
         let Some(&first) = lessees.iter().find(has_roots) else {
             return false;
         };

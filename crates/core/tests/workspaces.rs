@@ -156,6 +156,28 @@ fn without_need_of_a_root_there_is_a_fallback() {
     );
 }
 
+/// Also where one instance would serve all of them.
+#[test]
+fn without_a_fallback_roots_that_come_late_are_waited_for() {
+    play(
+        |settings| settings.roots.policy.fallback = false,
+        r#"
+        A comes
+        A greets with {"roots":{}}
+            A< {"id":0,"result":…}
+        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+            A< {"id":1,"error":{"code":-32004,…}}
+        A confirms
+            A< {"method":"roots/list","id":1}
+        A> {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+        A> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///q"}]}}
+            look up /q
+        found /q
+            start 1 at /q
+        "#,
+    );
+}
+
 #[test]
 fn a_pinned_client_stays_where_it_is() {
     play(

@@ -21,6 +21,7 @@ use switchboard_core::{
     ClientId, Core, FramingChoice, Limits, OnTimeout, Pool, Roots, ServerId, ServerSettings, Settings, Surroundings,
 };
 use switchboard_process::local::Address;
+use switchboard_process::memory::forget_the_start;
 use switchboard_process::parent::Parent;
 use switchboard_process::signals::Signals;
 use switchboard_process::stdio::OwnStdio;
@@ -28,6 +29,8 @@ use switchboard_protocol::Framing;
 
 /// The daemon has the deadlines; ours only keep the books from growing for ever.
 const FOR_EVER: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+/// By then a client has been greeted, and has its lists.
+const STARTED: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What to attach, and where to.
@@ -78,8 +81,12 @@ pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
     let (framing, limit) = (fixed(attach.config.framing), attach.config.max_message_bytes);
     let serving = task::spawn("serving", fronts::stdio::serve(hub.clone(), here, stdio, framing, limit));
     let following = task::spawn("following", solo::follow(hub.clone(), client, parent, attach.ignore_parent));
+    let forgetting = task::spawn("forgetting", async {
+        tokio::time::sleep(STARTED).await;
+        forget_the_start();
+    });
     hub.finished(client, PATIENCE).await;
-    for task in [time, ending, serving, following] {
+    for task in [time, ending, serving, following, forgetting] {
         task.abort();
     }
     Ok(())

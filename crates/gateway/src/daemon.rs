@@ -7,7 +7,7 @@ use crate::backends::process::Processes;
 use crate::config::{Config, Guard, LogLevel, ServerConfig};
 use crate::environments::Vars;
 use crate::hello::{self, Hello, Newcomer, OrderWord, Reply, Wants};
-use crate::hub::Hub;
+use crate::hub::{Hub, MEASURE_EVERY};
 use crate::intake::{self, ClientReader};
 use crate::places;
 use crate::register::Register;
@@ -104,14 +104,14 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
     });
     // Whether anybody comes is a question of time from now on.
     hub.handle(Event::Tick);
-    let watched = household.clone();
+    let (watched, measured) = (household.clone(), household.clone());
     let tasks = [
         task::spawn("time", hub.clone().keep_time()),
         task::spawn("ending", solo::obey(hub.clone(), signals)),
         task::spawn("accepting", accept(household, listener)),
         task::spawn("watching", async move { watched.watch().await }),
+        task::spawn("measuring", async move { measured.measure().await }),
         task::spawn("sweeping", solo::sweep(hub.clone())),
-        task::spawn("measuring", hub.clone().keep_measuring()),
     ];
     hub.over().await;
     tasks.iter().for_each(|task| task.abort());
@@ -142,7 +142,7 @@ async fn attend(household: Arc<Household>, mut connection: Connection) {
             Reply::refusal(format!("the daemon (pid {}) speaks another protocol; stop it", std::process::id()))
         }
         Hello { wants: Wants::Client(newcomer), .. } => return household.receive(connection, *newcomer).await,
-        Hello { wants: Wants::Status, .. } => Reply::with(household.status()),
+        Hello { wants: Wants::Status, .. } => Reply::with(household.status().await),
         Hello { wants: Wants::Order { order, server, root }, .. } => household.order(order, &server, root.as_deref()),
         Hello { wants: Wants::Reload, .. } => {
             let applied = household.reload().await;
@@ -213,7 +213,18 @@ impl Household {
         }
     }
 
-    fn status(&self) -> Value {
+    /// Looks again and again how much memory the backends hold, while there is a limit to it.
+    async fn measure(&self) {
+        loop {
+            tokio::time::sleep(MEASURE_EVERY).await;
+            if self.register.any(|server| server.memory_limit.is_some()) || self.standing.limits_memory().await {
+                self.hub.measure().await;
+            }
+        }
+    }
+
+    async fn status(&self) -> Value {
+        self.hub.measure().await;
         let status = self.hub.turn().status();
         let file = self.standing.source.as_ref().map(|(path, _)| path);
         json!({ "config": file, "status": status })

@@ -22,7 +22,7 @@ use switchboard_protocol::{Frame, Framing, Outgoing};
 use tokio::sync::{Notify, mpsc};
 
 /// How often memory is measured, where there is a limit to it.
-const MEASURE_EVERY: Duration = Duration::from_secs(2);
+pub(crate) const MEASURE_EVERY: Duration = Duration::from_secs(2);
 
 pub(crate) struct Hub {
     inside: Mutex<Inside>,
@@ -171,17 +171,22 @@ impl Hub {
     pub(crate) async fn keep_measuring(self: Arc<Self>) {
         loop {
             tokio::time::sleep(MEASURE_EVERY).await;
-            let (launches, trees): (Vec<Launch>, Vec<Tree>) = {
-                let turn = self.turn();
-                turn.inside.trees.iter().map(|(launch, tree)| (*launch, tree.clone())).unzip()
-            };
-            if launches.is_empty() {
-                continue;
-            }
-            let sizes = aside::run(move || Tree::measure_all(&trees)).await;
-            let bytes = launches.into_iter().zip(sizes).filter_map(|(launch, size)| Some((launch, size?)));
-            self.handle(Event::Measured { bytes: bytes.collect() });
+            self.measure().await;
         }
+    }
+
+    /// Looks once.
+    pub(crate) async fn measure(self: &Arc<Self>) {
+        let (launches, trees): (Vec<Launch>, Vec<Tree>) = {
+            let turn = self.turn();
+            turn.inside.trees.iter().map(|(launch, tree)| (*launch, tree.clone())).unzip()
+        };
+        if launches.is_empty() {
+            return;
+        }
+        let sizes = aside::run(move || Tree::measure_all(&trees)).await;
+        let bytes = launches.into_iter().zip(sizes).filter_map(|(launch, size)| Some((launch, size?)));
+        self.handle(Event::Measured { bytes: bytes.collect() });
     }
 
     /// Wakes the core when it wants to be woken.

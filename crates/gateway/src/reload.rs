@@ -104,6 +104,11 @@ impl Standing {
         let state = State { config, overrides, applied, seen: None, doubt: None };
         Self { state: Mutex::new(state), source: source.map(|source| (source.path, source.origin)) }
     }
+
+    /// Whether all servers together may hold so much and no more.
+    pub(crate) async fn limits_memory(&self) -> bool {
+        self.state.lock().await.config.pool.memory_limit.is_some()
+    }
 }
 
 impl Household {

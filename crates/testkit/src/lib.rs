@@ -2,6 +2,7 @@
 //!
 //! # Layout
 //! - [`simulator`]: the core among seeded random clients and backends, with its invariants.
+//! - [`pool`]: the same for workspaces, sharing and budgets: many clients, few backends.
 //! - [`client`]: a scripted client that starts the real program and speaks to it over pipes.
 //! - [`record`]: what the fake backend (`src/fake`, the binary `fake-backend`) was told, byte for byte.
 //! - [`zoo`]: the kinds of process that a server may leave behind (`src/fake/zoo.rs`), seen from outside.
@@ -14,6 +15,7 @@
 //! is tested there from the outside, under Wine (`tests/windows`).
 
 pub mod simulator;
+pub mod pool;
 
 #[cfg(unix)]
 pub mod client;

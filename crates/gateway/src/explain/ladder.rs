@@ -109,7 +109,8 @@ impl Ladder<'_> {
         };
         let value = self.known.working_folder.clone();
         let alone = Known { given: Vec::new(), default: None, ..self.known.clone() };
-        let would_do = matches!(decide(&alone, &[], self.policy), Decision::Root { why: Why::WorkingFolder, .. });
+        let would_do =
+            matches!(decide(&alone, &[], self.policy), Decision::Root { why: Why::WorkingFolder, .. });
         let note = match would_do {
             true => "lies in none of the roots given",
             false => "too far out for a workspace",

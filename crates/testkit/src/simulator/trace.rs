@@ -75,6 +75,9 @@ impl fmt::Display for Failure {
         }
         writeln!(f, "seed {}, step {}: {}", self.seed, self.step, self.broken)?;
         let (seed, test) = (self.seed, self.test);
-        write!(f, "repeat it: SWITCHBOARD_SEED={seed} cargo test -p switchboard-testkit --test {test} one_seed")
+        write!(
+            f,
+            "repeat it: SWITCHBOARD_SEED={seed} cargo test -p switchboard-testkit --test {test} one_seed"
+        )
     }
 }

@@ -1,0 +1,150 @@
+//! Clients come and go, and what nobody holds any more goes too: the daemon's life.
+
+use super::cast::play;
+use std::time::Duration;
+use switchboard_core::Settings;
+
+fn daemon(settings: &mut Settings) {
+    settings.linger = Some(Duration::from_secs(30));
+    settings.servers[0].idle_ttl = Some(Duration::from_secs(600));
+}
+
+/// One client, greeted.
+const ONE: &str = r#"
+    A comes; folder /p
+        start 1 at /p
+    1 spawns
+    A greets
+        1< …
+    1 greets
+        A< …
+    A confirms
+        1< …
+"#;
+
+fn tell(change: impl FnOnce(&mut Settings), story: &str) {
+    play(
+        |settings| {
+            daemon(settings);
+            change(settings);
+        },
+        &format!("{ONE}{story}"),
+    );
+}
+
+#[test]
+fn when_the_last_client_has_gone_the_backend_goes_and_then_we_do() {
+    tell(
+        |_| {},
+        r#"
+        A leaves
+        +29s
+        +1s
+            - nobody has used it for a while
+            stop 1
+        +100s
+        1 ends
+        +1s
+            finished
+        "#,
+    );
+}
+
+#[test]
+fn whoever_comes_in_time_finds_it_as_it_was() {
+    tell(
+        |_| {},
+        r#"
+        A leaves
+        +29s
+        B comes; folder /p
+        B greets
+            B< {"id":0,"result":{"serverInfo":1}}
+        +100s
+        B> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+            1< …
+        "#,
+    );
+}
+
+#[test]
+fn without_a_linger_it_goes_at_once() {
+    tell(
+        |settings| settings.linger = Some(Duration::ZERO),
+        r#"
+        A leaves
+        +0s
+            - nobody has used it for a while
+            stop 1
+        "#,
+    );
+}
+
+/// Nobody came: whoever started us has changed his mind.
+#[test]
+fn a_daemon_that_nobody_needs_goes() {
+    play(
+        daemon,
+        r#"
+        +0s
+        A comes; folder /p
+            start 1 at /p
+        A leaves
+            - its client has left it
+            stop 1
+        1 ends
+        +2s
+            finished
+        "#,
+    );
+}
+
+/// What a client had open is taken back, and the server hears of its subscriptions.
+#[test]
+fn a_client_that_goes_takes_its_affairs_along() {
+    tell(
+        |_| {},
+        r#"
+        B comes; folder /p
+        B greets
+            B< …
+        B> {"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"x:/1"}}
+            1< {"id":3,…}
+        1> {"jsonrpc":"2.0","id":3,"result":{}}
+            B< …
+        B> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+            1< {"id":4,…}
+        B leaves
+            1< {"method":"notifications/cancelled","params":{"reason":"the client is gone","requestId":4}}
+            1< …"resources/unsubscribe"…
+        1> {"jsonrpc":"2.0","id":4,"result":"too late"}
+        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+            1< …
+        "#,
+    );
+}
+
+/// Behind an attachment stands another Switchboard: its questions are for the client, as they are.
+#[test]
+fn what_another_switchboard_asks_is_passed_on() {
+    play(
+        |settings| settings.servers[0].relays = true,
+        r#"
+        A comes; folder /p
+            start 1 at /p
+        1 spawns
+        A greets with {"roots":{}}
+            1< …
+        1 greets
+            A< …
+        1> {"jsonrpc":"2.0","id":700,"method":"roots/list"}
+            A< {"id":1,"method":"roots/list"}
+        A> {"jsonrpc":"2.0","id":1,"result":{"roots":[]}}
+            1< {"id":700,"result":{"roots":[]}}
+        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+            1< …
+        1 ends
+            A< {"id":1,"error":{"code":-32002,…"message":"the Switchboard daemon died while it worked on this: exit code 0"}}
+        "#,
+    );
+}

@@ -1,0 +1,254 @@
+//! What clients say. Every request carries its number in the books, so that whoever gets it can be told whose it is.
+
+use super::client::{Presence, Temper};
+use super::ledger::{Check, LEVELS, Request, Verb};
+use super::world::{World, message};
+use serde_json::{Value, json};
+use switchboard_core::roots::{NamedBy, Place};
+use switchboard_core::{ClientId, Event, Named};
+use switchboard_protocol::Parsed;
+
+const URIS: &[&str] = &["mem:one", "mem:two", "mem:three"];
+const VERSIONS: &[&str] = &["2025-06-18", "2025-03-26"];
+
+impl World {
+    /// Sends a line that asks for nothing.
+    pub(super) fn client_says(&mut self, client: ClientId, text: String) -> Check {
+        self.note(|| format!("{client} > {text}"));
+        let frame = Ok(Parsed::One(message(text)?));
+        self.handle(Event::FromClient { client, frame, places: Vec::new() })
+    }
+
+    fn client_requests(
+        &mut self,
+        client: ClientId,
+        verb: Verb,
+        mut params: Value,
+        place: Option<Place>,
+    ) -> Check {
+        let number = self.requests.len();
+        let c = self.client(client);
+        c.next_id += 1;
+        let id =
+            if c.next_id.is_multiple_of(3) { json!(format!("id-{}", c.next_id)) } else { json!(c.next_id) };
+        let is_confirmed = c.is_confirmed;
+        params["tag"] = json!(number);
+        let token = (matches!(verb, Verb::Call { .. }) && self.rng.percent(40)).then(|| id.clone());
+        if let Some(token) = &token {
+            params["_meta"] = json!({ "progressToken": token });
+        }
+        let params = params.to_string();
+        let is_placed = self.plan.is_split() && place.is_some();
+        let places: Vec<Place> = place.iter().filter(|_| is_placed).cloned().collect();
+        let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{}","params":{params}}}"#, verb.method());
+        self.note(|| format!("{client} > {text} {}", places.first().map_or("", |place| &place.path)));
+        let is_initialize = verb == Verb::Initialize;
+        let is_undecided = !is_initialize && verb != Verb::Ping && self.is_undecided(client);
+        let known = self.clients[&client].known.seen.len();
+        let roots = if is_initialize || is_undecided {
+            Default::default()
+        } else {
+            self.roots_for(client, place.as_ref())
+        };
+        let is_unclear = !self.plan.is_split() && self.has_no_root(client);
+        if is_placed {
+            self.stats.placed_calls += 1;
+            self.stats.opened_roots += u64::from(self.clients[&client].known.seen.len() > known);
+            self.stats.nested_roots += u64::from(roots.contains(&Some("/w/a/in".to_owned())));
+        }
+        self.requests.push(Request {
+            client,
+            verb,
+            id,
+            params,
+            token,
+            place: place.filter(|_| is_placed),
+            roots,
+            is_undecided,
+            is_unclear,
+            is_confirmed,
+            sent: self.now,
+            touched: self.now,
+            handed: Vec::new(),
+            is_answered: false,
+            is_refused: false,
+            is_cancelled: false,
+        });
+        self.stats.requests += 1;
+        let frame = Ok(Parsed::One(message(text)?));
+        let mut named: Vec<Named> = places.into_iter().map(|place| Named { member: 0, place }).collect();
+        if is_initialize {
+            named = self.initialize_places(client, number);
+        }
+        self.handle(Event::FromClient { client, frame, places: named })
+    }
+
+    pub(super) fn client_initializes(&mut self, client: ClientId) -> Check {
+        let number = self.requests.len();
+        let c = self.client(client);
+        c.initialize = Some(number);
+        let mut capabilities = match c.variant {
+            0 => json!({}),
+            1 => json!({ "sampling": {} }),
+            _ => json!({ "elicitation": {}, "sampling": {} }),
+        };
+        if c.has_roots {
+            capabilities["roots"] = json!({ "listChanged": true });
+        }
+        let params = json!({
+            "protocolVersion": VERSIONS[c.version],
+            "capabilities": capabilities,
+            "clientInfo": { "name": format!("sim {}", client.0), "version": "1" },
+        });
+        self.client_requests(client, Verb::Initialize, params, None)
+    }
+
+    /// Some clients name their roots at once.
+    fn initialize_places(&mut self, client: ClientId, number: usize) -> Vec<Named> {
+        let folders = self.client(client).folders.clone();
+        let paths: Vec<String> = folders
+            .into_iter()
+            .filter_map(|folder| super::client_roots::FOLDERS[folder].1.map(str::to_owned))
+            .collect();
+        let names_them = self.rng.percent(20);
+        if names_them && !paths.is_empty() {
+            self.client(client).known.client.clone_from(&paths);
+        }
+        self.unsettle(client);
+        self.client(client).settled_from = number;
+        self.settle_home(client);
+        self.requests[number].roots = self.clients[&client].home.clone();
+        let paths = if names_them { paths } else { Vec::new() };
+        let place = |path: String| Place { named_by: NamedBy::Uri, path: path.clone(), project: Some(path) };
+        paths.into_iter().map(|path| Named { member: 0, place: place(path) }).collect()
+    }
+
+    pub(super) fn client_confirms(&mut self, client: ClientId) -> Check {
+        self.client(client).is_confirmed = true;
+        let notice = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        self.client_says(client, notice.to_string())
+    }
+
+    pub(super) fn client_calls(&mut self, client: ClientId, place: Option<Place>, as_task: bool) -> Check {
+        self.stats.early_talkers += u64::from(self.client(client).initialize.is_none());
+        let mut params = json!({ "name": "echo", "arguments": {} });
+        if as_task {
+            params["task"] = json!({ "ttl": 60_000 });
+        }
+        self.client_requests(client, Verb::Call { as_task }, params, place)
+    }
+
+    pub(super) fn client_lists(&mut self, client: ClientId) -> Check {
+        self.client_requests(client, Verb::List, json!({}), None)
+    }
+
+    pub(super) fn client_reads(&mut self, client: ClientId) -> Check {
+        let uri = *self.rng.pick(URIS);
+        self.client_requests(client, Verb::Read, json!({ "uri": uri }), None)
+    }
+
+    pub(super) fn client_pings(&mut self, client: ClientId) -> Check {
+        self.client_requests(client, Verb::Ping, json!({}), None)
+    }
+
+    pub(super) fn client_subscribes(&mut self, client: ClientId, on: bool) -> Check {
+        let uri = self.rng.pick(URIS).to_string();
+        let is_open = |request: &Request| {
+            let verb = &request.verb;
+            request.client == client
+                && request.is_open()
+                && (*verb == Verb::Subscribe { uri: uri.clone() }
+                    || *verb == Verb::Unsubscribe { uri: uri.clone() })
+        };
+        if self.requests.iter().any(is_open) {
+            // One after the other: what a client means that says both at once, nobody knows.
+            return Ok(());
+        }
+        for site in self.sites.values_mut().filter(|_| !on) {
+            // From now on it may or may not hear of it.
+            site.loosen(&uri, client);
+        }
+        let params = json!({ "uri": uri });
+        let verb = if on { Verb::Subscribe { uri } } else { Verb::Unsubscribe { uri } };
+        self.client_requests(client, verb, params, None)
+    }
+
+    pub(super) fn client_sets_level(&mut self, client: ClientId) -> Check {
+        let is_open = |request: &Request| {
+            request.client == client && request.is_open() && matches!(request.verb, Verb::SetLevel { .. })
+        };
+        if self.requests.iter().any(is_open) {
+            return Ok(());
+        }
+        let rank = self.rng.below(LEVELS.len());
+        self.client_requests(client, Verb::SetLevel { rank }, json!({ "level": LEVELS[rank] }), None)
+    }
+
+    pub(super) fn client_asks_for_task(&mut self, client: ClientId) -> Check {
+        let tasks = self.client(client).tasks.clone();
+        if tasks.is_empty() {
+            return Ok(());
+        }
+        let task = self.rng.pick(&tasks).clone();
+        let params = json!({ "taskId": task });
+        let verb = match self.rng.below(3) {
+            0 => Verb::TaskGet { task },
+            1 => Verb::TaskResult { task },
+            _ => Verb::TaskCancel { task },
+        };
+        self.client_requests(client, verb, params, None)
+    }
+
+    pub(super) fn client_cancels(&mut self, client: ClientId) -> Check {
+        let is_meant = |request: &Request| {
+            request.client == client && request.is_open() && request.verb != Verb::Initialize
+        };
+        let open: Vec<usize> = (0..self.requests.len()).filter(|&n| is_meant(&self.requests[n])).collect();
+        if open.is_empty() {
+            return Ok(());
+        }
+        let number = *self.rng.pick(&open);
+        self.stats.cancellations += 1;
+        self.note_free(number);
+        let request = &mut self.requests[number];
+        request.is_cancelled = true;
+        let notice = json!({
+            "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": request.id }
+        });
+        self.client_says(client, notice.to_string())
+    }
+
+    /// Answers something that it was asked.
+    pub(super) fn client_answers(&mut self, client: ClientId) -> Check {
+        let c = self.client(client);
+        if c.questions.is_empty() || c.presence != Presence::Here {
+            return Ok(());
+        }
+        let index = self.rng.below(self.clients[&client].questions.len());
+        let question = self.client(client).questions.remove(index);
+        let Some(ask) = question.ask else { return self.client_names_roots(client, &question.id) };
+        if self.client(client).temper == Temper::Silent {
+            return Ok(());
+        }
+        self.last_talk = self.now;
+        let answer = if self.client(client).temper == Temper::Refuses {
+            json!({ "jsonrpc": "2.0", "id": question.id, "error": { "code": -1, "message": "no", "data": { "ask": ask } } })
+        } else {
+            json!({ "jsonrpc": "2.0", "id": question.id, "result": { "ask": ask } })
+        };
+        self.client_says(client, answer.to_string())
+    }
+
+    /// Whoever answers at once has answered.
+    pub(super) fn prompt_ones_answer(&mut self) -> Check {
+        let clients: Vec<ClientId> = self.clients_here().collect();
+        for client in clients {
+            while self.clients[&client].temper == Temper::Prompt
+                && !self.clients[&client].questions.is_empty()
+            {
+                self.client_answers(client)?;
+            }
+        }
+        Ok(())
+    }
+}

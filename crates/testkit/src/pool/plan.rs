@@ -1,0 +1,147 @@
+//! The character of a run: settings, and how the parties behave.
+
+use crate::simulator::rng::Rng;
+use std::time::Duration;
+use switchboard_core::roots::Policy;
+use switchboard_core::roots::path::Style;
+use switchboard_core::{
+    Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope, ServerSettings,
+    Settings, State,
+};
+use switchboard_protocol::dialect::Ear;
+use switchboard_protocol::{Dialect, Framing};
+
+/// The folders of this world that look like projects. One lies in another.
+pub(super) const PROJECTS: &[&str] = &["/w/a", "/w/a/in", "/w/b", "/w/c", "/x/d"];
+pub(super) const DEBOUNCED: &str = "notifications/tools/list_changed";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    Drain,
+    DrainTwice,
+    Kill,
+    InputsClose,
+    ClientsLost,
+}
+
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) settings: Settings,
+    pub(super) steps: usize,
+    /// So many clients are there at a time.
+    pub(super) clients: usize,
+    /// Ticks come when they are wanted.
+    pub(super) is_punctual: bool,
+    pub(super) end: End,
+    pub(super) environments: u32,
+    /// Some clients speak another version of the protocol.
+    pub(super) versions_differ: bool,
+    /// Some clients send requests before their handshake.
+    pub(super) has_early_talkers: bool,
+    /// What the server offers depends on what its client can do.
+    pub(super) offers_differ: bool,
+    /// The server asks its clients for something.
+    pub(super) asks: bool,
+    pub(super) asks_roots: bool,
+    pub(super) is_crashy: bool,
+    /// In percent.
+    pub(super) spawn_failures: usize,
+    /// Memory is measured, and may be too much.
+    pub(super) is_measured: bool,
+    /// Roots that are given to every client.
+    pub(super) given: Vec<String>,
+    pub(super) default: Option<String>,
+}
+
+impl Plan {
+    pub(super) fn roll(rng: &mut Rng, seed: u64) -> Self {
+        let settings = settings(rng, seed);
+        let is_measured = settings.servers[0].memory_limit.or(settings.pool.memory_limit).is_some();
+        Self {
+            steps: rng.within(40..=260),
+            clients: rng.weighted(&[(1, 1), (3, 2), (3, 3), (2, 4), (1, 5)]),
+            is_punctual: rng.percent(85),
+            end: *rng.pick(&[End::Drain, End::DrainTwice, End::Kill, End::InputsClose, End::ClientsLost]),
+            environments: rng.weighted(&[(3, 1), (1, 2)]),
+            versions_differ: rng.percent(10),
+            has_early_talkers: rng.percent(8),
+            offers_differ: rng.percent(25),
+            asks: rng.percent(35),
+            asks_roots: rng.percent(50),
+            is_crashy: rng.percent(20),
+            spawn_failures: rng.weighted(&[(8, 0), (2, 10)]),
+            is_measured,
+            given: if rng.percent(20) { vec![rng.pick(PROJECTS).to_string()] } else { Vec::new() },
+            default: rng.percent(20).then(|| rng.pick(PROJECTS).to_string()),
+            settings,
+        }
+    }
+
+    /// One instance per root, and not one for all the roots of a client.
+    pub(super) fn is_split(&self) -> bool {
+        self.settings.servers[0].splits && self.settings.servers[0].scope != Scope::Global
+    }
+
+    /// No two clients ever share an instance.
+    pub(super) fn is_private(&self) -> bool {
+        self.settings.servers[0].scope == Scope::Client || self.settings.servers[0].state == State::Client
+    }
+
+    pub(super) fn most(&self) -> usize {
+        self.settings.servers[0].max_backends.min(self.settings.pool.max_backends)
+    }
+}
+
+fn settings(rng: &mut Rng, seed: u64) -> Settings {
+    let grace = rng.millis(200..=3000);
+    let server = ServerSettings {
+        scope: rng.weighted(&[(6, Scope::Root), (1, Scope::Global), (1, Scope::Client)]),
+        splits: rng.percent(60),
+        needs_root: rng.percent(30),
+        state: rng.weighted(&[(6, State::None), (1, State::Client), (2, State::Backend)]),
+        capabilities: *rng.pick(&[Capabilities::Auto, Capabilities::Exact, Capabilities::Shared]),
+        max_backends: rng.within(1..=4),
+        idle_ttl: rng.weighted(&[(1, None), (2, Some(secs(1))), (2, Some(secs(10)))]),
+        memory_limit: rng.weighted(&[(3, None), (1, Some(1000))]),
+        health: rng.weighted(&[(2, None), (1, Some(secs(5)))]),
+        debounce: debounce(rng),
+        framing: FramingChoice::Fixed(Framing::Newline),
+        start_timeout: secs(*rng.pick(&[2, 5, 30])),
+        timeout: secs(*rng.pick(&[3, 10, 60])),
+        hard_timeout: rng.weighted(&[(3, None), (1, Some(secs(120)))]),
+        on_timeout: *rng.pick(&[OnTimeout::Probe, OnTimeout::Probe, OnTimeout::Restart, OnTimeout::Keep]),
+        retry_after_crash: *rng.pick(&[RetryAfterCrash::Safe, RetryAfterCrash::Safe, RetryAfterCrash::Off]),
+        shutdown_grace: grace,
+        max_in_flight: rng.weighted(&[(6, 64), (1, 1), (1, 2)]),
+        max_queue: rng.weighted(&[(8, 256), (1, 3)]),
+        ..ServerSettings::new("sim")
+    };
+    let memory_limit = rng.weighted(&[(4, None), (1, Some(2000))]);
+    let policy = Policy { open_roots: rng.percent(70), fallback: rng.percent(70), style: Style::Unix };
+    Settings {
+        servers: vec![server],
+        pool: Pool { max_backends: rng.within(1..=4), memory_limit },
+        roots: Roots { home: Some("/home/me".into()), policy },
+        dialect: Ear::Fixed(Dialect::Standard),
+        shutdown_grace: rng.millis(200..=3000),
+        limits: Limits::default(),
+        linger: None,
+        first_question: 1,
+        seed,
+        report_routes: false,
+    }
+}
+
+fn debounce(rng: &mut Rng) -> Vec<(String, Duration)> {
+    if rng.percent(50) {
+        return Vec::new();
+    }
+    vec![
+        ("notifications/roots/list_changed".into(), Duration::from_millis(300)),
+        (DEBOUNCED.into(), Duration::from_millis(500)),
+    ]
+}
+
+fn secs(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}

@@ -1,0 +1,181 @@
+//! What processes ask of their clients, and whom that may concern.
+
+use super::client::Presence;
+use super::ledger::{Ask, Check, Wish};
+use super::world::{Turn, World};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use switchboard_core::roots::path::{Style, to_uri};
+use switchboard_core::{ClientId, Launch};
+
+impl World {
+    fn process_asks(&mut self, launch: Launch, wish: Wish, mut words: Value) -> Check<usize> {
+        let number = self.asks.len();
+        words["jsonrpc"] = json!("2.0");
+        words["id"] = json!(format!("q{number}"));
+        words["params"]["ask"] = json!(number);
+        self.asks.push(Ask { launch, wish, sent: self.now, client: None, is_answered: false });
+        self.last_talk = self.now;
+        self.process_says(launch, Turn::default(), &words)?;
+        Ok(number)
+    }
+
+    pub(super) fn process_asks_sampling(&mut self, launch: Launch) -> Check {
+        if !self.plan.asks || !self.process(launch).is_staying() {
+            return Ok(());
+        }
+        let in_flight = self.in_flight(launch);
+        let tasks = &self.sites[&launch.backend].tasks;
+        let running = tasks.iter().find(|task| task.launch == launch && !task.is_over && !task.is_loose);
+        let related = running.map(|task| (task.id.clone(), task.client)).filter(|_| self.rng.percent(50));
+        let mut words = json!({ "method": "sampling/createMessage", "params": { "messages": [] } });
+        if let Some((id, _)) = &related {
+            words["params"]["_meta"] = json!({ "io.modelcontextprotocol/related-task": { "taskId": id } });
+        }
+        let ask = self.process_asks(launch, Wish::Sampling, words)?;
+        let passed = self.asks[ask].client;
+        if passed.is_none() && !self.asks[ask].is_answered {
+            return Err(format!("{launch} asked q{ask}, and neither a client nor an error came of it"));
+        }
+        let meant = match (&related, in_flight.len()) {
+            (Some((_, owner)), _) => Some(*owner),
+            (None, 1) => in_flight.first().copied(),
+            (None, 0) => return self.check_asked_out_of_the_blue(launch, passed),
+            (None, _) => None,
+        };
+        let meant = meant.filter(|client| self.clients[client].presence == Presence::Here);
+        if passed != meant {
+            return Err(format!(
+                "{launch} asked q{ask}: it concerns {meant:?} ({in_flight:?} wait), and went to {passed:?}"
+            ));
+        }
+        match passed {
+            Some(_) if related.is_some() => self.stats.asks_passed_by_task += 1,
+            Some(_) => self.stats.asks_passed_in_flight += 1,
+            None => self.stats.asks_refused += 1,
+        }
+        self.note_question(launch, passed);
+        Ok(())
+    }
+
+    /// Clients with a request that this process works on.
+    pub(super) fn in_flight(&self, launch: Launch) -> BTreeSet<ClientId> {
+        let at_work = self.requests.iter().filter(|r| r.is_open() && r.handed.last() == Some(&launch));
+        at_work.map(|request| request.client).collect()
+    }
+
+    fn check_asked_out_of_the_blue(&mut self, launch: Launch, passed: Option<ClientId>) -> Check {
+        let (may, sure) = self.users(launch.backend);
+        match passed {
+            Some(client) if !may.contains(&client) => {
+                return Err(format!("{launch} asks {client}, who does not use it"));
+            }
+            Some(client) if sure.iter().any(|&other| other != client) => {
+                return Err(format!("{launch} asks {client}, though it has the clients {sure:?}"));
+            }
+            None if may.len() == 1 && sure == may && self.clients[&may[0]].presence == Presence::Here => {
+                return Err(format!("{launch} has no other client than {:?}, who is not asked", may[0]));
+            }
+            Some(_) => self.stats.asks_passed_to_the_only_one += 1,
+            None => self.stats.asks_refused += 1,
+        }
+        self.note_question(launch, passed);
+        Ok(())
+    }
+
+    fn note_question(&mut self, launch: Launch, passed: Option<ClientId>) {
+        let (may, _) = self.users(launch.backend);
+        let site = self.site(launch.backend);
+        if passed.is_some() && site.interactive_since.is_none() {
+            site.interactive_since = Some(may.into_iter().collect());
+            self.stats.interactive += 1;
+        }
+    }
+
+    pub(super) fn process_asks_roots(&mut self, launch: Launch) -> Check {
+        if !self.plan.asks_roots || !self.process(launch).is_staying() {
+            return Ok(());
+        }
+        let ask = self.process_asks(launch, Wish::Roots, json!({ "method": "roots/list" }))?;
+        let Some(client) = self.asks[ask].client else { return Ok(()) };
+        // Only one who has none is asked as for anything else.
+        let (may, sure) = self.users(launch.backend);
+        if (self.clients[&client].has_roots && sure.contains(&client)) || !may.contains(&client) {
+            return Err(format!("{launch} asks {client} for roots, which is our affair"));
+        }
+        self.note_question(launch, Some(client));
+        Ok(())
+    }
+
+    /// A process is answered.
+    pub(super) fn answer_at_process(&mut self, launch: Launch, words: &Value) -> Check {
+        let id = words["id"].as_str().unwrap_or_default();
+        let number = id.strip_prefix('q').and_then(|number| number.parse::<usize>().ok());
+        let ask = number.and_then(|number| self.asks.get_mut(number));
+        let Some(ask) = ask.filter(|ask| ask.launch == launch) else {
+            return Err(format!("{launch} is answered what it did not ask: {words}"));
+        };
+        if std::mem::replace(&mut ask.is_answered, true) {
+            return Err(format!("{launch} is answered twice: {words}"));
+        }
+        let (wish, client) = (ask.wish, ask.client);
+        let now = self.now;
+        self.process(launch).free_since = now;
+        let said = words.pointer("/result/ask").or(words.pointer("/error/data/ask"));
+        match (wish, client, words.get("result")) {
+            (_, Some(_), _) if said.is_some() && said != number.map(|number| json!(number)).as_ref() => {
+                Err(format!("{launch} is given the answer to another question: {words}"))
+            }
+            (Wish::Sampling, None, Some(_)) => {
+                Err(format!("{launch} asked nobody, and is answered: {words}"))
+            }
+            (Wish::Roots, None, Some(result)) => self.check_named_roots(launch, result),
+            _ => Ok(()),
+        }
+    }
+
+    /// What we say that its roots are: its own, or all that one of its clients has.
+    fn check_named_roots(&mut self, launch: Launch, result: &Value) -> Check {
+        let roots = result["roots"].as_array().cloned().unwrap_or_default();
+        self.stats.roots_named_to_process += 1;
+        let process = &self.processes[&launch];
+        let (mut may, _) = self.users(launch.backend);
+        // Whoever has left since was asked when he was there.
+        may.extend(
+            self.sites[&launch.backend].served.iter().filter(|client| !self.clients[client].is_there()),
+        );
+        let named_by = |client: &&ClientId| self.clients[client].named.values().any(|named| *named == roots);
+        let is_pinned = |client: &&ClientId| {
+            let pinned = &self.clients[client].known.pinned;
+            pinned.is_some() && *pinned == process.root
+        };
+        let is_split = self.plan.is_split();
+        if let Some(root) = process.root.as_ref().filter(|_| is_split || may.iter().any(|c| is_pinned(&c))) {
+            let uri = to_uri(root, Style::Unix);
+            let is_link = |uri: &str| uri == "file:///l/b" && root == "/w/b";
+            let is_it = |named: &Value| named["uri"].as_str().is_some_and(|it| it == uri || is_link(it));
+            match roots.as_slice() {
+                [one] if is_it(one) => return Ok(()),
+                _ if is_split || may.iter().all(|c| is_pinned(&c)) => {
+                    return Err(format!("{launch} is at {root}, and is told that its roots are {roots:?}"));
+                }
+                _ => {}
+            }
+        }
+        // Those that came with a handshake count until others do; and whoever never says has none.
+        let uris: Vec<String> =
+            roots.iter().filter_map(|root| root["uri"].as_str().map(str::to_owned)).collect();
+        let is_known = |client: &ClientId| {
+            let known = self.clients[client].known.client.iter().map(|path| to_uri(path, Style::Unix));
+            known.collect::<Vec<_>>() == uris
+        };
+        let is_nowhere = is_split && process.root.is_none();
+        if (roots.is_empty() && (may.is_empty() || is_nowhere))
+            || may.iter().any(is_known)
+            || may.iter().any(|client| named_by(&client))
+        {
+            return Ok(());
+        }
+        Err(format!("{launch} is told the roots {roots:?}, which none of {may:?} named"))
+    }
+}
