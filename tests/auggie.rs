@@ -127,7 +127,15 @@ fn windows_share_an_instance_per_workspace() {
     fs::set_permissions(&runtime, fs::Permissions::from_mode(0o700)).unwrap();
     let first = with_auggie(&["--backend", "auggie"]);
     let (entry, work) = (first.scratch().join(PACKAGE).join("augment.mjs"), first.scratch().join("my work"));
-    let shared = |start: Start| start.env("SWITCHBOARD_SOLO", "0").env("XDG_RUNTIME_DIR", &runtime);
+    // One user, and one terminal's PATH: auggie gets both, and with others it would be another.
+    let bin = first.scratch().join("prefix/bin");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths([bin].into_iter().chain(std::env::split_paths(&path))).unwrap();
+    let home = scratch.folder("home");
+    let shared = |start: Start| {
+        let start = start.env("SWITCHBOARD_SOLO", "0").env("XDG_RUNTIME_DIR", &runtime);
+        start.env("HOME", &home).env("PATH", &path)
+    };
     // The second is told where auggie is, and the first has found it there.
     let second = with_auggie(&["--backend", "auggie", "--auggie-entry", entry.to_str().unwrap()]).cwd(work);
     let mut windows = [first, second].map(|start| greet(shared(start)));

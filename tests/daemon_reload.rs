@@ -34,7 +34,9 @@ impl Home {
     fn bare(&self, args: &[&str]) -> Start {
         let start = program().args(args).env("SWITCHBOARD_SOLO", "0").env("XDG_RUNTIME_DIR", &self.runtime);
         let state = self.scratch.join("state");
-        start.env("SWITCHBOARD_STATE_DIR", state).env("XDG_CONFIG_HOME", self.scratch.folder("config"))
+        // One user: servers get HOME, and with another one they would be others.
+        let start = start.env("SWITCHBOARD_STATE_DIR", state).env("HOME", self.scratch.folder("home"));
+        start.env("XDG_CONFIG_HOME", self.scratch.folder("config"))
     }
 
     fn run(&self, args: &[&str]) -> (End, String) {
