@@ -68,6 +68,8 @@ pub struct Core {
     pub(crate) left: Vec<(BackendId, &'static str)>,
     /// Some of the clients are gone, and not yet forgotten.
     pub(crate) has_lost: bool,
+    /// Clients of servers whose settings have changed: they are to have other backends.
+    pub(crate) moving: Vec<ClientId>,
     /// Since when nobody has needed us.
     pub(crate) unused_since: Option<Moment>,
     /// All backends together hold more memory than they may, and did so at the last look.
@@ -102,6 +104,7 @@ impl Core {
             failed_greetings: Vec::new(),
             left: Vec::new(),
             has_lost: false,
+            moving: Vec::new(),
             unused_since: None,
             is_heavy: false,
             merging: Vec::new(),
@@ -133,6 +136,7 @@ impl Core {
     pub(crate) fn settle(&mut self) {
         self.after_failed_greetings();
         self.give_turns();
+        self.move_on();
         self.end_left();
         self.serve_line();
         self.forget_lost();
@@ -251,9 +255,9 @@ impl Core {
         self.actions.push(Action::Report(fact));
     }
 
-    /// What is known of a backend's server.
+    /// What is known of a backend's server. One that is not as the server is now says nothing about it.
     pub(crate) fn origin(&mut self, backend: BackendId) -> Option<&mut Server> {
-        let server = self.backends.get(&backend)?.server;
+        let server = self.backends.get(&backend).filter(|b| !b.is_retired)?.server;
         self.servers.get_mut(server.0 as usize)
     }
 

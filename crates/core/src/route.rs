@@ -47,7 +47,7 @@ impl Core {
         }
     }
 
-    fn route_by(&mut self, client: ClientId, places: &[Place]) -> Route {
+    pub(crate) fn route_by(&mut self, client: ClientId, places: &[Place]) -> Route {
         let Some(c) = self.clients.get_mut(&client) else { return Route::Wait };
         let (root, why) = match decide(&c.known, places, self.settings.roots.policy) {
             Decision::Root { root, why } => (Some(root), Some(why)),

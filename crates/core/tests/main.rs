@@ -19,3 +19,5 @@ mod crashes;
 mod framing;
 mod limits;
 mod ending;
+mod orders;
+mod change;

@@ -3,7 +3,7 @@
 use tokio::task::JoinHandle;
 
 /// All names, so that a test can make each of them fail.
-pub const NAMES: [&str; 19] = [
+pub const NAMES: [&str; 20] = [
     "accepting",
     "attachment",
     "backend",
@@ -22,6 +22,7 @@ pub const NAMES: [&str; 19] = [
     "stderr",
     "sweeping",
     "time",
+    "watching",
     "words",
 ];
 
