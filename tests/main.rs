@@ -24,6 +24,8 @@ mod pressure;
 mod turns;
 mod roots;
 mod pool;
+#[cfg(target_os = "linux")]
+mod daemon;
 mod logs;
 mod raw;
 mod config;

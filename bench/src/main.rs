@@ -8,6 +8,7 @@
 //! - [`projects`]: `projects`, one client on several projects, with and without Switchboard.
 //! - [`windows`]: `windows`, several windows with several servers, with and without the daemon.
 //! - [`run`]: `run`, the comparison of the two with Switchboard.
+//! - [`soak`]: `soak`, clients, backends and the daemon killed at random for a long time.
 //!
 //! Nothing here knows Switchboard's crates: it is measured from outside, as a client sees it.
 
@@ -29,6 +30,8 @@ mod pump;
 #[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]
+mod soak;
+#[cfg(target_os = "linux")]
 mod spawn;
 #[cfg(target_os = "linux")]
 mod windows;
@@ -44,6 +47,7 @@ usage: switchboard-bench run [OPTIONS]           compare direct, pump and switch
        switchboard-bench backend [--id-last] [--payload plain|code]
                                                  the MCP server that all of them talk to
        switchboard-bench projects …              processes, memory and CPU time on several projects
+       switchboard-bench soak …                  everybody is killed at random, for a long time
        switchboard-bench windows …               the same of several windows with four servers each
 `switchboard-bench run --help` lists the options.";
 
@@ -58,6 +62,8 @@ fn main() -> ExitCode {
         Some("projects") => projects::main(&rest),
         Some("windows") => windows::main(&rest),
         Some("run") => run::main(&rest),
+        Some("soak") => soak::main(&rest),
+        Some("soak-backend") => soak::backend::main(&rest),
         Some("--help" | "-h" | "help") => {
             println!("{USAGE}");
             Ok(ExitCode::SUCCESS)

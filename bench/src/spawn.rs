@@ -59,3 +59,33 @@ pub(crate) fn piped_in(
         io::Error::new(error.kind(), format!("cannot start {}: {error}", program.to_string_lossy()))
     })
 }
+
+/// Starts `argv` as an IDE would, for a window on `folder`, with a home and a runtime folder in `house`.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the benchmark must not use crates/process: it would measure what it is measured with"
+)]
+pub(crate) fn window(
+    argv: &[&std::ffi::OsStr],
+    house: &Path,
+    folder: &Path,
+    stderr: Stdio,
+    group: Group,
+) -> io::Result<Child> {
+    let (program, arguments) = argv
+        .split_first()
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no command was given"))?;
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(folder).env_clear();
+    command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.env("HOME", house.join("home")).env("XDG_RUNTIME_DIR", house.join("r"));
+    command.env("SWITCHBOARD_STATE_DIR", house.join("state"));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr);
+    match group {
+        Group::Shared => {}
+        Group::Own => {
+            command.process_group(0);
+        }
+    }
+    command.spawn()
+}

@@ -15,6 +15,22 @@ use switchboard_gateway::daemon::{self, Daemon, Served};
 use switchboard_gateway::telemetry::LogOptions;
 use switchboard_gateway::{Address, DaemonCommand as Command, Overrides, Source, allow_many_files, check_room};
 
+/// What the daemon gets of its starter's environment, beside what every program needs.
+#[cfg(not(debug_assertions))]
+const PASSED: [&str; 5] =
+    ["XDG_*", "SWITCHBOARD_LOG", "SWITCHBOARD_STATE_DIR", "MCP_PROXY_LOG", auggie::TEMPLATE];
+/// With the faults that tests ask for.
+#[cfg(debug_assertions)]
+const PASSED: [&str; 7] = [
+    "XDG_*",
+    "SWITCHBOARD_LOG",
+    "SWITCHBOARD_STATE_DIR",
+    "MCP_PROXY_LOG",
+    auggie::TEMPLATE,
+    "SWITCHBOARD_PANIC_IN",
+    "SWITCHBOARD_PRETEND_VERSION",
+];
+
 /// What tells one daemon of a user from another.
 pub(super) struct Identity {
     pub(super) what: What,
@@ -88,8 +104,7 @@ impl Identity {
         if let Some(seconds) = self.overrides.idle_ttl_seconds {
             args.extend(["--idle-ttl-seconds".into(), seconds.to_string().into()]);
         }
-        let pass = ["XDG_*", "SWITCHBOARD_LOG", "SWITCHBOARD_STATE_DIR", "MCP_PROXY_LOG", auggie::TEMPLATE];
-        let env = child_environment(std::env::vars_os(), InheritEnv::Safe, &pass.map(str::to_owned), &[]).vars;
+        let env = child_environment(std::env::vars_os(), InheritEnv::Safe, &PASSED.map(str::to_owned), &[]).vars;
         let log = super::state_folder().join("logs").join("daemon.stderr.log");
         let log = log.parent().and_then(|folder| std::fs::create_dir_all(folder).ok()).map(|()| log);
         Ok(Command { program: std::env::current_exe()?, args, env: env.into_iter().collect(), log })

@@ -26,7 +26,10 @@ pub(crate) fn run(args: &LogsArgs) -> anyhow::Result<Exit> {
     let mut text = Vec::new();
     file.read_to_end(&mut text)?;
     super::print(&String::from_utf8_lossy(last_lines(&text)))?;
-    while args.follow {
+    if !args.follow {
+        return Ok(Exit::Ok);
+    }
+    loop {
         std::thread::sleep(LOOK);
         let mut more = Vec::new();
         file.read_to_end(&mut more)?;
@@ -38,7 +41,6 @@ pub(crate) fn run(args: &LogsArgs) -> anyhow::Result<Exit> {
             path = next;
         }
     }
-    Ok(Exit::Ok)
 }
 
 fn newest(folder: &Path, stem: &str) -> Option<PathBuf> {

@@ -24,3 +24,4 @@ mod keep;
 mod descriptors;
 mod zombies;
 mod scarce;
+mod windows;

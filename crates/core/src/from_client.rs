@@ -163,7 +163,7 @@ impl Core {
             let minted = self.accept(client, backend, id, batch, message);
             return self.conclude_empty(minted);
         }
-        if let Some(error) = self.why_not_now(backend, &message) {
+        if let Some(error) = self.why_not_now(client, backend, &message) {
             return self.refuse(client, &id, batch, &message, &error);
         }
         let minted = self.accept(client, backend, id, batch, message);
@@ -210,7 +210,12 @@ impl Core {
     }
 
     /// The reason for which a backend cannot take a request now.
-    pub(crate) fn why_not_now(&self, backend: BackendId, message: &Message) -> Option<ErrorAnswer> {
+    pub(crate) fn why_not_now(
+        &self,
+        client: ClientId,
+        backend: BackendId,
+        message: &Message,
+    ) -> Option<ErrorAnswer> {
         let of = Some(backend);
         let b = self.backends.get(&backend)?;
         if let Some(cause) = self.barred(b.server) {
@@ -225,7 +230,7 @@ impl Core {
                 Some(self.overloaded(of, "the server does not read what it is sent"))
             }
             State::Ready { .. } if self.may_go(backend, message.method()) => None,
-            State::Ready { .. } if !self.may_wait(backend, message.bytes().len()) => {
+            State::Ready { .. } if !self.may_wait(Some(client), backend, message.bytes().len()) => {
                 let at_work = b.at_work;
                 Some(self.overloaded(
                     of,
@@ -233,31 +238,11 @@ impl Core {
                 ))
             }
             State::Ready { .. } => None,
-            _ if !self.may_wait(backend, message.bytes().len()) => {
+            _ if !self.may_wait(Some(client), backend, message.bytes().len()) => {
                 Some(self.overloaded(of, "too many messages wait for the server to be ready"))
             }
             _ => None,
         }
-    }
-
-    /// Whether one more message of this size may wait for the backend to be ready.
-    fn may_wait(&self, backend: BackendId, bytes: usize) -> bool {
-        let Some(b) = self.backends.get(&backend) else { return false };
-        if b.waiting.len() >= b.settings.max_queue {
-            return false;
-        }
-        let length = |waiting: &Waiting| match waiting {
-            Waiting::Request(minted) => {
-                self.pending.get(*minted).map_or(0, |pending| match &pending.progress {
-                    Progress::Waiting(message) => message.bytes().len(),
-                    Progress::Sent(_) | Progress::Cancelled => 0,
-                })
-            }
-            Waiting::Notification(out) => out.len(),
-        };
-        // All of it is written at once in the end, so it has the limit of the outbox.
-        let waits: usize = b.waiting.iter().map(length).sum();
-        waits == 0 || waits + bytes <= self.settings.limits.backend_bytes
     }
 
     pub(crate) fn refuse(
@@ -337,8 +322,9 @@ impl Core {
         if self.may_go(backend, method) && !is_too_early {
             return self.send(minted);
         }
+        let place = self.place_in_queue(minted, backend);
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        b.waiting.push_back(Waiting::Request(minted));
+        b.waiting.insert(place, Waiting::Request(minted));
         if !matches!(b.state, State::Ready { .. }) {
             self.ensure_started(backend);
         } else if is_too_early {
@@ -441,7 +427,7 @@ impl Core {
     }
 
     pub(crate) fn notify_backend(&mut self, backend: BackendId, out: Outgoing) {
-        let may_wait = self.may_wait(backend, out.len());
+        let may_wait = self.may_wait(None, backend, out.len());
         let is_in_line = self.line.contains(&backend);
         let Some(b) = self.backends.get_mut(&backend) else { return };
         match b.state {

@@ -83,7 +83,7 @@ impl Core {
             let minted = self.accept(client, backend, id, batch, initialize);
             return self.welcome(minted, backend);
         }
-        if !is_known && let Some(error) = self.why_not_now(backend, &initialize) {
+        if !is_known && let Some(error) = self.why_not_now(client, backend, &initialize) {
             return self.refuse(client, &id, batch, &initialize, &error);
         }
         let minted = self.accept(client, backend, id, batch, initialize.clone());

@@ -64,6 +64,14 @@ impl Pending {
         self.backend == backend && !matches!(self.progress, Progress::Waiting(_))
     }
 
+    /// The client that asked.
+    pub(crate) fn client(&self) -> Option<ClientId> {
+        match self.asker {
+            Asker::Client { client, .. } => Some(client),
+            Asker::Replay | Asker::Probe | Asker::Restore => None,
+        }
+    }
+
     /// What waits to be sent.
     pub(crate) fn waiting(&self) -> Option<&Message> {
         match &self.progress {

@@ -2,7 +2,7 @@
 
 use crate::answers::Cause;
 use crate::backend::{Backend, Manner, State};
-use crate::client::{Parked, Presence, Roots};
+use crate::client::{Handshake, Parked, Presence, Roots};
 use crate::drain::Ending;
 use crate::event::{BackendId, ClientId, Launch, ServerId};
 use crate::exchange::Core;
@@ -105,7 +105,8 @@ impl Core {
             return taken;
         }
         let key = self.key_of(client, root.clone());
-        let backend = self.find(client, &key).unwrap_or_else(|| self.create(client, key));
+        let found = self.find(client, &key).or_else(|| self.take_early(client, &key));
+        let backend = found.unwrap_or_else(|| self.create(client, key));
         if let Some(c) = self.clients.get_mut(&client) {
             c.seats.insert(root, backend);
             if c.seats.len() > MOST_SEATS {
@@ -157,6 +158,35 @@ impl Core {
     /// A backend that asked its client for something stays with it: nobody could say whom it asks next.
     fn is_free_for(&self, client: ClientId, b: &Backend) -> bool {
         !b.is_retired && (!b.is_interactive || self.lessees(b.id).all(|other| other == client))
+    }
+
+    /// One that was started early, for a client that has not said a word to it yet, serves whoever speaks first. That
+    /// client finds its own when it speaks, and most likely the same.
+    fn take_early(&mut self, client: ClientId, key: &Key) -> Option<BackendId> {
+        let server = self.clients.get(&client).filter(|c| !c.handshake.is_answered())?.server;
+        let is_unused = |b: &Backend| {
+            b.greeting.is_none()
+                && b.greeter.is_none()
+                && b.waiting.is_empty()
+                && self.pending.iter().all(|(_, pending)| pending.backend != b.id)
+        };
+        let is_mute = |owner: ClientId| self.clients.get(&owner).is_some_and(|c| matches!(c.handshake, Handshake::New));
+        let is_early = |b: &&Backend| {
+            let at_same = (&b.key.root, b.key.environment) == (&key.root, key.environment);
+            let is_owners = b.key.profile.is_none() && b.key.owner.is_some_and(|owner| owner != client && is_mute(owner));
+            b.server == server && at_same && is_owners && !b.is_retired && is_unused(b)
+        };
+        // Whoever wants one for himself has one started early for him, too.
+        let early = self.backends.values().filter(|_| key.owner.is_none()).find(is_early)?;
+        let (id, owner) = (early.id, early.key.owner?);
+        if let Some(b) = self.backends.get_mut(&id) {
+            b.key = key.clone();
+        }
+        if let Some(c) = self.clients.get_mut(&owner) {
+            c.seats.retain(|_, seat| *seat != id);
+            c.home = c.home.filter(|home| *home != id);
+        }
+        Some(id)
     }
 
     fn create(&mut self, client: ClientId, key: Key) -> BackendId {
@@ -213,7 +243,7 @@ impl Core {
                     self.conclude_empty(minted);
                 }
                 Route::To(backend) => {
-                    let refusal = self.why_not_now(backend, &message);
+                    let refusal = self.why_not_now(client, backend, &message);
                     match refusal {
                         Some(error) => self.fail_one(minted, &error),
                         None => self.hand_to(minted, backend),

@@ -1,11 +1,12 @@
-//! How many requests a backend works on at a time: the rest wait their turn, in order. Notifications and answers do
-//! not: a request that is being worked on may need them.
+//! How many requests a backend works on at a time: the rest wait their turn, each client's in order and the clients in
+//! turns, so that nobody can fill the queue for all. Notifications and answers do not wait: a request that is being
+//! worked on may need them.
 
 use crate::backend::{State, Waiting};
-use crate::event::{BackendId, Launch};
+use crate::event::{BackendId, ClientId, Launch};
 use crate::exchange::Core;
-use crate::pending::Pending;
-use std::collections::VecDeque;
+use crate::pending::{Pending, Progress};
+use std::collections::{BTreeMap, VecDeque};
 use switchboard_protocol::Method;
 
 impl Core {
@@ -22,6 +23,67 @@ impl Core {
         let Some(b) = self.backends.get(&backend) else { return false };
         let has_turn = b.at_work < b.settings.max_in_flight && b.waiting.is_empty();
         matches!(b.state, State::Ready { .. }) && (!takes_a_turn(method) || has_turn)
+    }
+
+    /// Whether one more message of this size may wait for the backend. There is so much room for all together; and if it
+    /// is others who have taken it, each client still has its share.
+    pub(crate) fn may_wait(&self, client: Option<ClientId>, backend: BackendId, bytes: usize) -> bool {
+        let Some(b) = self.backends.get(&backend) else { return false };
+        let (mut all, mut own) = ((0, 0), (0, 0));
+        for waiting in &b.waiting {
+            let length = self.length(waiting);
+            all = (all.0 + 1, all.1 + length);
+            if client.is_some() && self.asker(waiting) == client {
+                own = (own.0 + 1, own.1 + length);
+            }
+        }
+        // All of it is written at once in the end, so it has the limit of the outbox.
+        let (most, room) = (b.settings.max_queue, self.settings.limits.backend_bytes);
+        if all.0 < most && (all.1 == 0 || all.1 + bytes <= room) {
+            return true;
+        }
+        let shares = self.lessees(backend).count().max(1);
+        client.is_some() && shares > 1 && own.0 < most.div_ceil(shares) && own.1 + bytes <= room / shares
+    }
+
+    fn length(&self, waiting: &Waiting) -> usize {
+        match waiting {
+            Waiting::Request(minted) => match self.pending.get(*minted).map(|pending| &pending.progress) {
+                Some(Progress::Waiting(message)) => message.bytes().len(),
+                Some(Progress::Sent(_) | Progress::Cancelled) | None => 0,
+            },
+            Waiting::Notification(out) => out.len(),
+        }
+    }
+
+    fn asker(&self, waiting: &Waiting) -> Option<ClientId> {
+        match waiting {
+            Waiting::Request(minted) => self.pending.get(*minted).and_then(Pending::client),
+            Waiting::Notification(_) => None,
+        }
+    }
+
+    /// Where a request waits: behind its client's own, and before those of others who have more that wait.
+    pub(crate) fn place_in_queue(&self, minted: u64, backend: BackendId) -> usize {
+        let Some(b) = self.backends.get(&backend) else { return 0 };
+        let client = self.pending.get(minted).and_then(Pending::client);
+        let (State::Ready { .. }, Some(client)) = (&b.state, client) else { return b.waiting.len() };
+        let is_own = |waiting: &Waiting| self.asker(waiting) == Some(client);
+        let own = b.waiting.iter().filter(|waiting| is_own(waiting)).count();
+        if own == b.waiting.len() {
+            return own;
+        }
+        let behind = b.waiting.iter().rposition(is_own).map_or(0, |last| last + 1);
+        let mut seen: BTreeMap<ClientId, usize> = BTreeMap::new();
+        for (at, waiting) in b.waiting.iter().enumerate() {
+            let Some(other) = self.asker(waiting) else { continue };
+            let before = seen.entry(other).or_default();
+            if at >= behind && *before > own {
+                return at;
+            }
+            *before += 1;
+        }
+        b.waiting.len()
     }
 
     /// A request is handed to its backend.

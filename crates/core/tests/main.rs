@@ -12,6 +12,7 @@ mod timeouts;
 mod turns;
 mod workspaces;
 mod sharing;
+mod crowd;
 mod together;
 mod pool;
 mod leases;

@@ -41,6 +41,85 @@ fn a_second_client_of_a_workspace_starts_nothing() {
     );
 }
 
+/// All of them come before one of them has said what it can do.
+#[test]
+fn clients_that_come_at_once_share_what_the_first_had_started() {
+    play(
+        |_| {},
+        r#"
+        A comes; folder /p
+            start 1 at /p
+        B comes; folder /p
+        C comes; folder /p
+        B greets
+        A greets
+        C greets with {"sampling":{}}
+            start 2 at /p
+        1 spawns
+            1< {"id":1,"method":"initialize",…}
+        1 greets
+            B< {"id":0,"result":{"serverInfo":1}}
+            A< {"id":0,"result":{"serverInfo":1}}
+        2 spawns
+            2< {"id":3,"method":"initialize",…}
+        2 greets
+            C< {"id":0,"result":{"serverInfo":2}}
+        "#,
+    );
+}
+
+/// Whoever asks for more than the server can do waits longer, and not the others.
+#[test]
+fn a_client_that_floods_holds_up_only_itself() {
+    play(
+        |settings| {
+            settings.servers[0].max_in_flight = 1;
+            settings.servers[0].max_queue = 4;
+        },
+        r#"
+        A comes; folder /p
+            start 1 at /p
+        1 spawns
+        A greets
+            1< …
+        1 greets
+            A< …
+        A confirms
+            1< …
+        B comes; folder /p
+        B greets
+            B< …
+        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+            1< {"id":3,…}
+        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+        A> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{}}
+        A> {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{}}
+        A> {"jsonrpc":"2.0","id":5,"method":"tools/call","params":{}}
+        A> {"jsonrpc":"2.0","id":6,"method":"tools/call","params":{}}
+            A< …"overloaded"…
+        B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        B> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+        B> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{}}
+            B< …"overloaded"…
+        1> {"jsonrpc":"2.0","id":3,"result":"1 of A"}
+            A< {"id":1,"result":"1 of A"}
+            1< {"id":4,…}
+        1> {"jsonrpc":"2.0","id":4,"result":"2 of A"}
+            A< {"id":2,"result":"2 of A"}
+            1< {"id":8,…}
+        1> {"jsonrpc":"2.0","id":8,"result":"1 of B"}
+            B< {"id":1,"result":"1 of B"}
+            1< {"id":5,…}
+        1> {"jsonrpc":"2.0","id":5,"result":"3 of A"}
+            A< {"id":3,"result":"3 of A"}
+            1< {"id":9,…}
+        1> {"jsonrpc":"2.0","id":9,"result":"2 of B"}
+            B< {"id":2,"result":"2 of B"}
+            1< {"id":6,…}
+        "#,
+    );
+}
+
 #[test]
 fn another_folder_or_another_environment_is_another_instance() {
     play(

@@ -1,6 +1,7 @@
 //! Questions and orders to a daemon, from the command line.
 
 use crate::hello::{self, OrderWord, Reply, Wants};
+use crate::link::is_nobody;
 use serde_json::Value;
 use std::io;
 use switchboard_process::local::{self, Address};
@@ -28,9 +29,7 @@ pub struct Answer {
 pub async fn ask(address: &Address, request: Request) -> io::Result<Option<Answer>> {
     let mut connection = match local::connect(address).await {
         Ok(connection) => connection,
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
-            return Ok(None);
-        }
+        Err(error) if is_nobody(&error) => return Ok(None),
         Err(error) => return Err(error),
     };
     let order = |order, server, root| Wants::Order { order, server, root };
@@ -42,6 +41,11 @@ pub async fn ask(address: &Address, request: Request) -> io::Result<Option<Answe
         Request::StopServer { server, root } => order(OrderWord::Stop, server, root),
         Request::StartServer { server, root } => order(OrderWord::Start, server, root),
     };
-    let Reply { version, pid, error, result } = hello::ask(&mut connection, wants).await?;
+    let Reply { version, pid, error, result } = match hello::ask(&mut connection, wants).await {
+        Ok(reply) => reply,
+        // It ended just now.
+        Err(error) if is_nobody(&error) => return Ok(None),
+        Err(error) => return Err(error),
+    };
     Ok(Some(Answer { pid, version, result: error.map_or(Ok(result), Err) }))
 }

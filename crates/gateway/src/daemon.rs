@@ -77,7 +77,7 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
         Err(BindError::Io(error)) => return Err(error),
     };
     let file = daemon.source.as_ref().map(|source| source.path.clone());
-    let described = json!({ "pid": std::process::id(), "version": hello::VERSION, "config": file });
+    let described = json!({ "pid": std::process::id(), "version": hello::version(), "config": file });
     daemon.address.describe(&described.to_string())?;
     let verdicts = Verdicts::new(&daemon.state_folder, &daemon.servers);
     let wants_routes = matches!(daemon.log.level, LogLevel::Debug | LogLevel::Trace);
@@ -140,6 +140,10 @@ async fn attend(household: Arc<Household>, mut connection: Connection) {
     let reply = match hello {
         Hello { protocol, .. } if protocol != hello::PROTOCOL => {
             Reply::refusal(format!("the daemon (pid {}) speaks another protocol; stop it", std::process::id()))
+        }
+        // It will ask us to make room. Nothing is to be started for it here.
+        Hello { ref version, wants: Wants::Client(_), .. } if hello::is_newer(version, &hello::version()) => {
+            Reply::refusal("a newer version of the daemon is wanted")
         }
         Hello { wants: Wants::Client(newcomer), .. } => return household.receive(connection, *newcomer).await,
         Hello { wants: Wants::Status, .. } => Reply::with(household.status().await),

@@ -14,7 +14,16 @@ use switchboard_process::pipe::{ByteReader, ByteWriter};
 
 /// Raised when older ones could not make sense of newer ones.
 pub(crate) const PROTOCOL: u32 = 1;
-pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Which of us this is. In debug builds `SWITCHBOARD_PRETEND_VERSION` says otherwise: there is no older one to try
+/// it with.
+pub(crate) fn version() -> String {
+    #[cfg(debug_assertions)]
+    if let Ok(other) = std::env::var("SWITCHBOARD_PRETEND_VERSION") {
+        return other;
+    }
+    env!("CARGO_PKG_VERSION").to_owned()
+}
 
 /// An environment may be large, but not that large.
 const LONGEST: usize = 4 << 20;
@@ -130,7 +139,7 @@ pub(crate) struct Reply {
 
 impl Reply {
     pub(crate) fn with(result: Value) -> Self {
-        Self { version: VERSION.to_owned(), pid: std::process::id(), error: None, result }
+        Self { version: version(), pid: std::process::id(), error: None, result }
     }
 
     pub(crate) fn refusal(why: impl Into<String>) -> Self {
@@ -140,7 +149,7 @@ impl Reply {
 
 /// Says what is wanted, and hears what comes of it.
 pub(crate) async fn ask(connection: &mut Connection, wants: Wants) -> io::Result<Reply> {
-    let hello = Hello { protocol: PROTOCOL, version: VERSION.to_owned(), wants };
+    let hello = Hello { protocol: PROTOCOL, version: version(), wants };
     say(&connection.writer, &hello).await?;
     hear(&mut connection.reader).await
 }

@@ -79,7 +79,7 @@ impl Link {
             Err(error) if is_nobody(&error) => return Ok(None),
             Err(error) => return Err(error),
         };
-        if hello::is_newer(hello::VERSION, &reply.version) {
+        if hello::is_newer(&hello::version(), &reply.version) {
             drop(connection);
             self.retire().await;
             return Ok(None);
@@ -98,7 +98,8 @@ impl Link {
     }
 }
 
-fn is_nobody(error: &io::Error) -> bool {
+/// Nobody listens there, or not any more.
+pub(crate) fn is_nobody(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionRefused, ConnectionReset, NotFound, UnexpectedEof};
     matches!(error.kind(), NotFound | ConnectionRefused | ConnectionReset | BrokenPipe | UnexpectedEof)
 }

@@ -1,0 +1,46 @@
+//! Who is killed when. Windows see to their own clients.
+
+use super::{Rng, World, census};
+use rustix::process::{Pid, Signal, kill_process};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// On average.
+const BACKENDS: Duration = Duration::from_secs(6);
+const DAEMONS: Duration = Duration::from_secs(25);
+const LOOK: Duration = Duration::from_millis(50);
+
+pub(super) fn reign(world: &World) {
+    let mut rng = Rng(world.seed);
+    let mut some =
+        |average: Duration| Instant::now() + Duration::from_millis(rng.below(2 * average.as_millis() as u64));
+    let (mut backend, mut daemon) = (some(BACKENDS), some(DAEMONS));
+    let mut pick = Rng(!world.seed);
+    while !world.is_over() {
+        std::thread::sleep(LOOK);
+        if world.is_calm.load(Ordering::Relaxed) {
+            continue;
+        }
+        if Instant::now() > backend {
+            backend = some(BACKENDS);
+            let backends = census::backends(world);
+            if let Some(&pid) = backends.get(pick.below(backends.len() as u64) as usize) {
+                kill(pid);
+                world.tally.add(|tally| &tally.killed_backends);
+            }
+        }
+        if Instant::now() > daemon {
+            daemon = some(DAEMONS);
+            if let Some(pid) = census::daemon(world, true) {
+                kill(pid);
+                world.tally.add(|tally| &tally.killed_daemons);
+            }
+        }
+    }
+}
+
+fn kill(pid: u32) {
+    if let Some(pid) = Pid::from_raw(pid.cast_signed()) {
+        let _ = kill_process(pid, Signal::KILL);
+    }
+}

@@ -1,0 +1,237 @@
+//! The soak: for a long time clients, backends and a daemon are killed at random, while everybody works. Nothing may
+//! be lost without an error, nothing misdelivered or done twice, nothing left, and nothing may grow.
+//!
+//! # Layout
+//! - [`backend`]: `soak-backend`, an MCP server that answers in disorder, and writes down what it was asked to do.
+//! - [`window`]: one client and its attachment; what it asked, and what came of it.
+//! - [`chaos`]: who is killed when. [`census`]: what runs, and what it holds.
+//!
+//! There are two daemons, for two configs: one that is killed too, and one that is not, which is watched for growth.
+
+pub(crate) mod backend;
+mod census;
+mod chaos;
+mod window;
+
+use census::Census;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+pub(crate) const HELP: &str = "\
+usage: switchboard-bench soak --switchboard PATH [--minutes N] [--seed N]";
+
+/// Windows at each daemon.
+const WINDOWS: usize = 6;
+const EVERY: Duration = Duration::from_secs(1);
+/// At the end.
+const CALM: Duration = Duration::from_secs(4);
+/// How long after the last client everything has gone: the linger, and the daemon's own second, on a busy machine.
+const FAREWELL: Duration = Duration::from_secs(15);
+
+/// What was counted.
+#[derive(Default)]
+pub(crate) struct Tally {
+    pub(crate) windows: AtomicU64,
+    pub(crate) requests: AtomicU64,
+    pub(crate) answers: AtomicU64,
+    pub(crate) errors: AtomicU64,
+    pub(crate) cancelled: AtomicU64,
+    pub(crate) progress: AtomicU64,
+    /// Open when their own client was killed.
+    pub(crate) abandoned: AtomicU64,
+    pub(crate) lost: AtomicU64,
+    pub(crate) wrong: AtomicU64,
+    pub(crate) killed_clients: AtomicU64,
+    pub(crate) killed_backends: AtomicU64,
+    pub(crate) killed_daemons: AtomicU64,
+}
+
+impl Tally {
+    pub(crate) fn add(&self, what: impl Fn(&Self) -> &AtomicU64) {
+        what(self).fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn line(&self) -> String {
+        let get = |number: &AtomicU64| number.load(Ordering::Relaxed);
+        format!(
+            "{} windows, {} requests: {} answers, {} errors, {} cancelled, {} abandoned, {} LOST, {} WRONG; {} progress; \
+             killed: {} clients, {} backends, {} daemons",
+            get(&self.windows),
+            get(&self.requests),
+            get(&self.answers),
+            get(&self.errors),
+            get(&self.cancelled),
+            get(&self.abandoned),
+            get(&self.lost),
+            get(&self.wrong),
+            get(&self.progress),
+            get(&self.killed_clients),
+            get(&self.killed_backends),
+            get(&self.killed_daemons),
+        )
+    }
+}
+
+/// What everybody needs to know.
+pub(crate) struct World {
+    pub(crate) switchboard: PathBuf,
+    pub(crate) folder: PathBuf,
+    pub(crate) seed: u64,
+    pub(crate) is_over: AtomicBool,
+    /// Nobody is killed any more: whoever was has been replaced when it is over.
+    pub(crate) is_calm: AtomicBool,
+    pub(crate) tally: Tally,
+}
+
+impl World {
+    /// The config of a daemon that is killed, or of the one that is not.
+    pub(crate) fn config(&self, is_rough: bool) -> PathBuf {
+        self.folder.join(if is_rough { "rough.json" } else { "steady.json" })
+    }
+
+    /// Something that must not happen has happened.
+    pub(crate) fn complain(&self, of: impl Fn(&Tally) -> &AtomicU64, text: &str) {
+        self.tally.add(of);
+        eprintln!("  {text}");
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+}
+
+/// SplitMix64.
+pub(crate) struct Rng(pub(crate) u64);
+
+impl Rng {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        self.next() % end.max(1)
+    }
+}
+
+pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
+    let (mut switchboard, mut minutes, mut seed) = (None, 60.0_f64, u64::from(std::process::id()));
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let value =
+            rest.next().ok_or_else(|| format!("{} wants a value\n{HELP}", argument.to_string_lossy()))?;
+        let number = || value.to_str().unwrap_or_default();
+        match argument.to_str() {
+            Some("--switchboard") => switchboard = Some(PathBuf::from(value)),
+            Some("--minutes") => minutes = number().parse().map_err(|_| HELP.to_owned())?,
+            Some("--seed") => seed = number().parse().map_err(|_| HELP.to_owned())?,
+            _ => return Err(HELP.to_owned()),
+        }
+    }
+    let switchboard = switchboard.ok_or_else(|| HELP.to_owned())?;
+    let switchboard =
+        switchboard.canonicalize().map_err(|error| format!("{}: {error}", switchboard.display()))?;
+    let folder = std::env::temp_dir().join(format!("sb-soak.{}", std::process::id()));
+    let (is_over, is_calm) = (AtomicBool::new(false), AtomicBool::new(false));
+    let world = World { switchboard, folder, seed, is_over, is_calm, tally: Tally::default() };
+    furnish(&world).map_err(|error| format!("{}: {error}", world.folder.display()))?;
+    println!("soak of {minutes} minutes in {}, seed {seed}", world.folder.display());
+    let faults = run(&world, Duration::from_secs_f64(minutes * 60.0));
+    if faults.is_empty() {
+        let _ = fs::remove_dir_all(&world.folder);
+        println!("nothing lost, misdelivered, repeated, left or grown");
+        return Ok(ExitCode::SUCCESS);
+    }
+    faults.iter().for_each(|fault| println!("FAULT: {fault}"));
+    println!("logs are in {}", world.folder.display());
+    Ok(ExitCode::FAILURE)
+}
+
+/// A home, a runtime folder, workspaces, and the two configs.
+fn furnish(world: &World) -> std::io::Result<()> {
+    for name in ["home", "r", "0", "1", "2"] {
+        fs::create_dir_all(world.folder.join(name))?;
+    }
+    fs::set_permissions(world.folder.join("r"), fs::Permissions::from_mode(0o700))?;
+    let own = std::env::current_exe()?;
+    for is_rough in [true, false] {
+        let done = world.folder.join(if is_rough { "rough.done" } else { "steady.done" });
+        let server = serde_json::json!({ "command": own, "args": ["soak-backend", done], "maxInFlight": 64 });
+        let config =
+            serde_json::json!({ "mcpServers": { "soak": server }, "linger": "500ms", "shutdownGrace": "1s" });
+        fs::write(world.config(is_rough), config.to_string())?;
+    }
+    Ok(())
+}
+
+fn run(world: &World, time: Duration) -> Vec<String> {
+    let began = Instant::now();
+    let mut census = Census::default();
+    std::thread::scope(|scope| {
+        for number in 0..2 * WINDOWS {
+            scope.spawn(move || window::live(world, number, number % 2 == 0));
+        }
+        scope.spawn(|| chaos::reign(world));
+        let mut told = Instant::now();
+        while began.elapsed() < time {
+            std::thread::sleep(EVERY);
+            world.is_calm.store(began.elapsed() + CALM > time, Ordering::Relaxed);
+            census.take(world);
+            if told.elapsed() > time / 12 {
+                told = Instant::now();
+                println!("{:>5} s: {}; {}", began.elapsed().as_secs(), census.last(), world.tally.line());
+            }
+        }
+        world.is_over.store(true, Ordering::Relaxed);
+    });
+    println!("{:>5} s: {}", began.elapsed().as_secs(), world.tally.line());
+    println!("the steady daemon: {}", census.story());
+    let mut faults = census.growth();
+    let tally = &world.tally;
+    for (count, what) in [(&tally.lost, "requests lost without an error"), (&tally.wrong, "wrong answers")] {
+        let count = count.load(Ordering::Relaxed);
+        if count > 0 {
+            faults.push(format!("{count} {what}"));
+        }
+    }
+    if tally.answers.load(Ordering::Relaxed) < tally.requests.load(Ordering::Relaxed) / 2 {
+        faults.push("most requests came to nothing".to_owned());
+    }
+    faults.extend(left(world));
+    faults.extend(["rough.done", "steady.done"].iter().filter_map(|name| twice(&world.folder.join(name))));
+    faults
+}
+
+/// What is left after everybody has gone.
+fn left(world: &World) -> Vec<String> {
+    let deadline = Instant::now() + FAREWELL;
+    while !census::all(world).is_empty() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let mut left: Vec<String> =
+        census::all(world).iter().map(|pid| format!("left: {}", census::show(*pid))).collect();
+    let files = fs::read_dir(world.folder.join("r/switchboard")).into_iter().flatten().flatten();
+    let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
+    left.extend(
+        names
+            .filter(|name| !name.ends_with("lock") && !name.ends_with("start"))
+            .map(|name| format!("left: {name}")),
+    );
+    left
+}
+
+/// What a backend was asked to do twice.
+fn twice(done: &Path) -> Option<String> {
+    let text = fs::read_to_string(done).unwrap_or_default();
+    let mut tags: Vec<&str> = text.lines().collect();
+    tags.sort_unstable();
+    let count = tags.windows(2).filter(|pair| pair[0] == pair[1]).count();
+    (count > 0).then(|| format!("{count} of {} calls were handed over twice", tags.len()))
+}

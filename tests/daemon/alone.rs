@@ -1,0 +1,60 @@
+//! No daemon can be had: the window is served all the same, by itself, and says so.
+
+use super::house::{House, server_of};
+use serde_json::json;
+use std::fs;
+
+#[test]
+fn a_window_without_a_daemon_is_served_by_itself() {
+    let house = House::new();
+    let mut shared = house.open("a");
+    let start = house.socket().with_extension("start");
+    house.daemon().tell(switchboard_testkit::pids::Word::Kill);
+    // Nobody can get hold of a lock that is a folder.
+    fs::create_dir(&start).unwrap();
+    let mut alone = [house.open("a"), house.open("a")];
+    for window in &alone {
+        window.wait_for_stderr("warning: no daemon can be had");
+        window.wait_for_stderr("hint: `--solo`");
+    }
+    let [one, other] = alone.each_mut().map(server_of);
+    assert_ne!(one, other);
+    assert_eq!(house.daemons(), vec![]);
+    // A window that had one is told, and finds one when one can be had again.
+    let answer = shared.call("echo", json!({}));
+    assert!(answer["error"]["data"]["kind"].is_string(), "{answer}");
+    fs::remove_dir(&start).unwrap();
+    switchboard_testkit::patience::until_true("a daemon again", || {
+        shared.call("echo", json!({})).get("result").is_some()
+    });
+    house.daemon();
+}
+
+/// A variable that names what is no folder of ours: another place is found, the same for all.
+#[test]
+fn a_runtime_folder_that_cannot_be_used_is_not() {
+    let house = House::new();
+    let file = house.path("a-file");
+    fs::write(&file, "").unwrap();
+    let mut windows = [0, 1].map(|_| {
+        let mut window = house.window("a").env("XDG_RUNTIME_DIR", &file).start();
+        window.initialize();
+        window
+    });
+    let [one, other] = windows.each_mut().map(server_of);
+    assert_eq!(one, other);
+    assert_eq!(windows[0].stderr_so_far(), "");
+    house.daemon();
+}
+
+#[test]
+fn solo_is_what_was_asked_for() {
+    let house = House::new();
+    let mut window = house.window("a").arg("--solo").start();
+    window.initialize();
+    assert!(house.daemons().is_empty());
+    let mut window = house.window("a").env("SWITCHBOARD_SOLO", "1").start();
+    window.initialize();
+    assert!(house.daemons().is_empty());
+    assert_eq!(window.stderr_so_far(), "");
+}

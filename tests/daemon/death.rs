@@ -1,0 +1,200 @@
+//! The daemon dies, in the middle of everything. What was open gets an error that says so, and never happens twice;
+//! what may be asked again is; another daemon serves what comes next; and nothing of the old one is left.
+
+use super::house::{House, server_of};
+use crate::support::error;
+use serde_json::{Value, json};
+use std::fs;
+use std::time::{Duration, Instant};
+use switchboard_testkit::client::Client;
+use switchboard_testkit::patience;
+use switchboard_testkit::pids::{self, Word};
+
+/// How soon the guards have cleared everything. A second is what we promise; the machine may be busy.
+const BOUND: Duration = Duration::from_secs(5);
+
+#[track_caller]
+fn check_error(answer: &Value) {
+    let error = error(answer, -32002, "backend_unavailable");
+    assert_eq!(error["data"]["retryable"], true, "{answer}");
+    assert!(error["message"].as_str().unwrap().contains("daemon"), "{answer}");
+}
+
+/// Three windows on two folders, each with two calls open, and a daemon that ends in this way.
+#[track_caller]
+fn check(house: &House, first: Client, end: impl FnOnce()) {
+    let mut windows = vec![first, house.open("a"), house.open("b")];
+    let mut open = Vec::new();
+    for (number, window) in windows.iter_mut().enumerate() {
+        window.request("logging/setLevel", json!({ "level": "warning" }));
+        window.request("resources/subscribe", json!({ "uri": format!("memo://{number}") }));
+        open.push(
+            [0, 1].map(|call| window.start_call("hang", json!({ "label": format!("call {number} {call}") }))),
+        );
+    }
+    let count = |text: &str| house.record().all_lines().iter().filter(|line| line.contains(text)).count();
+    patience::until_true("all calls are there", || count("\"hang\"") == 6);
+    let (daemon, servers) = (house.daemon(), house.servers());
+    assert_eq!(servers.len(), 2);
+    let since = Instant::now();
+    end();
+    for (window, open) in windows.iter_mut().zip(&open) {
+        open.iter().for_each(|&id| check_error(&window.answer(id)));
+    }
+    patience::before(since + BOUND, format_args!("the old servers are gone: {servers:?}"), || {
+        servers.iter().all(|&pid| !pids::is_alive(pid)).then_some(())
+    });
+    assert!(!daemon.is_alive());
+    for window in &mut windows {
+        assert!(!servers.contains(&server_of(window)));
+    }
+    assert_ne!(house.daemon().pid, daemon.pid);
+    assert_eq!(house.record().launches(), 4, "two servers, and two anew");
+    for number in 0..3 {
+        for call in 0..2 {
+            assert_eq!(count(&format!("call {number} {call}")), 1, "a call is never repeated");
+        }
+    }
+    // Each of the new servers hears what its clients had said to the old ones.
+    for launch in 3..=4 {
+        for text in ["\"initialize\"", "notifications/initialized", "logging/setLevel", "resources/subscribe"]
+        {
+            house.record().wait_for(launch, text);
+        }
+    }
+    let of = |number: u32| {
+        (3..=4)
+            .filter(|&launch| {
+                house.record().lines(launch).iter().any(|line| line.contains(&format!("memo://{number}")))
+            })
+            .count()
+    };
+    patience::until_true("each subscription is made anew, once", || (0..3).all(|number| of(number) == 1));
+    // Every id was answered once.
+    for (window, open) in windows.iter_mut().zip(&open) {
+        assert!(window.request("ping", json!({})).get("result").is_some());
+        let rest = String::from_utf8(window.unread_bytes()).unwrap();
+        assert!(open.iter().all(|id| !rest.contains(&format!("\"id\":{id}"))), "{rest}");
+        assert_eq!(window.stderr_so_far(), "");
+        assert_eq!(window.finish().code, Some(0));
+    }
+}
+
+#[test]
+fn it_is_killed() {
+    let house = House::new();
+    check(&house, house.open("a"), || house.daemon().tell(Word::Kill));
+}
+
+#[test]
+fn it_is_told_to_abort() {
+    let house = House::new();
+    check(&house, house.open("a"), || house.daemon().tell(Word::Abort));
+}
+
+#[test]
+fn it_panics() {
+    if cfg!(not(debug_assertions)) {
+        return;
+    }
+    let house = House::with(json!({}), json!({ "memoryLimit": "1GiB" }), &[]);
+    let file = house.path("panic");
+    // Those that no window has.
+    for task in ["attachment", "accepting", "measuring"] {
+        let _ = fs::remove_dir_all(house.path("record"));
+        let wish = format!("{task}@{}", file.display());
+        let mut first = house.window("a").env("SWITCHBOARD_PANIC_IN", wish).start();
+        first.initialize();
+        check(&house, first, || {
+            let daemon = house.daemon();
+            fs::write(&file, "").unwrap();
+            patience::until_true("its end", || !daemon.is_alive());
+            fs::remove_file(&file).unwrap();
+        });
+        house.check_empty(patience::LIMIT);
+        let log = fs::read_to_string(house.path("state/logs/daemon.stderr.log")).unwrap();
+        assert!(log.contains(&format!("`{task}`")), "{log}");
+    }
+}
+
+/// A panic in a window ends that window.
+#[test]
+fn a_window_panics() {
+    if cfg!(not(debug_assertions)) {
+        return;
+    }
+    let house = House::new();
+    let mut other = house.open("a");
+    let server = server_of(&mut other);
+    for task in ["link", "serving", "following", "outbox", "time", "ending"] {
+        let file = house.path("panic");
+        let wish = format!("{task}@{}", file.display());
+        let mut window = house.window("a").env("SWITCHBOARD_PANIC_IN", wish).start();
+        window.initialize();
+        let open = other.start_call("hold", json!({ "label": task }));
+        window.start_call("hang", json!({ "label": task }));
+        fs::write(&file, "").unwrap();
+        let end = window.wait_for_end();
+        fs::remove_file(&file).unwrap();
+        assert_eq!(end.code, None, "{task}: a signal ends it; it said {:?}", end.stderr);
+        assert!(end.stderr.contains(&format!("`{task}`")), "{task}: {:?}", end.stderr);
+        assert!(other.call("release", json!({})).get("result").is_some(), "{task}");
+        assert_eq!(other.answer(open)["result"]["label"], task);
+    }
+    assert_eq!(server_of(&mut other), server);
+}
+
+/// What changes nothing is asked again, without anybody noticing.
+#[test]
+fn lists_are_answered() {
+    let house = House::with(json!({}), json!({}), &["--hang-on", "tools/list", "--faulty", "1"]);
+    let mut windows = [house.open("a"), house.open("a")];
+    let ids = windows.each_mut().map(|window| window.ask("tools/list", json!({})));
+    patience::until_true("both lists are asked for", || {
+        house.record().lines(1).iter().filter(|line| line.contains("tools/list")).count() == 2
+    });
+    house.daemon().tell(Word::Kill);
+    for (window, id) in windows.iter_mut().zip(ids) {
+        let answer = window.answer(id);
+        assert!(answer["result"]["tools"].is_array(), "{answer}");
+    }
+}
+
+/// It happens again and again, while a window does its work.
+#[test]
+fn a_window_lives_through_many_daemons() {
+    let house = House::new();
+    let mut window = house.open("a");
+    for _ in 0..4 {
+        let daemon = house.daemon();
+        daemon.tell(Word::Kill);
+        patience::until_true("its end", || !daemon.is_alive());
+        let answer = window.call("echo", json!({}));
+        if answer.get("result").is_none() {
+            // It was handed to the dying one.
+            check_error(&answer);
+            assert!(window.call("echo", json!({})).get("result").is_some());
+        }
+    }
+}
+
+/// Nobody can tell a daemon that hangs from one that works: windows wait for it, as they would for their own server,
+/// and go on when it does. A new one does not wait, and is served by itself.
+#[test]
+fn it_hangs() {
+    let house = House::new();
+    let mut window = house.open("a");
+    let server = server_of(&mut window);
+    let daemon = house.daemon();
+    daemon.tell(Word::Suspend);
+    patience::until_true("it is suspended", || daemon.again().is_some_and(|now| now.is_stopped()));
+    let waits = window.start_call("echo", json!({ "a": 1 }));
+    let mut new = house.open("a");
+    new.wait_for_stderr("no daemon can be had");
+    assert_ne!(server_of(&mut new), server);
+    daemon.tell(Word::Continue);
+    assert!(window.answer(waits)["result"].is_object());
+    assert_eq!(server_of(&mut window), server);
+    let mut next = house.open("a");
+    assert_eq!(server_of(&mut next), server);
+}

@@ -1,0 +1,16 @@
+//! The promise: all windows of a user share one daemon and its servers, and nobody is harmed by what becomes of
+//! another, or of the daemon.
+//!
+//! - `house`: windows that share a home, a config and a runtime folder; nothing of it outlives its test.
+//! - the rest: a promise each.
+
+pub(crate) mod house;
+
+mod sharing;
+mod leaving;
+mod linger;
+mod death;
+mod alone;
+mod commands;
+mod upgrade;
+mod hardened;
