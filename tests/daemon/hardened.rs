@@ -71,6 +71,8 @@ fn garbage_harms_nobody() {
     let stranger = json!({ "client": { "server": "nobody", "given": [], "env": [] } });
     let answer = said_to(&socket, hello(&stranger).as_bytes()).unwrap();
     assert!(answer["error"].as_str().unwrap().contains("no server `nobody`"), "{answer}");
+    let answer = said_to(&socket, hello(&json!("retire")).as_bytes()).unwrap();
+    assert!(answer["error"].as_str().unwrap().contains("only a newer one"), "{answer}");
     // A client, and then garbage.
     let mut stream = UnixStream::connect(&socket).unwrap();
     stream.write_all(hello(&client()).as_bytes()).unwrap();

@@ -158,6 +158,10 @@ async fn attend(household: Arc<Household>, mut connection: Connection) {
             household.hub.handle(Event::Drain { why: "it was told to stop" });
             Reply::with(Value::Null)
         }
+        // Meant for one before us, whose place we have taken since.
+        Hello { version, wants: Wants::Retire, .. } if !hello::is_newer(&version, &hello::version()) => {
+            Reply::refusal("only a newer one is made room for")
+        }
         Hello { wants: Wants::Retire, .. } => {
             household.retired.notify_one();
             Reply::with(Value::Null)
