@@ -8,8 +8,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use switchboard_testkit::client::{Client, End, Start};
-use switchboard_testkit::scratch::Scratch;
 use switchboard_testkit::pids::Word;
+use switchboard_testkit::scratch::Scratch;
 use switchboard_testkit::{patience, pids};
 
 /// A user's folders, in which all of a test's windows run. Its name is short: a socket's path has to be.
@@ -96,7 +96,8 @@ fn a_reload_changes_what_has_changed_and_nothing_else() {
     config(json!({ "a": server(&[]), "b": server(&["--tool", "other"]), "d": server(&[]) }));
     let (end, output) = home.run(&["reload"]);
     assert_eq!(end.code, Some(0), "{}", end.stderr);
-    let is_told = output.contains("c.json: changed: b; new: d; gone: c") || output.contains("no server has changed");
+    let is_told =
+        output.contains("c.json: changed: b; new: d; gone: c") || output.contains("no server has changed");
     assert!(is_told, "{output}");
 
     assert_eq!(pid(&mut a), before[0], "it is as it was");
@@ -136,7 +137,8 @@ fn the_file_is_watched_and_one_with_errors_changes_nothing() {
 fn a_projects_file_must_be_trusted_anew() {
     let home = Home::new();
     let work = home.scratch.folder("work");
-    let write = |args: &[&str]| home.write("work/switchboard.json", &json!({ "mcpServers": { "a": server(args) } }));
+    let write =
+        |args: &[&str]| home.write("work/switchboard.json", &json!({ "mcpServers": { "a": server(args) } }));
     write(&[]);
     let trust = || assert_eq!(home.run(&["trust", work.to_str().unwrap()]).0.code, Some(0));
     trust();

@@ -13,7 +13,9 @@ use switchboard_gateway::config::{Config, InheritEnv, ServerConfig, expand};
 use switchboard_gateway::control::{self, Request};
 use switchboard_gateway::daemon::{self, Daemon, Served};
 use switchboard_gateway::telemetry::LogOptions;
-use switchboard_gateway::{Address, DaemonCommand as Command, Overrides, Source, allow_many_files, check_room};
+use switchboard_gateway::{
+    Address, DaemonCommand as Command, Overrides, Source, allow_many_files, check_room,
+};
 
 /// What the daemon gets of its starter's environment, beside what every program needs.
 #[cfg(not(debug_assertions))]
@@ -85,7 +87,8 @@ fn canonical(path: &Path) -> OsString {
 impl Identity {
     pub(super) fn address(&self) -> std::io::Result<Address> {
         let Overrides { max_backends, idle_ttl_seconds } = self.overrides;
-        let mut words: Vec<Vec<u8>> = self.what.words().iter().map(|word| word.as_encoded_bytes().to_vec()).collect();
+        let mut words: Vec<Vec<u8>> =
+            self.what.words().iter().map(|word| word.as_encoded_bytes().to_vec()).collect();
         if let What::Auggie { .. } = self.what {
             words.push(super::vars(auggie::TEMPLATE).unwrap_or_default().into_encoded_bytes());
         }
@@ -104,7 +107,8 @@ impl Identity {
         if let Some(seconds) = self.overrides.idle_ttl_seconds {
             args.extend(["--idle-ttl-seconds".into(), seconds.to_string().into()]);
         }
-        let env = child_environment(std::env::vars_os(), InheritEnv::Safe, &PASSED.map(str::to_owned), &[]).vars;
+        let env =
+            child_environment(std::env::vars_os(), InheritEnv::Safe, &PASSED.map(str::to_owned), &[]).vars;
         let log = super::state_folder().join("logs").join("daemon.stderr.log");
         let log = log.parent().and_then(|folder| std::fs::create_dir_all(folder).ok()).map(|()| log);
         Ok(Command { program: std::env::current_exe()?, args, env: env.into_iter().collect(), log })
@@ -114,11 +118,13 @@ impl Identity {
 pub(crate) fn run(args: &DaemonArgs) -> anyhow::Result<Exit> {
     let overrides = args.overrides();
     let Plan { what, config, servers, source } = plan(args, overrides)?;
-    let address = Identity { what, overrides }.address().context("there is no place for the daemon's socket")?;
+    let address =
+        Identity { what, overrides }.address().context("there is no place for the daemon's socket")?;
     if let Some(DaemonCommand::Stop) = args.command {
         return stop(&address);
     }
-    check_room().context("cannot open what is needed to serve (hint: raise the limit of open files, `ulimit -n`)")?;
+    check_room()
+        .context("cannot open what is needed to serve (hint: raise the limit of open files, `ulimit -n`)")?;
     allow_many_files();
     let state_folder = super::state_folder();
     let log = log_options(args, &config, source.as_ref().map(|source| &*source.path), &state_folder)?;
@@ -170,15 +176,23 @@ fn plan_auggie(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Plan> 
             FoundConfig::Nothing { .. } => Config::default(),
         },
     };
-    let options =
-        auggie::Options { node: args.node.clone(), entry: args.auggie_entry.clone(), mode: args.mode.clone() };
+    let options = auggie::Options {
+        node: args.node.clone(),
+        entry: args.auggie_entry.clone(),
+        mode: args.mode.clone(),
+    };
     let mut server = auggie::server(&options, &super::vars);
     server.shutdown_grace = config.shutdown_grace;
     server.idle_ttl = config.pool.idle_ttl;
     server.ignored_folders.clone_from(&config.ignored_folders);
     overrides.apply(&mut server);
     let options = auggie::resolve(&options, &super::vars).unwrap_or(options);
-    Ok(Plan { what: What::Auggie { options, config: args.config.clone() }, config, servers: vec![server], source: None })
+    Ok(Plan {
+        what: What::Auggie { options, config: args.config.clone() },
+        config,
+        servers: vec![server],
+        source: None,
+    })
 }
 
 fn log_options(
@@ -201,7 +215,8 @@ fn log_options(
 }
 
 fn stop(address: &Address) -> anyhow::Result<Exit> {
-    let answer = super::on_runtime(control::ask(address, Request::Stop))?.context("the daemon does not answer")?;
+    let answer =
+        super::on_runtime(control::ask(address, Request::Stop))?.context("the daemon does not answer")?;
     match answer {
         Some(answer) => super::print(&format!("the daemon (pid {}) ends\n", answer.pid))?,
         None => super::print("no daemon runs for this config\n")?,

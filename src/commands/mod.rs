@@ -21,8 +21,8 @@ use clap::ValueEnum;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use switchboard_gateway::config::discover::{ConfigFile, discover};
 use switchboard_gateway::Source;
+use switchboard_gateway::config::discover::{ConfigFile, discover};
 use switchboard_gateway::config::{Config, LogLevel, ServerConfig, expand};
 use switchboard_gateway::wiring::RootOptions;
 
@@ -85,7 +85,8 @@ fn read_config(file: ConfigFile) -> anyhow::Result<(Config, Source)> {
 /// What is done on an event loop of our own.
 fn on_runtime<T>(work: impl Future<Output = T>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| fatal(Exit::Failure, format!("cannot start the event loop: {error}")))?;
+    let runtime =
+        runtime.map_err(|error| fatal(Exit::Failure, format!("cannot start the event loop: {error}")))?;
     let outcome = runtime.block_on(work);
     // A thread may be stuck in a read of a terminal or file; nothing waits for it.
     runtime.shutdown_background();

@@ -11,7 +11,9 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
     let (mut told, mut refused) = (0, 0);
     for address in Address::all().context("the daemons cannot be looked for")? {
         let answer = super::on_runtime(control::ask(&address, Request::Reload))?;
-        let Some(answer) = answer.with_context(|| format!("the daemon at {address} does not answer"))? else { continue };
+        let Some(answer) = answer.with_context(|| format!("the daemon at {address} does not answer"))? else {
+            continue;
+        };
         told += 1;
         match answer.result {
             Ok(done) => super::print(&shown(&done)?)?,

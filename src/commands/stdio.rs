@@ -12,8 +12,8 @@ use switchboard_gateway::config::discover::discover;
 use switchboard_gateway::config::{Config, ServerConfig, expand};
 use switchboard_gateway::raw::{self, Raw};
 use switchboard_gateway::solo::{self, Solo};
-use switchboard_gateway::wiring::RootOptions;
 use switchboard_gateway::telemetry::LogOptions;
+use switchboard_gateway::wiring::RootOptions;
 use switchboard_gateway::{AdHoc, Ended, OwnStdio, Source, check_room, take_stdio};
 
 pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
@@ -69,7 +69,9 @@ async fn attach(
     let overrides = args.overrides();
     let shared = match (args.solo, source) {
         (true, _) => None,
-        (false, _) if args.backend.is_some() => known_by_name(args, source.as_ref()).map(|what| (what, config.clone(), None)),
+        (false, _) if args.backend.is_some() => {
+            known_by_name(args, source.as_ref()).map(|what| (what, config.clone(), None))
+        }
         (false, _) if !args.command.is_empty() => from_command_line(args, config, server, source.as_ref()),
         (false, Some(source)) => Some((What::of(source), config.clone(), None)),
         (false, None) => None,
@@ -82,7 +84,8 @@ async fn attach(
     };
     let (server, roots) = (server.name.clone(), roots.clone());
     let config = Config { servers: Vec::new(), ..config };
-    let attach = Attach { config, server, ad_hoc, roots, address, command, ignore_parent: args.ignore_parent };
+    let attach =
+        Attach { config, server, ad_hoc, roots, address, command, ignore_parent: args.ignore_parent };
     Ok(match attach::run(attach, stdio).await {
         Ok(()) => Attached::Served,
         Err(Alone { stdio, why }) => alone(stdio, &why),

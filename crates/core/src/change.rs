@@ -84,7 +84,8 @@ impl Core {
     /// Nobody may join the instances that there are, and those who use them move on.
     fn retire(&mut self, server: ServerId) {
         let is_gone = self.is_gone(server);
-        let own: Vec<BackendId> = self.backends.values().filter(|b| b.server == server).map(|b| b.id).collect();
+        let own: Vec<BackendId> =
+            self.backends.values().filter(|b| b.server == server).map(|b| b.id).collect();
         for backend in own {
             let Some(b) = self.backends.get_mut(&backend).filter(|b| !b.is_retired) else { continue };
             b.is_retired = true;

@@ -45,7 +45,14 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) fn new(settings: ServerSettings) -> Self {
         let manner = Manner::of(settings.framing);
-        Self { settings: Arc::new(settings), manner, insight: Insight::default(), welcome: None, is_held: false, is_gone: false }
+        Self {
+            settings: Arc::new(settings),
+            manner,
+            insight: Insight::default(),
+            welcome: None,
+            is_held: false,
+            is_gone: false,
+        }
     }
 }
 
@@ -198,7 +205,9 @@ impl Core {
     }
 
     fn client_connected(&mut self, id: ClientId, server: ServerId, surroundings: Surroundings) {
-        let Some(settings) = self.servers.get(server.0 as usize).map(|server| server.settings.clone()) else { return };
+        let Some(settings) = self.servers.get(server.0 as usize).map(|server| server.settings.clone()) else {
+            return;
+        };
         let roots = &self.settings.roots;
         let known = Known {
             pinned: surroundings.pinned,

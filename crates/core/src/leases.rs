@@ -43,7 +43,8 @@ impl Core {
         }
         let (pending, asked) = (&self.pending, &self.asked);
         let is_named = |client: ClientId| {
-            let is_theirs = |asker: &Asker| matches!(asker, Asker::Client { client: owner, .. } if *owner == client);
+            let is_theirs =
+                |asker: &Asker| matches!(asker, Asker::Client { client: owner, .. } if *owner == client);
             pending.iter().any(|(_, pending)| is_theirs(&pending.asker))
                 || asked.iter().any(|(_, asked)| asked.client == client)
         };
@@ -87,6 +88,7 @@ impl Core {
 
     /// Nobody holds it, and nothing waits for it.
     pub(crate) fn is_nobodys(&self, backend: BackendId) -> bool {
-        self.lessees(backend).next().is_none() && self.backends.get(&backend).is_some_and(|b| b.waiting.is_empty())
+        self.lessees(backend).next().is_none()
+            && self.backends.get(&backend).is_some_and(|b| b.waiting.is_empty())
     }
 }

@@ -58,11 +58,11 @@ mod change;
 mod turns;
 mod outgoing;
 
+pub use change::Change;
 pub use event::{Action, BackendId, ClientId, Event, Launch, Named, Peer, ServerId, StopHow, Surroundings};
 pub use exchange::Core;
 pub use fact::{Fact, Outcome};
 pub use moment::Moment;
-pub use change::Change;
 pub use orders::{Done, Order};
 pub use settings::{
     Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope, ServerSettings,

@@ -27,8 +27,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use switchboard_core::roots::{NamedBy, Place};
 use switchboard_core::{
-    Action, Change, ClientId, Core, Event, Fact, Launch, Limits, Moment, Named, Order, Peer, Pool, Roots, ServerId,
-    ServerSettings, Settings, Surroundings,
+    Action, Change, ClientId, Core, Event, Fact, Launch, Limits, Moment, Named, Order, Peer, Pool, Roots,
+    ServerId, ServerSettings, Settings, Surroundings,
 };
 use switchboard_protocol::dialect::Ear;
 use switchboard_protocol::{Framing, Parsed, parse};
@@ -103,7 +103,14 @@ struct Stage {
 impl Stage {
     fn new(settings: Settings) -> Self {
         let core = Core::new(settings.clone());
-        Self { core, settings, now: Moment::default(), launches: Vec::new(), greeted: BTreeMap::new(), inquiry: None }
+        Self {
+            core,
+            settings,
+            now: Moment::default(),
+            launches: Vec::new(),
+            greeted: BTreeMap::new(),
+            inquiry: None,
+        }
     }
 
     fn happens(&mut self, line: &str) -> Vec<String> {
@@ -169,7 +176,8 @@ impl Stage {
             other => panic!("a config does nothing of this kind: {other}"),
         };
         let Settings { pool, roots, dialect, shutdown_grace, linger, .. } = self.settings.clone();
-        let change = Change { servers, environments, pool, policy: roots.policy, dialect, shutdown_grace, linger };
+        let change =
+            Change { servers, environments, pool, policy: roots.policy, dialect, shutdown_grace, linger };
         let mut actions = Vec::new();
         self.core.reconfigure(self.now, change, &mut actions);
         self.perform(actions, seen);

@@ -28,8 +28,7 @@ fn two(story: &str) {
 /// The old instance finishes what it is at, and then goes; the new one serves whatever comes.
 #[test]
 fn a_changed_server_has_a_new_instance_for_new_requests() {
-    two(
-        r#"
+    two(r#"
         A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
             1< {"id":3,…}
         config changes
@@ -52,15 +51,13 @@ fn a_changed_server_has_a_new_instance_for_new_requests() {
         C comes; folder /p
         C greets
             C< {"id":0,"result":{"serverInfo":2}}
-        "#,
-    );
+        "#);
 }
 
 /// What one says to the old instance about an old request still reaches it.
 #[test]
 fn a_request_at_the_old_instance_can_be_cancelled() {
-    two(
-        r#"
+    two(r#"
         A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
             1< {"id":3,…}
         config changes
@@ -68,28 +65,24 @@ fn a_request_at_the_old_instance_can_be_cancelled() {
             1< {"method":"notifications/cancelled","params":{"requestId":3}}
             - its settings have changed
             stop 1
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn an_idle_instance_of_a_changed_server_goes_at_once() {
-    two(
-        r#"
+    two(r#"
         config changes
             - its settings have changed
             stop 1
         1 ends
         A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
             start 2 at /p
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_config_that_is_as_it_was_changes_nothing() {
-    two(
-        r#"
+    two(r#"
         A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
             1< {"id":3,…}
         config is as it was
@@ -98,14 +91,12 @@ fn a_config_that_is_as_it_was_changes_nothing() {
             A< {"id":1,"result":"old"}
         C comes; folder /p; server 1
             start 2 at /p
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn a_server_that_was_removed_says_so_and_may_come_back() {
-    two(
-        r#"
+    two(r#"
         A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
             1< {"id":3,…}
         config drops it
@@ -126,30 +117,26 @@ fn a_server_that_was_removed_says_so_and_may_come_back() {
         2 greets
             2< {"method":"notifications/initialized"}
             2< {"id":4,"method":"tools/list"}
-        "#,
-    );
+        "#);
 }
 
 /// It dies of its own while it finishes: nothing is tried again for a server that is no longer there.
 #[test]
 fn a_removed_server_is_not_restarted() {
-    two(
-        r#"
+    two(r#"
         A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
             1< {"id":3,…}
         config drops it
         1 ends
         +5s
             A< {"id":1,"error":{…no longer in the config…}}
-        "#,
-    );
+        "#);
 }
 
 /// What a client wants to hear of, it hears from the new one.
 #[test]
 fn subscriptions_move_along() {
-    two(
-        r#"
+    two(r#"
         A> {"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"x:1"}}
             1< {"id":3,…}
         1> {"jsonrpc":"2.0","id":3,"result":{}}
@@ -167,8 +154,7 @@ fn subscriptions_move_along() {
             2< {"id":6,"method":"resources/subscribe","params":{"uri":"x:1"}}
         2> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:1"}}
             A< {"method":"notifications/resources/updated","params":{"uri":"x:1"}}
-        "#,
-    );
+        "#);
 }
 
 /// A handshake is made to its end where it was begun, and what follows goes to the new instance.
@@ -202,8 +188,7 @@ fn a_client_that_is_being_greeted_moves_afterwards() {
 /// Mended in the config, it is tried at once, and for those who wait already.
 #[test]
 fn what_waits_for_a_broken_server_goes_to_the_mended_one() {
-    two(
-        r#"
+    two(r#"
         1 ends
         A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
         config changes
@@ -214,15 +199,13 @@ fn what_waits_for_a_broken_server_goes_to_the_mended_one() {
             2< {"method":"notifications/initialized"}
             2< {"id":3,"method":"tools/call",…}
         +60s
-        "#,
-    );
+        "#);
 }
 
 /// The new settings may pass on a variable in which two clients differ.
 #[test]
 fn other_environments_are_other_instances() {
-    two(
-        r#"
+    two(r#"
         config changes; env A 1; env B 2
             - its settings have changed
             stop 1
@@ -231,14 +214,12 @@ fn other_environments_are_other_instances() {
             start 2 at /p with env 1
         B> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
             start 3 at /p with env 2
-        "#,
-    );
+        "#);
 }
 
 #[test]
 fn room_and_linger_count_at_once() {
-    two(
-        r#"
+    two(r#"
         config is as it was; room 1; linger 5
         C comes; folder /q
         C greets
@@ -255,8 +236,7 @@ fn room_and_linger_count_at_once() {
         +6s
             - nobody has used it for a while
             stop 2
-        "#,
-    );
+        "#);
 }
 
 /// Clients that have their lists from the old one are told to ask again.

@@ -18,7 +18,8 @@ use std::io;
 use std::sync::Mutex;
 use std::time::Duration;
 use switchboard_core::{
-    ClientId, Core, FramingChoice, Limits, OnTimeout, Pool, Roots, ServerId, ServerSettings, Settings, Surroundings,
+    ClientId, Core, FramingChoice, Limits, OnTimeout, Pool, Roots, ServerId, ServerSettings, Settings,
+    Surroundings,
 };
 use switchboard_process::local::Address;
 use switchboard_process::memory::forget_the_start;
@@ -67,11 +68,17 @@ pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
         Err(why) => return Err(Alone { stdio, why }),
     };
     match link.open().await {
-        Ok(connection) => *link.first.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(connection),
+        Ok(connection) => {
+            *link.first.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(connection)
+        }
         Err(why) => return Err(Alone { stdio, why }),
     }
     let telemetry = Telemetry::silent();
-    let hub = Hub::new(Core::new(settings(&attach.config, &attach.server)), Plan::Daemon(Box::new(link)), telemetry);
+    let hub = Hub::new(
+        Core::new(settings(&attach.config, &attach.server)),
+        Plan::Daemon(Box::new(link)),
+        telemetry,
+    );
     let client = ClientId(1);
     let time = task::spawn("time", hub.clone().keep_time());
     let ending = task::spawn("ending", solo::obey(hub.clone(), signals));
@@ -94,7 +101,9 @@ pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
 
 fn newcomer(server: &str, ad_hoc: Option<AdHoc>, roots: &RootOptions) -> Newcomer {
     let own = wiring::own_surroundings(roots);
-    let text = |pair: (std::ffi::OsString, std::ffi::OsString)| Some((pair.0.into_string().ok()?, pair.1.into_string().ok()?));
+    let text = |pair: (std::ffi::OsString, std::ffi::OsString)| {
+        Some((pair.0.into_string().ok()?, pair.1.into_string().ok()?))
+    };
     Newcomer {
         server: server.to_owned(),
         ad_hoc,

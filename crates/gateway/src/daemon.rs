@@ -138,16 +138,21 @@ async fn accept(household: Arc<Household>, mut listener: Listener) {
 async fn attend(household: Arc<Household>, mut connection: Connection) {
     let Ok(hello) = hello::hear::<Hello>(&mut connection.reader).await else { return };
     let reply = match hello {
-        Hello { protocol, .. } if protocol != hello::PROTOCOL => {
-            Reply::refusal(format!("the daemon (pid {}) speaks another protocol; stop it", std::process::id()))
-        }
+        Hello { protocol, .. } if protocol != hello::PROTOCOL => Reply::refusal(format!(
+            "the daemon (pid {}) speaks another protocol; stop it",
+            std::process::id()
+        )),
         // It will ask us to make room. Nothing is to be started for it here.
         Hello { ref version, wants: Wants::Client(_), .. } if hello::is_newer(version, &hello::version()) => {
             Reply::refusal("a newer version of the daemon is wanted")
         }
-        Hello { wants: Wants::Client(newcomer), .. } => return household.receive(connection, *newcomer).await,
+        Hello { wants: Wants::Client(newcomer), .. } => {
+            return household.receive(connection, *newcomer).await;
+        }
         Hello { wants: Wants::Status, .. } => Reply::with(household.status().await),
-        Hello { wants: Wants::Order { order, server, root }, .. } => household.order(order, &server, root.as_deref()),
+        Hello { wants: Wants::Order { order, server, root }, .. } => {
+            household.order(order, &server, root.as_deref())
+        }
         Hello { wants: Wants::Reload, .. } => {
             let applied = household.reload().await;
             let file = household.standing.source.as_ref().map(|(path, _)| path);
@@ -225,7 +230,9 @@ impl Household {
     async fn measure(&self) {
         loop {
             tokio::time::sleep(MEASURE_EVERY).await;
-            if self.register.any(|server| server.memory_limit.is_some()) || self.standing.limits_memory().await {
+            if self.register.any(|server| server.memory_limit.is_some())
+                || self.standing.limits_memory().await
+            {
                 self.hub.measure().await;
             }
         }

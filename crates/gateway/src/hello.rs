@@ -47,7 +47,11 @@ pub(crate) enum Wants {
     /// Take no new clients, and end when those that are there have gone: a newer one takes over.
     Retire,
     Reload,
-    Order { order: OrderWord, server: String, root: Option<String> },
+    Order {
+        order: OrderWord,
+        server: String,
+        root: Option<String>,
+    },
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, PartialEq, Eq)]
@@ -103,7 +107,12 @@ impl AdHoc {
     }
 
     /// What is not said here is as the daemon's own config has it.
-    pub(crate) fn server(self, name: &str, shutdown_grace: Duration, ignored_folders: Vec<String>) -> ServerConfig {
+    pub(crate) fn server(
+        self,
+        name: &str,
+        shutdown_grace: Duration,
+        ignored_folders: Vec<String>,
+    ) -> ServerConfig {
         ServerConfig {
             max_backends: self.max_backends,
             idle_ttl: self.idle_ttl,

@@ -317,7 +317,12 @@ impl<'a> Turn<'a> {
     }
 
     /// Does what the owner says.
-    pub(crate) fn order(&mut self, server: ServerId, root: Option<&str>, order: switchboard_core::Order) -> Done {
+    pub(crate) fn order(
+        &mut self,
+        server: ServerId,
+        root: Option<&str>,
+        order: switchboard_core::Order,
+    ) -> Done {
         let inside = &mut *self.inside;
         let done = inside.core.order(self.now, server, root, order, &mut inside.actions);
         self.perform_all();

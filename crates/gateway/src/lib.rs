@@ -50,10 +50,10 @@ mod hub;
 pub mod telemetry;
 
 pub use backends::launch::{Examined, examine};
-pub use switchboard_process::alive::is_alive;
-pub use link::DaemonCommand;
 pub use hello::AdHoc;
+pub use link::DaemonCommand;
 pub use reload::{Overrides, Source};
+pub use switchboard_process::alive::is_alive;
 pub use switchboard_process::child::Ended;
 pub use switchboard_process::local::Address;
 pub use switchboard_process::room::{for_many as allow_many_files, for_ourselves as check_room};

@@ -138,7 +138,8 @@ impl Register {
         let mut entries = self.lock();
         let is_it = |entry: &Entry| {
             let name = &entry.server.name;
-            entry.origin == Origin::AdHoc && *entry.server == ServerConfig { name: name.clone(), ..server.clone() }
+            entry.origin == Origin::AdHoc
+                && *entry.server == ServerConfig { name: name.clone(), ..server.clone() }
         };
         if let Some(at) = entries.iter().position(is_it) {
             let entry = &mut entries[at];
@@ -189,13 +190,13 @@ mod tests {
     fn a_server_keeps_its_number() {
         let register = register(vec![server("a", "1"), server("b", "1"), server("c", "1")]);
         let changes = register.replace(vec![server("d", "1"), server("c", "2"), server("a", "1")], true);
-        let ids: Vec<(u32, bool)> = changes.servers.iter().map(|(id, server)| (id.0, server.is_some())).collect();
+        let ids: Vec<(u32, bool)> =
+            changes.servers.iter().map(|(id, server)| (id.0, server.is_some())).collect();
         assert_eq!(ids, [(1, false), (3, true), (2, true)]);
-        assert_eq!((changes.changed, changes.added, changes.removed), (
-            vec!["c".to_owned()],
-            vec!["d".to_owned()],
-            vec!["b".to_owned()]
-        ));
+        assert_eq!(
+            (changes.changed, changes.added, changes.removed),
+            (vec!["c".to_owned()], vec!["d".to_owned()], vec!["b".to_owned()])
+        );
         assert!(register.find("b").is_none());
         assert_eq!(register.find("c").unwrap().0, ServerId(2));
         let changes = register.replace(vec![server("b", "1")], true);
@@ -214,14 +215,16 @@ mod tests {
         let register = register(vec![server("a", "1")]);
         let habit = register.habit(ServerId(0)).unwrap();
         assert_eq!(*habit.borrow(), None);
-        register.replace(vec![ServerConfig { root_arguments: vec!["path".into()], ..server("a", "1") }], true);
+        register
+            .replace(vec![ServerConfig { root_arguments: vec!["path".into()], ..server("a", "1") }], true);
         assert_eq!(*habit.borrow(), Some(vec!["path".to_owned()]));
     }
 
     #[test]
     fn a_command_line_is_a_server_of_its_own() {
         let register = register(vec![server("a", "1")]);
-        let bring = |command| register.ad_hoc(server("a", command)).map(|it| (it.server.name.clone(), it.is_new));
+        let bring =
+            |command| register.ad_hoc(server("a", command)).map(|it| (it.server.name.clone(), it.is_new));
         assert_eq!(bring("1"), Some(("a-2".into(), true)), "the config's is another");
         assert_eq!(bring("1"), Some(("a-2".into(), false)));
         assert_eq!(bring("2"), Some(("a-3".into(), true)));

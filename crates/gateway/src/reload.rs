@@ -138,7 +138,8 @@ impl Household {
             let look = move || {
                 let stamp = stamp(&path);
                 let is_same = stamp.is_some() && stamp == seen && !stamp.is_some_and(is_fresh);
-                let file = (!is_same || is_doubted).then(|| reread(&path, origin, &|name| std::env::var_os(name)));
+                let file =
+                    (!is_same || is_doubted).then(|| reread(&path, origin, &|name| std::env::var_os(name)));
                 (stamp, file)
             };
             let (stamp, file) = aside::run(look).await;
@@ -209,7 +210,10 @@ impl Household {
         let config = &state.config;
         let is_users = self.standing.source.as_ref().is_some_and(|(_, origin)| *origin != Origin::Project);
         if !config.share_ad_hoc || !is_users {
-            return Err("its config does not say `shareAdHoc: true`, so it starts no command of a command line".into());
+            return Err(
+                "its config does not say `shareAdHoc: true`, so it starts no command of a command line"
+                    .into(),
+            );
         }
         let server = launch.server(name, config.shutdown_grace, config.ignored_folders.clone());
         let found = self.register.ad_hoc(server);

@@ -1,13 +1,13 @@
 //! One client on our standard streams, and its backend, in one process.
 
-use crate::backends::launch;
 use crate::backends::Plan;
+use crate::backends::launch;
 use crate::backends::process::Processes;
 use crate::config::{Config, Guard, LogLevel, ServerConfig};
+use crate::environments::Vars;
 use crate::fronts::{self, Arrival};
 use crate::hub::Hub;
 use crate::intake::ClientReader;
-use crate::environments::Vars;
 use crate::register::Register;
 use crate::task;
 use crate::telemetry::verdicts::Verdicts;
@@ -87,9 +87,7 @@ pub(crate) fn layers(warden: &Warden, guard: Guard) -> Fact {
 
 /// Cleans up behind runs that were killed with all that watched over them.
 pub(crate) async fn sweep(hub: Arc<Hub>) {
-    for Swept { ended, left } in
-        hub.sweep().await.into_iter().filter(|swept| *swept != Swept::default())
-    {
+    for Swept { ended, left } in hub.sweep().await.into_iter().filter(|swept| *swept != Swept::default()) {
         let names = ended.iter().map(|name| name.to_string_lossy().into_owned()).collect();
         hub.telemetry().desk().take(Fact::Swept { names, left });
     }
@@ -115,4 +113,3 @@ pub(crate) async fn obey(hub: Arc<Hub>, mut signals: Signals) {
     signals.next().await;
     hub.handle(Event::Kill);
 }
-

@@ -48,10 +48,7 @@ pub(crate) fn settings(
     Settings {
         servers: servers.iter().map(|server| server_settings(server, vars, verdicts)).collect(),
         pool: pool(config),
-        roots: Roots {
-            home: places::home(&|name| vars.get(name)),
-            policy: policy(config),
-        },
+        roots: Roots { home: places::home(&|name| vars.get(name)), policy: policy(config) },
         dialect: ear(config.dialect),
         shutdown_grace: config.shutdown_grace,
         limits: Limits {

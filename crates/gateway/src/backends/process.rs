@@ -1,8 +1,8 @@
 //! A backend that is a process on this machine: started, read, stopped.
 
+use crate::backends::Plan;
 use crate::backends::launch::LaunchPlan;
 use crate::backends::stderr::{self, Tail};
-use crate::backends::Plan;
 use crate::environments::{Environments, Vars};
 use crate::hub::Hub;
 use crate::intake;
@@ -41,7 +41,12 @@ pub(crate) struct Processes {
 
 impl Processes {
     /// The variables are those of the environment with the number 0.
-    pub(crate) fn new(register: Arc<Register>, vars: Arc<Vars>, max_message_bytes: usize, warden: Warden) -> Self {
+    pub(crate) fn new(
+        register: Arc<Register>,
+        vars: Arc<Vars>,
+        max_message_bytes: usize,
+        warden: Warden,
+    ) -> Self {
         let environments = Environments::default();
         if let Some(server) = register.server(ServerId(0)) {
             environments.number(&server, &vars);

@@ -161,8 +161,9 @@ fn open(path: PathBuf, origin: Origin) -> Result<ConfigFile, DiscoverError> {
 /// what is wrong.
 pub fn reread(path: &Path, origin: Origin, vars: Lookup<'_>) -> Result<ConfigFile, String> {
     match origin {
-        Origin::Project => open_project(path, vars)
-            .map_err(|why| Untrusted { path: path.to_owned(), why }.to_string()),
+        Origin::Project => {
+            open_project(path, vars).map_err(|why| Untrusted { path: path.to_owned(), why }.to_string())
+        }
         Origin::Given | Origin::Variable | Origin::User => {
             open(path.to_owned(), origin).map_err(|error| error.to_string())
         }

@@ -137,10 +137,15 @@ fn tell(fact: &Fact, server: &str, root: &str) {
             let (changed, added, removed) = (changed.join(", "), added.join(", "), removed.join(", "));
             info!(changed, added, removed, "a new config counts from now on");
             if !needs_restart.is_empty() {
-                warn!(settings = needs_restart.join(", "), "these count only after `switchboard daemon stop`");
+                warn!(
+                    settings = needs_restart.join(", "),
+                    "these count only after `switchboard daemon stop`"
+                );
             }
         }
-        Fact::ConfigRejected { why } => warn!(why = redact(why), "the config file is not taken over; the old one counts"),
+        Fact::ConfigRejected { why } => {
+            warn!(why = redact(why), "the config file is not taken over; the old one counts")
+        }
         Fact::LeftBehind { ended, left: 0, .. } => {
             info!(server, root, ended = ended.join(", "), "left processes behind; ended");
         }

@@ -7,10 +7,10 @@
 
 use super::exit::{Look, Watch, look, reap, wait_for_end};
 use super::{Ended, Launch, SpawnError, Spawned, Stopped, StoppedBy, diagnose, find};
-use crate::{inherit, room};
 use crate::pipe::{ByteReader, ByteWriter};
 use crate::runs::Who;
 use crate::tree::OsTree;
+use crate::{inherit, room};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::{
     io,
