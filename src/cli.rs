@@ -4,6 +4,7 @@ use clap::builder::{FalseyValueParser, OsStringValueParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use switchboard_gateway::Overrides;
 use switchboard_gateway::config::is_process_name;
 use switchboard_gateway::config::{Guard, InheritEnv, LogFormat, LogLevel};
 
@@ -90,6 +91,10 @@ pub(crate) enum Command {
     Stop(OrderArgs),
     /// Let a server be started again that was stopped.
     Start(OrderArgs),
+    /// Take over the config files as they are now, and say what has changed.
+    ///
+    /// The daemon does so by itself when a file changes; this says at once what came of it.
+    Reload,
     /// Read the config file and say what is wrong with it, where, and what to do.
     Check(CheckArgs),
     /// Allow the `switchboard.json` of a project folder to be used, as it is now.
@@ -238,7 +243,17 @@ fn process_name(name: &str) -> Result<String, String> {
     }
 }
 
+impl DaemonArgs {
+    pub(crate) fn overrides(&self) -> Overrides {
+        Overrides { max_backends: self.max_backends, idle_ttl_seconds: self.idle_ttl_seconds }
+    }
+}
+
 impl StdioArgs {
+    pub(crate) fn overrides(&self) -> Overrides {
+        Overrides { max_backends: self.max_backends, idle_ttl_seconds: self.idle_ttl_seconds }
+    }
+
     /// Nothing was said: on a terminal that is a request for help.
     pub(crate) fn is_default(&self) -> bool {
         self.command.is_empty()
@@ -258,6 +273,26 @@ pub(crate) struct DaemonArgs {
     /// The config file. Otherwise the one that `stdio` would use.
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) config: Option<PathBuf>,
+
+    /// The config file is a project's, and counts only while it is trusted.
+    #[arg(long, hide = true, requires = "config", global = true)]
+    pub(crate) project: bool,
+
+    /// Serve a server that is known by name, instead of what a config file names.
+    #[arg(long, value_name = "NAME", value_enum, global = true)]
+    pub(crate) backend: Option<BackendArg>,
+
+    /// With `--backend auggie`: node's program. As with `stdio`.
+    #[arg(long, value_name = "FILE", requires = "backend", global = true)]
+    pub(crate) node: Option<PathBuf>,
+
+    /// With `--backend auggie`: its JS file. As with `stdio`.
+    #[arg(long, value_name = "FILE", requires = "backend", global = true)]
+    pub(crate) auggie_entry: Option<PathBuf>,
+
+    /// With `--backend auggie`: what is given to it as `-m`. Otherwise `default`.
+    #[arg(long, value_name = "MODE", requires = "backend", global = true)]
+    pub(crate) mode: Option<String>,
 
     /// How many instances of a server may run. Over the config.
     #[arg(long, value_name = "K", value_parser = count, global = true)]

@@ -34,6 +34,7 @@ fn run(cli: cli::Cli) -> anyhow::Result<Exit> {
         Some(Command::Restart(args)) => commands::order::run(&args, commands::order::Word::Restart),
         Some(Command::Stop(args)) => commands::order::run(&args, commands::order::Word::Stop),
         Some(Command::Start(args)) => commands::order::run(&args, commands::order::Word::Start),
+        Some(Command::Reload) => commands::reload::run(),
         Some(Command::Check(args)) => commands::check::run(&args),
         Some(Command::Trust(args)) => commands::trust::run(&args),
         Some(Command::Explain(args)) => commands::explain::run(&args),

@@ -4,10 +4,13 @@
 use crate::support::{error, greet, log_with, program, text};
 use serde_json::{Value, json};
 use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use switchboard_testkit::client::Start;
 use switchboard_testkit::patience;
-use switchboard_testkit::pids;
+use switchboard_testkit::pids::{self, Word};
+use switchboard_testkit::scratch::Scratch;
 
 const STAND_IN: &str = include_str!("auggie/augment.mjs");
 const PACKAGE: &str = "prefix/lib/node_modules/@augmentcode/auggie";
@@ -114,6 +117,40 @@ fn the_path_that_a_call_names_is_its_workspace() {
     assert_eq!(pids.len(), 6, "with three in turn and room for two, each has to be started anew");
     client.finish();
     assert!(!pids.iter().any(|&pid| pids::is_alive(pid)), "{pids:?}");
+}
+
+/// Two windows with the same flags have one daemon, and one instance per workspace.
+#[test]
+fn windows_share_an_instance_per_workspace() {
+    let scratch = Scratch::new();
+    let runtime = scratch.folder("r");
+    fs::set_permissions(&runtime, fs::Permissions::from_mode(0o700)).unwrap();
+    let first = with_auggie(&["--backend", "auggie"]);
+    let (entry, work) = (first.scratch().join(PACKAGE).join("augment.mjs"), first.scratch().join("my work"));
+    // One user, and one terminal's PATH: auggie gets both, and with others it would be another.
+    let bin = first.scratch().join("prefix/bin");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths([bin].into_iter().chain(std::env::split_paths(&path))).unwrap();
+    let home = scratch.folder("home");
+    let shared = |start: Start| {
+        let start = start.env("SWITCHBOARD_SOLO", "0").env("XDG_RUNTIME_DIR", &runtime);
+        start.env("HOME", &home).env("PATH", &path)
+    };
+    // The second is told where auggie is, and the first has found it there.
+    let second = with_auggie(&["--backend", "auggie", "--auggie-entry", entry.to_str().unwrap()]).cwd(work);
+    let mut windows = [first, second].map(|start| greet(shared(start)));
+    let pids = windows.each_mut().map(|window| {
+        let answer = window.call("codebase-retrieval", json!({ "information_request": "x" }));
+        let started: Value = serde_json::from_str(text(&answer)).unwrap();
+        started["pid"].as_u64().unwrap() as u32
+    });
+    assert_eq!(pids[0], pids[1]);
+    let status = shared(program().args(["status", "--json"])).start().finish();
+    let status: Value = serde_json::from_slice(&status.stdout).unwrap();
+    let [daemon] = &status["daemons"].as_array().unwrap()[..] else { panic!("one daemon: {status}") };
+    assert_eq!(daemon["clients"].as_array().unwrap().len(), 2);
+    pids::tell(daemon["pid"].as_u64().unwrap() as u32, Word::Terminate);
+    patience::until_true("it is gone with its daemon", || !pids::is_alive(pids[0]));
 }
 
 /// Nothing says where the client works: auggie would index all of the home folder.

@@ -14,6 +14,7 @@ mod oversize;
 mod firewall;
 mod environment;
 mod auggie;
+mod daemon_reload;
 mod handshake;
 mod cancel_progress;
 mod server_requests;

@@ -1,59 +1,114 @@
 //! The daemon that all windows share: in the foreground, or ended. `stdio` starts it by itself.
 
 use super::{FoundConfig, complain};
-use crate::cli::{DaemonArgs, DaemonCommand};
+use crate::cli::{BackendArg, DaemonArgs, DaemonCommand};
 use crate::exit::{Exit, fatal};
 use anyhow::Context;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use switchboard_gateway::auggie;
+use switchboard_gateway::config::discover::{Origin, reread};
 use switchboard_gateway::config::environment::child_environment;
 use switchboard_gateway::config::{Config, InheritEnv, ServerConfig, expand};
 use switchboard_gateway::control::{self, Request};
 use switchboard_gateway::daemon::{self, Daemon, Served};
 use switchboard_gateway::telemetry::LogOptions;
-use switchboard_gateway::{Address, DaemonCommand as Command, check_room};
+use switchboard_gateway::{
+    Address, DaemonCommand as Command, Overrides, Source, allow_many_files, check_room,
+};
 
 /// What the daemon gets of its starter's environment, beside what every program needs.
 #[cfg(not(debug_assertions))]
-const PASSED: [&str; 4] = ["XDG_*", "SWITCHBOARD_LOG", "SWITCHBOARD_STATE_DIR", "MCP_PROXY_LOG"];
+const PASSED: [&str; 5] =
+    ["XDG_*", "SWITCHBOARD_LOG", "SWITCHBOARD_STATE_DIR", "MCP_PROXY_LOG", auggie::TEMPLATE];
 /// With the faults that tests ask for.
 #[cfg(debug_assertions)]
-const PASSED: [&str; 6] = [
+const PASSED: [&str; 7] = [
     "XDG_*",
     "SWITCHBOARD_LOG",
     "SWITCHBOARD_STATE_DIR",
     "MCP_PROXY_LOG",
+    auggie::TEMPLATE,
     "SWITCHBOARD_PANIC_IN",
     "SWITCHBOARD_PRETEND_VERSION",
 ];
 
 /// What tells one daemon of a user from another.
-pub(super) struct Identity<'a> {
-    pub(super) config_file: &'a Path,
-    pub(super) max_backends: Option<usize>,
-    pub(super) idle_ttl_seconds: Option<u64>,
+pub(super) struct Identity {
+    pub(super) what: What,
+    pub(super) overrides: Overrides,
 }
 
-impl Identity<'_> {
+/// What a daemon serves.
+pub(super) enum What {
+    /// What a config file names; if it is a project's, only while it is trusted.
+    Config { path: PathBuf, is_project: bool },
+    /// A server that is known by its name, where it was found; with the settings of a file that are the file's own.
+    Auggie { options: auggie::Options, config: Option<PathBuf> },
+}
+
+impl What {
+    pub(super) fn of(source: &Source) -> Self {
+        Self::Config { path: source.path.clone(), is_project: source.origin == Origin::Project }
+    }
+
+    /// As words of a command line.
+    fn words(&self) -> Vec<OsString> {
+        let mut words: Vec<OsString> = Vec::new();
+        let mut put = |flag: &str, value: Option<OsString>| {
+            words.extend(value.map(|value| [flag.into(), value]).into_iter().flatten());
+        };
+        match self {
+            Self::Config { path, is_project } => {
+                put("--config", Some(canonical(path)));
+                if *is_project {
+                    words.push("--project".into());
+                }
+            }
+            Self::Auggie { options: auggie::Options { node, entry, mode }, config } => {
+                put("--backend", Some("auggie".into()));
+                put("--node", node.clone().map(Into::into));
+                put("--auggie-entry", entry.clone().map(Into::into));
+                put("--mode", mode.clone().map(Into::into));
+                put("--config", config.as_deref().map(canonical));
+            }
+        }
+        words
+    }
+}
+
+/// A link is not followed: a project's file is trusted in its folder.
+fn canonical(path: &Path) -> OsString {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let whole = folder.canonicalize().ok().zip(path.file_name()).map(|(folder, name)| folder.join(name));
+    whole.unwrap_or_else(|| path.to_owned()).into()
+}
+
+impl Identity {
     pub(super) fn address(&self) -> std::io::Result<Address> {
-        let file = self.config_file.canonicalize().unwrap_or_else(|_| self.config_file.to_owned());
-        let flags = format!("\0{:?}\0{:?}", self.max_backends, self.idle_ttl_seconds);
-        Address::of(&[file.as_os_str().as_encoded_bytes(), flags.as_bytes()].concat())
+        let Overrides { max_backends, idle_ttl_seconds } = self.overrides;
+        let mut words: Vec<Vec<u8>> =
+            self.what.words().iter().map(|word| word.as_encoded_bytes().to_vec()).collect();
+        if let What::Auggie { .. } = self.what {
+            words.push(super::vars(auggie::TEMPLATE).unwrap_or_default().into_encoded_bytes());
+        }
+        words.push(format!("{max_backends:?} {idle_ttl_seconds:?}").into());
+        Address::of(&words.join(&0))
     }
 
     /// How it is started by somebody who needs it. It gets what every program needs, and nothing that is one
     /// client's own.
     pub(super) fn command(&self) -> std::io::Result<Command> {
-        let mut args: Vec<OsString> = vec!["daemon".into(), "--config".into()];
-        args.push(self.config_file.canonicalize()?.into());
-        if let Some(most) = self.max_backends {
+        let mut args: Vec<OsString> = vec!["daemon".into()];
+        args.append(&mut self.what.words());
+        if let Some(most) = self.overrides.max_backends {
             args.extend(["--max-backends".into(), most.to_string().into()]);
         }
-        if let Some(seconds) = self.idle_ttl_seconds {
+        if let Some(seconds) = self.overrides.idle_ttl_seconds {
             args.extend(["--idle-ttl-seconds".into(), seconds.to_string().into()]);
         }
-        let env = child_environment(std::env::vars_os(), InheritEnv::Safe, &PASSED.map(str::to_owned), &[]).vars;
+        let env =
+            child_environment(std::env::vars_os(), InheritEnv::Safe, &PASSED.map(str::to_owned), &[]).vars;
         let log = super::state_folder().join("logs").join("daemon.stderr.log");
         let log = log.parent().and_then(|folder| std::fs::create_dir_all(folder).ok()).map(|()| log);
         Ok(Command { program: std::env::current_exe()?, args, env: env.into_iter().collect(), log })
@@ -61,26 +116,19 @@ impl Identity<'_> {
 }
 
 pub(crate) fn run(args: &DaemonArgs) -> anyhow::Result<Exit> {
-    let (config, path) = match super::find_config(args.config.as_deref())? {
-        FoundConfig::File(config, path) => (*config, path),
-        FoundConfig::Nothing { .. } => {
-            let hint = "a daemon serves what a config file names; see docs/config.md";
-            return Err(fatal(Exit::Config, format!("there is no config file\n  hint: {hint}")));
-        }
-    };
-    let (max_backends, idle_ttl_seconds) = (args.max_backends, args.idle_ttl_seconds);
-    let identity = Identity { config_file: &path, max_backends, idle_ttl_seconds };
-    let address = identity.address().context("there is no place for the daemon's socket")?;
+    let overrides = args.overrides();
+    let Plan { what, config, servers, source } = plan(args, overrides)?;
+    let address =
+        Identity { what, overrides }.address().context("there is no place for the daemon's socket")?;
     if let Some(DaemonCommand::Stop) = args.command {
         return stop(&address);
     }
-    check_room().context("cannot open what is needed to serve (hint: raise the limit of open files, `ulimit -n`)")?;
+    check_room()
+        .context("cannot open what is needed to serve (hint: raise the limit of open files, `ulimit -n`)")?;
+    allow_many_files();
     let state_folder = super::state_folder();
-    let log = log_options(args, &config, &path, &state_folder)?;
-    let servers = servers(&config, args);
-    let linger = config.linger;
-    let config_file = Some(path.clone());
-    let daemon = Daemon { config, config_file, servers, address, state_folder, log, linger };
+    let log = log_options(args, &config, source.as_ref().map(|source| &*source.path), &state_folder)?;
+    let daemon = Daemon { config, source, servers, overrides, address, state_folder, log };
     match super::on_runtime(daemon::run(daemon))?.context("the daemon cannot serve")? {
         Served::ToTheEnd => Ok(Exit::Ok),
         Served::Taken => {
@@ -90,31 +138,73 @@ pub(crate) fn run(args: &DaemonArgs) -> anyhow::Result<Exit> {
     }
 }
 
-fn servers(config: &Config, args: &DaemonArgs) -> Vec<ServerConfig> {
-    let mut servers: Vec<ServerConfig> = super::enabled(config).into_iter().cloned().collect();
-    for server in &mut servers {
-        override_pool(server, args.max_backends, args.idle_ttl_seconds);
-    }
-    servers
+struct Plan {
+    what: What,
+    config: Config,
+    servers: Vec<ServerConfig>,
+    /// The file that the servers come from.
+    source: Option<Source>,
 }
 
-pub(super) fn override_pool(server: &mut ServerConfig, max_backends: Option<usize>, idle_ttl_seconds: Option<u64>) {
-    server.max_backends = max_backends.unwrap_or(server.max_backends);
-    if let Some(seconds) = idle_ttl_seconds {
-        server.idle_ttl = Some(Duration::from_secs(seconds)).filter(|time| !time.is_zero());
+fn plan(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Plan> {
+    if let Some(BackendArg::Auggie) = args.backend {
+        return plan_auggie(args, overrides);
     }
+    let (config, source) = match (&args.config, args.project) {
+        (Some(path), true) => {
+            let file = reread(path, Origin::Project, &super::vars).map_err(|why| fatal(Exit::Config, why))?;
+            super::read_config(file)?
+        }
+        (path, _) => match super::find_config(path.as_deref())? {
+            FoundConfig::File(config, source) => (*config, source),
+            FoundConfig::Nothing { .. } => {
+                let hint = "a daemon serves what a config file names; see docs/config.md";
+                return Err(fatal(Exit::Config, format!("there is no config file\n  hint: {hint}")));
+            }
+        },
+    };
+    let source = Source { path: canonical(&source.path).into(), ..source };
+    Ok(Plan { what: What::of(&source), servers: overrides.servers(&config), config, source: Some(source) })
+}
+
+/// Only what is the file's own is taken from a config file; it is read once.
+fn plan_auggie(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Plan> {
+    let config = match &args.config {
+        None => Config::default(),
+        Some(path) => match super::find_config(Some(path))? {
+            FoundConfig::File(config, _) => *config,
+            FoundConfig::Nothing { .. } => Config::default(),
+        },
+    };
+    let options = auggie::Options {
+        node: args.node.clone(),
+        entry: args.auggie_entry.clone(),
+        mode: args.mode.clone(),
+    };
+    let mut server = auggie::server(&options, &super::vars);
+    server.shutdown_grace = config.shutdown_grace;
+    server.idle_ttl = config.pool.idle_ttl;
+    server.ignored_folders.clone_from(&config.ignored_folders);
+    overrides.apply(&mut server);
+    let options = auggie::resolve(&options, &super::vars).unwrap_or(options);
+    Ok(Plan {
+        what: What::Auggie { options, config: args.config.clone() },
+        config,
+        servers: vec![server],
+        source: None,
+    })
 }
 
 fn log_options(
     args: &DaemonArgs,
     config: &Config,
-    path: &Path,
+    path: Option<&Path>,
     state_folder: &Path,
 ) -> anyhow::Result<LogOptions> {
-    let file: Option<PathBuf> = expand::log_file(&config.log, path, &super::vars)
-        .map_err(|error| fatal(Exit::Config, error.to_string()))?;
+    let file = path.map(|path| expand::log_file(&config.log, path, &super::vars)).transpose();
+    let file = file.map_err(|error| fatal(Exit::Config, error.to_string()))?.flatten();
     Ok(LogOptions {
-        level: args.log_level.map_or(config.log.level, Into::into),
+        level: super::log_level(args.log_level).unwrap_or(config.log.level),
         format: config.log.format,
         file,
         folder: state_folder.join("logs"),
@@ -125,7 +215,8 @@ fn log_options(
 }
 
 fn stop(address: &Address) -> anyhow::Result<Exit> {
-    let answer = super::on_runtime(control::ask(address, Request::Stop))?.context("the daemon does not answer")?;
+    let answer =
+        super::on_runtime(control::ask(address, Request::Stop))?.context("the daemon does not answer")?;
     match answer {
         Some(answer) => super::print(&format!("the daemon (pid {}) ends\n", answer.pid))?,
         None => super::print("no daemon runs for this config\n")?,

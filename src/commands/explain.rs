@@ -9,7 +9,7 @@ use switchboard_gateway::explain::{Question, explain};
 pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Exit> {
     check_params(&args.params)?;
     let (config, file) = match (super::find_config(args.config.as_deref())?, &args.server) {
-        (FoundConfig::File(config, file), _) => (*config, Some(file)),
+        (FoundConfig::File(config, source), _) => (*config, Some(source.path)),
         // Where requests go can be asked before there is a config file.
         (FoundConfig::Nothing { .. }, None) => (Config::default(), None),
         (FoundConfig::Nothing { .. }, Some(name)) => {

@@ -56,7 +56,8 @@ fn newest(folder: &Path, stem: &str) -> Option<PathBuf> {
 }
 
 fn last_lines(text: &[u8]) -> &[u8] {
-    let ends: Vec<usize> = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at).collect();
+    let ends: Vec<usize> =
+        text.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at).collect();
     match ends.len().checked_sub(LINES + 1) {
         Some(before) => &text[ends[before] + 1..],
         None => text,

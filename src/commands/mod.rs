@@ -9,18 +9,21 @@ pub(crate) mod explain;
 pub(crate) mod help;
 pub(crate) mod logs;
 pub(crate) mod order;
+pub(crate) mod reload;
 pub(crate) mod schema;
 pub(crate) mod status;
 pub(crate) mod stdio;
 pub(crate) mod trust;
 
-use crate::cli::RootArgs;
+use crate::cli::{LevelArg, RootArgs};
 use crate::exit::{Exit, fatal};
+use clap::ValueEnum;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use switchboard_gateway::config::discover::discover;
-use switchboard_gateway::config::{Config, ServerConfig, expand};
+use switchboard_gateway::Source;
+use switchboard_gateway::config::discover::{ConfigFile, discover};
+use switchboard_gateway::config::{Config, LogLevel, ServerConfig, expand};
 use switchboard_gateway::wiring::RootOptions;
 
 /// The environment, as the gateway's functions want to be given it.
@@ -45,7 +48,7 @@ fn state_folder() -> std::path::PathBuf {
 
 /// The config file that counts, read; or where one would have been found.
 enum FoundConfig {
-    File(Box<Config>, PathBuf),
+    File(Box<Config>, Source),
     Nothing { searched: Vec<PathBuf> },
 }
 
@@ -58,12 +61,17 @@ fn find_config(given: Option<&Path>) -> anyhow::Result<FoundConfig> {
         complain(&format!("warning: {untrusted}"));
     }
     let Some(file) = found.file else { return Ok(FoundConfig::Nothing { searched: found.searched }) };
+    read_config(file).map(|(config, source)| FoundConfig::File(Box::new(config), source))
+}
+
+/// What is in a file that was found. Says on stderr what is wrong with it.
+fn read_config(file: ConfigFile) -> anyhow::Result<(Config, Source)> {
     let loaded = file.load();
     for problem in &loaded.problems {
         complain(&problem.to_string());
     }
     match loaded.config {
-        Some(config) => Ok(FoundConfig::File(Box::new(config), file.path)),
+        Some(config) => Ok((config, Source { path: file.path, origin: file.origin, text: file.source })),
         None => {
             let path = file.path.display();
             Err(fatal(
@@ -77,7 +85,8 @@ fn find_config(given: Option<&Path>) -> anyhow::Result<FoundConfig> {
 /// What is done on an event loop of our own.
 fn on_runtime<T>(work: impl Future<Output = T>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| fatal(Exit::Failure, format!("cannot start the event loop: {error}")))?;
+    let runtime =
+        runtime.map_err(|error| fatal(Exit::Failure, format!("cannot start the event loop: {error}")))?;
     let outcome = runtime.block_on(work);
     // A thread may be stuck in a read of a terminal or file; nothing waits for it.
     runtime.shutdown_background();
@@ -132,6 +141,22 @@ fn configured_root(config: &Config, config_file: Option<&Path>) -> anyhow::Resul
         complain(&format!("warning: {error}; ignored"));
     }
     Ok(found.ok())
+}
+
+/// The level of the log, as the command line or a variable has it.
+fn log_level(given: Option<LevelArg>) -> Option<LogLevel> {
+    given.or_else(level_of_the_founding_document).map(Into::into)
+}
+
+/// The variable that the founding document names. Other programs may know it too, so that a value which says
+/// nothing to us is no error.
+fn level_of_the_founding_document() -> Option<LevelArg> {
+    let value = vars("MCP_PROXY_LOG").filter(|value| !value.is_empty())?;
+    let level = value.to_str().and_then(|value| LevelArg::from_str(value, true).ok());
+    if level.is_none() {
+        complain("warning: MCP_PROXY_LOG is not error, warn, info, debug or trace; ignored");
+    }
+    level
 }
 
 fn complain(text: &str) {

@@ -32,7 +32,9 @@ pub(crate) fn run(args: &OrderArgs, word: Word) -> anyhow::Result<Exit> {
     let (mut told, mut instances, mut refusal) = (0, 0, None);
     for address in addresses {
         let answer = super::on_runtime(control::ask(&address, request()))?;
-        let Some(answer) = answer.with_context(|| format!("the daemon at {address} does not answer"))? else { continue };
+        let Some(answer) = answer.with_context(|| format!("the daemon at {address} does not answer"))? else {
+            continue;
+        };
         match answer.result {
             Ok(done) => {
                 told += 1;

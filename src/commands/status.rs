@@ -48,7 +48,11 @@ fn shown(daemons: &[Value]) -> anyhow::Result<String> {
     }
     for daemon in daemons {
         let (pid, version) = (&daemon["pid"], daemon["version"].as_str().unwrap_or("?"));
-        writeln!(text, "Daemon {version}, pid {pid}, {}", daemon["config"].as_str().unwrap_or("no config file"))?;
+        writeln!(
+            text,
+            "Daemon {version}, pid {pid}, {}",
+            daemon["config"].as_str().unwrap_or("no config file")
+        )?;
         if let Some(error) = daemon["error"].as_str() {
             writeln!(text, "  it does not answer as it should: {error}")?;
             continue;
@@ -67,7 +71,8 @@ fn show_clients(text: &mut String, clients: &Value) -> anyhow::Result<()> {
     writeln!(text, "\n  Clients: {}", if list(clients).is_empty() { "none" } else { "" })?;
     for client in list(clients) {
         let name = client["name"].as_str().unwrap_or("(unnamed)");
-        let (server, root) = (client["server"].as_str().unwrap_or("?"), client["root"].as_str().unwrap_or("-"));
+        let (server, root) =
+            (client["server"].as_str().unwrap_or("?"), client["root"].as_str().unwrap_or("-"));
         let age = age(client["seconds"].as_u64().unwrap_or(0));
         writeln!(text, "    {name:<24} {server:<16} {age:>5}  {:>3} open  {root}", client["open"])?;
     }
@@ -81,11 +86,19 @@ fn show_servers(text: &mut String, servers: &Value) -> anyhow::Result<()> {
         let instances = list(&server["instances"]);
         let held = if server["isHeld"] == json!(true) { "; stopped by its owner" } else { "" };
         let keeps = server["keeps"].as_str().unwrap_or("?");
-        writeln!(text, "    {name}: {} of at most {}; keeps {keeps}{held}", instances.len(), server["maxBackends"])?;
+        writeln!(
+            text,
+            "    {name}: {} of at most {}; keeps {keeps}{held}",
+            instances.len(),
+            server["maxBackends"]
+        )?;
         for instance in instances {
-            let (state, root) = (instance["state"].as_str().unwrap_or("?"), instance["root"].as_str().unwrap_or("-"));
+            let (state, root) =
+                (instance["state"].as_str().unwrap_or("?"), instance["root"].as_str().unwrap_or("-"));
             let pid = instance["pid"].as_u64().map_or("-".to_owned(), |pid| pid.to_string());
-            let memory = instance["memoryBytes"].as_u64().map_or("-".to_owned(), |bytes| format!("{} MiB", bytes >> 20));
+            let memory = instance["memoryBytes"]
+                .as_u64()
+                .map_or("-".to_owned(), |bytes| format!("{} MiB", bytes >> 20));
             writeln!(text, "      {state:<9} pid {pid:<8} {memory:>8}  {root}")?;
             write!(text, "        {} clients, {} open", instance["clients"], instance["open"])?;
             write!(text, ", {} requests, {} errors", instance["requests"], instance["errors"])?;

@@ -1,23 +1,24 @@
 //! MCP over stdin and stdout: to one server given after `--` or by its name, or to what the config file names.
 
-use super::daemon::{Identity, override_pool};
+use super::daemon::{Identity, What};
 use super::{FoundConfig, complain};
-use crate::cli::{BackendArg, LevelArg, StdioArgs};
+use crate::cli::{BackendArg, StdioArgs};
 use crate::exit::{Exit, fatal};
 use anyhow::Context;
-use clap::ValueEnum;
 use std::path::{Path, PathBuf};
 use switchboard_gateway::attach::{self, Alone, Attach};
 use switchboard_gateway::auggie;
+use switchboard_gateway::config::discover::discover;
 use switchboard_gateway::config::{Config, ServerConfig, expand};
 use switchboard_gateway::raw::{self, Raw};
 use switchboard_gateway::solo::{self, Solo};
-use switchboard_gateway::wiring::RootOptions;
 use switchboard_gateway::telemetry::LogOptions;
-use switchboard_gateway::{Ended, OwnStdio, check_room, take_stdio};
+use switchboard_gateway::wiring::RootOptions;
+use switchboard_gateway::{AdHoc, Ended, OwnStdio, Source, check_room, take_stdio};
 
 pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
-    let (config, server, config_file) = choose(&args)?;
+    let (config, server, source) = choose(&args)?;
+    let config_file = source.as_ref().map(|source| source.path.clone());
     let roots = super::root_options(&args.roots, &config, config_file.as_deref())?;
     check_room()
         .context("cannot open what is needed to serve (hint: raise the limit of open files, `ulimit -n`)")?;
@@ -35,7 +36,7 @@ pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
             let raw = Raw { server, root, state_folder, ignore_parent: args.ignore_parent };
             return run_raw(raw, stdio).await;
         }
-        let stdio = match attach(&args, &config, &server, &config_file, &roots, stdio).await? {
+        let stdio = match attach(&args, &config, &server, &source, &roots, stdio).await? {
             Attached::Served => return Ok(Exit::Ok),
             Attached::Alone(stdio) => stdio,
         };
@@ -55,32 +56,80 @@ enum Attached {
     Alone(OwnStdio),
 }
 
-/// Serves what a config file names through the daemon that all windows share.
+/// Serves through the daemon that all windows share: what a config file names, a server that is known by its name, and
+/// what a command line names if the user's own config says so.
 async fn attach(
     args: &StdioArgs,
     config: &Config,
     server: &ServerConfig,
-    config_file: &Option<PathBuf>,
+    source: &Option<Source>,
     roots: &RootOptions,
     stdio: OwnStdio,
 ) -> anyhow::Result<Attached> {
-    let is_ad_hoc = args.backend.is_some() || !args.command.is_empty();
-    let (Some(config_file), false, false) = (config_file, is_ad_hoc, args.solo) else {
-        return Ok(Attached::Alone(stdio));
+    let overrides = args.overrides();
+    let shared = match (args.solo, source) {
+        (true, _) => None,
+        (false, _) if args.backend.is_some() => {
+            known_by_name(args, source.as_ref()).map(|what| (what, config.clone(), None))
+        }
+        (false, _) if !args.command.is_empty() => from_command_line(args, config, server, source.as_ref()),
+        (false, Some(source)) => Some((What::of(source), config.clone(), None)),
+        (false, None) => None,
     };
-    let (max_backends, idle_ttl_seconds) = (args.max_backends, args.idle_ttl_seconds);
-    let identity = Identity { config_file, max_backends, idle_ttl_seconds };
+    let Some((what, config, ad_hoc)) = shared else { return Ok(Attached::Alone(stdio)) };
+    let identity = Identity { what, overrides };
     let (address, command) = match (identity.address(), identity.command()) {
         (Ok(address), Ok(command)) => (address, command),
         (Err(error), _) | (_, Err(error)) => return Ok(alone(stdio, &error)),
     };
     let (server, roots) = (server.name.clone(), roots.clone());
-    let config = Config { servers: Vec::new(), ..config.clone() };
-    let attach = Attach { config, server, roots, address, command, ignore_parent: args.ignore_parent };
+    let config = Config { servers: Vec::new(), ..config };
+    let attach =
+        Attach { config, server, ad_hoc, roots, address, command, ignore_parent: args.ignore_parent };
     Ok(match attach::run(attach, stdio).await {
         Ok(()) => Attached::Served,
         Err(Alone { stdio, why }) => alone(stdio, &why),
     })
+}
+
+/// What a daemon cannot be told about it is for one window alone; so is one that is not there, since its user is told
+/// what is missing here.
+fn known_by_name(args: &StdioArgs, source: Option<&Source>) -> Option<What> {
+    let is_plain = args.root_argument.is_empty()
+        && args.inherit_env.is_none()
+        && args.pass_env.is_empty()
+        && args.guard.is_none()
+        && args.keep.is_empty();
+    let options = auggie::resolve(&auggie_options(args), &super::vars).filter(|_| is_plain)?;
+    Some(What::Auggie { options, config: source.map(|source| source.path.clone()) })
+}
+
+/// The config is the one that was given, or else the user's own: never a project's.
+fn from_command_line(
+    args: &StdioArgs,
+    config: &Config,
+    server: &ServerConfig,
+    source: Option<&Source>,
+) -> Option<(What, Config, Option<AdHoc>)> {
+    let mut server = server.clone();
+    let (config, what) = match source {
+        Some(source) => (config.clone(), What::of(source)),
+        None => {
+            let file = discover(None, None, &super::vars).ok()?.file?;
+            let config = file.load().config?;
+            server.idle_ttl = config.pool.idle_ttl;
+            args.overrides().apply(&mut server);
+            (config, What::Config { path: file.path, is_project: false })
+        }
+    };
+    if !config.share_ad_hoc {
+        return None;
+    }
+    // The daemon has another folder.
+    if Path::new(&server.command).components().count() > 1 {
+        server.command = std::path::absolute(&server.command).ok()?.into_os_string().into_string().ok()?;
+    }
+    Some((what, config, Some(AdHoc::of(&server))))
 }
 
 fn alone(stdio: OwnStdio, why: &std::io::Error) -> Attached {
@@ -97,17 +146,17 @@ fn first(roots: &RootOptions) -> Option<PathBuf> {
 }
 
 /// Which server, with which settings, from which file.
-fn choose(args: &StdioArgs) -> anyhow::Result<(Config, ServerConfig, Option<PathBuf>)> {
-    let (config, mut server, config_file) = choose_from(args)?;
-    override_pool(&mut server, args.max_backends, args.idle_ttl_seconds);
-    Ok((config, server, config_file))
+fn choose(args: &StdioArgs) -> anyhow::Result<(Config, ServerConfig, Option<Source>)> {
+    let (config, mut server, source) = choose_from(args)?;
+    args.overrides().apply(&mut server);
+    Ok((config, server, source))
 }
 
-fn choose_from(args: &StdioArgs) -> anyhow::Result<(Config, ServerConfig, Option<PathBuf>)> {
+fn choose_from(args: &StdioArgs) -> anyhow::Result<(Config, ServerConfig, Option<Source>)> {
     if let Some(mut server) = launched(args) {
-        let config = match &args.config {
-            Some(_) => load_config(args)?.0,
-            None => Config::default(),
+        let (config, source) = match &args.config {
+            Some(_) => load_config(args).map(|(config, source)| (config, Some(source)))?,
+            None => (Config::default(), None),
         };
         server.shutdown_grace = config.shutdown_grace;
         server.idle_ttl = config.pool.idle_ttl;
@@ -117,11 +166,11 @@ fn choose_from(args: &StdioArgs) -> anyhow::Result<(Config, ServerConfig, Option
         server.pass_env.extend_from_slice(&args.pass_env);
         server.guard = args.guard.map_or(server.guard, Into::into);
         server.keep.clone_from(&args.keep);
-        return Ok((config, server, args.config.clone()));
+        return Ok((config, server, source));
     }
-    let (config, path) = load_config(args)?;
-    let server = pick(&config, args.server.as_deref(), &path)?;
-    Ok((config, server, Some(path)))
+    let (config, source) = load_config(args)?;
+    let server = pick(&config, args.server.as_deref(), &source.path)?;
+    Ok((config, server, Some(source)))
 }
 
 /// The server that the command line itself says how to start.
@@ -136,8 +185,7 @@ fn launched(args: &StdioArgs) -> Option<ServerConfig> {
 }
 
 fn find_auggie(args: &StdioArgs) -> ServerConfig {
-    let (node, entry, mode) = (args.node.clone(), args.auggie_entry.clone(), args.mode.clone());
-    let server = auggie::server(&auggie::Options { node, entry, mode }, &super::vars);
+    let server = auggie::server(&auggie_options(args), &super::vars);
     // The client is told too, once it asks for something; here it is told to whoever starts us by hand.
     if let Some(missing) = &server.missing {
         complain(&format!("switchboard: {missing}"));
@@ -145,9 +193,13 @@ fn find_auggie(args: &StdioArgs) -> ServerConfig {
     server
 }
 
-fn load_config(args: &StdioArgs) -> anyhow::Result<(Config, PathBuf)> {
+fn auggie_options(args: &StdioArgs) -> auggie::Options {
+    auggie::Options { node: args.node.clone(), entry: args.auggie_entry.clone(), mode: args.mode.clone() }
+}
+
+fn load_config(args: &StdioArgs) -> anyhow::Result<(Config, Source)> {
     match super::find_config(args.config.as_deref())? {
-        FoundConfig::File(config, path) => Ok((*config, path)),
+        FoundConfig::File(config, source) => Ok((*config, source)),
         FoundConfig::Nothing { searched } => {
             let places: Vec<String> = searched.iter().map(|path| format!("  {}", path.display())).collect();
             let text = format!(
@@ -209,7 +261,7 @@ fn log_options(
         None => None,
     };
     Ok(LogOptions {
-        level: args.log_level.or_else(level_of_the_founding_document).map_or(config.log.level, Into::into),
+        level: super::log_level(args.log_level).unwrap_or(config.log.level),
         format: args.log_format.map_or(config.log.format, Into::into),
         file: args.log_file.clone().or(configured),
         folder: state_folder.join("logs"),
@@ -217,17 +269,6 @@ fn log_options(
         server: server.to_owned(),
         root,
     })
-}
-
-/// The variable that the founding document names. Other programs may know it too, so that a value which says
-/// nothing to us is no error.
-fn level_of_the_founding_document() -> Option<LevelArg> {
-    let value = super::vars("MCP_PROXY_LOG").filter(|value| !value.is_empty())?;
-    let level = value.to_str().and_then(|value| LevelArg::from_str(value, true).ok());
-    if level.is_none() {
-        complain("warning: MCP_PROXY_LOG is not error, warn, info, debug or trace; ignored");
-    }
-    level
 }
 
 /// A name for a server that was given as a command: what a person would call it.

@@ -38,8 +38,10 @@ pub(crate) enum Cause {
         why: &'static str,
     },
     Stopped,
-    /// Its owner has stopped it, or taken it out of the config.
+    /// Its owner has stopped it.
     Held,
+    /// Its owner has taken it out of the config.
+    Removed,
 }
 
 impl Core {
@@ -121,11 +123,18 @@ impl Core {
             }
             Cause::Stopped => self.shutting_down(),
             Cause::Held => {
-                let text = format!("the server `{server}` was stopped by its owner, or is no longer in the config");
+                let text = format!("the server `{server}` was stopped by its owner");
                 ErrorAnswer::new(ErrorKind::BackendUnavailable, text)
                     .place(self, of)
                     .retryable(false)
                     .hint(format!("`switchboard start {server}` starts it again"))
+            }
+            Cause::Removed => {
+                let text = format!("the server `{server}` is no longer in the config");
+                ErrorAnswer::new(ErrorKind::BackendUnavailable, text)
+                    .place(self, of)
+                    .retryable(false)
+                    .hint("put it back into the config file, or take it out of the IDE's settings")
             }
         }
     }

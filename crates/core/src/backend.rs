@@ -293,6 +293,13 @@ impl Backend {
         self.quarantine.push_back(line);
     }
 
+    /// Its owner has seen to it: what went wrong before does not count.
+    pub(crate) fn forgive(&mut self) {
+        self.crashes.clear();
+        self.opened = 0;
+        self.on_trial = false;
+    }
+
     /// Notes a crash, and forgets those that are more than a minute ago. A backend that had worked for longer
     /// than that starts with a clean slate.
     pub(crate) fn note_crash(&mut self, now: Moment) {

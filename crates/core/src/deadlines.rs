@@ -70,7 +70,13 @@ impl Core {
             Ending::Draining { deadline, .. } => Some(deadline),
             Ending::Running | Ending::Stopping { .. } | Ending::Finished => None,
         };
-        pending.chain(asked).chain(backends).chain(drain).chain(self.next_merge()).chain(self.unused_at()).min()
+        pending
+            .chain(asked)
+            .chain(backends)
+            .chain(drain)
+            .chain(self.next_merge())
+            .chain(self.unused_at())
+            .min()
     }
 
     fn tick_backend(&mut self, backend: BackendId) {

@@ -159,6 +159,7 @@ impl Core {
             return;
         }
         c.presence = Presence::Lost;
+        self.has_lost = true;
         c.unanswered = 0;
         c.queued = 0;
         self.report(Fact::ClientLost { client });

@@ -45,7 +45,14 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) fn new(settings: ServerSettings) -> Self {
         let manner = Manner::of(settings.framing);
-        Self { settings: Arc::new(settings), manner, insight: Insight::default(), welcome: None, is_held: false, is_gone: false }
+        Self {
+            settings: Arc::new(settings),
+            manner,
+            insight: Insight::default(),
+            welcome: None,
+            is_held: false,
+            is_gone: false,
+        }
     }
 }
 
@@ -66,6 +73,10 @@ pub struct Core {
     pub(crate) failed_greetings: Vec<(BackendId, ClientId)>,
     /// Backends whose last client has left them: they end when they have nothing more to do for it, and why.
     pub(crate) left: Vec<(BackendId, &'static str)>,
+    /// Some of the clients are gone, and not yet forgotten.
+    pub(crate) has_lost: bool,
+    /// Clients of servers whose settings have changed: they are to have other backends.
+    pub(crate) moving: Vec<ClientId>,
     /// Since when nobody has needed us.
     pub(crate) unused_since: Option<Moment>,
     /// All backends together hold more memory than they may, and did so at the last look.
@@ -99,6 +110,8 @@ impl Core {
             line: VecDeque::new(),
             failed_greetings: Vec::new(),
             left: Vec::new(),
+            has_lost: false,
+            moving: Vec::new(),
             unused_since: None,
             is_heavy: false,
             merging: Vec::new(),
@@ -130,6 +143,7 @@ impl Core {
     pub(crate) fn settle(&mut self) {
         self.after_failed_greetings();
         self.give_turns();
+        self.move_on();
         self.end_left();
         self.serve_line();
         self.forget_lost();
@@ -191,7 +205,9 @@ impl Core {
     }
 
     fn client_connected(&mut self, id: ClientId, server: ServerId, surroundings: Surroundings) {
-        let Some(settings) = self.servers.get(server.0 as usize).map(|server| server.settings.clone()) else { return };
+        let Some(settings) = self.servers.get(server.0 as usize).map(|server| server.settings.clone()) else {
+            return;
+        };
         let roots = &self.settings.roots;
         let known = Known {
             pinned: surroundings.pinned,
@@ -248,9 +264,9 @@ impl Core {
         self.actions.push(Action::Report(fact));
     }
 
-    /// What is known of a backend's server.
+    /// What is known of a backend's server. One that is not as the server is now says nothing about it.
     pub(crate) fn origin(&mut self, backend: BackendId) -> Option<&mut Server> {
-        let server = self.backends.get(&backend)?.server;
+        let server = self.backends.get(&backend).filter(|b| !b.is_retired)?.server;
         self.servers.get_mut(server.0 as usize)
     }
 

@@ -34,6 +34,18 @@ pub enum Fact {
     },
     /// Whoever started us has ended.
     ParentGone,
+    /// A new config counts from now on: these servers are others now, came, or went.
+    ConfigApplied {
+        changed: Vec<String>,
+        added: Vec<String>,
+        removed: Vec<String>,
+        /// Settings that count only when we are started the next time.
+        needs_restart: Vec<&'static str>,
+    },
+    /// The config file has changed, and the one before counts on.
+    ConfigRejected {
+        why: String,
+    },
 
     ClientConnected {
         client: ClientId,
@@ -240,6 +252,8 @@ impl Fact {
             Self::Layers { .. }
             | Self::Swept { .. }
             | Self::ParentGone
+            | Self::ConfigApplied { .. }
+            | Self::ConfigRejected { .. }
             | Self::ClientConnected { .. }
             | Self::ClientInputEnded { .. }
             | Self::ClientLost { .. }

@@ -337,7 +337,10 @@ impl Core {
         if !self.backends.get(&launch.backend).is_some_and(|b| b.is_current(launch)) {
             return;
         }
-        self.report(Fact::TooLong { from: self.server_name(launch.backend).to_owned().into(), bytes: length });
+        self.report(Fact::TooLong {
+            from: self.server_name(launch.backend).to_owned().into(),
+            bytes: length,
+        });
         let error = self.too_large("answer", length);
         for glimpse in glimpses {
             let Some(id) = &glimpse.id else { continue };

@@ -218,8 +218,8 @@ impl Core {
     ) -> Option<ErrorAnswer> {
         let of = Some(backend);
         let b = self.backends.get(&backend)?;
-        if self.servers.get(b.server.0 as usize).is_some_and(|server| server.is_held || server.is_gone) {
-            return Some(self.cause(of, &Cause::Held));
+        if let Some(cause) = self.barred(b.server) {
+            return Some(self.cause(of, &cause));
         }
         match &b.state {
             State::Failed { until, why } if self.now < *until => {

@@ -38,17 +38,19 @@ impl Core {
 
     /// Forgets clients that are gone, once nothing speaks of them any more.
     pub(crate) fn forget_lost(&mut self) {
-        if !self.lives_on() {
+        if !self.lives_on() || !self.has_lost {
             return;
         }
         let (pending, asked) = (&self.pending, &self.asked);
         let is_named = |client: ClientId| {
-            let is_theirs = |asker: &Asker| matches!(asker, Asker::Client { client: owner, .. } if *owner == client);
+            let is_theirs =
+                |asker: &Asker| matches!(asker, Asker::Client { client: owner, .. } if *owner == client);
             pending.iter().any(|(_, pending)| is_theirs(&pending.asker))
                 || asked.iter().any(|(_, asked)| asked.client == client)
         };
         self.clients.retain(|&client, c| c.presence != Presence::Lost || is_named(client));
         self.task_tokens.retain(|kept| self.clients.contains_key(&kept.client));
+        self.has_lost = self.clients.values().any(|c| c.presence == Presence::Lost);
     }
 
     /// When we are to end, if nobody comes.
@@ -86,6 +88,7 @@ impl Core {
 
     /// Nobody holds it, and nothing waits for it.
     pub(crate) fn is_nobodys(&self, backend: BackendId) -> bool {
-        self.lessees(backend).next().is_none() && self.backends.get(&backend).is_some_and(|b| b.waiting.is_empty())
+        self.lessees(backend).next().is_none()
+            && self.backends.get(&backend).is_some_and(|b| b.waiting.is_empty())
     }
 }

@@ -16,7 +16,8 @@
 //! - `route`: which backend a message goes to; `workspace`: the clients' roots.
 //! - `pool`: how many backends run; `sharing`: who shares one, and whom its messages concern; `restore`: what a new
 //!   process must be told; `health`: signs of life, and memory.
-//! - `leases`: clients come and go, and we with them; [`status`]: what there is; `orders`: what the owner says.
+//! - `leases`: clients come and go, and we with them; [`status`]: what there is; `orders`: what the owner says;
+//!   `change`: a new config.
 //! - `debounce`: notifications in quick succession.
 //! - `turns`: how many requests a backend works on at a time.
 //! - `answers`: the one place that turns causes into error answers.
@@ -53,9 +54,11 @@ mod debounce;
 mod leases;
 pub mod status;
 mod orders;
+mod change;
 mod turns;
 mod outgoing;
 
+pub use change::Change;
 pub use event::{Action, BackendId, ClientId, Event, Launch, Named, Peer, ServerId, StopHow, Surroundings};
 pub use exchange::Core;
 pub use fact::{Fact, Outcome};

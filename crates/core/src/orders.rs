@@ -1,11 +1,10 @@
-//! What the owner says: restart, stop, start a server, or change its settings.
+//! What the owner says: restart, stop or start a server.
 
-use crate::backend::{Manner, State, Then};
+use crate::answers::Cause;
+use crate::backend::{State, Then};
 use crate::event::{Action, BackendId, ServerId};
-use crate::exchange::{Core, Server};
+use crate::exchange::Core;
 use crate::moment::Moment;
-use crate::settings::ServerSettings;
-use std::sync::Arc;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
@@ -45,98 +44,78 @@ impl Core {
                 Order::Start | Order::Restart => false,
             };
         }
-        let mut instances = 0;
-        for backend in own {
-            instances += usize::from(match order {
-                Order::Restart => self.replace(backend, Then::Restart, "its owner restarts it"),
-                Order::Stop => self.replace(backend, Then::Rest, "its owner stops it"),
-                Order::Start => self.start_by_order(backend),
-            });
-        }
+        let done = own.into_iter().filter(|&backend| match order {
+            Order::Restart => self.restart_by_order(backend) || self.start_by_order(backend),
+            Order::Stop => self.stop_by_order(backend),
+            Order::Start => self.start_by_order(backend),
+        });
+        let instances = done.count();
         self.settle();
         std::mem::swap(&mut self.actions, actions);
         Done { instances }
     }
 
-    /// Ends a process by order. What is open there gets an error, or goes to the next process where it may.
-    fn replace(&mut self, backend: BackendId, then: Then, why: &'static str) -> bool {
+    /// Why nothing of a server may be started.
+    pub(crate) fn barred(&self, server: ServerId) -> Option<Cause> {
+        let server = self.servers.get(server.0 as usize)?;
+        match (server.is_gone, server.is_held) {
+            (true, _) => Some(Cause::Removed),
+            (false, true) => Some(Cause::Held),
+            (false, false) => None,
+        }
+    }
+
+    /// What is open there gets an error, or goes to the next process where it may.
+    fn restart_by_order(&mut self, backend: BackendId) -> bool {
+        const WHY: &str = "its owner restarts it";
         let Some(b) = self.backends.get_mut(&backend) else { return false };
-        b.crashes.clear();
-        b.opened = 0;
-        match b.state {
-            State::Ready { number, .. } | State::Starting { number, .. } => {
-                b.state = State::Stopping { number, then };
-                self.tell_of_loss(backend, why);
-                self.settle_sent(backend, &crate::answers::Cause::Restarted { why });
-                self.end_process(backend, number, why);
-                true
+        let (State::Ready { number, .. } | State::Starting { number, .. }) = b.state else { return false };
+        b.forgive();
+        b.state = State::Stopping { number, then: Then::Restart };
+        self.tell_of_loss(backend, WHY);
+        self.settle_sent(backend, &Cause::Restarted { why: WHY });
+        self.end_process(backend, number, WHY);
+        true
+    }
+
+    /// Nobody waits for it any more: it will not come.
+    fn stop_by_order(&mut self, backend: BackendId) -> bool {
+        const WHY: &str = "its owner stops it";
+        let Some(b) = self.backends.get_mut(&backend) else { return false };
+        b.forgive();
+        let runs = match b.state {
+            State::Ready { number, .. } | State::Starting { number, .. } => Some(number),
+            State::Stopping { number, .. } => {
+                b.state = State::Stopping { number, then: Then::Rest };
+                None
             }
-            // The next request tries anew, whatever the breaker says.
-            State::Backoff { .. } | State::Failed { .. } => {
+            State::Stopped | State::Backoff { .. } | State::Failed { .. } => {
                 b.state = State::Stopped;
-                if then == Then::Restart && !self.is_nobodys(backend) {
-                    self.ensure_started(backend);
-                }
-                true
+                None
             }
-            State::Stopped | State::Stopping { .. } => false,
+        };
+        if runs.is_some() {
+            self.tell_of_loss(backend, WHY);
         }
+        self.fail_all(backend, &Cause::Held);
+        if let (Some(number), Some(b)) = (runs, self.backends.get_mut(&backend)) {
+            b.state = State::Stopping { number, then: Then::Rest };
+            self.end_process(backend, number, WHY);
+        }
+        runs.is_some()
     }
 
+    /// For those who use it; whatever the breaker says.
     fn start_by_order(&mut self, backend: BackendId) -> bool {
-        let is_down = self.backends.get(&backend).is_some_and(|b| b.number().is_none());
-        let is_down = is_down && self.lessees(backend).next().is_some();
-        if is_down {
-            self.replace(backend, Then::Rest, "its owner starts it");
-            self.ensure_started(backend);
+        let is_down = self.backends.get(&backend).is_some_and(|b| b.number().is_none() && !b.is_retired);
+        if !is_down || self.lessees(backend).next().is_none() {
+            return false;
         }
-        is_down
-    }
-
-    /// Takes over a new config. Servers are told by their names: one whose settings (and number, which the gateway
-    /// gives anew to a launch that changed) are the same goes on as it is.
-    pub fn reconfigure(&mut self, now: Moment, servers: Vec<(ServerId, Option<ServerSettings>)>, actions: &mut Vec<Action>) {
-        self.now = self.now.max(now);
-        std::mem::swap(&mut self.actions, actions);
-        for (id, settings) in servers {
-            let at = id.0 as usize;
-            match (settings, self.servers.get_mut(at)) {
-                (Some(settings), Some(server)) => {
-                    server.is_gone = false;
-                    server.settings = Arc::new(settings);
-                    server.manner = Manner::of(server.settings.framing);
-                    self.move_clients(id);
-                }
-                (Some(settings), None) => self.servers.push(Server::new(settings)),
-                (None, Some(server)) => {
-                    server.is_gone = true;
-                    self.move_clients(id);
-                }
-                (None, None) => {}
-            }
+        if let Some(b) = self.backends.get_mut(&backend) {
+            b.forgive();
+            b.state = State::Stopped;
         }
-        self.settle();
-        std::mem::swap(&mut self.actions, actions);
-    }
-
-    /// The clients of a server that is another now get other instances with their next request; the old ones finish
-    /// what they are at.
-    fn move_clients(&mut self, server: ServerId) {
-        let Some(settings) = self.servers.get(server.0 as usize).map(|server| server.settings.clone()) else { return };
-        let clients: Vec<_> = self.clients.values().filter(|c| c.server == server).map(|c| c.id).collect();
-        for client in clients {
-            self.leave_all(client);
-            if let Some(c) = self.clients.get_mut(&client) {
-                c.settings = settings.clone();
-            }
-        }
-        let old: Vec<BackendId> = self.backends.values().filter(|b| b.server == server).map(|b| b.id).collect();
-        for backend in old {
-            // Nobody may join it any more.
-            if let Some(b) = self.backends.get_mut(&backend) {
-                b.is_retired = true;
-            }
-            self.left.push((backend, "its settings have changed"));
-        }
+        self.ensure_started(backend);
+        true
     }
 }

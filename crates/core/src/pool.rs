@@ -13,6 +13,12 @@ use switchboard_protocol::Method;
 impl Core {
     /// Starts a process if there is room for it; else the backend stands in line.
     pub(crate) fn admit(&mut self, backend: BackendId) {
+        if let Some(cause) = self.backends.get(&backend).and_then(|b| self.barred(b.server)) {
+            if let Some(b) = self.backends.get_mut(&backend) {
+                b.state = State::Stopped;
+            }
+            return self.fail_all(backend, &cause);
+        }
         let is_first = !self.line.iter().any(|&waiting| self.is_same_server(waiting, backend));
         if self.has_room_for(backend) && is_first {
             return self.start(backend);
@@ -151,7 +157,13 @@ impl Core {
                 continue;
             }
             let Some(b) = self.backends.get(&backend) else { continue };
-            let (State::Ready { number, .. } | State::Starting { number, .. }) = b.state else { continue };
+            let (State::Ready { number, .. } | State::Starting { number, .. }) = b.state else {
+                // Something may still wait for one that is of no use to others.
+                if b.is_retired && !b.waiting.is_empty() {
+                    self.left.push((backend, why));
+                }
+                continue;
+            };
             let is_wanted = |(_, p): (u64, &Pending)| p.backend == backend && p.is_wanted();
             let has_tasks = b.tasks.iter().any(|task| task.until > self.now);
             if has_tasks || self.pending.iter().any(is_wanted) {

@@ -166,14 +166,29 @@ impl Core {
         let Some(b) = self.backends.get(&launch.backend) else { return };
         let uris: Vec<Vec<u8>> = b.subscriptions.iter().map(|known| known.uri.clone()).collect();
         for uri in uris {
-            let minted = self.pending.mint();
-            let uri = String::from_utf8_lossy(&uri).into_owned();
-            let request = format!(
-                r#"{{"jsonrpc":"2.0","id":{minted},"method":"resources/subscribe","params":{{"uri":{uri}}}}}"#
-            );
-            self.ask_ourselves(launch.backend, minted, Asker::Restore, Method::Subscribe, LIST_TIMEOUT);
-            self.send_to_backend(launch, Outgoing::raw(request.into()));
+            self.subscribe(launch, &uri);
         }
+    }
+
+    fn subscribe(&mut self, launch: Launch, uri: &[u8]) {
+        let minted = self.pending.mint();
+        let uri = String::from_utf8_lossy(uri).into_owned();
+        let request = format!(
+            r#"{{"jsonrpc":"2.0","id":{minted},"method":"resources/subscribe","params":{{"uri":{uri}}}}}"#
+        );
+        self.ask_ourselves(launch.backend, minted, Asker::Restore, Method::Subscribe, LIST_TIMEOUT);
+        self.send_to_backend(launch, Outgoing::raw(request.into()));
+    }
+
+    /// A client wants to hear here what it heard of elsewhere. A process that is yet to be ready is told then.
+    pub(crate) fn subscribe_for(&mut self, client: ClientId, backend: BackendId, uri: Vec<u8>) {
+        let Some(b) = self.backends.get(&backend) else { return };
+        let is_known = b.subscriptions.iter().any(|known| known.uri == uri);
+        let is_listening = b.is_initialized && matches!(b.state, State::Ready { .. });
+        if let Some(launch) = b.launch().filter(|_| is_listening && !is_known) {
+            self.subscribe(launch, &uri);
+        }
+        self.subscribed(backend, client, uri);
     }
 
     pub(crate) fn level_answered(&mut self, backend: BackendId, client: ClientId, failed: bool) {

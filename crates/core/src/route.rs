@@ -47,7 +47,7 @@ impl Core {
         }
     }
 
-    fn route_by(&mut self, client: ClientId, places: &[Place]) -> Route {
+    pub(crate) fn route_by(&mut self, client: ClientId, places: &[Place]) -> Route {
         let Some(c) = self.clients.get_mut(&client) else { return Route::Wait };
         let (root, why) = match decide(&c.known, places, self.settings.roots.policy) {
             Decision::Root { root, why } => (Some(root), Some(why)),
@@ -170,10 +170,12 @@ impl Core {
                 && b.waiting.is_empty()
                 && self.pending.iter().all(|(_, pending)| pending.backend != b.id)
         };
-        let is_mute = |owner: ClientId| self.clients.get(&owner).is_some_and(|c| matches!(c.handshake, Handshake::New));
+        let is_mute =
+            |owner: ClientId| self.clients.get(&owner).is_some_and(|c| matches!(c.handshake, Handshake::New));
         let is_early = |b: &&Backend| {
             let at_same = (&b.key.root, b.key.environment) == (&key.root, key.environment);
-            let is_owners = b.key.profile.is_none() && b.key.owner.is_some_and(|owner| owner != client && is_mute(owner));
+            let is_owners =
+                b.key.profile.is_none() && b.key.owner.is_some_and(|owner| owner != client && is_mute(owner));
             b.server == server && at_same && is_owners && !b.is_retired && is_unused(b)
         };
         // Whoever wants one for himself has one started early for him, too.
@@ -194,7 +196,8 @@ impl Core {
             .clients
             .get(&client)
             .map_or_else(|| (ServerId(0), Default::default()), |c| (c.server, c.settings.clone()));
-        let manner = self.servers.get(server.0 as usize).map_or(Manner::of(settings.framing), |origin| origin.manner);
+        let manner =
+            self.servers.get(server.0 as usize).map_or(Manner::of(settings.framing), |origin| origin.manner);
         let id = BackendId(self.next_backend);
         self.next_backend += 1;
         let mut backend = Backend::new(id, server, settings, manner, key, self.now);

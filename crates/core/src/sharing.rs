@@ -66,7 +66,9 @@ impl Core {
     /// Whether a client with one key may use a backend with the other: they differ in what their clients can do, and
     /// it was seen that this makes no difference.
     pub(crate) fn is_alike(&self, server: ServerId, there: &Key, wanted: &Key) -> bool {
-        let Some(Server { settings, insight, .. }) = self.servers.get(server.0 as usize) else { return false };
+        let Some(Server { settings, insight, .. }) = self.servers.get(server.0 as usize) else {
+            return false;
+        };
         if settings.capabilities != Capabilities::Auto || insight.asks {
             return false;
         }

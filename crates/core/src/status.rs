@@ -76,21 +76,22 @@ impl Core {
                 open: c.unanswered,
             }
         });
-        let servers = self.servers.iter().enumerate().filter(|(_, server)| !server.is_gone).map(|(id, server)| {
-            let own = self.backends.values().filter(|b| b.server.0 as usize == id);
-            ServerStatus {
-                name: server.settings.name.clone(),
-                keeps: match self.state_kept(crate::event::ServerId(id as u32)) {
-                    settings::State::None => "nothing",
-                    settings::State::Client => "a client's affairs",
-                    settings::State::Backend => "everybody's affairs",
-                    settings::State::Auto => "to be seen",
-                },
-                is_held: server.is_held,
-                max_backends: server.settings.max_backends,
-                instances: own.map(|b| self.instance(b)).collect(),
-            }
-        });
+        let servers =
+            self.servers.iter().enumerate().filter(|(_, server)| !server.is_gone).map(|(id, server)| {
+                let own = self.backends.values().filter(|b| b.server.0 as usize == id);
+                ServerStatus {
+                    name: server.settings.name.clone(),
+                    keeps: match self.state_kept(crate::event::ServerId(id as u32)) {
+                        settings::State::None => "nothing",
+                        settings::State::Client => "a client's affairs",
+                        settings::State::Backend => "everybody's affairs",
+                        settings::State::Auto => "to be seen",
+                    },
+                    is_held: server.is_held,
+                    max_backends: server.settings.max_backends,
+                    instances: own.map(|b| self.instance(b)).collect(),
+                }
+            });
         Status { clients: clients.collect(), servers: servers.collect() }
     }
 
@@ -125,7 +126,10 @@ impl Core {
     /// Why there is a second instance at the same root.
     fn apart(&self, b: &Backend) -> Option<String> {
         let is_beside = |other: &&Backend| {
-            other.server == b.server && other.id != b.id && other.key.root == b.key.root && other.number().is_some()
+            other.server == b.server
+                && other.id != b.id
+                && other.key.root == b.key.root
+                && other.number().is_some()
         };
         let other = self.backends.values().find(is_beside)?;
         let why = match () {

@@ -125,7 +125,10 @@ impl Core {
         let before = c.home.take();
         let Route::To(home) = self.settle_home(client) else { return };
         let Some(before) = before.filter(|&before| before != home) else { return };
-        self.lists_changed(client, home);
+        let welcome = self.backends.get(&home).and_then(|b| b.welcome.clone());
+        if let Some(welcome) = welcome.or_else(|| self.origin(home)?.welcome.clone()) {
+            self.lists_changed(client, &welcome);
+        }
         let root = self.backends.get(&before).and_then(|b| b.key.root.clone());
         let is_kept = |c: &Client| root.is_some_and(|root| c.known.client.contains(&root));
         if !self.clients.get(&client).is_some_and(is_kept) {
@@ -137,12 +140,10 @@ impl Core {
     }
 
     /// A client that made its handshake elsewhere may have lists from there.
-    fn lists_changed(&mut self, client: ClientId, home: BackendId) {
+    pub(crate) fn lists_changed(&mut self, client: ClientId, welcome: &Message) {
         let Some(c) = self.clients.get(&client) else { return };
         let dialect = c.ear.dialect();
-        let welcome =
-            self.backends.get(&home).and_then(|b| b.welcome.clone()).or_else(|| self.origin(home)?.welcome.clone());
-        let Some(result) = welcome.as_ref().and_then(|welcome| welcome.part(Part::Result)) else { return };
+        let Some(result) = welcome.part(Part::Result) else { return };
         let offers = serde_json::from_slice::<serde_json::Value>(result).unwrap_or_default();
         for list in ["tools", "prompts", "resources"] {
             if offers["capabilities"][list]["listChanged"] != json!(true) {

@@ -3,7 +3,7 @@
 //!
 //! | happens | |
 //! |---|---|
-//! | `A comes`, `A comes; folder /p`, `…; env 1`, `…; pinned /p` | a client, named by one letter |
+//! | `A comes`, `A comes; folder /p`, `…; env 1`, `…; pinned /p`, `…; server 1` | a client, named by one letter |
 //! | `A> TEXT` | what it says; `{r}` in it is a file URI below a root that the message names: `at /p/x` before it |
 //! | `A at /p/x> TEXT` | the same, of a message that names this place (its project is its first folder) |
 //! | `A greets`, `A greets with CAPABILITIES` | `initialize` under the id 0 |
@@ -12,6 +12,9 @@
 //! | `1 spawns`, `1 cannot`, `1 ends`, `1 greets` | its fate; `greets` answers the `initialize` that it heard last |
 //! | `1 holds 5` | it has so many bytes of memory, at the next look |
 //! | `A leaves`, `found /p /q`, `+5s`, `drain` | |
+//! | `owner restarts`, `owner stops /p`, `owner starts` | all instances of the server, or those at a root |
+//! | `config changes`, `config drops it`, `config adds one` | the server has other settings, is gone, or another comes |
+//! | `config changes; env A 2; server 1; room 1; linger 5` | … with other environments, of another server, and so on |
 //!
 //! | comes of it | |
 //! |---|---|
@@ -24,8 +27,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use switchboard_core::roots::{NamedBy, Place};
 use switchboard_core::{
-    Action, ClientId, Core, Event, Fact, Launch, Limits, Moment, Named, Peer, Pool, Roots, ServerId, ServerSettings,
-    Settings, Surroundings,
+    Action, Change, ClientId, Core, Event, Fact, Launch, Limits, Moment, Named, Order, Peer, Pool, Roots,
+    ServerId, ServerSettings, Settings, Surroundings,
 };
 use switchboard_protocol::dialect::Ear;
 use switchboard_protocol::{Framing, Parsed, parse};
@@ -88,6 +91,7 @@ fn matches(expect: &str, got: &str) -> bool {
 
 struct Stage {
     core: Core,
+    settings: Settings,
     now: Moment,
     launches: Vec<Launch>,
     /// The id of the handshake that a process heard last.
@@ -98,8 +102,15 @@ struct Stage {
 
 impl Stage {
     fn new(settings: Settings) -> Self {
-        let core = Core::new(settings);
-        Self { core, now: Moment::default(), launches: Vec::new(), greeted: BTreeMap::new(), inquiry: None }
+        let core = Core::new(settings.clone());
+        Self {
+            core,
+            settings,
+            now: Moment::default(),
+            launches: Vec::new(),
+            greeted: BTreeMap::new(),
+            inquiry: None,
+        }
     }
 
     fn happens(&mut self, line: &str) -> Vec<String> {
@@ -114,9 +125,62 @@ impl Stage {
             self.now = target;
             return seen;
         }
-        let event = self.event(line);
-        self.tell(event, &mut seen);
+        if let Some(order) = line.strip_prefix("owner ") {
+            self.orders(order, &mut seen);
+        } else if let Some(change) = line.strip_prefix("config ") {
+            self.changes(change, &mut seen);
+        } else {
+            let event = self.event(line);
+            self.tell(event, &mut seen);
+        }
         seen
+    }
+
+    fn orders(&mut self, line: &str, seen: &mut Vec<String>) {
+        let (word, root) = line.split_once(' ').map_or((line, None), |(word, root)| (word, Some(root)));
+        let order = match word {
+            "restarts" => Order::Restart,
+            "stops" => Order::Stop,
+            "starts" => Order::Start,
+            other => panic!("an owner orders nothing of this kind: {other}"),
+        };
+        let mut actions = Vec::new();
+        self.core.order(self.now, ServerId(0), root, order, &mut actions);
+        self.perform(actions, seen);
+    }
+
+    fn changes(&mut self, line: &str, seen: &mut Vec<String>) {
+        let mut parts = line.split("; ");
+        let what = parts.next().expect("something changes");
+        let (mut environments, mut server) = (Vec::new(), ServerId(0));
+        for part in parts {
+            match part.split_whitespace().collect::<Vec<_>>()[..] {
+                ["env", client, number] => {
+                    let client = ClientId(u32::from(client.as_bytes()[0] - b'A' + 1));
+                    environments.push((client, number.parse().expect("a number")));
+                }
+                ["server", number] => server = ServerId(number.parse().expect("a number")),
+                ["room", number] => self.settings.pool.max_backends = number.parse().expect("a number"),
+                ["linger", seconds] => {
+                    self.settings.linger = Some(Duration::from_secs(seconds.parse().expect("seconds")));
+                }
+                _ => panic!("no config has this: {part}"),
+            }
+        }
+        let other = ServerSettings { max_queue: 7, ..self.settings.servers[0].clone() };
+        let servers = match what {
+            "changes" => vec![(server, Some(other))],
+            "drops it" => vec![(server, None)],
+            "adds one" => vec![(ServerId(1), Some(ServerSettings { name: "more".into(), ..other }))],
+            "is as it was" => Vec::new(),
+            other => panic!("a config does nothing of this kind: {other}"),
+        };
+        let Settings { pool, roots, dialect, shutdown_grace, linger, .. } = self.settings.clone();
+        let change =
+            Change { servers, environments, pool, policy: roots.policy, dialect, shutdown_grace, linger };
+        let mut actions = Vec::new();
+        self.core.reconfigure(self.now, change, &mut actions);
+        self.perform(actions, seen);
     }
 
     fn event(&mut self, line: &str) -> Event {
@@ -161,6 +225,10 @@ impl Stage {
     fn tell(&mut self, event: Event, seen: &mut Vec<String>) {
         let mut actions = Vec::new();
         self.core.handle(self.now, event, &mut actions);
+        self.perform(actions, seen);
+    }
+
+    fn perform(&mut self, actions: Vec<Action>, seen: &mut Vec<String>) {
         let mut flushed = Vec::new();
         for action in actions {
             match action {
@@ -209,16 +277,17 @@ impl Stage {
 
 fn of_client(client: ClientId, what: &str) -> Event {
     if let Some(rest) = what.strip_prefix(" comes") {
-        let mut surroundings = Surroundings::default();
+        let (mut surroundings, mut server) = (Surroundings::default(), ServerId(0));
         for part in rest.split("; ").skip(1) {
             match part.split_once(' ').expect("a word and a value") {
                 ("folder", path) => surroundings.working_folder = Some(path.into()),
                 ("pinned", path) => surroundings.pinned = Some(path.into()),
                 ("env", number) => surroundings.environment = number.parse().expect("a number"),
+                ("server", number) => server = ServerId(number.parse().expect("a number")),
                 other => panic!("no client has this: {other:?}"),
             }
         }
-        return Event::ClientConnected { client, server: ServerId(0), surroundings };
+        return Event::ClientConnected { client, server, surroundings };
     }
     if let Some(capabilities) = what.strip_prefix(" greets") {
         let capabilities = capabilities.strip_prefix(" with ").unwrap_or("{}");

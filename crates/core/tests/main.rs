@@ -20,3 +20,5 @@ mod crashes;
 mod framing;
 mod limits;
 mod ending;
+mod orders;
+mod change;

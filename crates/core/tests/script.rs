@@ -23,8 +23,8 @@
 use bytes::Bytes;
 use std::time::Duration;
 use switchboard_core::{
-    Action, ClientId, Core, Event, Fact, Launch, Limits, Moment, Peer, Pool, Roots, ServerId, ServerSettings, Settings,
-    StopHow, Surroundings,
+    Action, ClientId, Core, Event, Fact, Launch, Limits, Moment, Peer, Pool, Roots, ServerId, ServerSettings,
+    Settings, StopHow, Surroundings,
 };
 use switchboard_protocol::dialect::Ear;
 use switchboard_protocol::hunt::Hunter;
@@ -195,7 +195,11 @@ impl Stage {
         }
         match line {
             "connect" => {
-                vec![Event::ClientConnected { client: CLIENT, server: ServerId(0), surroundings: Surroundings::default() }]
+                vec![Event::ClientConnected {
+                    client: CLIENT,
+                    server: ServerId(0),
+                    surroundings: Surroundings::default(),
+                }]
             }
             "spawned" => vec![Event::Spawned { launch: self.launch.expect("a process was started"), pid: 7 }],
             "client closes its end" => vec![Event::ClientInputEnded { client: CLIENT }],

@@ -173,7 +173,10 @@ fn clients_that_can_do_other_things_share_once_it_makes_no_difference() {
     "#;
     let third =
         |line: &str| format!("{ASK_BOTH}\nC comes; folder /p\nC greets with {{\"sampling\":{{}}}}\n{line}");
-    play(|settings| settings.servers[0].state = State::None, &third(r#"C< {"id":0,"result":{"serverInfo":1}}"#));
+    play(
+        |settings| settings.servers[0].state = State::None,
+        &third(r#"C< {"id":0,"result":{"serverInfo":1}}"#),
+    );
     play(|settings| settings.servers[0].capabilities = Capabilities::Exact, &third("start 3 at /p"));
 }
 

@@ -3,10 +3,10 @@
 //! the core does here what it does there.
 
 use crate::backends::Plan;
-use crate::config::{Config, Dialect};
+use crate::config::Config;
 use crate::environments::Vars;
 use crate::fronts::{self, Arrival};
-use crate::hello::Newcomer;
+use crate::hello::{AdHoc, Newcomer};
 use crate::hub::Hub;
 use crate::intake::ClientReader;
 use crate::link::{DaemonCommand, Link};
@@ -18,17 +18,20 @@ use std::io;
 use std::sync::Mutex;
 use std::time::Duration;
 use switchboard_core::{
-    ClientId, Core, FramingChoice, Limits, OnTimeout, Pool, Roots, ServerId, ServerSettings, Settings, Surroundings,
+    ClientId, Core, FramingChoice, Limits, OnTimeout, Pool, Roots, ServerId, ServerSettings, Settings,
+    Surroundings,
 };
 use switchboard_process::local::Address;
+use switchboard_process::memory::forget_the_start;
 use switchboard_process::parent::Parent;
 use switchboard_process::signals::Signals;
 use switchboard_process::stdio::OwnStdio;
 use switchboard_protocol::Framing;
-use switchboard_protocol::dialect::Ear;
 
 /// The daemon has the deadlines; ours only keep the books from growing for ever.
 const FOR_EVER: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+/// By then a client has been greeted, and has its lists.
+const STARTED: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What to attach, and where to.
@@ -36,6 +39,8 @@ pub struct Attach {
     pub config: Config,
     /// The server's name.
     pub server: String,
+    /// How to start it, if it is not the config's.
+    pub ad_hoc: Option<AdHoc>,
     pub roots: RootOptions,
     pub address: Address,
     pub command: DaemonCommand,
@@ -54,7 +59,7 @@ pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
     let link = Link {
         address: attach.address,
         command: attach.command,
-        newcomer: newcomer(&attach.server, &attach.roots),
+        newcomer: newcomer(&attach.server, attach.ad_hoc, &attach.roots),
         max_message_bytes: attach.config.max_message_bytes,
         first: Mutex::new(None),
     };
@@ -63,32 +68,45 @@ pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
         Err(why) => return Err(Alone { stdio, why }),
     };
     match link.open().await {
-        Ok(connection) => *link.first.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(connection),
+        Ok(connection) => {
+            *link.first.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(connection)
+        }
         Err(why) => return Err(Alone { stdio, why }),
     }
     let telemetry = Telemetry::silent();
-    let hub = Hub::new(Core::new(settings(&attach.config, &attach.server)), Plan::Daemon(Box::new(link)), telemetry);
+    let hub = Hub::new(
+        Core::new(settings(&attach.config, &attach.server)),
+        Plan::Daemon(Box::new(link)),
+        telemetry,
+    );
     let client = ClientId(1);
     let time = task::spawn("time", hub.clone().keep_time());
     let ending = task::spawn("ending", solo::obey(hub.clone(), signals));
-    let reader = ClientReader::new(false, &[]);
+    let reader = ClientReader::default();
     let surroundings = Surroundings::default();
     let here = Arrival { client, server: ServerId(0), surroundings, reader };
     let (framing, limit) = (fixed(attach.config.framing), attach.config.max_message_bytes);
     let serving = task::spawn("serving", fronts::stdio::serve(hub.clone(), here, stdio, framing, limit));
     let following = task::spawn("following", solo::follow(hub.clone(), client, parent, attach.ignore_parent));
+    let forgetting = task::spawn("forgetting", async {
+        tokio::time::sleep(STARTED).await;
+        forget_the_start();
+    });
     hub.finished(client, PATIENCE).await;
-    for task in [time, ending, serving, following] {
+    for task in [time, ending, serving, following, forgetting] {
         task.abort();
     }
     Ok(())
 }
 
-fn newcomer(server: &str, roots: &RootOptions) -> Newcomer {
+fn newcomer(server: &str, ad_hoc: Option<AdHoc>, roots: &RootOptions) -> Newcomer {
     let own = wiring::own_surroundings(roots);
-    let text = |pair: (std::ffi::OsString, std::ffi::OsString)| Some((pair.0.into_string().ok()?, pair.1.into_string().ok()?));
+    let text = |pair: (std::ffi::OsString, std::ffi::OsString)| {
+        Some((pair.0.into_string().ok()?, pair.1.into_string().ok()?))
+    };
     Newcomer {
         server: server.to_owned(),
+        ad_hoc,
         working_folder: own.working_folder,
         pinned: own.pinned,
         given: own.given,
@@ -114,11 +132,7 @@ fn settings(config: &Config, server: &str) -> Settings {
         servers: vec![relay],
         pool: Pool::default(),
         roots: Roots::default(),
-        dialect: match config.dialect {
-            Dialect::Auto => Ear::Open,
-            Dialect::Standard => Ear::Fixed(switchboard_protocol::Dialect::Standard),
-            Dialect::Bare => Ear::Fixed(switchboard_protocol::Dialect::Bare),
-        },
+        dialect: wiring::ear(config.dialect),
         shutdown_grace: config.shutdown_grace,
         limits: Limits {
             client_bytes: Limits::default().client_bytes.max(4 * config.max_message_bytes),

@@ -7,19 +7,22 @@ use crate::backends::process::Processes;
 use crate::config::{Config, Guard, LogLevel, ServerConfig};
 use crate::environments::Vars;
 use crate::hello::{self, Hello, Newcomer, OrderWord, Reply, Wants};
-use crate::hub::Hub;
+use crate::hub::{Hub, MEASURE_EVERY};
 use crate::intake::{self, ClientReader};
 use crate::places;
+use crate::register::Register;
+use crate::reload::{Applied, Overrides, Source, Standing};
 use crate::solo;
 use crate::task;
 use crate::telemetry::verdicts::Verdicts;
 use crate::telemetry::{LogOptions, Telemetry};
 use crate::wiring;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use switchboard_core::{ClientId, Core, Event, Order, Peer, ServerId, Surroundings};
 use switchboard_process::local::{Address, BindError, Connection, Listener};
@@ -32,13 +35,14 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// What to serve, and where.
 pub struct Daemon {
     pub config: Config,
-    pub config_file: Option<PathBuf>,
+    /// The file that is watched.
+    pub source: Option<Source>,
     /// Those that are enabled.
     pub servers: Vec<ServerConfig>,
+    pub overrides: Overrides,
     pub address: Address,
     pub state_folder: PathBuf,
     pub log: LogOptions,
-    pub linger: Duration,
 }
 
 /// What became of it.
@@ -50,14 +54,18 @@ pub enum Served {
 }
 
 /// What every connection needs.
-struct Household {
-    hub: Arc<Hub>,
-    servers: Vec<ServerConfig>,
-    splits: Vec<bool>,
+pub(crate) struct Household {
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) register: Arc<Register>,
+    pub(crate) standing: Standing,
+    pub(crate) verdicts: Verdicts,
+    /// Our own.
+    pub(crate) vars: Arc<Vars>,
+    /// The clients that are here, with what they brought along.
+    clients: Mutex<BTreeMap<ClientId, (ServerId, Arc<Vars>)>>,
     limit: usize,
     next_client: AtomicU32,
     retired: Notify,
-    config_file: Option<PathBuf>,
 }
 
 /// Serves until nobody needs it, or it is told to end. Must be called within a tokio runtime.
@@ -68,42 +76,45 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
         Err(BindError::Taken) => return Ok(Served::Taken),
         Err(BindError::Io(error)) => return Err(error),
     };
-    let described = json!({ "pid": std::process::id(), "version": hello::version(), "config": daemon.config_file });
+    let file = daemon.source.as_ref().map(|source| source.path.clone());
+    let described = json!({ "pid": std::process::id(), "version": hello::version(), "config": file });
     daemon.address.describe(&described.to_string())?;
     let verdicts = Verdicts::new(&daemon.state_folder, &daemon.servers);
     let wants_routes = matches!(daemon.log.level, LogLevel::Debug | LogLevel::Trace);
     let vars = Arc::new(Vars::own());
-    let linger = Some(daemon.linger);
+    let linger = Some(daemon.config.linger);
     let settings = wiring::settings(&daemon.config, &daemon.servers, &vars, &verdicts, linger, wants_routes);
-    let splits = settings.servers.iter().map(|server| server.splits).collect();
-    let telemetry = Telemetry::start(daemon.log, verdicts);
+    let telemetry = Telemetry::start(daemon.log, verdicts.clone());
     let warden = launch::warden_for(&daemon.servers, &daemon.state_folder);
     telemetry.desk().take(solo::layers(&warden, Guard::Auto));
     let limit = daemon.config.max_message_bytes;
-    let has_limit = |server: &ServerConfig| server.memory_limit.is_some();
-    let is_limited = daemon.config.pool.memory_limit.is_some() || daemon.servers.iter().any(has_limit);
-    let processes = Processes::new(daemon.servers.clone(), vars, limit, warden);
+    let register = Register::new(daemon.servers, vars.clone());
+    let processes = Processes::new(register.clone(), vars.clone(), limit, warden);
     let hub = Hub::new(Core::new(settings), Plan::Processes(processes), telemetry.clone());
     let household = Arc::new(Household {
         hub: hub.clone(),
-        servers: daemon.servers,
-        splits,
+        register,
+        standing: Standing::new(daemon.config, daemon.source, daemon.overrides),
+        verdicts,
+        vars,
+        clients: Mutex::default(),
         limit,
         next_client: AtomicU32::new(1),
         retired: Notify::new(),
-        config_file: daemon.config_file,
     });
     // Whether anybody comes is a question of time from now on.
     hub.handle(Event::Tick);
-    let measuring = is_limited.then(|| task::spawn("measuring", hub.clone().keep_measuring()));
+    let (watched, measured) = (household.clone(), household.clone());
     let tasks = [
         task::spawn("time", hub.clone().keep_time()),
         task::spawn("ending", solo::obey(hub.clone(), signals)),
         task::spawn("accepting", accept(household, listener)),
+        task::spawn("watching", async move { watched.watch().await }),
+        task::spawn("measuring", async move { measured.measure().await }),
         task::spawn("sweeping", solo::sweep(hub.clone())),
     ];
     hub.over().await;
-    tasks.iter().chain(&measuring).for_each(|task| task.abort());
+    tasks.iter().for_each(|task| task.abort());
     hub.close_warden().await;
     telemetry.close(PATIENCE);
     Ok(Served::ToTheEnd)
@@ -127,17 +138,27 @@ async fn accept(household: Arc<Household>, mut listener: Listener) {
 async fn attend(household: Arc<Household>, mut connection: Connection) {
     let Ok(hello) = hello::hear::<Hello>(&mut connection.reader).await else { return };
     let reply = match hello {
-        Hello { protocol, .. } if protocol != hello::PROTOCOL => {
-            Reply::refusal(format!("the daemon (pid {}) speaks another protocol; stop it", std::process::id()))
-        }
+        Hello { protocol, .. } if protocol != hello::PROTOCOL => Reply::refusal(format!(
+            "the daemon (pid {}) speaks another protocol; stop it",
+            std::process::id()
+        )),
         // It will ask us to make room. Nothing is to be started for it here.
         Hello { ref version, wants: Wants::Client(_), .. } if hello::is_newer(version, &hello::version()) => {
             Reply::refusal("a newer version of the daemon is wanted")
         }
-        Hello { wants: Wants::Client(newcomer), .. } => return household.receive(connection, *newcomer).await,
+        Hello { wants: Wants::Client(newcomer), .. } => {
+            return household.receive(connection, *newcomer).await;
+        }
         Hello { wants: Wants::Status, .. } => Reply::with(household.status().await),
-        Hello { wants: Wants::Order { order, server, root }, .. } => household.order(order, &server, root.as_deref()),
-        Hello { wants: Wants::Reload, .. } => Reply::refusal("this version does not reload"),
+        Hello { wants: Wants::Order { order, server, root }, .. } => {
+            household.order(order, &server, root.as_deref())
+        }
+        Hello { wants: Wants::Reload, .. } => {
+            let applied = household.reload().await;
+            let file = household.standing.source.as_ref().map(|(path, _)| path);
+            let told = |applied: Applied| Reply::with(json!({ "config": file, "applied": applied.shown() }));
+            applied.map_or_else(Reply::refusal, told)
+        }
         Hello { wants: Wants::Stop, .. } => {
             household.hub.handle(Event::Drain { why: "it was told to stop" });
             Reply::with(Value::Null)
@@ -158,60 +179,82 @@ impl Household {
     /// A client, from its coming to its going.
     async fn receive(&self, connection: Connection, newcomer: Newcomer) {
         let Connection { reader, writer, .. } = connection;
-        let Some(at) = self.servers.iter().position(|server| server.name == newcomer.server) else {
-            let names: Vec<&str> = self.servers.iter().map(|server| server.name.as_str()).collect();
-            let why = format!("there is no server `{}`; there are: {}", newcomer.server, names.join(", "));
-            let _ = hello::say(&writer, &Reply::refusal(why)).await;
-            return;
-        };
-        if hello::say(&writer, &Reply::with(Value::Null)).await.is_err() {
-            return;
-        }
-        let server = &self.servers[at];
+        let found = self.server_for(&newcomer).await;
+        let reply = found.as_ref().map_or_else(Reply::refusal, |_| Reply::with(Value::Null));
+        let is_told = hello::say(&writer, &reply).await.is_ok();
+        let (Ok(id), true) = (found, is_told) else { return };
+        let (Some(server), Some(habit)) = (self.register.server(id), self.register.habit(id)) else { return };
         let client = ClientId(self.next_client.fetch_add(1, Ordering::Relaxed));
-        let surroundings = self.surroundings(server, &newcomer);
+        let vars = Arc::new(newcomer.vars());
+        let surroundings = self.surroundings(&server, newcomer, &vars);
+        self.clients().insert(client, (id, vars));
         let hub = &self.hub;
         hub.open_outbox(Peer::Client(client), writer, Framing::Newline);
-        hub.handle(Event::ClientConnected { client, server: ServerId(at as u32), surroundings });
-        let own = ClientReader::new(self.splits[at], &server.root_arguments);
+        hub.handle(Event::ClientConnected { client, server: id, surroundings });
         let framer = Framer::new(Some(Framing::Newline), self.limit);
-        intake::read_client(hub, client, reader, framer, own).await;
+        intake::read_client(hub, client, reader, framer, ClientReader::new(habit)).await;
         // An attachment closes when it is done, or it is gone: nobody reads any more.
+        self.clients().remove(&client);
         let mut turn = hub.turn();
         turn.handle(Event::ClientLost { client });
         turn.forget_client(client);
     }
 
-    fn surroundings(&self, server: &ServerConfig, newcomer: &Newcomer) -> Surroundings {
-        let vars = Arc::new(newcomer.vars());
+    /// The config's server of that name, or the one that a command line gave: only if our own config says that we start
+    /// such. Otherwise whoever can reach the socket could have us run what it likes.
+    async fn server_for(&self, newcomer: &Newcomer) -> Result<ServerId, String> {
+        let Some(ad_hoc) = newcomer.ad_hoc.clone() else {
+            let found = self.register.find(&newcomer.server).map(|(id, _)| id);
+            return found.ok_or_else(|| self.register.there_is_no(&newcomer.server));
+        };
+        self.bring(&newcomer.server, ad_hoc).await
+    }
+
+    pub(crate) fn clients(&self) -> MutexGuard<'_, BTreeMap<ClientId, (ServerId, Arc<Vars>)>> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn surroundings(&self, server: &ServerConfig, newcomer: Newcomer, vars: &Arc<Vars>) -> Surroundings {
         let Plan::Processes(processes) = self.hub.plan() else { return Surroundings::default() };
         Surroundings {
-            environment: processes.environments.number(server, &vars),
-            pinned: newcomer.pinned.clone(),
-            given: newcomer.given.clone(),
-            default: newcomer.default.clone(),
+            environment: processes.environments.number(server, vars),
+            pinned: newcomer.pinned,
+            given: newcomer.given,
+            default: newcomer.default,
             named: places::of_environment(&|name| vars.get(name)),
-            working_folder: newcomer.working_folder.clone(),
+            working_folder: newcomer.working_folder,
+        }
+    }
+
+    /// Looks again and again how much memory the backends hold, while there is a limit to it.
+    async fn measure(&self) {
+        loop {
+            tokio::time::sleep(MEASURE_EVERY).await;
+            if self.register.any(|server| server.memory_limit.is_some())
+                || self.standing.limits_memory().await
+            {
+                self.hub.measure().await;
+            }
         }
     }
 
     async fn status(&self) -> Value {
         self.hub.measure().await;
         let status = self.hub.turn().status();
-        json!({ "config": self.config_file, "status": status })
+        let file = self.standing.source.as_ref().map(|(path, _)| path);
+        json!({ "config": file, "status": status })
     }
 
     fn order(&self, order: OrderWord, server: &str, root: Option<&str>) -> Reply {
-        let Some(at) = self.servers.iter().position(|known| known.name == server) else {
-            let names: Vec<&str> = self.servers.iter().map(|server| server.name.as_str()).collect();
-            return Reply::refusal(format!("there is no server `{server}`; there are: {}", names.join(", ")));
+        let Some((id, _)) = self.register.find(server) else {
+            return Reply::refusal(self.register.there_is_no(server));
         };
         let order = match order {
             OrderWord::Restart => Order::Restart,
             OrderWord::Stop => Order::Stop,
             OrderWord::Start => Order::Start,
         };
-        let done = self.hub.turn().order(ServerId(at as u32), root, order);
+        let done = self.hub.turn().order(id, root, order);
         Reply::with(json!({ "instances": done.instances }))
     }
 }

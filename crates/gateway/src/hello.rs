@@ -1,6 +1,7 @@
 //! The first words between two Switchboards on one machine: one line of JSON each way. After a client's, its messages
 //! follow; everything else ends with the reply.
 
+use crate::config::{Guard, InheritEnv, ServerConfig};
 use crate::environments::Vars;
 use bytes::BytesMut;
 use serde::{Deserialize, Serialize};
@@ -46,7 +47,11 @@ pub(crate) enum Wants {
     /// Take no new clients, and end when those that are there have gone: a newer one takes over.
     Retire,
     Reload,
-    Order { order: OrderWord, server: String, root: Option<String> },
+    Order {
+        order: OrderWord,
+        server: String,
+        root: Option<String>,
+    },
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, PartialEq, Eq)]
@@ -61,12 +66,66 @@ pub(crate) enum OrderWord {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Newcomer {
     pub(crate) server: String,
+    /// How to start it, if it is not the config's.
+    #[serde(default)]
+    pub(crate) ad_hoc: Option<AdHoc>,
     pub(crate) working_folder: Option<String>,
     pub(crate) pinned: Option<String>,
     pub(crate) given: Vec<String>,
     pub(crate) default: Option<String>,
     /// Variables that are no text are left out: no setting could name them.
     pub(crate) env: Vec<(String, String)>,
+}
+
+/// A server that a command line gave, as far as that can say.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct AdHoc {
+    command: String,
+    args: Vec<String>,
+    max_backends: usize,
+    idle_ttl: Option<Duration>,
+    root_arguments: Vec<String>,
+    inherit_env: InheritEnv,
+    pass_env: Vec<String>,
+    guard: Guard,
+    keep: Vec<String>,
+}
+
+impl AdHoc {
+    pub fn of(server: &ServerConfig) -> Self {
+        Self {
+            command: server.command.clone(),
+            args: server.args.clone(),
+            max_backends: server.max_backends,
+            idle_ttl: server.idle_ttl,
+            root_arguments: server.root_arguments.clone(),
+            inherit_env: server.inherit_env,
+            pass_env: server.pass_env.clone(),
+            guard: server.guard,
+            keep: server.keep.clone(),
+        }
+    }
+
+    /// What is not said here is as the daemon's own config has it.
+    pub(crate) fn server(
+        self,
+        name: &str,
+        shutdown_grace: Duration,
+        ignored_folders: Vec<String>,
+    ) -> ServerConfig {
+        ServerConfig {
+            max_backends: self.max_backends,
+            idle_ttl: self.idle_ttl,
+            root_arguments: self.root_arguments,
+            inherit_env: self.inherit_env,
+            pass_env: self.pass_env,
+            guard: self.guard,
+            keep: self.keep,
+            shutdown_grace,
+            ignored_folders,
+            ..ServerConfig::for_command(name, self.command, self.args)
+        }
+    }
 }
 
 impl Newcomer {

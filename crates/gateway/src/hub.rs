@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use switchboard_core::status::Status;
-use switchboard_core::{Action, ClientId, Core, Done, Event, Launch, Moment, Peer, ServerId};
+use switchboard_core::{Action, Change, ClientId, Core, Done, Event, Launch, Moment, Peer, ServerId};
 use switchboard_process::aside;
 use switchboard_process::pipe::ByteWriter;
 use switchboard_process::tree::Tree;
@@ -22,7 +22,7 @@ use switchboard_protocol::{Frame, Framing, Outgoing};
 use tokio::sync::{Notify, mpsc};
 
 /// How often memory is measured, where there is a limit to it.
-const MEASURE_EVERY: Duration = Duration::from_secs(2);
+pub(crate) const MEASURE_EVERY: Duration = Duration::from_secs(2);
 
 pub(crate) struct Hub {
     inside: Mutex<Inside>,
@@ -226,11 +226,7 @@ impl<'a> Turn<'a> {
     pub(crate) fn handle(&mut self, event: Event) {
         let inside = &mut *self.inside;
         inside.core.handle(self.now, event, &mut inside.actions);
-        let mut actions = std::mem::take(&mut inside.actions);
-        for action in actions.drain(..) {
-            self.perform(action);
-        }
-        self.inside.actions = actions;
+        self.perform_all();
     }
 
     /// Fixes how a peer is spoken to.
@@ -321,15 +317,31 @@ impl<'a> Turn<'a> {
     }
 
     /// Does what the owner says.
-    pub(crate) fn order(&mut self, server: ServerId, root: Option<&str>, order: switchboard_core::Order) -> Done {
+    pub(crate) fn order(
+        &mut self,
+        server: ServerId,
+        root: Option<&str>,
+        order: switchboard_core::Order,
+    ) -> Done {
         let inside = &mut *self.inside;
         let done = inside.core.order(self.now, server, root, order, &mut inside.actions);
-        let mut actions = std::mem::take(&mut inside.actions);
+        self.perform_all();
+        done
+    }
+
+    /// Takes over a new config.
+    pub(crate) fn reconfigure(&mut self, change: Change) {
+        let inside = &mut *self.inside;
+        inside.core.reconfigure(self.now, change, &mut inside.actions);
+        self.perform_all();
+    }
+
+    fn perform_all(&mut self) {
+        let mut actions = std::mem::take(&mut self.inside.actions);
         for action in actions.drain(..) {
             self.perform(action);
         }
         self.inside.actions = actions;
-        done
     }
 
     pub(crate) fn note_tree(&mut self, launch: Launch, tree: Tree) {

@@ -2,6 +2,7 @@
 
 use crate::hub::Hub;
 use crate::places::{self, Resolver};
+use crate::register::Habit;
 use crate::spare;
 use bytes::Bytes;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use switchboard_process::pipe::ByteReader;
 use switchboard_protocol::envelope::parse_knowing;
 use switchboard_protocol::recover::recover;
 use switchboard_protocol::{Broken, Frame, Framer, Framing, Message, Method, Parsed, Part, parse};
+use tokio::sync::watch;
 
 /// Longer messages are scanned on another thread, so that they do not hold up everyone else.
 const LONG: usize = 256 << 10;
@@ -40,20 +42,29 @@ impl Source {
 /// What is read out of a client's messages besides their envelopes: where they belong, for servers with an instance per
 /// root.
 pub(crate) struct ClientReader {
-    root_arguments: Option<Vec<String>>,
+    habit: watch::Receiver<Habit>,
     resolver: Resolver,
+}
+
+/// Nothing is.
+impl Default for ClientReader {
+    fn default() -> Self {
+        Self::new(watch::channel(None).1)
+    }
 }
 
 /// What a frame names: which member, who named it, and the path.
 type Unresolved = Vec<(usize, (NamedBy, String))>;
 
 impl ClientReader {
-    pub(crate) fn new(wants_places: bool, root_arguments: &[String]) -> Self {
-        Self { root_arguments: wants_places.then(|| root_arguments.to_vec()), resolver: Resolver::new() }
+    /// As the server's settings say, which may change.
+    pub(crate) fn new(habit: watch::Receiver<Habit>) -> Self {
+        Self { habit, resolver: Resolver::new() }
     }
 
     fn names(&self, frame: &Result<Parsed, Broken>) -> Unresolved {
-        let (Some(root_arguments), Ok(parsed)) = (&self.root_arguments, frame) else { return Vec::new() };
+        let habit = self.habit.borrow();
+        let (Some(root_arguments), Ok(parsed)) = (&*habit, frame) else { return Vec::new() };
         let in_one = |message: &Message| {
             let params = message.part(Part::Params).unwrap_or_default();
             match message.method() {
@@ -126,7 +137,7 @@ pub(crate) async fn read_client(
 
 /// Reads a backend to its end.
 pub(crate) async fn read_backend(hub: &Arc<Hub>, launch: Launch, reader: ByteReader, framer: Framer) {
-    read_all(hub, Peer::Backend(launch), reader, framer, &mut ClientReader::new(false, &[])).await;
+    read_all(hub, Peer::Backend(launch), reader, framer, &mut ClientReader::default()).await;
 }
 
 async fn read_all(

@@ -6,6 +6,9 @@
 //! - [`solo`]: one client and its backend in one process; wires everything below together.
 //! - [`raw`]: no message is read: the launcher, which only governs the process.
 //! - [`peer`]: the other way round: a client of a program that we start, for the demo.
+//! - [`daemon`]: all windows' clients, and one set of backends; [`attach`]: a client's way to it, by `link`; `hello`: their
+//!   first words; [`control`]: questions and orders; `register`: the servers that there are; `reload`: a changed config;
+//!   `environments`: what clients bring along.
 //! - [`places`]: paths that messages and the environment name, looked up on disk.
 //! - [`explain`]: says which workspace a request would be routed to, and why.
 //! - `fronts`: the code that talks to clients.
@@ -37,6 +40,8 @@ pub mod attach;
 pub mod daemon;
 pub mod control;
 mod environments;
+mod register;
+mod reload;
 pub mod wiring;
 mod outbox;
 mod spare;
@@ -45,11 +50,13 @@ mod hub;
 pub mod telemetry;
 
 pub use backends::launch::{Examined, examine};
-pub use switchboard_process::alive::is_alive;
+pub use hello::AdHoc;
 pub use link::DaemonCommand;
+pub use reload::{Overrides, Source};
+pub use switchboard_process::alive::is_alive;
 pub use switchboard_process::child::Ended;
 pub use switchboard_process::local::Address;
-pub use switchboard_process::room::for_ourselves as check_room;
+pub use switchboard_process::room::{for_many as allow_many_files, for_ourselves as check_room};
 pub use switchboard_process::stdio::{OwnStdio, take as take_stdio};
 pub use switchboard_process::warden::{Layer, LayerState, Layers};
 

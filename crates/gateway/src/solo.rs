@@ -1,13 +1,14 @@
 //! One client on our standard streams, and its backend, in one process.
 
-use crate::backends::launch;
 use crate::backends::Plan;
+use crate::backends::launch;
 use crate::backends::process::Processes;
 use crate::config::{Config, Guard, LogLevel, ServerConfig};
+use crate::environments::Vars;
 use crate::fronts::{self, Arrival};
 use crate::hub::Hub;
 use crate::intake::ClientReader;
-use crate::environments::Vars;
+use crate::register::Register;
 use crate::task;
 use crate::telemetry::verdicts::Verdicts;
 use crate::telemetry::{LogOptions, Telemetry};
@@ -45,12 +46,13 @@ pub async fn run(solo: Solo, stdio: OwnStdio) -> std::io::Result<()> {
     let vars = Arc::new(Vars::own());
     let servers = std::slice::from_ref(&server);
     let settings = wiring::settings(&solo.config, servers, &vars, &verdicts, None, wants_routes);
-    let reader = ClientReader::new(settings.servers[0].splits, &server.root_arguments);
     let is_limited = server.memory_limit.is_some() || solo.config.pool.memory_limit.is_some();
     let telemetry = Telemetry::start(solo.log, verdicts);
     let warden = launch::warden(&server, &solo.state_folder);
     telemetry.desk().take(layers(&warden, server.guard));
-    let processes = Processes::new(vec![server], vars, solo.config.max_message_bytes, warden);
+    let register = Register::new(vec![server], vars.clone());
+    let reader = register.habit(ServerId(0)).map(ClientReader::new).unwrap_or_default();
+    let processes = Processes::new(register, vars, solo.config.max_message_bytes, warden);
     let hub = Hub::new(Core::new(settings), Plan::Processes(processes), telemetry.clone());
 
     let client = ClientId(1);
@@ -85,9 +87,7 @@ pub(crate) fn layers(warden: &Warden, guard: Guard) -> Fact {
 
 /// Cleans up behind runs that were killed with all that watched over them.
 pub(crate) async fn sweep(hub: Arc<Hub>) {
-    for Swept { ended, left } in
-        hub.sweep().await.into_iter().filter(|swept| *swept != Swept::default())
-    {
+    for Swept { ended, left } in hub.sweep().await.into_iter().filter(|swept| *swept != Swept::default()) {
         let names = ended.iter().map(|name| name.to_string_lossy().into_owned()).collect();
         hub.telemetry().desk().take(Fact::Swept { names, left });
     }
@@ -113,4 +113,3 @@ pub(crate) async fn obey(hub: Arc<Hub>, mut signals: Signals) {
     signals.next().await;
     hub.handle(Event::Kill);
 }
-

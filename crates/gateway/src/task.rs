@@ -3,12 +3,13 @@
 use tokio::task::JoinHandle;
 
 /// All names, so that a test can make each of them fail.
-pub const NAMES: [&str; 18] = [
+pub const NAMES: [&str; 20] = [
     "accepting",
     "attachment",
     "backend",
     "ending",
     "following",
+    "forgetting",
     "input",
     "link",
     "lookup",
@@ -21,6 +22,7 @@ pub const NAMES: [&str; 18] = [
     "stderr",
     "sweeping",
     "time",
+    "watching",
     "words",
 ];
 

@@ -44,20 +44,12 @@ pub(crate) fn settings(
     linger: Option<Duration>,
     report_routes: bool,
 ) -> Settings {
-    let dialect = match config.dialect {
-        Dialect::Auto => Ear::Open,
-        Dialect::Standard => Ear::Fixed(switchboard_protocol::Dialect::Standard),
-        Dialect::Bare => Ear::Fixed(switchboard_protocol::Dialect::Bare),
-    };
     let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Settings {
         servers: servers.iter().map(|server| server_settings(server, vars, verdicts)).collect(),
-        pool: Pool { max_backends: config.pool.max_backends, memory_limit: config.pool.memory_limit },
-        roots: Roots {
-            home: places::home(&|name| vars.get(name)),
-            policy: Policy { open_roots: config.open_roots, fallback: config.fallback, style: Style::OWN },
-        },
-        dialect,
+        pool: pool(config),
+        roots: Roots { home: places::home(&|name| vars.get(name)), policy: policy(config) },
+        dialect: ear(config.dialect),
         shutdown_grace: config.shutdown_grace,
         limits: Limits {
             // Whatever is accepted as one message must have room, and a few more behind it.
@@ -73,6 +65,27 @@ pub(crate) fn settings(
     }
 }
 
+pub(crate) fn pool(config: &Config) -> Pool {
+    Pool { max_backends: config.pool.max_backends, memory_limit: config.pool.memory_limit }
+}
+
+pub(crate) fn policy(config: &Config) -> Policy {
+    Policy { open_roots: config.open_roots, fallback: config.fallback, style: Style::OWN }
+}
+
+pub(crate) fn ear(dialect: Dialect) -> Ear {
+    match dialect {
+        Dialect::Auto => Ear::Open,
+        Dialect::Standard => Ear::Fixed(switchboard_protocol::Dialect::Standard),
+        Dialect::Bare => Ear::Fixed(switchboard_protocol::Dialect::Bare),
+    }
+}
+
+/// Whether a server has an instance per root.
+pub(crate) fn splits(server: &ServerConfig, vars: &Vars) -> bool {
+    expand::uses_root(server, &|name| vars.get(name)) || !server.root_arguments.is_empty()
+}
+
 pub(crate) fn server_settings(server: &ServerConfig, vars: &Vars, verdicts: &Verdicts) -> ServerSettings {
     let lookup = |name: &str| vars.get(name);
     ServerSettings {
@@ -82,7 +95,7 @@ pub(crate) fn server_settings(server: &ServerConfig, vars: &Vars, verdicts: &Ver
             Scope::Global => switchboard_core::Scope::Global,
             Scope::Client => switchboard_core::Scope::Client,
         },
-        splits: expand::uses_root(server, &lookup) || !server.root_arguments.is_empty(),
+        splits: splits(server, vars),
         needs_root: expand::needs_root(server, &lookup),
         relays: false,
         state: known::state_of(server).0,

@@ -1,4 +1,4 @@
-//! Makes the allocator give freed memory back to the system. Knows malloc only, not who allocates.
+//! Makes the allocator, and a program that has started, give memory back to the system. Does not know who uses it.
 
 #[cfg(target_os = "linux")]
 use rustix::mm::{Advice, madvise};
@@ -19,6 +19,34 @@ pub fn allocator_gives_back() {
         // A refused value changes nothing, and there is nothing better to do then.
         unsafe { libc::mallopt(parameter, value) };
     }
+}
+
+/// Gives back the pages of the program that were only needed to start: reading arguments and files, looking for others.
+/// They lie in the system's cache, and come back one by one if they are needed after all. For a process that does
+/// little, and of which there are many.
+pub fn forget_the_start() {
+    #[cfg(target_os = "linux")]
+    {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+        for (start, length) in maps.lines().filter_map(program_text) {
+            // SAFETY: these are private mappings of files that cannot be written through: their pages hold what is in the
+            // file, and the system reads it again when one is touched.
+            let _ = unsafe { madvise(start as *mut std::ffi::c_void, length, Advice::LinuxDontNeed) };
+        }
+    }
+}
+
+/// A line of the map: the range of a file's pages that nobody can have written to.
+#[cfg(target_os = "linux")]
+fn program_text(line: &str) -> Option<(usize, usize)> {
+    let mut fields = line.split_whitespace();
+    let (range, rights) = (fields.next()?, fields.next()?);
+    let path = fields.nth(3)?;
+    // What was written and then closed to writing (relocations) is no longer what the file holds.
+    let is_text = rights == "r-xp" && path.starts_with('/');
+    let (start, end) = range.split_once('-')?;
+    let (start, end) = (usize::from_str_radix(start, 16).ok()?, usize::from_str_radix(end, 16).ok()?);
+    is_text.then(|| (start, end - start))
 }
 
 /// Has the pages that are about to be read into made in one go. Left to the read, each page would be a fault

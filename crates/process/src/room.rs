@@ -1,4 +1,5 @@
-//! Whether the system has room for what we are about to open. The runtime does not say so kindly when there is none.
+//! Whether the system has room for what we are about to open. The runtime does not say so kindly when there is none. And
+//! how one who serves many makes more of it, for itself and not for those it starts.
 
 use std::fs::File;
 use std::io;
@@ -11,4 +12,50 @@ pub fn for_ourselves() -> io::Result<()> {
     let null = if cfg!(windows) { "NUL" } else { "/dev/null" };
     let opened: io::Result<Vec<File>> = (0..NEEDED).map(|_| File::open(null)).collect();
     opened.map(drop)
+}
+
+/// Lets us open as many files as we may. Programs that we start get the limit that was set for them: some are not made
+/// for more (`select`), or go through all numbers that there may be.
+pub fn for_many() {
+    #[cfg(unix)]
+    unix::for_many();
+}
+
+#[cfg(unix)]
+pub(crate) use unix::as_before;
+
+#[cfg(unix)]
+mod unix {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    use std::os::unix::process::CommandExt;
+    use std::process::Command;
+    use std::sync::OnceLock;
+
+    /// What macOS grants at most, whatever it says.
+    const OPEN_MAX: u64 = 10_240;
+
+    /// The limit as it was.
+    static BEFORE: OnceLock<Rlimit> = OnceLock::new();
+
+    pub(super) fn for_many() {
+        let before = getrlimit(Resource::Nofile);
+        let raised = |most| setrlimit(Resource::Nofile, Rlimit { current: most, ..before.clone() });
+        let _ = BEFORE.set(before.clone());
+        if raised(before.maximum).is_err() && before.current.is_some_and(|now| now < OPEN_MAX) {
+            let _ = raised(Some(OPEN_MAX));
+        }
+    }
+
+    /// What is started by this has the limit as it was.
+    pub(crate) fn as_before(command: &mut Command) {
+        // Without such a hook, starting is cheaper.
+        let Some(before) = BEFORE.get() else { return };
+        // SAFETY: between fork and exec only a system call is made; nothing is allocated.
+        unsafe {
+            command.pre_exec(|| {
+                let _ = setrlimit(Resource::Nofile, before.clone());
+                Ok(())
+            });
+        }
+    }
 }

@@ -22,6 +22,8 @@ use disk::{Disk, OurDisk};
 use find::Found;
 use std::path::PathBuf;
 
+pub use template::TEMPLATE;
+
 /// The package, as npm knows it.
 const PACKAGE: &str = "@augmentcode/auggie";
 
@@ -58,8 +60,19 @@ struct Surroundings<'a> {
     disk: &'a dyn Disk,
 }
 
+/// The same with what was looked for filled in; nothing if something is missing.
+pub fn resolve(options: &Options, vars: Lookup<'_>) -> Option<Options> {
+    let Found { node, script } = look(vars, |surroundings| find::find(options, surroundings)).ok()?;
+    Some(Options { node: Some(node.into()), entry: Some(script.into()), mode: options.mode.clone() })
+}
+
 /// The server `auggie`. If something is missing, the entry says so: whoever wants the server is told.
 pub fn server(options: &Options, vars: Lookup<'_>) -> ServerConfig {
+    look(vars, |surroundings| entry(options, surroundings))
+}
+
+/// Looks around on this machine.
+fn look<T>(vars: Lookup<'_>, at: impl FnOnce(&Surroundings<'_>) -> T) -> T {
     let path = vars("PATH").unwrap_or_default();
     let surroundings = Surroundings {
         vars,
@@ -68,7 +81,7 @@ pub fn server(options: &Options, vars: Lookup<'_>) -> ServerConfig {
         exe: std::env::consts::EXE_SUFFIX,
         disk: &OurDisk,
     };
-    entry(options, &surroundings)
+    at(&surroundings)
 }
 
 fn entry(options: &Options, surroundings: &Surroundings<'_>) -> ServerConfig {

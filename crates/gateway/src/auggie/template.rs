@@ -5,7 +5,8 @@
 
 use crate::config::Lookup;
 
-const TEMPLATE: &str = "AUGGIE_ARGS_TEMPLATE";
+/// The variable that the template stands in.
+pub const TEMPLATE: &str = "AUGGIE_ARGS_TEMPLATE";
 const DEFAULT_TEMPLATE: &str = "--mcp -m {mode} --workspace-root {root}";
 const DEFAULT_MODE: &str = "default";
 

@@ -4,8 +4,8 @@ use crate::config::environment::{child_environment, withheld_hint};
 use crate::config::{self, Missing, ServerConfig, expand};
 use crate::environments::Vars;
 use std::ffi::OsString;
-use std::sync::Arc;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use switchboard_process::child::{Launch, SpawnError};
 use switchboard_process::warden::{Care, Guard, Options, Warden};
 

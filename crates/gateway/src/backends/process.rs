@@ -1,12 +1,12 @@
 //! A backend that is a process on this machine: started, read, stopped.
 
+use crate::backends::Plan;
 use crate::backends::launch::LaunchPlan;
 use crate::backends::stderr::{self, Tail};
-use crate::backends::Plan;
-use crate::config::ServerConfig;
 use crate::environments::{Environments, Vars};
 use crate::hub::Hub;
 use crate::intake;
+use crate::register::Register;
 use crate::task;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,8 +33,7 @@ pub(crate) enum Order {
 
 /// How to make processes of the servers, and how to read them.
 pub(crate) struct Processes {
-    /// By their number. One whose settings have changed gets another entry in its place.
-    servers: Mutex<Vec<Arc<ServerConfig>>>,
+    pub(crate) register: Arc<Register>,
     pub(crate) environments: Environments,
     pub(crate) max_message_bytes: usize,
     pub(crate) warden: Warden,
@@ -42,17 +41,17 @@ pub(crate) struct Processes {
 
 impl Processes {
     /// The variables are those of the environment with the number 0.
-    pub(crate) fn new(servers: Vec<ServerConfig>, vars: Arc<Vars>, max_message_bytes: usize, warden: Warden) -> Self {
+    pub(crate) fn new(
+        register: Arc<Register>,
+        vars: Arc<Vars>,
+        max_message_bytes: usize,
+        warden: Warden,
+    ) -> Self {
         let environments = Environments::default();
-        if let Some(server) = servers.first() {
-            environments.number(server, &vars);
+        if let Some(server) = register.server(ServerId(0)) {
+            environments.number(&server, &vars);
         }
-        let servers = Mutex::new(servers.into_iter().map(Arc::new).collect());
-        Self { servers, environments, max_message_bytes, warden }
-    }
-
-    pub(crate) fn server(&self, id: ServerId) -> Option<Arc<ServerConfig>> {
-        self.servers.lock().unwrap_or_else(PoisonError::into_inner).get(id.0 as usize).cloned()
+        Self { register, environments, max_message_bytes, warden }
     }
 }
 
@@ -72,7 +71,7 @@ pub(crate) async fn run(
     mut orders: mpsc::Receiver<Order>,
 ) {
     let Plan::Processes(plan) = hub.plan() else { return };
-    let Some(server) = plan.server(server) else { return };
+    let Some(server) = plan.register.server(server) else { return };
     let name = server.name.clone();
     let filled = LaunchPlan { server: (*server).clone(), root, vars: plan.environments.vars(environment) };
     let spawned = match start(&plan.warden, &filled).await {

@@ -27,7 +27,12 @@ impl Tail {
     }
 }
 
-pub(crate) async fn follow(server: String, mut stderr: ByteReader, tail: Arc<Mutex<Tail>>, telemetry: Arc<Telemetry>) {
+pub(crate) async fn follow(
+    server: String,
+    mut stderr: ByteReader,
+    tail: Arc<Mutex<Tail>>,
+    telemetry: Arc<Telemetry>,
+) {
     let mut buffer = BytesMut::new();
     loop {
         let ended = !matches!(stderr.read(&mut buffer).await, Ok(1..));

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// An enum that stands in the file as one of a fixed set of words.
 pub(super) trait Choice: Copy + 'static {
@@ -13,9 +14,9 @@ pub(super) trait Choice: Copy + 'static {
 macro_rules! choice {
     ($(#[$about:meta])* $Name:ident { $( $(#[$meaning:meta])* $Variant:ident = $word:literal, )* }) => {
         $(#[$about])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, JsonSchema)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
         pub enum $Name {
-            $( $(#[$meaning])* #[schemars(rename = $word)] $Variant, )*
+            $( $(#[$meaning])* #[serde(rename = $word)] $Variant, )*
         }
 
         impl $Name {

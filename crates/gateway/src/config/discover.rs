@@ -157,6 +157,19 @@ fn open(path: PathBuf, origin: Origin) -> Result<ConfigFile, DiscoverError> {
     }
 }
 
+/// Reads a file anew that was found before, by the same rules: a project's must be trusted as it is now. An error says
+/// what is wrong.
+pub fn reread(path: &Path, origin: Origin, vars: Lookup<'_>) -> Result<ConfigFile, String> {
+    match origin {
+        Origin::Project => {
+            open_project(path, vars).map_err(|why| Untrusted { path: path.to_owned(), why }.to_string())
+        }
+        Origin::Given | Origin::Variable | Origin::User => {
+            open(path.to_owned(), origin).map_err(|error| error.to_string())
+        }
+    }
+}
+
 /// The text of a config file.
 pub fn read(path: &Path) -> Result<String, ReadError> {
     // Asked before opening, since opening a named pipe would wait for a writer.

@@ -133,6 +133,19 @@ fn tell(fact: &Fact, server: &str, root: &str) {
             );
         }
         Fact::ParentGone => info!("the process that started us has ended"),
+        Fact::ConfigApplied { changed, added, removed, needs_restart } => {
+            let (changed, added, removed) = (changed.join(", "), added.join(", "), removed.join(", "));
+            info!(changed, added, removed, "a new config counts from now on");
+            if !needs_restart.is_empty() {
+                warn!(
+                    settings = needs_restart.join(", "),
+                    "these count only after `switchboard daemon stop`"
+                );
+            }
+        }
+        Fact::ConfigRejected { why } => {
+            warn!(why = redact(why), "the config file is not taken over; the old one counts")
+        }
         Fact::LeftBehind { ended, left: 0, .. } => {
             info!(server, root, ended = ended.join(", "), "left processes behind; ended");
         }

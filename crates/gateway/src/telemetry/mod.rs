@@ -111,7 +111,11 @@ impl Telemetry {
     /// For whoever has nothing to tell: another writes the log.
     pub(crate) fn silent() -> Arc<Self> {
         let queue = Queue { is_silent: true, closed: true, ..Queue::default() };
-        Arc::new(Self { queue: Arc::new((Mutex::new(queue), Condvar::new())), thread: Mutex::new(None), bodies: false })
+        Arc::new(Self {
+            queue: Arc::new((Mutex::new(queue), Condvar::new())),
+            thread: Mutex::new(None),
+            bodies: false,
+        })
     }
 
     pub(crate) fn stderr(&self, server: &str, line: String) {

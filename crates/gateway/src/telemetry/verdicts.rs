@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use switchboard_core::{BackendId, Fact, FramingChoice};
 use switchboard_protocol::Framing;
 
@@ -16,18 +17,27 @@ const DOUBT: &str = "not-newline";
 const MOST: usize = 500;
 
 /// The remembered verdicts, and the keys of the servers at hand.
+#[derive(Clone)]
 pub(crate) struct Verdicts {
     file: PathBuf,
     /// By the server's name.
-    keys: BTreeMap<String, String>,
+    keys: Arc<Mutex<BTreeMap<String, String>>>,
     /// Whose backend it is.
     backends: BTreeMap<BackendId, String>,
 }
 
 impl Verdicts {
     pub(crate) fn new<'a>(state_folder: &Path, servers: impl IntoIterator<Item = &'a ServerConfig>) -> Self {
-        let keys = servers.into_iter().map(|server| (server.name.clone(), key(server))).collect();
-        Self { file: state_folder.join("framings.json"), keys, backends: BTreeMap::new() }
+        let keys = Arc::default();
+        let verdicts = Self { file: state_folder.join("framings.json"), keys, backends: BTreeMap::new() };
+        servers.into_iter().for_each(|server| verdicts.learn_of(server));
+        verdicts
+    }
+
+    /// A server that was not there before, or is another now.
+    pub(crate) fn learn_of(&self, server: &ServerConfig) {
+        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        keys.insert(server.name.clone(), key(server));
     }
 
     /// How to begin, as far as earlier starts have shown.
@@ -54,7 +64,8 @@ impl Verdicts {
             _ => return,
         };
         let server = fact.backend().and_then(|backend| self.backends.get(&backend));
-        let Some(key) = server.and_then(|server| self.keys.get(server)).cloned() else { return };
+        let key = |server| self.keys.lock().unwrap_or_else(PoisonError::into_inner).get(server).cloned();
+        let Some(key) = server.and_then(key) else { return };
         let mut verdicts = self.read();
         if verdicts.len() >= MOST {
             verdicts.clear();

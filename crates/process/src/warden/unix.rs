@@ -6,7 +6,7 @@ use crate::child::os::{self, Watch, guarded, reap};
 use crate::child::{Ended, Launch, SpawnError, Spawned};
 use crate::guard::wire::{Assignment, Hire};
 use crate::guard::{self, post};
-use crate::{aside, inherit, parent, runs, table};
+use crate::{aside, inherit, parent, room, runs, table};
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
 use std::io::{
@@ -236,6 +236,7 @@ impl Warden {
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null()).stderr(Stdio::null());
         // A signal to our group must not reach it. Not a session: see docs/decisions, "Guards stay in our session".
         command.process_group(0);
+        room::as_before(&mut command);
         #[expect(clippy::disallowed_methods, reason = "this is the one room that starts processes")]
         let process = command.spawn()?;
         let pid = Pid::from_child(&process);

@@ -174,7 +174,11 @@ impl World {
         self.clients.insert(client, fresh);
         self.stats.clients += 1;
         self.note(|| format!("{client} connects"));
-        self.handle(Event::ClientConnected { client, server: ServerId(0), surroundings: Surroundings::default() })
+        self.handle(Event::ClientConnected {
+            client,
+            server: ServerId(0),
+            surroundings: Surroundings::default(),
+        })
     }
 
     /// A client that exists.

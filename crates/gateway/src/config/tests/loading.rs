@@ -138,6 +138,7 @@ fn every_setting_is_read() {
                 "t": { "command": "d" }
             },
             "framing": "newline", "dialect": "bare", "maxMessageBytes": "512MiB", "shutdownGrace": 2.5,
+            "linger": "5m", "shareAdHoc": true,
             "pool": { "maxBackends": 4, "memoryLimit": "2GiB", "idleTtl": "1h" },
             "defaultRoot": "~/work", "openRoots": false, "fallback": "off", "ignoredFolders": ["out"],
             "log": { "level": "trace", "format": "json", "file": "a.log", "bodies": true }
@@ -183,6 +184,8 @@ fn every_setting_is_read() {
             dialect: Dialect::Bare,
             max_message_bytes: 512 << 20,
             shutdown_grace: Duration::from_millis(2500),
+            linger: Duration::from_secs(300),
+            share_ad_hoc: true,
             pool: PoolConfig {
                 max_backends: 4,
                 memory_limit: Some(2 << 30),

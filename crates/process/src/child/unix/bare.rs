@@ -7,10 +7,10 @@
 
 use super::exit::{Look, Watch, look, reap, wait_for_end};
 use super::{Ended, Launch, SpawnError, Spawned, Stopped, StoppedBy, diagnose, find};
-use crate::inherit;
 use crate::pipe::{ByteReader, ByteWriter};
 use crate::runs::Who;
 use crate::tree::OsTree;
+use crate::{inherit, room};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::{
     io,
@@ -36,6 +36,7 @@ pub(crate) fn spawn(launch: &Launch) -> Result<Spawned, SpawnError> {
     if let Some(cwd) = &launch.cwd {
         command.current_dir(cwd);
     }
+    room::as_before(&mut command);
     command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     #[expect(clippy::disallowed_methods, reason = "this is the one room that starts processes")]
     let mut started = command.spawn().map_err(|error| diagnose::cause(&path, error))?;

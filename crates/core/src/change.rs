@@ -1,0 +1,208 @@
+//! A new config. Servers that are as they were notice nothing. The clients of one that is another now get another
+//! instance with their next request, and what they subscribed to goes with them; the old instances finish what they are
+//! at, and end.
+
+use crate::answers::Cause;
+use crate::backend::{Backend, Manner, State, Waiting};
+use crate::client::Presence;
+use crate::event::{Action, BackendId, ClientId, ServerId};
+use crate::exchange::{Core, Server};
+use crate::moment::Moment;
+use crate::pending::NOWHERE;
+use crate::roots::{NamedBy, Place, Policy};
+use crate::route::Route;
+use crate::settings::{Pool, ServerSettings};
+use crate::sharing::Insight;
+use std::sync::Arc;
+use std::time::Duration;
+use switchboard_protocol::Method;
+use switchboard_protocol::dialect::Ear;
+
+/// What differs from the config before.
+#[derive(Debug, Clone)]
+pub struct Change {
+    /// Those that are new, not as they were, or gone. A new one has the next number.
+    pub servers: Vec<(ServerId, Option<ServerSettings>)>,
+    /// The environments of those servers' clients: what of it reaches a server is for its settings to say.
+    pub environments: Vec<(ClientId, u32)>,
+    pub pool: Pool,
+    pub policy: Policy,
+    /// For clients that come from now on.
+    pub dialect: Ear,
+    pub shutdown_grace: Duration,
+    pub linger: Option<Duration>,
+}
+
+/// What a client wants to hear of, and where: at home if nowhere else.
+type Wanted = (Option<Place>, Vec<u8>);
+
+impl Server {
+    /// What was learnt of it before need not hold any more.
+    fn renew(&mut self, settings: ServerSettings) {
+        self.manner = Manner::of(settings.framing);
+        self.settings = Arc::new(settings);
+        self.insight = Insight::default();
+        self.welcome = None;
+        self.is_gone = false;
+    }
+}
+
+impl Core {
+    /// Takes over a new config.
+    pub fn reconfigure(&mut self, now: Moment, change: Change, actions: &mut Vec<Action>) {
+        self.now = self.now.max(now);
+        std::mem::swap(&mut self.actions, actions);
+        self.settings.pool = change.pool;
+        self.settings.roots.policy = change.policy;
+        self.settings.dialect = change.dialect;
+        self.settings.shutdown_grace = change.shutdown_grace;
+        self.settings.linger = change.linger;
+        // Deadlines may be earlier than they were.
+        self.wake_at(self.now);
+        for (client, environment) in change.environments {
+            if let Some(c) = self.clients.get_mut(&client) {
+                c.environment = environment;
+            }
+        }
+        for (id, settings) in change.servers {
+            match (settings, self.servers.get_mut(id.0 as usize)) {
+                (Some(settings), Some(server)) => server.renew(settings),
+                (Some(settings), None) => self.servers.push(Server::new(settings)),
+                (None, Some(server)) => (server.is_gone, server.is_held) = (true, false),
+                (None, None) => {}
+            }
+            self.retire(id);
+        }
+        self.settle();
+        std::mem::swap(&mut self.actions, actions);
+    }
+
+    pub(crate) fn is_gone(&self, server: ServerId) -> bool {
+        self.servers.get(server.0 as usize).is_some_and(|server| server.is_gone)
+    }
+
+    /// Nobody may join the instances that there are, and those who use them move on.
+    fn retire(&mut self, server: ServerId) {
+        let is_gone = self.is_gone(server);
+        let own: Vec<BackendId> =
+            self.backends.values().filter(|b| b.server == server).map(|b| b.id).collect();
+        for backend in own {
+            let Some(b) = self.backends.get_mut(&backend).filter(|b| !b.is_retired) else { continue };
+            b.is_retired = true;
+            let runs = b.number().is_some();
+            if runs {
+                self.tell_of_loss(backend, why(is_gone));
+            } else if is_gone {
+                self.fail_all(backend, &Cause::Removed);
+            }
+        }
+        let clients = self.clients.values().filter(|c| c.server == server && !self.moving.contains(&c.id));
+        let clients: Vec<ClientId> = clients.map(|c| c.id).collect();
+        self.moving.extend(clients);
+    }
+
+    /// Moves those who are to. One in the middle of its handshake makes an end of that first.
+    pub(crate) fn move_on(&mut self) {
+        if self.moving.is_empty() || !self.is_running() {
+            return;
+        }
+        for client in std::mem::take(&mut self.moving) {
+            match self.clients.get(&client).filter(|c| c.presence != Presence::Lost) {
+                Some(c) if c.handshake.is_asked() => self.moving.push(client),
+                Some(_) => self.move_client(client),
+                None => {}
+            }
+        }
+    }
+
+    fn move_client(&mut self, client: ClientId) {
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        let Some(server) = self.servers.get(c.server.0 as usize) else { return };
+        let (id, is_gone) = (c.server, server.is_gone);
+        if !is_gone {
+            c.settings = server.settings.clone();
+        }
+        let home = c.home;
+        let welcome = home.and_then(|home| self.backends.get(&home)?.welcome.clone());
+        let old = self.backends.values().filter(|b| b.server == id && b.is_retired);
+        let old: Vec<BackendId> = old.map(|b| b.id).collect();
+        let mut wanted = Vec::new();
+        for backend in old {
+            let Some(b) = self.backends.get(&backend) else { continue };
+            let place = place_of(b).filter(|_| home != Some(backend));
+            let subscribed = b.subscriptions.iter().filter(|known| known.clients.contains(&client));
+            wanted.extend(subscribed.map(|known| (place.clone(), known.uri.clone())));
+            if b.number().is_none() {
+                self.park_waiting(client, backend, place);
+            }
+            self.leave(client, backend);
+            self.left.push((backend, why(is_gone)));
+        }
+        self.rest_retired(id);
+        self.unpark(client);
+        if is_gone {
+            return;
+        }
+        if let Some(welcome) = welcome {
+            self.lists_changed(client, &welcome);
+        }
+        self.subscribe_anew(client, wanted);
+    }
+
+    /// What waits for a process that will not come waits for the new one instead.
+    fn park_waiting(&mut self, client: ClientId, backend: BackendId, place: Option<Place>) {
+        let Some(b) = self.backends.get(&backend) else { return };
+        let request = |waiting: &Waiting| match waiting {
+            Waiting::Request(minted) => Some(*minted),
+            Waiting::Notification(_) => None,
+        };
+        let waiting: Vec<u64> = b.waiting.iter().filter_map(request).collect();
+        for minted in waiting {
+            let Some(pending) = self.pending.get_mut(minted) else { continue };
+            if !pending.is_of(client) || pending.method == Method::Initialize {
+                continue;
+            }
+            pending.backend = NOWHERE;
+            self.unqueue(backend, minted);
+            self.park(client, minted, place.iter().cloned().collect());
+        }
+    }
+
+    /// Those without a process need not try for one.
+    fn rest_retired(&mut self, server: ServerId) {
+        let may_rest = |b: &&mut Backend| b.server == server && b.is_retired && b.waiting.is_empty();
+        for b in self.backends.values_mut().filter(may_rest) {
+            if let State::Backoff { .. } | State::Failed { .. } = b.state {
+                b.state = State::Stopped;
+            }
+        }
+        self.forget_unused();
+    }
+
+    fn subscribe_anew(&mut self, client: ClientId, wanted: Vec<Wanted>) {
+        for (place, uri) in wanted {
+            let route = match place {
+                Some(place) => self.route_by(client, &[place]),
+                None => match self.clients.get(&client).and_then(|c| c.home) {
+                    Some(home) => Route::To(home),
+                    None => self.settle_home(client),
+                },
+            };
+            if let Route::To(backend) = route {
+                self.subscribe_for(client, backend, uri);
+                self.ensure_started(backend);
+            }
+        }
+    }
+}
+
+/// Why an instance goes.
+fn why(is_gone: bool) -> &'static str {
+    if is_gone { "it is no longer in the config" } else { "its settings have changed" }
+}
+
+/// The place that leads to a backend.
+fn place_of(b: &Backend) -> Option<Place> {
+    let root = b.key.root.clone()?;
+    Some(Place { named_by: NamedBy::Uri, path: root.clone(), project: Some(root) })
+}

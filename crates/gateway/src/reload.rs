@@ -1,0 +1,291 @@
+//! A changed config file, applied while we serve. It is validated first: one with errors, or a project's that is not
+//! trusted as it is now, changes nothing, and says why.
+
+use crate::backends::Plan;
+use crate::config::discover::{ConfigFile, Origin, reread};
+use crate::config::{Config, Guard, ServerConfig};
+use crate::daemon::Household;
+use crate::hello;
+use crate::register::{AdHoc, Changes};
+use crate::wiring;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+use switchboard_core::{Change, ClientId, Fact, ServerId, ServerSettings};
+use switchboard_process::aside;
+use tokio::sync::Mutex;
+
+/// How often the file is looked at. What systems offer to be told of changes differs on each of them, misses what happens
+/// on network folders, and loses a file that an editor replaces; a look each second costs a few microseconds.
+const LOOK: Duration = Duration::from_secs(1);
+/// A file that was written so short a time ago may be written again without its time being another: some file systems
+/// count in seconds, or two of them.
+const FRESH: Duration = Duration::from_secs(4);
+
+/// Where the config comes from.
+#[derive(Debug, Clone)]
+pub struct Source {
+    pub path: PathBuf,
+    pub origin: Origin,
+    /// What was in it.
+    pub text: String,
+}
+
+/// What the command line says over the config.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Overrides {
+    pub max_backends: Option<usize>,
+    /// `0` is never.
+    pub idle_ttl_seconds: Option<u64>,
+}
+
+impl Overrides {
+    pub fn apply(&self, server: &mut ServerConfig) {
+        server.max_backends = self.max_backends.unwrap_or(server.max_backends);
+        if let Some(seconds) = self.idle_ttl_seconds {
+            server.idle_ttl = Some(Duration::from_secs(seconds)).filter(|time| !time.is_zero());
+        }
+    }
+
+    /// The servers that a config names, as they are to be run.
+    pub fn servers(&self, config: &Config) -> Vec<ServerConfig> {
+        let mut servers: Vec<ServerConfig> =
+            config.servers.iter().filter(|server| !server.disabled).cloned().collect();
+        servers.iter_mut().for_each(|server| self.apply(server));
+        servers
+    }
+}
+
+type Mark = [u8; 32];
+
+/// The config that counts, and the file that it came from.
+pub(crate) struct Standing {
+    state: Mutex<State>,
+    pub(crate) source: Option<(PathBuf, Origin)>,
+}
+
+struct State {
+    config: Config,
+    overrides: Overrides,
+    /// The content that was applied.
+    applied: Mark,
+    /// The file as it was looked at last.
+    seen: Option<Stamp>,
+    /// Why it was not taken over at the last look, and whether that was said.
+    doubt: Option<(String, bool)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    length: u64,
+    written: Option<SystemTime>,
+}
+
+/// What came of a new config.
+#[derive(Debug, Default)]
+pub(crate) struct Applied {
+    changes: Changes,
+    /// What counts only from the next start on.
+    waiting: Vec<&'static str>,
+}
+
+impl Applied {
+    pub(crate) fn shown(&self) -> Value {
+        let Changes { changed, added, removed, .. } = &self.changes;
+        json!({ "changed": changed, "added": added, "removed": removed, "needsRestart": self.waiting })
+    }
+}
+
+impl Standing {
+    pub(crate) fn new(config: Config, source: Option<Source>, overrides: Overrides) -> Self {
+        let applied = source.as_ref().map(|source| mark(&source.text)).unwrap_or_default();
+        let state = State { config, overrides, applied, seen: None, doubt: None };
+        Self { state: Mutex::new(state), source: source.map(|source| (source.path, source.origin)) }
+    }
+
+    /// Whether all servers together may hold so much and no more.
+    pub(crate) async fn limits_memory(&self) -> bool {
+        self.state.lock().await.config.pool.memory_limit.is_some()
+    }
+}
+
+impl Household {
+    /// Reads the file and takes it over, because somebody says so.
+    pub(crate) async fn reload(&self) -> Result<Applied, String> {
+        let Some((path, origin)) = self.standing.source.clone() else {
+            return Err("this daemon has no config file".to_owned());
+        };
+        let mut state = self.standing.state.lock().await;
+        let file = aside::run(move || reread(&path, origin, &|name| std::env::var_os(name))).await;
+        let result = file.and_then(|file| self.take_over(&mut state, &file));
+        if let Err(why) = &result {
+            state.doubt = Some((why.clone(), true));
+            self.report(Fact::ConfigRejected { why: why.clone() });
+        }
+        result
+    }
+
+    /// Looks at the file again and again.
+    pub(crate) async fn watch(&self) {
+        let Some((path, origin)) = self.standing.source.clone() else { return };
+        loop {
+            tokio::time::sleep(LOOK).await;
+            let mut state = self.standing.state.lock().await;
+            let (path, seen, is_doubted) = (path.clone(), state.seen, state.doubt.is_some());
+            // Also one that was refused: it may be trusted by now.
+            let look = move || {
+                let stamp = stamp(&path);
+                let is_same = stamp.is_some() && stamp == seen && !stamp.is_some_and(is_fresh);
+                let file =
+                    (!is_same || is_doubted).then(|| reread(&path, origin, &|name| std::env::var_os(name)));
+                (stamp, file)
+            };
+            let (stamp, file) = aside::run(look).await;
+            state.seen = stamp;
+            let Some(file) = file else { continue };
+            if file.as_ref().is_ok_and(|file| mark(&file.source) == state.applied) {
+                state.doubt = None;
+                continue;
+            }
+            if let Err(why) = file.and_then(|file| self.take_over(&mut state, &file)) {
+                self.doubt(&mut state, why);
+            }
+        }
+    }
+
+    /// An editor may be writing it just now: what is wrong with it is said at the second look.
+    fn doubt(&self, state: &mut State, why: String) {
+        let is_told = match state.doubt.take() {
+            Some((before, true)) if before == why => true,
+            Some((before, false)) if before == why => {
+                self.report(Fact::ConfigRejected { why: why.clone() });
+                true
+            }
+            Some(_) | None => false,
+        };
+        state.doubt = Some((why, is_told));
+    }
+
+    fn take_over(&self, state: &mut State, file: &ConfigFile) -> Result<Applied, String> {
+        let loaded = file.load();
+        let Some(config) = loaded.config else {
+            let problems: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
+            return Err(format!("{} has errors\n{}", file.path.display(), problems.join("\n")));
+        };
+        state.applied = mark(&file.source);
+        state.doubt = None;
+        let before = std::mem::replace(&mut state.config, config);
+        let applied = self.apply(&before, &state.config, state.overrides);
+        let Changes { changed, added, removed, .. } = &applied.changes;
+        self.report(Fact::ConfigApplied {
+            changed: changed.clone(),
+            added: added.clone(),
+            removed: removed.clone(),
+            needs_restart: applied.waiting.clone(),
+        });
+        Ok(applied)
+    }
+
+    fn apply(&self, before: &Config, config: &Config, overrides: Overrides) -> Applied {
+        let waiting = needs_restart(before, config, |server| self.register.any(server));
+        let changes = self.register.replace(overrides.servers(config), config.share_ad_hoc);
+        let settings = changes.servers.iter().map(|(id, server)| {
+            let settings = server.as_ref().map(|server| {
+                self.verdicts.learn_of(server);
+                wiring::server_settings(server, &self.vars, &self.verdicts)
+            });
+            (*id, settings)
+        });
+        let change = change(config, settings.collect(), self.environments(&changes));
+        self.hub.turn().reconfigure(change);
+        Applied { changes, waiting }
+    }
+
+    /// The server of a command line, if our own config, which is not a project's, says that we start such. The lock is held: whoever comes at the
+    /// same time gets the next number.
+    pub(crate) async fn bring(&self, name: &str, launch: hello::AdHoc) -> Result<ServerId, String> {
+        let state = self.standing.state.lock().await;
+        let config = &state.config;
+        let is_users = self.standing.source.as_ref().is_some_and(|(_, origin)| *origin != Origin::Project);
+        if !config.share_ad_hoc || !is_users {
+            return Err(
+                "its config does not say `shareAdHoc: true`, so it starts no command of a command line"
+                    .into(),
+            );
+        }
+        let server = launch.server(name, config.shutdown_grace, config.ignored_folders.clone());
+        let found = self.register.ad_hoc(server);
+        let AdHoc { id, server, is_new } = found.ok_or("it has too many servers of command lines already")?;
+        if is_new {
+            self.verdicts.learn_of(&server);
+            let settings = wiring::server_settings(&server, &self.vars, &self.verdicts);
+            self.hub.turn().reconfigure(change(config, vec![(id, Some(settings))], Vec::new()));
+        }
+        Ok(id)
+    }
+
+    /// What of a client's environment reaches a server is for the new settings to say.
+    fn environments(&self, changes: &Changes) -> Vec<(ClientId, u32)> {
+        let Plan::Processes(processes) = self.hub.plan() else { return Vec::new() };
+        let new = |id| changes.servers.iter().find(|(changed, _)| *changed == id)?.1.as_ref();
+        let clients = self.clients();
+        let number = |(client, (id, vars)): (&ClientId, &(_, _))| {
+            new(*id).map(|server| (*client, processes.environments.number(server, vars)))
+        };
+        clients.iter().filter_map(number).collect()
+    }
+
+    fn report(&self, fact: Fact) {
+        self.hub.telemetry().desk().take(fact);
+    }
+}
+
+fn change(
+    config: &Config,
+    servers: Vec<(ServerId, Option<ServerSettings>)>,
+    environments: Vec<(ClientId, u32)>,
+) -> Change {
+    Change {
+        servers,
+        environments,
+        pool: wiring::pool(config),
+        policy: wiring::policy(config),
+        dialect: wiring::ear(config.dialect),
+        shutdown_grace: config.shutdown_grace,
+        linger: Some(config.linger),
+    }
+}
+
+/// What is settled when we start.
+fn needs_restart(
+    before: &Config,
+    config: &Config,
+    any: impl Fn(&dyn Fn(&ServerConfig) -> bool) -> bool,
+) -> Vec<&'static str> {
+    let is_strict = |server: &ServerConfig| server.guard == Guard::Strict;
+    let wants_strict = config.servers.iter().any(|server| !server.disabled && is_strict(server));
+    [
+        ("maxMessageBytes", before.max_message_bytes != config.max_message_bytes),
+        ("log", before.log != config.log),
+        ("guard: strict", wants_strict && !any(&is_strict)),
+    ]
+    .into_iter()
+    .filter_map(|(what, is_it)| is_it.then_some(what))
+    .collect()
+}
+
+fn mark(text: &str) -> Mark {
+    Sha256::digest(text).into()
+}
+
+fn stamp(path: &std::path::Path) -> Option<Stamp> {
+    let data = fs::metadata(path).ok()?;
+    Some(Stamp { length: data.len(), written: data.modified().ok() })
+}
+
+fn is_fresh(stamp: Stamp) -> bool {
+    let age = stamp.written.and_then(|written| SystemTime::now().duration_since(written).ok());
+    age.is_none_or(|age| age < FRESH)
+}
