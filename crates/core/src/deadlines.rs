@@ -101,7 +101,9 @@ impl Core {
         let Some(probe) = b.probe.filter(|probe| probe.deadline <= now) else { return };
         // A server that does one thing at a time answers nothing while it works on a call that still has time.
         // What came after the probe is no excuse.
-        let is_before = |id: u64, p: &Pending| id < probe.id && p.backend == backend && is_clients(p);
+        let relays = b.settings.relays;
+        let is_before =
+            |id: u64, p: &Pending| !relays && id < probe.id && p.backend == backend && is_clients(p);
         if self.pending.iter().any(|(id, pending)| is_before(id, pending)) {
             b.probe = Some(Probe { deadline: now + PROBE_TIME, ..probe });
             return;
@@ -236,7 +238,9 @@ impl Core {
         self.report(Fact::Probing { backend, is_regular });
         // The probe's own deadline decides; this entry only makes its answer known.
         self.ask_ourselves(backend, id, Asker::Probe, Method::Ping, PROBE_TIME * 1000);
-        let ping = json!({ "jsonrpc": "2.0", "id": id, "method": "ping" });
+        // A daemon passes a ping on to the server.
+        let method = if self.settings_of(backend).relays { Method::Alive } else { Method::Ping };
+        let ping = json!({ "jsonrpc": "2.0", "id": id, "method": method.name() });
         self.send_to_backend(launch, Outgoing::raw(ping.to_string().into()));
     }
 }

@@ -212,7 +212,7 @@ impl Core {
     }
 }
 
-fn result_null(id: &RawId, dialect: Dialect) -> Outgoing {
+pub(crate) fn result_null(id: &RawId, dialect: Dialect) -> Outgoing {
     let version = match dialect {
         Dialect::Standard => r#""jsonrpc":"2.0","#,
         Dialect::Bare => "",

@@ -201,6 +201,10 @@ pub enum Action {
         inquiry: u32,
         paths: Vec<String>,
     },
+    /// Nothing more is to be had from us here: the connection is closed, once all is written.
+    Disconnect {
+        client: ClientId,
+    },
     Report(Fact),
     /// Everything is answered and stopped: the program may end.
     Finished,

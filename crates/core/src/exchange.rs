@@ -146,6 +146,7 @@ impl Core {
         self.move_on();
         self.end_left();
         self.serve_line();
+        self.let_clients_go();
         self.forget_lost();
         self.note_use();
     }
@@ -167,6 +168,11 @@ impl Core {
                 .get(&launch.backend)
                 .is_some_and(|b| b.is_current(launch) && b.queued > 2 * self.settings.limits.backend_bytes),
         }
+    }
+
+    /// New clients are served.
+    pub fn is_serving(&self) -> bool {
+        self.is_running()
     }
 
     /// Requests that wait for an answer, in both directions.

@@ -5,6 +5,7 @@ use crate::answers::Cause;
 use crate::backend::{State, Waiting};
 use crate::client::{Farewell, Presence};
 use crate::debounce;
+use crate::drain::result_null;
 use crate::event::{Action, BackendId, ClientId, Launch, Named};
 use crate::exchange::Core;
 use crate::fact::{Fact, Outcome};
@@ -123,6 +124,11 @@ impl Core {
     fn client_request(&mut self, client: ClientId, message: Message, batch: Option<u32>, places: Vec<Place>) {
         let Some(id) = message.id() else { return };
         match message.method() {
+            // Whether we live, an attachment asks; whether the server does, is another question.
+            Method::Alive if self.lives_on() => {
+                let minted = self.accept(client, NOWHERE, id, batch, message);
+                return self.conclude_empty(minted);
+            }
             // Claude asks this first, and some servers die of it.
             Method::Discover => {
                 let error = self.not_offered("server/discover");
@@ -392,6 +398,13 @@ impl Core {
             let error = self.shutting_down();
             return self.answer_error(client, &id, batch, &error);
         }
+        if self.settings.linger.is_some() {
+            // The others go on.
+            let answer = result_null(&id, c.ear.dialect());
+            c.farewell = Some(Farewell { id: id.clone(), batch, answered: true });
+            self.answer(client, &id, batch, answer);
+            return;
+        }
         c.farewell = Some(Farewell { id, batch, answered: false });
         self.begin_drain("the client asked for it", false);
         self.answer_farewells();
@@ -399,6 +412,7 @@ impl Core {
 
     fn client_notification(&mut self, client: ClientId, message: Message) {
         match message.method() {
+            Method::Exit if self.lives_on() => return self.part_with(client),
             Method::Exit => return self.leave_now(),
             Method::Cancelled => return self.client_cancels(client, &message),
             Method::Progress => return self.client_progress(client, &message),

@@ -2,8 +2,8 @@
 //! daemon: alone with one client, we end with it.
 
 use crate::backend::Backend;
-use crate::client::Presence;
-use crate::event::{BackendId, ClientId};
+use crate::client::{Client, Presence};
+use crate::event::{Action, BackendId, ClientId};
 use crate::exchange::Core;
 use crate::moment::Moment;
 use crate::pending::Asker;
@@ -51,6 +51,24 @@ impl Core {
         self.clients.retain(|&client, c| c.presence != Presence::Lost || is_named(client));
         self.task_tokens.retain(|kept| self.clients.contains_key(&kept.client));
         self.has_lost = self.clients.values().any(|c| c.presence == Presence::Lost);
+    }
+
+    /// Closes a client's connection.
+    pub(crate) fn part_with(&mut self, client: ClientId) {
+        self.actions.push(Action::Disconnect { client });
+        self.client_lost(client);
+    }
+
+    /// We end: whoever has all its answers is let go, and finds another daemon.
+    pub(crate) fn let_clients_go(&mut self) {
+        if !self.lives_on() || self.is_running() {
+            return;
+        }
+        let is_done = |c: &&Client| c.presence != Presence::Lost && c.unanswered == 0;
+        let done: Vec<ClientId> = self.clients.values().filter(is_done).map(|c| c.id).collect();
+        for client in done {
+            self.part_with(client);
+        }
     }
 
     /// When we are to end, if nobody comes.

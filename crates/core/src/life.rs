@@ -270,7 +270,8 @@ impl Core {
         let stdout: Vec<String> = std::mem::take(&mut b.quarantine).into();
         let said = LastWords { stderr: stderr.to_owned(), stdout: stdout.join("\n") };
         let cause_of_death = how.to_owned();
-        if b.proven {
+        // Behind a relay it was not the server that ended.
+        if b.proven || b.settings.relays {
             self.tell_of_loss(backend, "it ended by itself");
             self.settle_sent(backend, &Cause::Died { how: cause_of_death, said });
         } else {
@@ -282,7 +283,9 @@ impl Core {
 
     /// After a process is gone: start again now, later, or not at all.
     fn recover(&mut self, backend: BackendId, how: &str) {
-        let is_wanted = self.is_running() && self.lessees(backend).next().is_some();
+        // Another Switchboard is started when somebody needs it.
+        let relays = self.settings_of(backend).relays;
+        let is_wanted = self.is_running() && !relays && self.lessees(backend).next().is_some();
         if !is_wanted && self.nothing_waits(backend) {
             return;
         }
@@ -330,7 +333,8 @@ impl Core {
                 Progress::Sent(Some(message))
                     if may_retry
                         && !pending.retried
-                        && pending.method.is_repeatable()
+                        && (pending.method.is_repeatable()
+                            || (settings.relays && pending.method == Method::Initialize))
                         && (again.is_empty() || (again.len() < most && message.bytes().len() <= room)) =>
                 {
                     room = room.saturating_sub(message.bytes().len());

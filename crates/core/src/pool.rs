@@ -2,8 +2,8 @@
 //! first. What waits for room waits in a line.
 
 use crate::backend::{Backend, State, Then, Waiting};
-use crate::event::{BackendId, Launch, StopHow};
-use crate::exchange::Core;
+use crate::event::{BackendId, Launch, ServerId, StopHow};
+use crate::exchange::{Core, Server};
 use crate::fact::Fact;
 use crate::moment::Moment;
 use crate::pending::Pending;
@@ -47,13 +47,20 @@ impl Core {
     }
 
     fn has_room_for(&self, backend: BackendId) -> bool {
-        let most = self.settings_of(backend).max_backends;
-        self.running() < self.settings.pool.max_backends && self.running_beside(backend) < most
+        self.running() < self.settings.pool.max_backends && !self.is_full_beside(backend)
     }
 
-    /// How many instances of a backend's server may run.
+    /// Its server has as many instances as it may.
+    fn is_full_beside(&self, backend: BackendId) -> bool {
+        self.running_beside(backend) >= self.most(backend)
+    }
+
+    /// How many instances of a backend's server may run. Where each client has its own there are as many as clients: one
+    /// more window must not wait until another is closed.
     pub(crate) fn most(&self, backend: BackendId) -> usize {
-        self.settings_of(backend).max_backends.min(self.settings.pool.max_backends)
+        let Some(b) = self.backends.get(&backend) else { return 0 };
+        let pool = self.settings.pool.max_backends;
+        if self.is_private(b.server) { pool } else { b.settings.max_backends.min(pool) }
     }
 
     /// Lets those in who stand in line, as far as there is room, and makes more.
@@ -75,7 +82,7 @@ impl Core {
             self.backends.values().filter(|b| is_leaving(b)).map(|b| b.id).collect();
         for waiting in self.line.clone() {
             // If its own server has as many as it may, one of those has to go; else anybody.
-            let is_full = self.running_beside(waiting) >= self.settings_of(waiting).max_backends;
+            let is_full = self.is_full_beside(waiting);
             let helps = |id: &BackendId| !is_full || self.is_same_server(*id, waiting);
             if let Some(at) = leaving.iter().position(helps) {
                 leaving.swap_remove(at);
@@ -186,8 +193,10 @@ impl Core {
 
     /// When a backend will have been of no use for long enough.
     pub(crate) fn idle_at(&self, b: &Backend) -> Option<Moment> {
-        let ttl = self.time_to_live(b).filter(|_| self.is_running())?;
-        matches!(b.state, State::Ready { .. }).then(|| b.last_used + ttl)
+        if !matches!(b.state, State::Ready { .. }) || !self.is_running() {
+            return None;
+        }
+        self.time_to_live(b).map(|ttl| b.last_used + ttl)
     }
 
     /// Stops a backend that has been of no use for long enough.
@@ -224,8 +233,12 @@ impl Core {
 
     /// For the simulator: how many processes there are, and how many there may be.
     pub fn crowd(&self) -> (usize, usize) {
-        let most = self.servers.iter().map(|server| server.settings.max_backends).sum::<usize>();
-        (self.running(), most.min(self.settings.pool.max_backends))
+        let pool = self.settings.pool.max_backends;
+        let most = |(at, server): (usize, &Server)| match self.is_private(ServerId(at as u32)) {
+            true => pool,
+            false => server.settings.max_backends,
+        };
+        (self.running(), self.servers.iter().enumerate().map(most).sum::<usize>().min(pool))
     }
 }
 

@@ -26,6 +26,9 @@ pub(crate) struct Insight {
     state: Option<State>,
 }
 
+/// So many kinds of clients are told apart.
+const MOST_PROFILES: usize = 64;
+
 /// Longer lists are not looked through for names.
 const LONG_LIST: usize = 1 << 20;
 
@@ -103,7 +106,9 @@ impl Core {
         }
         let mut hasher = DefaultHasher::new();
         result.hash(&mut hasher);
-        if let Some(origin) = self.origin(backend) {
+        if let Some(origin) = self.origin(backend)
+            && (origin.insight.offers.len() < MOST_PROFILES || origin.insight.offers.contains_key(&profile))
+        {
             origin.insight.offers.entry(profile).or_default().insert(Cow::Borrowed(list), hasher.finish());
         }
     }

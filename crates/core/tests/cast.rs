@@ -71,7 +71,9 @@ pub(crate) fn play(change: impl FnOnce(&mut Settings), story: &str) {
 fn is_outcome(line: &str) -> bool {
     let is_message = line.split_once("< ").is_some_and(|(who, _)| who.len() == 1);
     is_message
-        || ["start ", "stop ", "look up ", "- ", "finished"].iter().any(|&prefix| line.starts_with(prefix))
+        || ["start ", "stop ", "look up ", "let go ", "- ", "finished"]
+            .iter()
+            .any(|&prefix| line.starts_with(prefix))
 }
 
 fn matches(expect: &str, got: &str) -> bool {
@@ -260,6 +262,9 @@ impl Stage {
                 Action::LookUp { client, inquiry, paths } => {
                     self.inquiry = Some((client, inquiry));
                     seen.push(format!("look up {}", paths.join(" ")));
+                }
+                Action::Disconnect { client } => {
+                    seen.push(format!("let go of {}", char::from(b'A' + client.0 as u8 - 1)));
                 }
                 Action::Report(fact) => seen.extend(show(&fact).map(|text| format!("- {text}"))),
                 Action::Finished => seen.push("finished".into()),

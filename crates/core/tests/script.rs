@@ -236,6 +236,7 @@ impl Stage {
                 format!("client< {}", String::from_utf8_lossy(&out.to_vec()))
             }
             Action::LookUp { .. } => panic!("these stories have no workspaces"),
+            Action::Disconnect { .. } => "let go".into(),
             Action::Report(fact) => format!("- {}", show(&fact)?),
             Action::Finished => "finished".into(),
         };

@@ -32,6 +32,8 @@ use switchboard_protocol::Framing;
 const FOR_EVER: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 /// By then a client has been greeted, and has its lists.
 const STARTED: Duration = Duration::from_secs(2);
+/// How often a daemon that is at work for us is asked whether it lives.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What to attach, and where to.
@@ -123,6 +125,7 @@ fn settings(config: &Config, server: &str) -> Settings {
         start_timeout: FOR_EVER,
         timeout: FOR_EVER,
         on_timeout: OnTimeout::Keep,
+        health: Some(SIGN_OF_LIFE),
         shutdown_grace: PATIENCE,
         max_in_flight: usize::MAX,
         max_queue: Limits::default().pending_per_client,

@@ -6,7 +6,7 @@ use crate::backends::launch;
 use crate::backends::process::Processes;
 use crate::config::{Config, Guard, LogLevel, ServerConfig};
 use crate::environments::Vars;
-use crate::hello::{self, Hello, Newcomer, OrderWord, Reply, Wants};
+use crate::hello::{self, Envelope, Hello, Newcomer, OrderWord, Reply, Wants};
 use crate::hub::{Hub, MEASURE_EVERY};
 use crate::intake::{self, ClientReader};
 use crate::places;
@@ -30,6 +30,8 @@ use switchboard_process::signals::Signals;
 use switchboard_protocol::{Framer, Framing};
 use tokio::sync::Notify;
 
+/// How often is looked whether those who come still find us.
+const LOOK_FOR_SOCKET: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What to serve, and where.
@@ -90,7 +92,7 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
     let limit = daemon.config.max_message_bytes;
     let register = Register::new(daemon.servers, vars.clone());
     let processes = Processes::new(register.clone(), vars.clone(), limit, warden);
-    let hub = Hub::new(Core::new(settings), Plan::Processes(processes), telemetry.clone());
+    let hub = Hub::new(Core::new(settings), Plan::Processes(Box::new(processes)), telemetry.clone());
     let household = Arc::new(Household {
         hub: hub.clone(),
         register,
@@ -108,7 +110,7 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
     let tasks = [
         task::spawn("time", hub.clone().keep_time()),
         task::spawn("ending", solo::obey(hub.clone(), signals)),
-        task::spawn("accepting", accept(household, listener)),
+        task::spawn("accepting", accept(household, daemon.address, listener)),
         task::spawn("watching", async move { watched.watch().await }),
         task::spawn("measuring", async move { measured.measure().await }),
         task::spawn("sweeping", solo::sweep(hub.clone())),
@@ -120,12 +122,26 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
     Ok(Served::ToTheEnd)
 }
 
-/// Lets clients in, until a newer daemon takes over.
-async fn accept(household: Arc<Household>, mut listener: Listener) {
+/// Lets clients in, until we end or a newer daemon takes over: then another may listen in our place.
+async fn accept(household: Arc<Household>, address: Address, mut listener: Listener) {
+    let mut look = tokio::time::interval(LOOK_FOR_SOCKET);
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             () = household.retired.notified() => return,
+            () = household.hub.draining() => return,
+            _ = look.tick() => {
+                if listener.is_found() {
+                    continue;
+                }
+                // Somebody has cleaned up the folder.
+                drop(listener);
+                match Listener::bind(&address) {
+                    Ok(again) => listener = again,
+                    Err(_) => return,
+                }
+                continue;
+            }
         };
         // Without a descriptor for one more, the next may have more luck.
         if let Ok(connection) = accepted {
@@ -136,12 +152,22 @@ async fn accept(household: Arc<Household>, mut listener: Listener) {
 
 /// One connection, from its first word to its end.
 async fn attend(household: Arc<Household>, mut connection: Connection) {
-    let Ok(hello) = hello::hear::<Hello>(&mut connection.reader).await else { return };
-    let reply = match hello {
-        Hello { protocol, .. } if protocol != hello::PROTOCOL => Reply::refusal(format!(
-            "the daemon (pid {}) speaks another protocol; stop it",
-            std::process::id()
-        )),
+    let Ok(Envelope { protocol, version, wants }) = hello::hear(&mut connection.reader).await else { return };
+    // What is asked of every daemon, whatever its age, is understood by every daemon.
+    let Ok(wants) = serde_json::from_value::<Wants>(wants) else {
+        let why = format!("the daemon (pid {}) does not know what is wanted; stop it", std::process::id());
+        let _ = hello::say(&connection.writer, &Reply::refusal(why)).await;
+        return;
+    };
+    let reply = match (Hello { protocol, version, wants }) {
+        Hello { protocol, wants: Wants::Client(_) | Wants::Order { .. }, .. }
+            if protocol != hello::PROTOCOL =>
+        {
+            Reply::refusal(format!(
+                "the daemon (pid {}) speaks another protocol; stop it",
+                std::process::id()
+            ))
+        }
         // It will ask us to make room. Nothing is to be started for it here.
         Hello { ref version, wants: Wants::Client(_), .. } if hello::is_newer(version, &hello::version()) => {
             Reply::refusal("a newer version of the daemon is wanted")
@@ -179,6 +205,10 @@ impl Household {
     /// A client, from its coming to its going.
     async fn receive(&self, connection: Connection, newcomer: Newcomer) {
         let Connection { reader, writer, .. } = connection;
+        if !self.hub.is_serving() {
+            // It hears nothing, and looks for another.
+            return;
+        }
         let found = self.server_for(&newcomer).await;
         let reply = found.as_ref().map_or_else(Reply::refusal, |_| Reply::with(Value::Null));
         let is_told = hello::say(&writer, &reply).await.is_ok();

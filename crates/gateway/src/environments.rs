@@ -25,6 +25,21 @@ impl Vars {
         self.0.iter().find(|(known, _)| is_same(known, name)).map(|(_, value)| value.clone())
     }
 
+    /// Those that the server gets, or that its entry may name. The rest is nobody's business.
+    fn for_server(&self, server: &ServerConfig) -> Self {
+        let gets = child_environment(self.all(), server.inherit_env, &server.pass_env, &[]).vars;
+        let texts = || {
+            let own = server.env.iter().map(|(_, value)| value);
+            std::iter::once(&server.command).chain(&server.args).chain(own).chain(&server.cwd)
+        };
+        // HOME may stand behind a `~`.
+        let is_named = |name: &str| name == "HOME" || texts().any(|text| text.contains(name));
+        let is_kept = |(name, _): &(OsString, OsString)| {
+            gets.iter().any(|(known, _)| known == name) || name.to_str().is_some_and(is_named)
+        };
+        Self(self.all().filter(is_kept).collect())
+    }
+
     pub(crate) fn all(&self) -> impl Iterator<Item = (OsString, OsString)> {
         self.0.iter().cloned()
     }
@@ -44,7 +59,7 @@ impl Environments {
         let mark = fingerprint(server, vars);
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let at = known.iter().position(|(other, _)| *other == mark).unwrap_or_else(|| {
-            known.push((mark, vars.clone()));
+            known.push((mark, Arc::new(vars.for_server(server))));
             known.len() - 1
         });
         at as u32

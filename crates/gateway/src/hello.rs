@@ -37,6 +37,14 @@ pub(crate) struct Hello {
     pub(crate) wants: Wants,
 }
 
+/// The same, before it is known whether we understand what is wanted.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Envelope {
+    pub(crate) protocol: u32,
+    pub(crate) version: String,
+    pub(crate) wants: Value,
+}
+
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Wants {
@@ -64,6 +72,7 @@ pub(crate) enum OrderWord {
 
 /// A client that comes through an attachment, with all that it would have had for itself.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(crate) struct Newcomer {
     pub(crate) server: String,
     /// How to start it, if it is not the config's.

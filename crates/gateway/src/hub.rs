@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use switchboard_core::status::Status;
-use switchboard_core::{Action, Change, ClientId, Core, Done, Event, Launch, Moment, Peer, ServerId};
+use switchboard_core::{Action, Change, ClientId, Core, Done, Event, Fact, Launch, Moment, Peer, ServerId};
 use switchboard_process::aside;
 use switchboard_process::pipe::ByteWriter;
 use switchboard_process::tree::Tree;
@@ -34,6 +34,8 @@ pub(crate) struct Hub {
     /// An outbox has room again.
     room: Notify,
     finished: Notify,
+    /// We have begun to end.
+    draining: Notify,
 }
 
 struct Inside {
@@ -70,6 +72,7 @@ impl Hub {
             alarm: Notify::new(),
             room: Notify::new(),
             finished: Notify::new(),
+            draining: Notify::new(),
         })
     }
 
@@ -139,6 +142,15 @@ impl Hub {
     pub(crate) async fn finished(self: &Arc<Self>, client: ClientId, patience: Duration) {
         self.over().await;
         let _ = tokio::time::timeout(patience, self.written(Peer::Client(client))).await;
+    }
+
+    /// Waits until we begin to end. For one who waits.
+    pub(crate) async fn draining(&self) {
+        self.draining.notified().await;
+    }
+
+    pub(crate) fn is_serving(self: &Arc<Self>) -> bool {
+        self.turn().inside.core.is_serving()
     }
 
     /// Waits until the core has said that all is done.
@@ -264,7 +276,16 @@ impl<'a> Turn<'a> {
         match action {
             Action::ToClient { client, out } => self.put(Peer::Client(client), out),
             Action::ToBackend { launch, out } => self.put(Peer::Backend(launch), out),
-            Action::Report(fact) => self.desk().take(fact),
+            Action::Disconnect { client } => {
+                self.flush(Peer::Client(client));
+                self.forget_client(client);
+            }
+            Action::Report(fact) => {
+                if let Fact::Draining { .. } = fact {
+                    self.hub.draining.notify_one();
+                }
+                self.desk().take(fact);
+            }
             Action::Start { launch, server, framing, root, environment } => {
                 let (control, orders) = mpsc::channel(4);
                 self.inside.controls.insert(launch, control);

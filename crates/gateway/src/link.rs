@@ -45,7 +45,11 @@ impl Link {
         if let Some(connection) = self.try_open().await? {
             return Ok(connection);
         }
-        let _lock = StartLock::take(&self.address).await?;
+        let lock = tokio::time::timeout(START, StartLock::take(&self.address)).await;
+        let late = || {
+            io::Error::new(io::ErrorKind::TimedOut, "another window has been starting a daemon for too long")
+        };
+        let _lock = lock.map_err(|_| late())??;
         // Another may have started it meanwhile.
         if let Some(connection) = self.try_open().await? {
             return Ok(connection);

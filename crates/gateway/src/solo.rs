@@ -53,7 +53,7 @@ pub async fn run(solo: Solo, stdio: OwnStdio) -> std::io::Result<()> {
     let register = Register::new(vec![server], vars.clone());
     let reader = register.habit(ServerId(0)).map(ClientReader::new).unwrap_or_default();
     let processes = Processes::new(register, vars, solo.config.max_message_bytes, warden);
-    let hub = Hub::new(Core::new(settings), Plan::Processes(processes), telemetry.clone());
+    let hub = Hub::new(Core::new(settings), Plan::Processes(Box::new(processes)), telemetry.clone());
 
     let client = ClientId(1);
     let framing = fixed(solo.config.framing);

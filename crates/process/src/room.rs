@@ -39,8 +39,8 @@ mod unix {
 
     pub(super) fn for_many() {
         let before = getrlimit(Resource::Nofile);
-        let raised = |most| setrlimit(Resource::Nofile, Rlimit { current: most, ..before.clone() });
-        let _ = BEFORE.set(before.clone());
+        let raised = |most| setrlimit(Resource::Nofile, Rlimit { current: most, ..before });
+        let _ = BEFORE.set(before);
         if raised(before.maximum).is_err() && before.current.is_some_and(|now| now < OPEN_MAX) {
             let _ = raised(Some(OPEN_MAX));
         }
@@ -53,7 +53,7 @@ mod unix {
         // SAFETY: between fork and exec only a system call is made; nothing is allocated.
         unsafe {
             command.pre_exec(|| {
-                let _ = setrlimit(Resource::Nofile, before.clone());
+                let _ = setrlimit(Resource::Nofile, *before);
                 Ok(())
             });
         }

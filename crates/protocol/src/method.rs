@@ -43,6 +43,8 @@ methods! {
     /// The modern era's first question; Claude sends it before `initialize`.
     Discover = "server/discover",
     Ping = "ping",
+    /// Not of MCP: an attachment's question to its daemon.
+    Alive = "switchboard/alive",
     /// Not of MCP: what bridges from the language-server world send.
     Shutdown = "shutdown",
     Exit = "exit",

@@ -9,7 +9,7 @@ use crate::link::Link;
 /// What stands behind the clients.
 pub(crate) enum Plan {
     /// Processes of our own.
-    Processes(process::Processes),
+    Processes(Box<process::Processes>),
     /// The daemon's.
     Daemon(Box<Link>),
 }

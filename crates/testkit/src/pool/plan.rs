@@ -88,7 +88,8 @@ impl Plan {
     }
 
     pub(super) fn most(&self) -> usize {
-        self.settings.servers[0].max_backends.min(self.settings.pool.max_backends)
+        let pool = self.settings.pool.max_backends;
+        if self.is_private() { pool } else { self.settings.servers[0].max_backends.min(pool) }
     }
 }
 

@@ -45,6 +45,7 @@ impl Trace {
             }
             Action::Stop { launch, how } => format!("    => stop {launch} {how:?}"),
             Action::LookUp { client, paths, .. } => format!("    => look up {paths:?} of {client}"),
+            Action::Disconnect { client } => format!("    => disconnect {client}"),
             Action::Report(fact) => format!("    -- {fact:?}"),
             Action::Finished => "    => finished".into(),
         });
