@@ -80,7 +80,7 @@ pub(crate) enum Command {
     /// Run the daemon that all windows share, in the foreground; or end it.
     ///
     /// `stdio` starts one by itself if there is none.
-    Daemon(DaemonArgs),
+    Daemon(Box<DaemonArgs>),
     /// Show what runs: daemons, clients, servers, and their instances.
     Status(StatusArgs),
     /// Show the log, or what a server writes to stderr.
@@ -103,7 +103,7 @@ pub(crate) enum Command {
     /// and said so here; when it changes, it is ignored again.
     Trust(TrustArgs),
     /// Say which workspace a request would be routed to, and why. Starts nothing.
-    Explain(ExplainArgs),
+    Explain(Box<ExplainArgs>),
     /// Show in a few seconds what Switchboard does, on an example server of its own.
     ///
     /// Needs nothing else on the machine, and ends with what to put into an IDE's settings.

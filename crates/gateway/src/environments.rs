@@ -25,7 +25,8 @@ impl Vars {
         self.0.iter().find(|(known, _)| is_same(known, name)).map(|(_, value)| value.clone())
     }
 
-    /// Those that the server gets, or that its entry may name. The rest is nobody's business.
+    /// Those that the server gets, or that its entry may name. Of the rest only the names, for the hint that it may miss one
+    /// of them: their values are nobody's business.
     fn for_server(&self, server: &ServerConfig) -> Self {
         let gets = child_environment(self.all(), server.inherit_env, &server.pass_env, &[]).vars;
         let texts = || {
@@ -34,10 +35,11 @@ impl Vars {
         };
         // HOME may stand behind a `~`.
         let is_named = |name: &str| name == "HOME" || texts().any(|text| text.contains(name));
-        let is_kept = |(name, _): &(OsString, OsString)| {
+        let is_kept = |name: &OsString| {
             gets.iter().any(|(known, _)| known == name) || name.to_str().is_some_and(is_named)
         };
-        Self(self.all().filter(is_kept).collect())
+        let kept = |(name, value)| if is_kept(&name) { (name, value) } else { (name, OsString::new()) };
+        Self(self.all().map(kept).collect())
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = (OsString, OsString)> {
