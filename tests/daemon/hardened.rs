@@ -68,7 +68,8 @@ fn garbage_harms_nobody() {
         assert!(answer["error"].as_str().unwrap().contains("does not know"), "{answer}");
     }
     // What the next version will ask of this one is understood, whatever it says besides.
-    let other = |wants| json!({ "protocol": 99, "version": "0.0.1", "wants": wants, "more": 1 }).to_string() + "\n";
+    let other =
+        |wants| json!({ "protocol": 99, "version": "0.0.1", "wants": wants, "more": 1 }).to_string() + "\n";
     let answer = said_to(&socket, other(json!("status")).as_bytes()).unwrap();
     assert!(answer["result"]["status"].is_object(), "{answer}");
     let newcomer = json!({ "client": { "server": "nobody" } });
