@@ -7,9 +7,10 @@ use crate::event::{Action, BackendId, ClientId, Launch, StopHow};
 use crate::exchange::Core;
 use crate::fact::{Fact, Outcome};
 use crate::moment::Moment;
+use crate::outgoing::own_result;
 use crate::pending::{AskedBy, Asker, Pending, Progress};
 use std::time::Duration;
-use switchboard_protocol::{Dialect, Method, Outgoing, RawId};
+use switchboard_protocol::Method;
 
 /// The grace of a backend when we have been asked to end for the second time: two of them must fit into the
 /// two seconds after which clients kill.
@@ -115,7 +116,7 @@ impl Core {
             let Some(farewell) = c.farewell.as_mut().filter(|farewell| !farewell.answered) else { continue };
             farewell.answered = true;
             let (id, batch) = (farewell.id.clone(), farewell.batch);
-            let answer = result_null(&id, c.ear.dialect());
+            let answer = own_result(&id, c.ear.dialect(), "null");
             self.answer(client, &id, batch, answer);
         }
     }
@@ -210,12 +211,4 @@ impl Core {
             self.drain(why);
         }
     }
-}
-
-pub(crate) fn result_null(id: &RawId, dialect: Dialect) -> Outgoing {
-    let version = match dialect {
-        Dialect::Standard => r#""jsonrpc":"2.0","#,
-        Dialect::Bare => "",
-    };
-    Outgoing::raw(format!(r#"{{{version}"id":{id},"result":null}}"#).into())
 }

@@ -5,11 +5,11 @@ use crate::answers::Cause;
 use crate::backend::{State, Waiting};
 use crate::client::{Farewell, Presence};
 use crate::debounce;
-use crate::drain::result_null;
 use crate::event::{Action, BackendId, ClientId, Launch, Named};
 use crate::exchange::Core;
 use crate::fact::{Fact, Outcome};
 use crate::moment::Moment;
+use crate::outgoing::own_result;
 use crate::pending::{AskedBy, Asker, NOWHERE, Pending, Progress, name_of};
 use crate::roots::Place;
 use crate::route::Route;
@@ -198,9 +198,7 @@ impl Core {
         let Some(pending) = self.close(minted) else { return };
         let Asker::Client { client, id, batch } = &pending.asker else { return };
         let dialect = self.clients.get(client).map_or(Dialect::Standard, |c| c.ear.dialect());
-        let version = if dialect == Dialect::Standard { r#""jsonrpc":"2.0","# } else { "" };
-        let text = format!(r#"{{{version}"id":{id},"result":{{}}}}"#);
-        self.answer(*client, id, *batch, Outgoing::raw(text.into()));
+        self.answer(*client, id, *batch, own_result(id, dialect, "{}"));
         self.conclude(&pending, Outcome::Ok);
     }
 
@@ -400,7 +398,7 @@ impl Core {
         }
         if self.settings.linger.is_some() {
             // The others go on.
-            let answer = result_null(&id, c.ear.dialect());
+            let answer = own_result(&id, c.ear.dialect(), "null");
             c.farewell = Some(Farewell { id: id.clone(), batch, answered: true });
             self.answer(client, &id, batch, answer);
             return;

@@ -7,6 +7,7 @@ use crate::event::{BackendId, ClientId, Launch};
 use crate::exchange::Core;
 use crate::fact::{Fact, Outcome};
 use crate::key::Declared;
+use crate::outgoing::own_result;
 use crate::pending::{Asker, Pending, Progress};
 use crate::roots::Place;
 use crate::route::Route;
@@ -404,9 +405,8 @@ impl Core {
         let Some(pending) = self.close(minted) else { return };
         let Some(c) = self.clients.get_mut(&client) else { return };
         c.handshake.answer(initialize);
-        let version = if c.ear.dialect() == Dialect::Standard { r#""jsonrpc":"2.0","# } else { "" };
-        let text = format!(r#"{{{version}"id":{id},"result":{result}}}"#);
-        self.answer(client, id, batch, Outgoing::raw(text.into()));
+        let answer = own_result(id, c.ear.dialect(), &result.to_string());
+        self.answer(client, id, batch, answer);
         self.conclude(&pending, Outcome::Ok);
     }
 }

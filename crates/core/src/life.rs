@@ -384,14 +384,11 @@ impl Core {
         for minted in self.asked.ids(|asked| asked.is_of(backend)) {
             let Some(asked) = self.asked.remove(minted) else { continue };
             self.report_asked(&asked, Outcome::Cancelled);
-            let mut notice = json!({
+            let notice = json!({
                 "method": "notifications/cancelled",
                 "params": { "requestId": minted, "reason": "the server that asked is gone" },
             });
-            if self.clients.get(&asked.client).is_none_or(|c| c.ear.dialect() == Dialect::Standard) {
-                notice["jsonrpc"] = json!("2.0");
-            }
-            self.tell_client(asked.client, Outgoing::raw(notice.to_string().into()));
+            self.notify_client(asked.client, notice);
         }
         self.task_tokens.retain(|kept| kept.backend != backend);
     }

@@ -5,6 +5,7 @@ use crate::client::Presence;
 use crate::event::{Action, BackendId, ClientId, Launch, Peer};
 use crate::exchange::Core;
 use crate::fact::Fact;
+use serde_json::{Value, json};
 use switchboard_protocol::{Dialect, ErrorAnswer, Outgoing, RawId};
 
 impl Core {
@@ -80,6 +81,14 @@ impl Core {
         true
     }
 
+    /// Tells a client something of our own, as it speaks itself.
+    pub(crate) fn notify_client(&mut self, client: ClientId, mut notice: Value) {
+        if self.clients.get(&client).is_none_or(|c| c.ear.dialect() == Dialect::Standard) {
+            notice["jsonrpc"] = json!("2.0");
+        }
+        self.tell_client(client, Outgoing::raw(notice.to_string().into()));
+    }
+
     /// Whether a request of this size may still be accepted for the backend.
     pub(crate) fn has_room(&self, backend: BackendId, bytes: usize) -> bool {
         let limit = self.settings.limits.backend_bytes;
@@ -133,5 +142,19 @@ impl Core {
                 }
             }
         }
+    }
+}
+
+/// An answer of our own; the result is JSON.
+pub(crate) fn own_result(id: &RawId, dialect: Dialect, result: &str) -> Outgoing {
+    let version = version_member(dialect);
+    Outgoing::raw(format!(r#"{{{version}"id":{id},"result":{result}}}"#).into())
+}
+
+/// The `jsonrpc` member, for those who have it.
+pub(crate) fn version_member(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Standard => r#""jsonrpc":"2.0","#,
+        Dialect::Bare => "",
     }
 }

@@ -10,10 +10,11 @@ use crate::key::{Key, Profile};
 use crate::pending::{Asker, Pending};
 use crate::settings::{Capabilities, Scope, State};
 use serde::Deserialize;
+use serde_json::json;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part};
+use switchboard_protocol::{Message, Method, Part};
 
 /// What is known of a server that decides about sharing it.
 #[derive(Debug, Default)]
@@ -233,15 +234,8 @@ impl Core {
         let text = format!("the server `{server}` was stopped ({why}); what it kept between calls is lost");
         let lessees: Vec<ClientId> = self.lessees(backend).collect();
         for client in lessees {
-            let dialect = self.clients.get(&client).map_or(Dialect::Standard, |c| c.ear.dialect());
-            let mut notice = serde_json::json!({
-                "method": "notifications/message",
-                "params": { "level": "warning", "logger": "switchboard", "data": text },
-            });
-            if dialect == Dialect::Standard {
-                notice["jsonrpc"] = serde_json::json!("2.0");
-            }
-            self.tell_client(client, Outgoing::raw(notice.to_string().into()));
+            let params = json!({ "level": "warning", "logger": "switchboard", "data": text });
+            self.notify_client(client, json!({ "method": "notifications/message", "params": params }));
         }
         self.report(Fact::StateLost { backend, why: why.to_owned() });
     }

@@ -7,6 +7,7 @@ use crate::drain::Ending;
 use crate::event::{Action, BackendId, ClientId, Launch};
 use crate::exchange::Core;
 use crate::fact::Fact;
+use crate::outgoing::version_member;
 use crate::pending::{Asked, AskedBy};
 use crate::roots::path::{self, Style};
 use crate::roots::places;
@@ -14,7 +15,7 @@ use crate::route::Route;
 use serde_json::json;
 use std::borrow::Cow;
 use std::time::Duration;
-use switchboard_protocol::{Dialect, Message, Outgoing, Part, RawId};
+use switchboard_protocol::{Message, Outgoing, Part, RawId};
 
 /// How long a client may take to name its roots, before it is taken to have none.
 const ROOTS_TIME: Duration = Duration::from_secs(5);
@@ -47,7 +48,7 @@ impl Core {
         // What is being looked up is an answer to an earlier question.
         c.inquiries += 1;
         // As the SDKs' servers spell it.
-        let version = if c.ear.dialect() == Dialect::Standard { r#""jsonrpc":"2.0","# } else { "" };
+        let version = version_member(c.ear.dialect());
         let question = format!(r#"{{"method":"roots/list",{version}"id":{minted}}}"#);
         // The newest question counts.
         for old in self.asked.ids(|asked| asked.client == client && asked.launch().is_none()) {
@@ -141,19 +142,13 @@ impl Core {
 
     /// A client that made its handshake elsewhere may have lists from there.
     pub(crate) fn lists_changed(&mut self, client: ClientId, welcome: &Message) {
-        let Some(c) = self.clients.get(&client) else { return };
-        let dialect = c.ear.dialect();
         let Some(result) = welcome.part(Part::Result) else { return };
         let offers = serde_json::from_slice::<serde_json::Value>(result).unwrap_or_default();
         for list in ["tools", "prompts", "resources"] {
             if offers["capabilities"][list]["listChanged"] != json!(true) {
                 continue;
             }
-            let mut notice = json!({ "method": format!("notifications/{list}/list_changed") });
-            if dialect == Dialect::Standard {
-                notice["jsonrpc"] = json!("2.0");
-            }
-            self.tell_client(client, Outgoing::raw(notice.to_string().into()));
+            self.notify_client(client, json!({ "method": format!("notifications/{list}/list_changed") }));
         }
     }
 

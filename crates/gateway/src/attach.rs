@@ -137,11 +137,7 @@ fn settings(config: &Config, server: &str) -> Settings {
         roots: Roots::default(),
         dialect: wiring::ear(config.dialect),
         shutdown_grace: config.shutdown_grace,
-        limits: Limits {
-            client_bytes: Limits::default().client_bytes.max(4 * config.max_message_bytes),
-            backend_bytes: Limits::default().backend_bytes.max(4 * config.max_message_bytes),
-            ..Limits::default()
-        },
+        limits: wiring::limits(config),
         linger: None,
         first_question: 1,
         seed: u64::from(std::process::id()),

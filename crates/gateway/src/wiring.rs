@@ -51,12 +51,7 @@ pub(crate) fn settings(
         roots: Roots { home: places::home(&|name| vars.get(name)), policy: policy(config) },
         dialect: ear(config.dialect),
         shutdown_grace: config.shutdown_grace,
-        limits: Limits {
-            // Whatever is accepted as one message must have room, and a few more behind it.
-            client_bytes: Limits::default().client_bytes.max(4 * config.max_message_bytes),
-            backend_bytes: Limits::default().backend_bytes.max(4 * config.max_message_bytes),
-            ..Limits::default()
-        },
+        limits: limits(config),
         linger,
         // A second is enough for a daemon to ask so often; and all of it stays below what JavaScript counts exactly.
         first_question: linger.map_or(1, |_| (time.as_secs() & 0xFFFF_FFFF) << 20),
@@ -84,6 +79,17 @@ pub(crate) fn ear(dialect: Dialect) -> Ear {
 /// Whether a server has an instance per root.
 pub(crate) fn splits(server: &ServerConfig, vars: &Vars) -> bool {
     expand::uses_root(server, &|name| vars.get(name)) || !server.root_arguments.is_empty()
+}
+
+/// Whatever is accepted as one message must have room, and a few more behind it.
+pub(crate) fn limits(config: &Config) -> Limits {
+    let usual = Limits::default();
+    let room = 4 * config.max_message_bytes;
+    Limits {
+        client_bytes: usual.client_bytes.max(room),
+        backend_bytes: usual.backend_bytes.max(room),
+        ..usual
+    }
 }
 
 pub(crate) fn server_settings(server: &ServerConfig, vars: &Vars, verdicts: &Verdicts) -> ServerSettings {

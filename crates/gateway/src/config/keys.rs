@@ -156,7 +156,7 @@ object! {
         "pool" => pool: PoolEntry,
 
         /// The workspace of a request that nothing else gives one. A relative path starts at the config file's folder.
-        #[schemars(example = json!("~/work/main"))]
+        #[schemars(example = json!("~/projects/app"))]
         "defaultRoot" => default_root: String,
 
         /// Whether a path argument outside of all known workspaces makes the project that it lies in one.
