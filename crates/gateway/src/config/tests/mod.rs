@@ -4,6 +4,7 @@
 mod docs;
 mod hostile;
 mod loading;
+mod offers;
 
 use std::ffi::OsString;
 use std::fs;
