@@ -34,9 +34,9 @@ pub(crate) fn run(args: &CallArgs) -> anyhow::Result<Exit> {
 /// What the tool takes; nothing if there is no such tool, which the call will show.
 async fn schema(client: &mut Client, name: &str) -> Result<Value, Failure> {
     let tools = client.list(LIST.0, LIST.1).await?;
-    let tools = tools.iter().filter_map(|tool| serde_json::from_str::<Value>(tool.get()).ok());
-    Ok(tools.into_iter().find(|tool| tool["name"] == name).map(|mut tool| tool["inputSchema"].take()))
-        .map(Option::unwrap_or_default)
+    let mut tools = tools.iter().filter_map(|tool| serde_json::from_str::<Value>(tool.get()).ok());
+    let tool = tools.find(|tool| tool["name"] == name).unwrap_or_default();
+    Ok(tool["inputSchema"].clone())
 }
 
 async fn shown(client: &mut Client, args: &CallArgs, raw: &RawValue) -> Result<Exit, Failure> {

@@ -201,12 +201,8 @@ impl Client {
         name: &str,
     ) -> Option<String> {
         let items = self.list(method, key).await.ok()?;
-        let item = |item: &Box<RawValue>| serde_json::from_str::<Value>(item.get()).ok();
-        let names: Vec<String> = items
-            .iter()
-            .filter_map(item)
-            .filter_map(|item| item[member].as_str().map(str::to_owned))
-            .collect();
+        let items = items.iter().filter_map(|item| serde_json::from_str::<Value>(item.get()).ok());
+        let names: Vec<String> = items.filter_map(|item| item[member].as_str().map(str::to_owned)).collect();
         if names.iter().any(|known| known == name) {
             return None;
         }
