@@ -166,7 +166,7 @@ fn a_failure_says_what_to_do() {
         1,
         "switchboard: the server `example` died while it worked on this: exit code 3; it said: fatal: the \
          example's database is on fire (backend_unavailable)\n  hint: it is being restarted; whether this \
-         request took effect is unknown\n",
+         request took effect is unknown\n  stderr: fatal: the example's database is on fire\n",
     );
     let failed = json!({ "isError": true, "content": [{ "type": "text", "text": "no such file" }] });
     check_failure(answering(&[], &failed.to_string()), 1, "no such file\n");

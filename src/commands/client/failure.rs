@@ -1,9 +1,13 @@
 //! Why there is no answer, in words for a person.
 
+use crate::commands::terminal::one_line;
 use serde_json::Value;
 use std::fmt;
 use std::time::Duration;
 use switchboard_gateway::peer::Silence;
+
+/// So many of the last lines of a server's stderr are shown.
+const LAST_WORDS: usize = 20;
 
 #[derive(Debug, thiserror::Error)]
 pub(in crate::commands) enum Failure {
@@ -73,7 +77,10 @@ impl fmt::Display for Fault {
         if !nearest.is_empty() {
             write!(f, "\n  hint: did you mean {}?", nearest.join(" or "))?;
         }
-        self.hint.iter().try_for_each(|hint| write!(f, "\n  hint: {hint}"))
+        self.hint.iter().try_for_each(|hint| write!(f, "\n  hint: {hint}"))?;
+        let words: Vec<&str> = self.data["stderr"].as_str().unwrap_or_default().lines().collect();
+        let last = &words[words.len().saturating_sub(LAST_WORDS)..];
+        last.iter().try_for_each(|line| write!(f, "\n  stderr: {}", one_line(line)))
     }
 }
 
@@ -88,6 +95,7 @@ mod tests {
             (r#"{"message":"no","code":-32002,"data":{"kind":"k","hint":"h"}}"#, "no (k)\n  hint: h"),
             (r#"{"message":"no","data":{"nearest":"a"}}"#, "no\n  hint: did you mean `a`?"),
             (r#"{"message":"no","data":{"nearest":["a","b"]}}"#, "no\n  hint: did you mean `a` or `b`?"),
+            (r#"{"message":"no","data":{"stderr":"a\nb\u001b\n"}}"#, "no\n  stderr: a\n  stderr: b�"),
             ("5", "an error without a message"),
         ] {
             assert_eq!(Fault::read(error).to_string(), expect);
