@@ -60,7 +60,7 @@ pub struct InstanceStatus {
 
 impl Core {
     pub fn status(&self) -> Status {
-        let clients = self.clients.values().filter(|c| c.presence != Presence::Lost).map(|c| {
+        let clients = self.clients.values().filter(|c| c.presence != Presence::Lost && !c.is_delegate()).map(|c| {
             let home = c.home.and_then(|home| self.backends.get(&home));
             let info = c.handshake.to_replay().and_then(|greeting| {
                 let params = greeting.initialize.part(Part::Params)?;
@@ -70,7 +70,7 @@ impl Core {
             ClientStatus {
                 id: c.id.to_string(),
                 name: info,
-                server: c.settings.name.clone(),
+                server: if c.board().is_some() { "all".to_owned() } else { c.settings.name.clone() },
                 root: home.and_then(|home| home.key.root.clone()).or_else(|| c.known.working_folder.clone()),
                 seconds: self.now.since(c.since).as_secs(),
                 open: c.unanswered,

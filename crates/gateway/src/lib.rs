@@ -37,6 +37,7 @@ mod known;
 mod hello;
 mod link;
 pub mod attach;
+mod catalogue;
 pub mod daemon;
 pub mod control;
 mod environments;
