@@ -3,7 +3,7 @@
 //!
 //! - [`names`]: what tools and prompts are called; [`uris`]: what resources and templates are called.
 //! - [`filter`]: which of them are shown.
-//! - [`listing`]: one list of one server, read and named.
+//! - [`list`]: what can be listed; [`listing`]: one list of one server, read and named.
 //! - [`offer`]: all that one server offers, also as it is kept on disk.
 //! - [`view`]: several servers as one.
 //! - [`cursor`]: a place in a list, as clients carry it.
@@ -17,13 +17,15 @@ mod template;
 pub mod names;
 pub mod uris;
 pub mod filter;
+pub mod list;
 pub mod listing;
 pub mod offer;
 pub mod cursor;
 pub mod view;
 
 pub use filter::Filter;
-pub use listing::{List, Listing, Naming, Unreadable, next_cursor};
+pub use list::{List, Naming};
+pub use listing::{Listing, Unreadable, next_cursor};
 pub use names::{Collision, Style};
 pub use offer::Offer;
 pub use uris::{decode_resource, decode_template};

@@ -13,8 +13,11 @@ pub struct Filter {
 
 impl Filter {
     pub fn allows(&self, name: &str) -> bool {
-        let any = |globs: &[String]| globs.iter().any(|glob| matches(glob, name));
-        (self.allow.is_empty() || any(&self.allow)) && !any(&self.deny)
+        (self.allow.is_empty() || any(&self.allow, name)) && !self.denies(name)
+    }
+
+    pub fn denies(&self, name: &str) -> bool {
+        any(&self.deny, name)
     }
 
     /// What it is called before the prefix.
@@ -26,6 +29,10 @@ impl Filter {
     pub fn original<'a>(&'a self, name: &'a str) -> &'a str {
         self.rename.iter().find(|(_, to)| to == name).map_or(name, |(from, _)| from)
     }
+}
+
+fn any(globs: &[String], name: &str) -> bool {
+    globs.iter().any(|glob| matches(glob, name))
 }
 
 /// Only the last `*` is ever tried again, so the time is at most the product of both lengths.

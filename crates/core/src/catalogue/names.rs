@@ -1,7 +1,7 @@
 //! What tools and prompts are called: `server__name`, within what the strictest clients accept. Where that takes
 //! a change, or two would be called the same, a short hash of who it is keeps them apart.
 
-use super::listing::List;
+use super::list::List;
 
 /// The longest public name: clients allow 64 characters, and some put `mcp__switchboard__` before it.
 pub const LONGEST: usize = 46;

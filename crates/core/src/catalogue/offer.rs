@@ -1,7 +1,9 @@
 //! What a server offers: how it introduced itself, and its lists. Also as it is kept on disk, so that clients can be
 //! answered before the server runs.
 
-use super::listing::{List, Listing, Naming};
+use super::list::{List, Naming};
+use super::listing::Listing;
+use super::scan;
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::Value;
@@ -15,15 +17,26 @@ const FORMAT: u32 = 1;
 #[derive(Debug, Clone)]
 pub struct Offer {
     welcome: Bytes,
-    introduction: Arc<Value>,
+    said: Arc<Said>,
     lists: [Option<Arc<Listing>>; 4],
+}
+
+/// What of the welcome is read, once.
+#[derive(Debug)]
+struct Said {
+    capabilities: Value,
+    instructions: Option<String>,
 }
 
 impl Offer {
     /// `welcome` is the `result` of its `initialize`, as it came. No list is known yet.
     pub fn new(welcome: Bytes) -> Self {
-        let introduction = Arc::new(serde_json::from_slice(&welcome).unwrap_or_default());
-        Self { welcome, introduction, lists: [const { None }; 4] }
+        // Each by itself: a text that cannot be decoded must not cost the capabilities.
+        let part = |name| Some(&welcome[scan::member(&welcome, name).ok()??.range()]);
+        let capabilities = part("capabilities").and_then(|raw| serde_json::from_slice(raw).ok());
+        let instructions = part("instructions").and_then(|raw| Some(scan::text(raw)?.into_owned()));
+        let said = Arc::new(Said { capabilities: capabilities.unwrap_or_default(), instructions });
+        Self { welcome, said, lists: [const { None }; 4] }
     }
 
     /// The same with this list, known now.
@@ -44,11 +57,11 @@ impl Offer {
 
     /// Null if there are none.
     pub fn capabilities(&self) -> &Value {
-        &self.introduction["capabilities"]
+        &self.said.capabilities
     }
 
     pub fn instructions(&self) -> Option<&str> {
-        self.introduction["instructions"].as_str()
+        self.said.instructions.as_deref()
     }
 
     pub fn declares(&self, list: List) -> bool {
@@ -122,10 +135,11 @@ impl Offer {
         if stored.format != FORMAT {
             return None;
         }
-        let mut offer = Self::new(Bytes::copy_from_slice(stored.welcome.get().as_bytes()));
-        if !offer.introduction.is_object() {
+        let welcome = stored.welcome.get();
+        if !welcome.starts_with('{') {
             return None;
         }
+        let mut offer = Self::new(Bytes::copy_from_slice(welcome.as_bytes()));
         let lists = [stored.tools, stored.prompts, stored.resources, stored.templates];
         for (list, raw) in List::ALL.into_iter().zip(lists) {
             let Some(raw) = raw else { continue };

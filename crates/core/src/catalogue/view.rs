@@ -13,7 +13,8 @@ mod ownership;
 mod stock;
 mod welcome;
 
-use super::listing::{List, Listing, Naming};
+use super::list::{List, Naming};
+use super::listing::Listing;
 use super::names::Collision;
 use super::offer::Offer;
 use crate::event::ServerId;

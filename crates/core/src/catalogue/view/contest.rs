@@ -3,7 +3,8 @@
 
 use super::Member;
 use crate::catalogue::index;
-use crate::catalogue::listing::{List, Listing};
+use crate::catalogue::list::List;
+use crate::catalogue::listing::Listing;
 use crate::catalogue::names::{self, Collision, Style};
 use crate::catalogue::uris;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -37,17 +38,16 @@ impl Aliases {
 pub(super) fn settle(members: &[Member], list: List, collisions: &mut Vec<Collision>) -> Aliases {
     let mut aliases = Aliases::default();
     for (name, mut owners) in contested(members, list) {
-        let listing = |owner: &Owner| members[owner.0].list(list);
+        let is_altered = |owner: &Owner| members[owner.0].list(list).is_none_or(|l| l.is_altered(owner.1));
         // What says exactly what it is comes first; then the order of the servers.
-        owners.sort_by_key(|owner| (listing(owner).is_none_or(|l| l.is_altered(owner.1)), *owner));
+        owners.sort_by_key(|owner| (is_altered(owner), *owner));
         let server = |owner: &Owner| members[owner.0].naming.server.clone();
-        for pair in 1..owners.len() {
-            let owner = owners[pair];
-            let becomes = listing(&owner).and_then(|l| other_name(members, &aliases, l, owner.1, &name));
-            let servers = vec![server(&owners[0]), server(&owner)];
+        for owner in &owners[1..] {
+            let becomes = other_name(members, list, &aliases, *owner, &name);
+            let servers = vec![server(&owners[0]), server(owner)];
             collisions.push(Collision { list, name: name.clone(), servers, becomes: becomes.clone() });
             if let Some(becomes) = becomes {
-                aliases.give(owner, becomes);
+                aliases.give(*owner, becomes);
             }
         }
     }
@@ -72,12 +72,12 @@ fn contested(members: &[Member], list: List) -> BTreeMap<String, Vec<Owner>> {
                 continue;
             }
             let (small, large) = if one.1.len() <= other.1.len() { (one, other) } else { (other, one) };
-            for entry in 0..small.1.len() as u32 {
+            for entry in (0..small.1.len() as u32).filter(|&entry| small.1.is_shown_by_label(entry)) {
                 let name = small.1.label(entry);
                 let Some(same) = large.1.find(index::hash(name.as_bytes()), name.as_bytes()) else {
                     continue;
                 };
-                if small.1.is_shown_by_label(entry) && large.1.is_shown_by_label(same) {
+                if large.1.is_shown_by_label(same) {
                     let owners = contested.entry(name.to_owned()).or_default();
                     owners.extend([(small.0, entry), (large.0, same)]);
                 }
@@ -96,20 +96,15 @@ fn stem(listing: &Listing) -> String {
     }
 }
 
-fn other_name(
-    members: &[Member],
-    aliases: &Aliases,
-    listing: &Listing,
-    entry: u32,
-    name: &str,
-) -> Option<String> {
-    let server = listing.server();
-    match listing.list() {
+/// `None` if it cannot have another.
+fn other_name(members: &[Member], list: List, aliases: &Aliases, owner: Owner, name: &str) -> Option<String> {
+    let naming = &members[owner.0].naming;
+    match list {
         // Both are shown as they are: who is meant is asked for later.
         List::Resources | List::Templates if uris::stays_as_it_is(name) => None,
-        List::Resources => Some(uris::encode_resource(server, name)),
-        List::Templates => Some(uris::template_prefix(server) + name),
-        list @ (List::Tools | List::Prompts) => {
+        List::Resources => Some(uris::encode_resource(&naming.server, name)),
+        List::Templates => Some(uris::template_prefix(&naming.server) + name),
+        List::Tools | List::Prompts => {
             let is_free = |name: &String| {
                 let hash = index::hash(name.as_bytes());
                 let is_listed = |member: &Member| {
@@ -117,10 +112,9 @@ fn other_name(
                 };
                 aliases.owner(name).is_none() && !members.iter().any(is_listed)
             };
-            let own = listing.own_name(entry);
-            let member = members.iter().find(|member| member.naming.server == server)?;
-            let shown = member.naming.filter(list).renamed(&own);
-            names::alternatives(listing.style(), server, &own, shown).find(is_free)
+            let own = members[owner.0].list(list)?.own_name(owner.1);
+            let shown = naming.filter(list).renamed(&own);
+            names::alternatives(naming.style, &naming.server, &own, shown).find(is_free)
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::View;
 use crate::catalogue::index;
-use crate::catalogue::listing::List;
+use crate::catalogue::list::List;
 use crate::catalogue::names::{self, Style};
 use crate::catalogue::scan;
 use bytes::Bytes;

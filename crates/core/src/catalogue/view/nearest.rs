@@ -1,7 +1,7 @@
 //! Names that someone may have meant who said one that does not exist.
 
 use super::View;
-use crate::catalogue::listing::List;
+use crate::catalogue::list::List;
 
 const MOST: usize = 5;
 /// So many names are looked at, and so many compared letter by letter: an error answer must not take long.

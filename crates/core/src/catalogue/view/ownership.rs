@@ -1,7 +1,7 @@
 //! Whose a URI is. Clients say the wrapped form, or the server's own, which they found in a result.
 
 use super::{Member, View};
-use crate::catalogue::listing::List;
+use crate::catalogue::list::List;
 use crate::catalogue::names::Style;
 use crate::catalogue::{index, scan, template, uris};
 use bytes::Bytes;
@@ -10,7 +10,7 @@ use switchboard_protocol::{Span, json};
 
 /// So many comparisons of a URI with a template are made to find out that nothing clashes; with more, results are
 /// looked at one by one.
-const MOST_COMPARISONS: usize = 2_000_000;
+const MOST_COMPARISONS: usize = 200_000;
 
 /// Whose a URI (or template) is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,15 +95,8 @@ impl View {
 
     /// What is shown by exactly this text, or says in itself whose it is.
     fn addressed(&self, list: List, text: &str) -> Option<FoundUri> {
-        let as_it_is = self.owner(list, text).filter(|&(member, entry)| {
-            self.members[member].list(list).is_some_and(|listing| {
-                // `ui://` is shown as it is by all who have it, and so decides nothing.
-                listing.style() == Style::Plain && listing.is_as_sent(entry) && !uris::stays_as_it_is(text)
-            })
-        });
-        if let Some((member, entry)) = as_it_is {
-            let uri = self.members[member].list(list)?.label(entry).to_owned();
-            return Some(FoundUri::Owner { member, uri });
+        if let Some(member) = self.shown_as_it_is(list, text) {
+            return Some(FoundUri::Owner { member, uri: text.to_owned() });
         }
         let (server, uri) = match uris::decode_resource(text) {
             Some((server, uri)) => (Cow::Owned(server), Cow::Owned(uri)),
@@ -111,10 +104,24 @@ impl View {
         };
         // A server may be a switchboard too, with wrapped URIs of its own.
         let member = self.members.iter().position(|member| member.naming.server == server)?;
-        if !self.members[member].naming.resources.allows(&uri) {
+        if !permits(&self.members[member], &uri) {
             return Some(FoundUri::Nobody);
         }
         Some(FoundUri::Owner { member, uri: uri.into_owned() })
+    }
+
+    /// The member in plain style that kept this URI. All who have a `ui://` show it as it is, which decides nothing.
+    fn shown_as_it_is(&self, list: List, text: &str) -> Option<usize> {
+        if uris::stays_as_it_is(text) {
+            return None;
+        }
+        let hash = index::hash(text.as_bytes());
+        (0..self.members.len()).find(|&at| {
+            let entry = self.members[at].list(list).and_then(|listing| {
+                listing.find(hash, text.as_bytes()).filter(|&entry| listing.is_as_sent(entry))
+            });
+            entry.is_some_and(|entry| self.alias(list, at, entry).is_none())
+        })
     }
 
     fn listing_it(&self, list: List, uri: &str) -> Vec<usize> {
@@ -154,8 +161,13 @@ impl View {
 
 fn has_template_for(member: &Member, uri: &str) -> bool {
     let Some(templates) = member.list(List::Templates) else { return false };
-    let fits = (0..templates.len() as u32).any(|entry| template::matches(templates.label(entry), uri));
-    fits && member.naming.resources.allows(uri)
+    !member.naming.resources.denies(uri)
+        && (0..templates.len() as u32).any(|entry| template::matches(templates.label(entry), uri))
+}
+
+/// Whether the owner lets it be seen: also what comes from a template that is allowed as such.
+fn permits(member: &Member, uri: &str) -> bool {
+    member.naming.resources.allows(uri) || has_template_for(member, uri)
 }
 
 /// Whether there may be a URI that two members could own. It may say yes too often, never too seldom.

@@ -3,7 +3,7 @@
 
 use super::View;
 use crate::catalogue::cursor;
-use crate::catalogue::listing::List;
+use crate::catalogue::list::List;
 use bytes::Bytes;
 use switchboard_protocol::{Dialect, Outgoing, Patch, RawId, Span};
 

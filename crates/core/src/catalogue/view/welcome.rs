@@ -50,8 +50,10 @@ impl View {
         }
         // Lists change when servers come and go, also those of servers whose own never do.
         for capability in ["tools", "prompts", "resources"] {
-            if let Some(Value::Object(capability)) = union.get_mut(capability) {
-                capability.insert("listChanged".into(), true.into());
+            match union.get_mut(capability) {
+                Some(Value::Object(capability)) => drop(capability.insert("listChanged".into(), true.into())),
+                Some(other) => *other = json!({"listChanged": true}),
+                None => {}
             }
         }
         Value::Object(union)
@@ -67,12 +69,11 @@ impl View {
     }
 }
 
-/// What either can do: objects are merged, `true` wins over `false`, and else the first one's word stands.
+/// What either can do: objects are merged, what is false or null is not there, and else the first one's word stands.
 fn merge(union: &mut Map<String, Value>, more: &Map<String, Value>) {
-    for (key, value) in more {
+    for (key, value) in more.iter().filter(|(_, value)| !value.is_null() && **value != false) {
         match (union.get_mut(key), value) {
             (Some(Value::Object(known)), Value::Object(value)) => merge(known, value),
-            (Some(known @ (Value::Null | Value::Bool(false))), value) => *known = value.clone(),
             (Some(_), _) => {}
             (None, _) => {
                 union.insert(key.clone(), value.clone());
