@@ -39,7 +39,7 @@ pub mod trust;
 mod variables;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use assemble::{Loaded, is_process_name, load};
 pub use choices::{
