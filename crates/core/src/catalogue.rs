@@ -20,6 +20,7 @@ pub mod filter;
 pub mod list;
 pub mod listing;
 pub mod offer;
+mod raw;
 pub mod cursor;
 pub mod view;
 
@@ -28,5 +29,6 @@ pub use list::{List, Naming};
 pub use listing::{Listing, Unreadable, next_cursor};
 pub use names::{Collision, Style};
 pub use offer::Offer;
+pub use raw::{RawList, RawOffer};
 pub use uris::{decode_resource, decode_template};
 pub use view::{Found, FoundUri, Member, Page, View};

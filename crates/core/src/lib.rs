@@ -11,7 +11,6 @@
 //! - [`moment`]: time as a value.
 //! - [`redact`]: what must not be written down.
 //! - [`roots`]: which workspace a request belongs to.
-//! - [`catalogue`]: what servers offer, and several servers as one.
 //! - `client`, `backend`, `pending`, `batch`: the state, one file each. `key`: what makes two backends one.
 //! - `from_client`, `notices`, `from_backend`, `life`, `deadlines`, `drain`: the transitions, by what causes them.
 //! - `route`: which backend a message goes to; `workspace`: the clients' roots.
@@ -32,7 +31,6 @@ pub mod settings;
 pub mod moment;
 pub mod redact;
 pub mod roots;
-pub mod catalogue;
 
 mod board;
 mod key;

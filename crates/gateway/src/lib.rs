@@ -34,13 +34,11 @@ pub mod explain;
 mod fronts;
 mod backends;
 mod intake;
-#[cfg_attr(not(test), expect(dead_code, reason = "whoever fills it comes next"))]
 mod catalogue;
 mod known;
 mod hello;
 mod link;
 pub mod attach;
-mod catalogue;
 pub mod daemon;
 pub mod control;
 mod environments;
