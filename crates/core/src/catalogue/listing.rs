@@ -2,6 +2,8 @@
 //! the server sent them; they are written with their public names when a view is made of them.
 
 mod reading;
+#[cfg(test)]
+mod tests;
 
 use super::index::Index;
 use super::list::{List, Naming};
