@@ -51,6 +51,18 @@ pub(super) fn prefixed(server: &str, original: &str, shown: &str) -> Public {
     Public { text, altered }
 }
 
+/// Appends `server__name` if that says it exactly, which is the usual case; `prefix` is what [`prefix`] gives.
+pub(super) fn push_exact(prefix: &str, server: &str, name: &str, out: &mut String) -> bool {
+    let is_exact = prefix.len() + name.len() <= LONGEST
+        && prefix.starts_with(server)
+        && name.bytes().all(|b| is_plain(char::from(b)));
+    if is_exact {
+        out.push_str(prefix);
+        out.push_str(name);
+    }
+    is_exact
+}
+
 /// The form with a hash, which tells apart what would be called the same. A later `attempt` gives another, for the
 /// case that the form of an earlier one is taken too.
 pub(super) fn hashed(server: &str, original: &str, shown: &str, attempt: u32) -> String {
@@ -156,6 +168,9 @@ mod tests {
         fn what_is_not_altered_says_exactly_what_it_was(server in "[a-c._]{1,5}", tool in "[a-c._]{1,5}") {
             let public = prefixed(&server, &tool, &tool);
             prop_assert_eq!(!public.altered, public.text == format!("{server}__{tool}"));
+            let mut exact = String::new();
+            prop_assert_eq!(push_exact(&prefix(&server), &server, &tool, &mut exact), !public.altered);
+            prop_assert!(public.altered || exact == public.text);
         }
     }
 }
