@@ -5,7 +5,7 @@
 use crate::backends::Plan;
 use crate::config::Config;
 use crate::environments::Vars;
-use crate::fronts::{self, Arrival};
+use crate::fronts::{self, Arrival, Wanted};
 use crate::hello::{AdHoc, Newcomer};
 use crate::hub::Hub;
 use crate::intake::ClientReader;
@@ -18,7 +18,7 @@ use std::io;
 use std::sync::Mutex;
 use std::time::Duration;
 use switchboard_core::{
-    ClientId, Core, FramingChoice, Limits, OnTimeout, Pool, Roots, ServerId, ServerSettings, Settings,
+    Boards, ClientId, Core, FramingChoice, Limits, OnTimeout, Pool, Roots, ServerId, ServerSettings, Settings,
     Surroundings,
 };
 use switchboard_process::local::Address;
@@ -35,12 +35,14 @@ const STARTED: Duration = Duration::from_secs(2);
 /// How often a daemon that is at work for us is asked whether it lives.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(1);
+/// What all servers together are called.
+const EVERYTHING: &str = "switchboard";
 
 /// What to attach, and where to.
 pub struct Attach {
     pub config: Config,
-    /// The server's name.
-    pub server: String,
+    /// The server's name; nothing for all of the config's, as one.
+    pub server: Option<String>,
     /// How to start it, if it is not the config's.
     pub ad_hoc: Option<AdHoc>,
     pub roots: RootOptions,
@@ -61,7 +63,7 @@ pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
     let link = Link {
         address: attach.address,
         command: attach.command,
-        newcomer: newcomer(&attach.server, attach.ad_hoc, &attach.roots),
+        newcomer: newcomer(attach.server.as_deref(), attach.ad_hoc, &attach.roots),
         max_message_bytes: attach.config.max_message_bytes,
         first: Mutex::new(None),
     };
@@ -77,7 +79,7 @@ pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
     }
     let telemetry = Telemetry::silent();
     let hub = Hub::new(
-        Core::new(settings(&attach.config, &attach.server)),
+        Core::new(settings(&attach.config, attach.server.as_deref().unwrap_or(EVERYTHING))),
         Plan::Daemon(Box::new(link)),
         telemetry,
     );
@@ -86,7 +88,7 @@ pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
     let ending = task::spawn("ending", solo::obey(hub.clone(), signals));
     let reader = ClientReader::default();
     let surroundings = Surroundings::default();
-    let here = Arrival { client, server: ServerId(0), surroundings, reader };
+    let here = Arrival { client, wants: Wanted::One(ServerId(0)), surroundings, reader };
     let (framing, limit) = (fixed(attach.config.framing), attach.config.max_message_bytes);
     let serving = task::spawn("serving", fronts::stdio::serve(hub.clone(), here, stdio, framing, limit));
     let following = task::spawn("following", solo::follow(hub.clone(), client, parent, attach.ignore_parent));
@@ -101,13 +103,14 @@ pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
     Ok(())
 }
 
-fn newcomer(server: &str, ad_hoc: Option<AdHoc>, roots: &RootOptions) -> Newcomer {
+fn newcomer(server: Option<&str>, ad_hoc: Option<AdHoc>, roots: &RootOptions) -> Newcomer {
     let own = wiring::own_surroundings(roots);
     let text = |pair: (std::ffi::OsString, std::ffi::OsString)| {
         Some((pair.0.into_string().ok()?, pair.1.into_string().ok()?))
     };
     Newcomer {
-        server: server.to_owned(),
+        server: server.unwrap_or_default().to_owned(),
+        everything: server.is_none(),
         ad_hoc,
         working_folder: own.working_folder,
         pinned: own.pinned,
@@ -139,6 +142,7 @@ fn settings(config: &Config, server: &str) -> Settings {
         shutdown_grace: config.shutdown_grace,
         limits: wiring::limits(config),
         linger: None,
+        boards: Boards::default(),
         first_question: 1,
         seed: u64::from(std::process::id()),
         report_routes: false,

@@ -75,6 +75,8 @@ pub(crate) enum OrderWord {
 #[serde(default)]
 pub(crate) struct Newcomer {
     pub(crate) server: String,
+    /// All servers of the config, as one.
+    pub(crate) everything: bool,
     /// How to start it, if it is not the config's.
     #[serde(default)]
     pub(crate) ad_hoc: Option<AdHoc>,

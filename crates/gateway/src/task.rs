@@ -3,7 +3,7 @@
 use tokio::task::JoinHandle;
 
 /// All names, so that a test can make each of them fail.
-pub const NAMES: [&str; 20] = [
+pub const NAMES: [&str; 21] = [
     "accepting",
     "attachment",
     "backend",
@@ -13,6 +13,7 @@ pub const NAMES: [&str; 20] = [
     "input",
     "link",
     "lookup",
+    "offer",
     "measuring",
     "outbox",
     "output",

@@ -37,7 +37,8 @@ pub struct Outgoing {
 
 impl Outgoing {
     pub fn of(message: &Message) -> Self {
-        Self { multiline: message.is_multiline(), ..Self::raw(message.bytes().clone()) }
+        let splices = message.patch().into_iter().collect();
+        Self { bytes: message.bytes().clone(), splices, multiline: message.is_multiline() }
     }
 
     /// Bytes that stand on one line as they are.
