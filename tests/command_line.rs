@@ -5,8 +5,13 @@ use serde_json::{Value, json};
 use switchboard_testkit::client::{Client, End, Start};
 use switchboard_testkit::pids::{Word, is_alive};
 
-/// `switchboard COMMAND… --config config.json`, whose only server is the example's.
+/// `switchboard COMMAND… --config config.json --server example`: with its own names.
 fn example(words: &[&str]) -> Start {
+    configured(&[words, &["--server", "example"]].concat())
+}
+
+/// `switchboard COMMAND… --config config.json`, whose only server is the example's.
+fn configured(words: &[&str]) -> Start {
     let server = json!({ "command": env!("CARGO_BIN_EXE_switchboard"), "args": ["example-server"] });
     let start = program().args(words).args(["--config", "config.json"]);
     start.scratch().file("config.json", json!({ "mcpServers": { "example": server } }).to_string());
@@ -63,9 +68,9 @@ fn lists_are_a_line_for_each() {
          noise  Prints a log line on s…\n\
          crash  Ends the process witho…\n",
     );
-    check(example(&["prompts", "example"]), "greet  Asks the model for a friendly greeting.\n");
+    check(configured(&["prompts", "example"]), "greet  Asks the model for a friendly greeting.\n");
     check(
-        example(&["resources", "--server", "example"]),
+        example(&["resources"]),
         "example://status  The process that serves you, and how often it was called.\n",
     );
     // A server that has none of these is not asked for them.
@@ -84,6 +89,38 @@ fn json_is_what_the_servers_sent() {
 
     let result = r#"{"content":[ ],"z":1.00,"a":12345678901234567890,"u":"é"}"#;
     check(answering(&["--json"], result), &format!("{result}\n"));
+}
+
+#[test]
+fn many_servers_are_one() {
+    let many = |words: &[&str]| {
+        let start = program().args(words).args(["--config", "config.json"]);
+        let record = start.record();
+        let example = json!({ "command": env!("CARGO_BIN_EXE_switchboard"), "args": ["example-server"] });
+        let fake =
+            json!({ "command": fake_backend(), "args": ["--record", record.folder()], "tools": ["echo"] });
+        let servers = json!({ "example": example, "fake": fake });
+        start.scratch().file("config.json", json!({ "mcpServers": servers, "pageSize": 2 }).to_string());
+        start
+    };
+    let (code, stdout, stderr) = run(many(&["tools"]));
+    let names: Vec<&str> = stdout.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!((code, &*stderr), (Some(0), ""));
+    assert_eq!(
+        names,
+        ["example__echo", "example__add", "example__wait", "example__noise", "example__crash", "fake__echo"]
+    );
+    check(many(&["call", "example__add", "a=1", "b=2"]), "3\n");
+    check(many(&["call", "fake__echo", "a=1"]), "{\"a\":1}\n");
+    check(many(&["get", "example__greet", "name=Ada"]), "user:\nGreet Ada in one friendly sentence.\n");
+    let (code, stdout, _) = run(many(&["resources", "--json"]));
+    let resources: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!((code, resources.as_array().unwrap().len()), (Some(0), 1));
+    let (code, stdout, stderr) = run(many(&["read", resources[0]["uri"].as_str().unwrap()]));
+    assert!(code == Some(0) && stdout.contains("calls"), "{stdout}{stderr}");
+    let (code, _, stderr) = run(many(&["call", "add", "a=1", "b=2"]));
+    assert_eq!(code, Some(1));
+    assert!(stderr.contains("(unknown_name)") && stderr.contains("`example__add`"), "{stderr}");
 }
 
 #[test]
@@ -183,7 +220,7 @@ fn what_keeps_the_gateway_from_starting_is_passed_on() {
     let (code, _, stderr) = run(program().args(["tools", "--config", "nowhere.json"]));
     assert_eq!(code, Some(3));
     assert!(stderr.starts_with("switchboard: cannot read the config file nowhere.json"), "{stderr}");
-    assert_eq!(run(example(&["tools", "other"])).0, Some(3));
+    assert_eq!(run(configured(&["tools", "other"])).0, Some(3));
     assert_eq!(run(example(&["tools", "--root", "nowhere"])).0, Some(2));
     let (code, _, stderr) = run(program().args(["call", "x", "--", "no-such-program"]));
     assert_eq!(code, Some(1));
