@@ -65,22 +65,25 @@ pub struct InstanceStatus {
 
 impl Core {
     pub fn status(&self) -> Status {
-        let clients = self.clients.values().filter(|c| c.presence != Presence::Lost && !c.is_delegate()).map(|c| {
-            let home = c.home.and_then(|home| self.backends.get(&home));
-            let info = c.handshake.to_replay().and_then(|greeting| {
-                let params = greeting.initialize.part(Part::Params)?;
-                let params: serde_json::Value = serde_json::from_slice(params).ok()?;
-                params["clientInfo"]["name"].as_str().map(str::to_owned)
+        let clients =
+            self.clients.values().filter(|c| c.presence != Presence::Lost && !c.is_delegate()).map(|c| {
+                let home = c.home.and_then(|home| self.backends.get(&home));
+                let info = c.handshake.to_replay().and_then(|greeting| {
+                    let params = greeting.initialize.part(Part::Params)?;
+                    let params: serde_json::Value = serde_json::from_slice(params).ok()?;
+                    params["clientInfo"]["name"].as_str().map(str::to_owned)
+                });
+                ClientStatus {
+                    id: c.id.to_string(),
+                    name: info,
+                    server: if c.board().is_some() { "all".to_owned() } else { c.settings.name.clone() },
+                    root: home
+                        .and_then(|home| home.key.root.clone())
+                        .or_else(|| c.known.working_folder.clone()),
+                    seconds: self.now.since(c.since).as_secs(),
+                    open: c.unanswered,
+                }
             });
-            ClientStatus {
-                id: c.id.to_string(),
-                name: info,
-                server: if c.board().is_some() { "all".to_owned() } else { c.settings.name.clone() },
-                root: home.and_then(|home| home.key.root.clone()).or_else(|| c.known.working_folder.clone()),
-                seconds: self.now.since(c.since).as_secs(),
-                open: c.unanswered,
-            }
-        });
         let servers =
             self.servers.iter().enumerate().filter(|(_, server)| !server.is_gone).map(|(id, server)| {
                 let own = self.backends.values().filter(|b| b.server.0 as usize == id);

@@ -52,8 +52,8 @@ pub mod task;
 mod hub;
 pub mod telemetry;
 
-pub use collisions::known_collisions;
 pub use backends::launch::{Examined, examine};
+pub use collisions::known_collisions;
 pub use hello::AdHoc;
 pub use link::DaemonCommand;
 pub use reload::{Overrides, Source};
