@@ -221,14 +221,13 @@ fn the_users_own_config_file_is_found() {
 // ---- which server
 
 #[test]
-fn of_several_servers_one_must_be_chosen() {
+fn a_server_that_is_not_there_cannot_be_chosen() {
     let two = json!({ "mcpServers": { "a": { "command": "true" }, "b": { "command": "true" } } }).to_string();
     let stdio = |more: &[&str]| {
         let start = switchboard(&["stdio", "--config", "config.json"]).args(more);
         start.scratch().file("config.json", &two);
         show(finish(start))
     };
-    assert_snapshot!("stdio_several", stdio(&[]));
     assert_snapshot!("stdio_unknown_server", stdio(&["--server", "c"]));
 }
 
@@ -256,7 +255,10 @@ fn without_a_subcommand_the_config_file_is_served() {
     let config = json!({ "mcpServers": { "example": server } }).to_string();
     let path = start.scratch().file("config.json", config);
     let mut client = start.arg("--config").arg(path).start();
-    assert_eq!(client.initialize()["serverInfo"]["name"], "switchboard-example");
+    assert_eq!(client.initialize()["serverInfo"]["name"], "switchboard");
+    let tools = client.request("tools/list", json!({}));
+    let is_prefixed = |tool: &serde_json::Value| tool["name"].as_str().unwrap().starts_with("example__");
+    assert!(tools["result"]["tools"].as_array().unwrap().iter().all(is_prefixed), "{tools}");
     assert_eq!(client.finish().code, Some(0));
 }
 
