@@ -289,3 +289,26 @@ fn servers_come_and_go_with_the_config() {
         "#,
     );
 }
+
+#[test]
+fn a_server_that_is_another_now_is_asked_anew_and_told_of_once() {
+    open(
+        r#"
+        config changes; server 1
+            start 3 at /p
+            - its settings have changed
+            stop 2
+        2 ends
+        +1s
+        3 spawns
+            3< …
+        3 greets with {"tools":{}}
+            3< {"method":"notifications/initialized"}
+            3< {"id":11,"method":"tools/list"}
+        3> {"jsonrpc":"2.0","id":11,"result":{"tools":[{"name":"other"}]}}
+            keep 1
+        +1s
+            A< {"method":"notifications/tools/list_changed"}
+        "#,
+    );
+}

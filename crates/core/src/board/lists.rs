@@ -172,10 +172,18 @@ impl Core {
 
     pub(crate) fn tick_boards(&mut self) {
         self.tick_fetches();
+        let later = self.now + BURST;
         for client in self.boards() {
             self.board_progress(client);
-            if self.board(client).and_then(|board| board.renew_at).is_some_and(|at| at <= self.now) {
+            if self.board(client).and_then(|board| board.renew_at).is_none_or(|at| at > self.now) {
+                continue;
+            }
+            if self.is_settled(client) {
                 self.renew(client);
+            } else if let Some(board) = self.board_mut(client) {
+                // More is about to come. It is told with that.
+                board.renew_at = Some(later);
+                self.wake_at(later);
             }
         }
     }
