@@ -36,6 +36,7 @@ mod leftovers;
 mod nothing_left;
 
 mod cli;
+mod command_line;
 mod explain;
 mod demo;
 mod docs;

@@ -117,7 +117,7 @@ impl Core {
         }
     }
 
-    fn move_client(&mut self, client: ClientId) {
+    pub(crate) fn move_client(&mut self, client: ClientId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
         let Some(server) = self.servers.get(c.server.0 as usize) else { return };
         let (id, is_gone) = (c.server, server.is_gone);

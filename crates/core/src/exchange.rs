@@ -1,8 +1,8 @@
 //! The core itself: its state, and the dispatch of events to the transitions in the files beside this one.
 
 use crate::backend::{Backend, Manner};
-use crate::board::{Views, delegate_numbers};
 use crate::batch::Batches;
+use crate::board::{Views, delegate_numbers};
 use crate::catalogue::Offer;
 use crate::client::{Client, Handshake, Presence, Role, Roots};
 use crate::debounce::Merge;

@@ -69,6 +69,6 @@ pub use fact::{Fact, Outcome};
 pub use moment::Moment;
 pub use orders::{Done, Order};
 pub use settings::{
-    Boards, Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope, ServerSettings,
-    Settings, State,
+    Boards, Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope,
+    ServerSettings, Settings, State,
 };

@@ -29,8 +29,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use switchboard_core::roots::{NamedBy, Place};
 use switchboard_core::{
-    Boards, Action, Change, ClientId, Core, Event, Fact, Launch, Limits, Moment, Named, Order, Peer, Pool, Roots,
-    ServerId, ServerSettings, Settings, Surroundings,
+    Action, Boards, Change, ClientId, Core, Event, Fact, Launch, Limits, Moment, Named, Order, Peer, Pool,
+    Roots, ServerId, ServerSettings, Settings, Surroundings,
 };
 use switchboard_protocol::dialect::Ear;
 use switchboard_protocol::{Framing, Parsed, parse};
@@ -181,8 +181,16 @@ impl Stage {
             other => panic!("a config does nothing of this kind: {other}"),
         };
         let Settings { pool, roots, dialect, shutdown_grace, linger, boards, .. } = self.settings.clone();
-        let change =
-            Change { servers, environments, pool, policy: roots.policy, dialect, shutdown_grace, linger, boards };
+        let change = Change {
+            servers,
+            environments,
+            pool,
+            policy: roots.policy,
+            dialect,
+            shutdown_grace,
+            linger,
+            boards,
+        };
         let mut actions = Vec::new();
         self.core.reconfigure(self.now, change, &mut actions);
         self.perform(actions, seen);

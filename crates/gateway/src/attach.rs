@@ -18,8 +18,8 @@ use std::io;
 use std::sync::Mutex;
 use std::time::Duration;
 use switchboard_core::{
-    Boards, ClientId, Core, FramingChoice, Limits, OnTimeout, Pool, Roots, ServerId, ServerSettings, Settings,
-    Surroundings,
+    Boards, ClientId, Core, FramingChoice, Limits, OnTimeout, Pool, Roots, ServerId, ServerSettings,
+    Settings, Surroundings,
 };
 use switchboard_process::local::Address;
 use switchboard_process::memory::forget_the_start;

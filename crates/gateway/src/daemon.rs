@@ -57,6 +57,9 @@ pub enum Served {
     Taken,
 }
 
+/// A client's server, if it wants one alone, and the variables that it brought.
+type Brought = (Option<ServerId>, Arc<Vars>);
+
 /// What every connection needs.
 pub(crate) struct Household {
     pub(crate) hub: Arc<Hub>,
@@ -66,7 +69,7 @@ pub(crate) struct Household {
     /// Our own.
     pub(crate) vars: Arc<Vars>,
     /// The clients that are here, with what they brought along.
-    clients: Mutex<BTreeMap<ClientId, (Option<ServerId>, Arc<Vars>)>>,
+    clients: Mutex<BTreeMap<ClientId, Brought>>,
     limit: usize,
     next_client: AtomicU32,
     retired: Notify,
@@ -257,7 +260,7 @@ impl Household {
         self.bring(&newcomer.server, ad_hoc).await.map(Some)
     }
 
-    pub(crate) fn clients(&self) -> MutexGuard<'_, BTreeMap<ClientId, (Option<ServerId>, Arc<Vars>)>> {
+    pub(crate) fn clients(&self) -> MutexGuard<'_, BTreeMap<ClientId, Brought>> {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

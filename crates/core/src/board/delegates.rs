@@ -272,6 +272,8 @@ impl Core {
             let new = all.iter().filter(|server| !board.delegates.contains_key(server));
             let new: Vec<ServerId> = new.copied().collect();
             for (server, delegate) in gone {
+                // Its instances end when they have done what they are at.
+                self.move_client(delegate);
                 self.lose(delegate);
                 if let Some(board) = self.board_mut(client) {
                     board.delegates.remove(&server);

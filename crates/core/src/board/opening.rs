@@ -71,7 +71,8 @@ impl Core {
         }
         let Some(minted) = self.board_mut(client).and_then(|board| board.opening.take()) else { return };
         let Some(pending) = self.close(minted) else { return };
-        let (Some(initialize), Asker::Client { id, batch, .. }) = (pending.waiting().cloned(), &pending.asker)
+        let (Some(initialize), Asker::Client { id, batch, .. }) =
+            (pending.waiting().cloned(), &pending.asker)
         else {
             return;
         };

@@ -2,6 +2,8 @@
 //! the server sent them; they are written with their public names when a view is made of them.
 
 mod reading;
+#[cfg(test)]
+mod tests;
 
 use super::index::Index;
 use super::list::{List, Naming};
@@ -88,22 +90,21 @@ enum Shown {
 impl Listing {
     /// `pages` are the `result` objects of the answers, in order.
     pub fn read(list: List, pages: &[Bytes], naming: &Naming) -> Result<Self, Unreadable> {
-        let mut original = Vec::with_capacity(pages.iter().map(Bytes::len).sum());
-        for page in pages {
-            reading::append_items(list, page, &mut original)?;
-        }
-        Self::index(list, original.into(), naming)
+        let (original, items) = reading::read_pages(list, pages)?;
+        Self::name(list, original, items, naming)
     }
 
     /// What [`Listing::original`] gave.
     pub fn restore(list: List, original: &[u8], naming: &Naming) -> Result<Self, Unreadable> {
         std::str::from_utf8(original).map_err(|error| unreadable(list, error))?;
-        Self::index(list, Bytes::copy_from_slice(original), naming)
+        let items = reading::read_joined(list, original)?;
+        Self::name(list, Bytes::copy_from_slice(original), items, naming)
     }
 
     /// The same items under another naming; their bytes are shared.
     pub fn under(&self, naming: &Naming) -> Result<Self, Unreadable> {
-        Self::index(self.list, self.original.clone(), naming)
+        let items = reading::read_joined(self.list, &self.original)?;
+        Self::name(self.list, self.original.clone(), items, naming)
     }
 
     pub fn list(&self) -> List {

@@ -43,7 +43,7 @@ pub(super) struct Public {
 pub(super) fn prefixed(server: &str, original: &str, shown: &str) -> Public {
     let text = joined(server, shown);
     if text.len() > LONGEST {
-        return Public { text: hashed(server, original, shown, 0), altered: true };
+        return Public { text: cut(text, fingerprint(server, original, 0)), altered: true };
     }
     // One `_` per character: the lengths are the same exactly if all was ASCII.
     let parts = [server, SEPARATOR, shown].into_iter().flat_map(str::bytes);
@@ -51,12 +51,27 @@ pub(super) fn prefixed(server: &str, original: &str, shown: &str) -> Public {
     Public { text, altered }
 }
 
+/// Appends `server__name` if that says it exactly, which is the usual case; `prefix` is what [`prefix`] gives.
+pub(super) fn push_exact(prefix: &str, server: &str, name: &str, out: &mut String) -> bool {
+    let is_exact = prefix.len() + name.len() <= LONGEST
+        && prefix.starts_with(server)
+        && name.bytes().all(|b| is_plain(char::from(b)));
+    if is_exact {
+        out.push_str(prefix);
+        out.push_str(name);
+    }
+    is_exact
+}
+
 /// The form with a hash, which tells apart what would be called the same. A later `attempt` gives another, for the
 /// case that the form of an earlier one is taken too.
 pub(super) fn hashed(server: &str, original: &str, shown: &str, attempt: u32) -> String {
-    let mut text = joined(server, shown);
+    cut(joined(server, shown), fingerprint(server, original, attempt))
+}
+
+fn cut(mut text: String, fingerprint: u32) -> String {
     text.truncate(LONGEST - HASH_LENGTH);
-    text.push_str(&format!("_{:08x}", fingerprint(server, original, attempt)));
+    text.push_str(&format!("_{fingerprint:08x}"));
     text
 }
 
@@ -87,8 +102,11 @@ pub(super) fn alternatives<'a>(
 }
 
 fn joined(server: &str, shown: &str) -> String {
-    let parts = [server, SEPARATOR, shown];
-    parts.into_iter().flat_map(str::chars).map(|c| if is_plain(c) { c } else { '_' }).collect()
+    let mut text = String::with_capacity(server.len() + SEPARATOR.len() + shown.len());
+    for part in [server, SEPARATOR, shown] {
+        text.extend(part.chars().map(|c| if is_plain(c) { c } else { '_' }));
+    }
+    text
 }
 
 fn is_plain(c: char) -> bool {
@@ -156,6 +174,9 @@ mod tests {
         fn what_is_not_altered_says_exactly_what_it_was(server in "[a-c._]{1,5}", tool in "[a-c._]{1,5}") {
             let public = prefixed(&server, &tool, &tool);
             prop_assert_eq!(!public.altered, public.text == format!("{server}__{tool}"));
+            let mut exact = String::new();
+            prop_assert_eq!(push_exact(&prefix(&server), &server, &tool, &mut exact), !public.altered);
+            prop_assert!(public.altered || exact == public.text);
         }
     }
 }

@@ -164,3 +164,69 @@ struct Stored<'a> {
     #[serde(borrow, rename = "resourceTemplates")]
     templates: Option<&'a RawValue>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::names::Style;
+
+    fn offer(naming: &Naming) -> Offer {
+        let welcome = br#"{"capabilities":{"tools":{},"resources":{"subscribe":true},"logging":{}, "tasks":null}, "instructions":"be \u006bind","x":1.50}"#;
+        let page = Bytes::from_static(br#"{"tools":[{"name":"a", "x":1.0}]}"#);
+        let tools = Listing::read(List::Tools, &[page], naming).unwrap();
+        Offer::new(Bytes::from_static(welcome)).with(Arc::new(tools))
+    }
+
+    #[test]
+    fn what_is_declared() {
+        let offer = offer(&Naming::new("s", Style::Prefixed));
+        assert!(
+            offer.declares(List::Tools) && offer.declares(List::Templates) && !offer.declares(List::Prompts)
+        );
+        assert!(offer.declares_logging() && offer.declares_subscribe());
+        assert!(!offer.declares_tasks() && !offer.declares_completions());
+        assert!(offer.lacks(List::Resources) && !offer.lacks(List::Tools) && !offer.lacks(List::Prompts));
+        assert_eq!(offer.instructions(), Some("be kind"));
+    }
+
+    #[test]
+    fn a_text_that_cannot_be_decoded_costs_no_capabilities() {
+        let offer =
+            Offer::new(Bytes::from_static(br#"{"instructions":"\ud800","capabilities":{"tools":{}}}"#));
+        assert!(offer.declares(List::Tools));
+        assert_eq!(offer.instructions(), None);
+        assert!(!Offer::new(Bytes::from_static(b"nonsense")).declares(List::Tools));
+    }
+
+    #[test]
+    fn the_disk_gives_back_what_was_stored() {
+        let naming = Naming::new("s", Style::Prefixed);
+        let offer = offer(&naming);
+        let stored = offer.store();
+        let loaded = Offer::load(&stored, &naming).unwrap();
+        assert!(loaded.same_as(&offer));
+        assert_eq!(loaded.store(), stored);
+        assert_eq!(loaded.list(List::Tools).unwrap().names().collect::<Vec<_>>(), ["s__a"]);
+        assert!(loaded.list(List::Prompts).is_none());
+        let plain = loaded.under(&Naming::new("s", Style::Plain));
+        assert_eq!(plain.list(List::Tools).unwrap().names().collect::<Vec<_>>(), ["a"]);
+    }
+
+    #[test]
+    fn whatever_else_is_on_the_disk_is_nothing() {
+        let naming = Naming::new("s", Style::Prefixed);
+        let stored = offer(&naming).store();
+        for end in 0..stored.len() {
+            assert!(Offer::load(&stored[..end], &naming).is_none(), "{end}");
+        }
+        for text in [
+            r#"{"format":2,"welcome":{}}"#,
+            r#"{"format":1,"welcome":[]}"#,
+            r#"{"format":1,"welcome":{},"tools":{}}"#,
+            r#"{"format":1}"#,
+            "null",
+        ] {
+            assert!(Offer::load(text.as_bytes(), &naming).is_none(), "{text}");
+        }
+    }
+}

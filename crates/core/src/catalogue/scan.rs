@@ -7,16 +7,25 @@ use switchboard_protocol::json::{self, NotJson, Stepped, What};
 
 /// Calls `each` with the key (quotes included) and the place of the value of every member of the object that
 /// begins at `pos`; gives the place behind it.
+#[inline]
 pub(super) fn members(bytes: &[u8], pos: usize, mut each: impl FnMut(&[u8], Span)) -> Stepped {
+    members_by(bytes, pos, |key, start| {
+        let end = json::value(bytes, start)?;
+        each(key, Span::new(start, end));
+        Ok(end)
+    })
+}
+
+/// The same, where `step` is told where a value begins and steps over it.
+#[inline]
+pub(super) fn members_by(bytes: &[u8], pos: usize, mut step: impl FnMut(&[u8], usize) -> Stepped) -> Stepped {
     let mut pos = json::space(bytes, json::exactly(bytes, pos, b'{', What::NoValue)?);
     if json::byte(bytes, pos) == Some(b'}') {
         return Ok(pos + 1);
     }
     loop {
         let (behind, start) = json::key(bytes, pos)?;
-        let end = json::value(bytes, start)?;
-        each(&bytes[pos..behind], Span::new(start, end));
-        pos = json::space(bytes, end);
+        pos = json::space(bytes, step(&bytes[pos..behind], start)?);
         if json::byte(bytes, pos) != Some(b',') {
             return json::exactly(bytes, pos, b'}', What::NotClosed);
         }
@@ -24,16 +33,15 @@ pub(super) fn members(bytes: &[u8], pos: usize, mut each: impl FnMut(&[u8], Span
     }
 }
 
-/// Calls `each` with the place of every element of the array that begins at `pos`; gives the place behind it.
-pub(super) fn elements(bytes: &[u8], pos: usize, mut each: impl FnMut(Span)) -> Stepped {
+/// Steps over the array that begins at `pos`; `step` is told where an element begins and steps over it.
+#[inline]
+pub(super) fn elements_by(bytes: &[u8], pos: usize, mut step: impl FnMut(usize) -> Stepped) -> Stepped {
     let mut pos = json::space(bytes, json::exactly(bytes, pos, b'[', What::NoValue)?);
     if json::byte(bytes, pos) == Some(b']') {
         return Ok(pos + 1);
     }
     loop {
-        let end = json::value(bytes, pos)?;
-        each(Span::new(pos, end));
-        pos = json::space(bytes, end);
+        pos = json::space(bytes, step(pos)?);
         if json::byte(bytes, pos) != Some(b',') {
             return json::exactly(bytes, pos, b']', What::NotClosed);
         }

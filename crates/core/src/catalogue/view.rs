@@ -12,6 +12,8 @@ mod nearest;
 mod ownership;
 mod stock;
 mod welcome;
+#[cfg(test)]
+mod tests;
 
 use super::list::{List, Naming};
 use super::listing::Listing;

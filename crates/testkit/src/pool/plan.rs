@@ -5,8 +5,8 @@ use std::time::Duration;
 use switchboard_core::roots::Policy;
 use switchboard_core::roots::path::Style;
 use switchboard_core::{
-    Boards, Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope, ServerSettings,
-    Settings, State,
+    Boards, Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope,
+    ServerSettings, Settings, State,
 };
 use switchboard_protocol::dialect::Ear;
 use switchboard_protocol::{Dialect, Framing};

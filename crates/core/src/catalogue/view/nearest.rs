@@ -4,9 +4,9 @@ use super::View;
 use crate::catalogue::list::List;
 
 const MOST: usize = 5;
-/// So many names are looked at, and so many compared letter by letter: an error answer must not take long.
-const MOST_NAMES: usize = 50_000;
-const MOST_COMPARED: usize = 5_000;
+/// So many names are looked at, and so many pairs of letters compared: an error answer must not take long.
+const MOST_NAMES: usize = 100_000;
+const MOST_PAIRS: usize = 3_000_000;
 /// Longer names are not compared.
 const LONGEST: usize = 128;
 
@@ -17,14 +17,15 @@ impl View {
             return Vec::new();
         }
         let limit = (name.len() / 3).clamp(1, 6);
-        let mut compared = 0;
+        let mut pairs = 0;
         let mut near: Vec<(usize, String)> = Vec::new();
         for shown in self.shown(list).take(MOST_NAMES) {
             let distance = if is_part(&shown, name) {
                 0
-            } else if shown.len().abs_diff(name.len()) <= limit && compared < MOST_COMPARED {
-                compared += 1;
-                distance(shown.as_bytes(), name.as_bytes())
+            } else if shown.len().abs_diff(name.len()) <= limit && pairs < MOST_PAIRS {
+                let (one, other) = differing(shown.as_bytes(), name.as_bytes());
+                pairs += one.len() * other.len();
+                distance(one, other)
             } else {
                 continue;
             };
@@ -61,6 +62,14 @@ fn is_part(shown: &str, name: &str) -> bool {
             && shown.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with("__"))
     };
     ends(name) || ends(bare)
+}
+
+/// What is left of both without their common beginning and end: prefixes make most of a name.
+fn differing<'a>(one: &'a [u8], other: &'a [u8]) -> (&'a [u8], &'a [u8]) {
+    let start = one.iter().zip(other).take_while(|(a, b)| a == b).count();
+    let (one, other) = (&one[start..], &other[start..]);
+    let end = one.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count();
+    (&one[..one.len() - end], &other[..other.len() - end])
 }
 
 /// How many letters must be put, taken or changed (Levenshtein); case counts for nothing.

@@ -74,6 +74,8 @@ fn merge(union: &mut Map<String, Value>, more: &Map<String, Value>) {
     for (key, value) in more.iter().filter(|(_, value)| !value.is_null() && **value != false) {
         match (union.get_mut(key), value) {
             (Some(Value::Object(known)), Value::Object(value)) => merge(known, value),
+            // It came with what it was nested in.
+            (Some(known @ (Value::Null | Value::Bool(false))), value) => *known = value.clone(),
             (Some(_), _) => {}
             (None, _) => {
                 union.insert(key.clone(), value.clone());
