@@ -4,6 +4,7 @@
 //! - `peers`: the programs and how they are started.
 //! - `talk`: a conversation with a server, written down and compared.
 //! - `window`: us with a server behind that is several processes deep, and whether all of them are gone.
+//! - `board`: several servers as one, compared with each of them; `board_clients`, `codex`: its clients.
 //! - the rest: a server, or a kind of client, each.
 
 mod peers;
@@ -25,3 +26,6 @@ mod window;
 mod chains;
 mod sdk_clients;
 mod rmcp_client;
+mod board;
+mod board_clients;
+mod codex;

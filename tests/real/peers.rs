@@ -38,6 +38,17 @@ impl Server {
         Self { words, folder }
     }
 
+    /// Keeps what it is told in its folder.
+    pub(crate) fn memory() -> Self {
+        let folder = Scratch::new();
+        let mut file = OsString::from("MEMORY_FILE_PATH=");
+        file.push(folder.join("memory.jsonl"));
+        let script = node_package("@modelcontextprotocol/server-memory/dist/index.js");
+        let words =
+            ["env".into(), file].into_iter().chain(node(script)).chain([mark(&folder).into()]).collect();
+        Self { words, folder }
+    }
+
     pub(crate) fn time() -> Self {
         let folder = Scratch::new();
         // An option of ours: the interpreter takes note of it and does nothing.

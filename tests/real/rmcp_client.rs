@@ -13,7 +13,9 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, PeerRequestOptions, RequestContext, RunningService};
 use rmcp::{ClientHandler, RoleClient, ServiceExt};
 use serde_json::{Value, json};
+use std::ffi::OsString;
 use std::process::Stdio;
+use switchboard_testkit::scratch::Scratch;
 use tokio::sync::mpsc;
 
 /// Says yes to everything, and passes on what it is told.
@@ -95,6 +97,7 @@ struct Talk {
     peer: RunningService<RoleClient, Person>,
     news: mpsc::Receiver<String>,
     seen: Vec<String>,
+    prefix: &'static str,
 }
 
 impl Talk {
@@ -113,17 +116,33 @@ impl Talk {
         }
     }
 
+    fn named(&self, tool: &str) -> String {
+        format!("{}{tool}", self.prefix)
+    }
+
     async fn call(&mut self, tool: &'static str, arguments: Value) {
-        let params = CallToolRequestParams::new(tool).with_arguments(made(arguments));
+        let params = CallToolRequestParams::new(self.named(tool)).with_arguments(made(arguments));
         let answer = self.peer.call_tool(params).await.expect("the call is answered");
         self.note(tool, &answer);
     }
 }
 
 async fn converse(server: &Server, way: Way) -> Vec<String> {
-    let words = server.command(way);
+    let seen = converse_with(server.command(way), server.folder(), way, "").await;
+    let left = if way == Way::Through { server.processes() } else { Vec::new() };
+    assert!(left.is_empty(), "still there: {left:?}");
+    seen
+}
+
+/// What was seen. Through us, the end is in order.
+pub(super) async fn converse_with(
+    words: Vec<OsString>,
+    folder: &Scratch,
+    way: Way,
+    prefix: &'static str,
+) -> Vec<String> {
     let mut command = tokio::process::Command::new(&words[0]);
-    command.args(&words[1..]).env("HOME", server.folder().folder("home")).kill_on_drop(true);
+    command.args(&words[1..]).env("HOME", folder.folder("home")).kill_on_drop(true);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     #[expect(
         clippy::disallowed_methods,
@@ -135,7 +154,7 @@ async fn converse(server: &Server, way: Way) -> Vec<String> {
     };
     let (news, heard) = mpsc::channel(1000);
     let peer = Person { news }.serve((stdout, stdin)).await.expect("the server greets");
-    let mut talk = Talk { peer, news: heard, seen: Vec::new() };
+    let mut talk = Talk { peer, news: heard, seen: Vec::new(), prefix };
     let greeting = shown(&talk.peer.peer_info());
     talk.note("greeting", &greeting);
     talk.told("log: ").await;
@@ -161,7 +180,8 @@ async fn converse(server: &Server, way: Way) -> Vec<String> {
 
     // A token is asked for by this SDK with every request; it is a number that the request's id is not.
     let hour = json!({ "duration": 3600, "steps": 36000 });
-    let params = CallToolRequestParams::new("trigger-long-running-operation").with_arguments(made(hour));
+    let params =
+        CallToolRequestParams::new(talk.named("trigger-long-running-operation")).with_arguments(made(hour));
     let request = ClientRequest::CallToolRequest(Request::new(params));
     let call = talk.peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await;
     talk.told("progress: ").await;
@@ -176,10 +196,7 @@ async fn converse(server: &Server, way: Way) -> Vec<String> {
     let quit = talk.peer.cancel().await.expect("the conversation ends");
     talk.seen.push(format!("{quit:?}"));
     if way == Way::Through {
-        let ended = child.wait().await.expect("it ends");
-        assert_eq!(ended.code(), Some(0));
-        let left = server.processes();
-        assert!(left.is_empty(), "still there: {left:?}");
+        assert_eq!(child.wait().await.expect("it ends").code(), Some(0));
     }
     talk.seen
 }

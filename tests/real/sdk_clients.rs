@@ -7,29 +7,41 @@ use std::fs;
 use std::time::{Duration, Instant};
 use switchboard_testkit::client::Start;
 use switchboard_testkit::patience;
+use switchboard_testkit::scratch::Scratch;
 
 /// Runs a program to its end in the server's folder and gives what it printed. Nothing is left behind.
 #[track_caller]
 fn run(server: &Server, words: Vec<OsString>) -> String {
-    let start = Start::new(&words[0]).args(&words[1..]).env("HOME", server.folder().folder("home"));
-    let mut program = start.cwd(server.folder().path()).start();
+    run_in(server.folder(), "", words, &|| server.processes())
+}
+
+/// The same in any folder, with a prefix for the names of tools and prompts.
+#[track_caller]
+pub(super) fn run_in(
+    folder: &Scratch,
+    prefix: &str,
+    words: Vec<OsString>,
+    processes: &dyn Fn() -> Vec<u32>,
+) -> String {
+    let start = Start::new(&words[0]).args(&words[1..]).env("HOME", folder.folder("home"));
+    let mut program = start.env("PREFIX", prefix).cwd(folder.path()).start();
     let deadline = Instant::now() + patience::LIMIT;
     while !program.has_ended() {
-        let seen = || (String::from_utf8_lossy(&program.unread_bytes()).into_owned(), logs(server));
+        let seen = || (String::from_utf8_lossy(&program.unread_bytes()).into_owned(), logs(folder));
         assert!(Instant::now() < deadline, "it does not end; it printed, and we logged: {:#?}", seen());
         std::thread::sleep(Duration::from_millis(10));
     }
     let end = program.wait_for_end();
     let printed = String::from_utf8_lossy(&end.stdout).into_owned();
     assert_eq!(end.code, Some(0), "{printed}\n{}", end.stderr);
-    let left = server.processes();
+    let left = processes();
     assert!(left.is_empty(), "still there: {left:?}");
     printed
 }
 
 /// The last lines of what we logged while we served this server.
-fn logs(server: &Server) -> Vec<String> {
-    let folder = server.folder().join("home/.local/state/switchboard/logs");
+fn logs(folder: &Scratch) -> Vec<String> {
+    let folder = folder.join("home/.local/state/switchboard/logs");
     let files = fs::read_dir(folder).into_iter().flatten().flatten();
     let text: String = files.filter_map(|file| fs::read_to_string(file.path()).ok()).collect();
     let lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -50,7 +62,7 @@ fn same_both_ways(server: &Server, program: &[OsString]) -> Vec<Value> {
 
 /// The value of a step.
 #[track_caller]
-fn step<'a>(steps: &'a [Value], name: &str) -> &'a Value {
+pub(super) fn step<'a>(steps: &'a [Value], name: &str) -> &'a Value {
     match steps.iter().find(|step| step["step"] == name) {
         Some(step) => &step["value"],
         None => panic!("there was no step `{name}`: {steps:#?}"),
@@ -59,7 +71,7 @@ fn step<'a>(steps: &'a [Value], name: &str) -> &'a Value {
 
 /// What each of the clients must have seen of server-everything.
 #[track_caller]
-fn check_everything(steps: &[Value]) {
+pub(super) fn check_everything(steps: &[Value]) {
     let text = |name: &str| step(steps, name)["content"][0]["text"].as_str().unwrap_or_default().to_owned();
     assert_eq!(text("echo"), "Echo: „hi“ 😀");
     assert_eq!(text("long"), "Long running operation completed. Duration: 1 seconds, Steps: 4.");
@@ -97,7 +109,7 @@ fn typescript_2_that_probes() {
     check_typescript("2-auto");
 }
 
-fn python_program(environment: &str, mode: &str, server: &str) -> [OsString; 4] {
+pub(super) fn python_program(environment: &str, mode: &str, server: &str) -> [OsString; 4] {
     [python(environment).into(), driver("python.py").into(), mode.into(), server.into()]
 }
 

@@ -4,6 +4,7 @@
 //! The client's own ids come back as they were sent, so they are compared too. Only the ids under which a
 //! server asks its client are masked: those are ours to choose.
 
+use super::board::Board;
 use super::peers::{Server, Way};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -63,6 +64,19 @@ pub(crate) fn hold(server: &Server, way: Way, script: &impl Fn(&mut Talk)) -> Ve
     talk.heard
 }
 
+/// The same with several servers as one.
+#[track_caller]
+pub(crate) fn hold_with_all(board: &Board, script: &impl Fn(&mut Talk)) -> Vec<String> {
+    let mut talk = Talk::with(board.start().start());
+    script(&mut talk);
+    let processes = board.processes();
+    let end = talk.client.finish();
+    assert_eq!((end.code, end.stderr.as_str()), (Some(0), ""));
+    let left: Vec<u32> = processes.into_iter().filter(|&pid| pids::is_alive(pid)).collect();
+    assert!(left.is_empty(), "still there: {left:?}");
+    talk.heard
+}
+
 pub(crate) struct Talk {
     client: Client,
     heard: Vec<String>,
@@ -77,7 +91,10 @@ type Replies = Box<dyn Fn(&Value) -> Option<Value>>;
 
 impl Talk {
     fn start(server: &Server, way: Way) -> Self {
-        let client = server.start(way).start();
+        Self::with(server.start(way).start())
+    }
+
+    pub(crate) fn with(client: Client) -> Self {
         Self { client, heard: Vec::new(), answers: HashMap::new(), asked: 0, replies: Box::new(agree) }
     }
 

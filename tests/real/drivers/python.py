@@ -2,10 +2,12 @@
 
     python python.py (session | legacy | auto) (everything | time) COMMAND ARGS…
 
-`session` is the way of the 1.x line, the other two are that of 2.x.
+`session` is the way of the 1.x line, the other two are that of 2.x. $PREFIX stands before the tools and prompts, where
+the server is one of several.
 """
 
 import json
+import os
 import sys
 import warnings
 from contextlib import asynccontextmanager
@@ -22,6 +24,7 @@ except ImportError:
 # It warns of what the newest era no longer has.
 warnings.simplefilter("ignore")
 mode, server, command, *args = sys.argv[1:]
+prefix = os.environ.get("PREFIX", "")
 messages = []
 updated = []
 news = anyio.Event()
@@ -114,13 +117,13 @@ async def everything():
         show("tools", (await client.list_tools()).tools)
         show("resources", (await client.list_resources()).resources)
         show("prompts", (await client.list_prompts()).prompts)
-        show("prompt", await client.get_prompt("args-prompt", {"city": "Zürich"}))
+        show("prompt", await client.get_prompt(prefix + "args-prompt", {"city": "Zürich"}))
         show("read", await client.read_resource("demo://resource/dynamic/text/7"))
-        show("echo", await client.call_tool("echo", {"message": "„hi“ 😀"}))
-        show("structured", await client.call_tool("get-structured-content", {"location": "Chicago"}))
-        show("image", await client.call_tool("get-tiny-image", {}))
-        show("roots", await client.call_tool("get-roots-list", {}))
-        await attempt("unknown tool", client.call_tool("no-such-tool", {}))
+        show("echo", await client.call_tool(prefix + "echo", {"message": "„hi“ 😀"}))
+        show("structured", await client.call_tool(prefix + "get-structured-content", {"location": "Chicago"}))
+        show("image", await client.call_tool(prefix + "get-tiny-image", {}))
+        show("roots", await client.call_tool(prefix + "get-roots-list", {}))
+        await attempt("unknown tool", client.call_tool(prefix + "no-such-tool", {}))
         await attempt("unknown resource", client.read_resource("demo://nowhere"))
 
         progress = []
@@ -129,16 +132,16 @@ async def everything():
             progress.append([done, total, message])
 
         operation = {"duration": 1, "steps": 4}
-        show("long", await client.call_tool("trigger-long-running-operation", operation, progress_callback=step))
+        show("long", await client.call_tool(prefix + "trigger-long-running-operation", operation, progress_callback=step))
         # The last step comes with the answer, and the SDK may then have stopped listening.
         show("progress", progress[:3])
-        show("sampling", await client.call_tool("trigger-sampling-request", {"prompt": "p"}))
-        show("elicitation", await client.call_tool("trigger-elicitation-request", {}))
+        show("sampling", await client.call_tool(prefix + "trigger-sampling-request", {"prompt": "p"}))
+        show("elicitation", await client.call_tool(prefix + "trigger-elicitation-request", {}))
 
         said = {}
 
         async def echo(text):
-            said[text] = plain(await client.call_tool("echo", {"message": text}))
+            said[text] = plain(await client.call_tool(prefix + "echo", {"message": text}))
 
         async with anyio.create_task_group() as group:
             for text in ["one", "two", "three"]:
@@ -153,15 +156,15 @@ async def everything():
                     scope.cancel()
 
                 hour = {"duration": 3600, "steps": 36000}
-                await client.call_tool("trigger-long-running-operation", hour, progress_callback=stop)
+                await client.call_tool(prefix + "trigger-long-running-operation", hour, progress_callback=stop)
             show("cancelled", scope.cancelled_caught)
 
         uri = "demo://resource/dynamic/text/1"
         show("subscribe", await client.subscribe_resource(uri))
-        show("toggle", await client.call_tool("toggle-subscriber-updates", {}))
+        show("toggle", await client.call_tool(prefix + "toggle-subscriber-updates", {}))
         await until(lambda: updated)
         show("updated", updated)
-        show("toggle", await client.call_tool("toggle-subscriber-updates", {}))
+        show("toggle", await client.call_tool(prefix + "toggle-subscriber-updates", {}))
         show("unsubscribe", await client.unsubscribe_resource(uri))
     show("closed", True)
 
@@ -170,7 +173,7 @@ async def time():
     async with connect() as client:
         show("tools", (await client.list_tools()).tools)
         for zone in ["Asia/Tokyo", "Nowhere/None"]:
-            result = await client.call_tool("get_current_time", {"timezone": zone})
+            result = await client.call_tool(prefix + "get_current_time", {"timezone": zone})
             show(zone, [result.content, plain(result).get("structuredContent"), plain(result)["isError"]])
     show("closed", True)
 

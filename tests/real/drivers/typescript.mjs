@@ -1,7 +1,10 @@
 // Drives server-everything with the official TypeScript SDK and prints one line of JSON a step.
 //
 //   node typescript.mjs (1 | 2-legacy | 2-auto) COMMAND ARGS…
+//
+// $PREFIX stands before its tools and prompts, where it is one of several servers.
 const [flavour, command, ...args] = process.argv.slice(2);
+const named = (name) => (process.env.PREFIX ?? "") + name;
 
 const { client, transport, on, call } = flavour === "1" ? await lineOne() : await lineTwo();
 
@@ -46,9 +49,9 @@ print("tools", await client.listTools());
 print("resources", await client.listResources());
 print("templates", await client.listResourceTemplates());
 print("prompts", await client.listPrompts());
-print("prompt", await client.getPrompt({ name: "args-prompt", arguments: { city: "Zürich" } }));
+print("prompt", await client.getPrompt({ name: named("args-prompt"), arguments: { city: "Zürich" } }));
 print("read", await client.readResource({ uri: "demo://resource/dynamic/text/7" }));
-const ref = { type: "ref/prompt", name: "completable-prompt" };
+const ref = { type: "ref/prompt", name: named("completable-prompt") };
 print("completion", await client.complete({ ref, argument: { name: "department", value: "S" } }));
 print("level", await client.setLoggingLevel("debug"));
 
@@ -104,7 +107,7 @@ async function lineOne() {
     if (method.startsWith("notifications/")) client.setNotificationHandler(schemas[method], act);
     else client.setRequestHandler(schemas[method], act);
   };
-  const call = (params, options) => client.callTool(params, undefined, options);
+  const call = (params, options) => client.callTool({ ...params, name: named(params.name) }, undefined, options);
   return { client, transport: new StdioClientTransport({ command, args, stderr: "inherit" }), on, call };
 }
 
@@ -118,7 +121,7 @@ async function lineTwo() {
     if (method.startsWith("notifications/")) client.setNotificationHandler(method, act);
     else client.setRequestHandler(method, act);
   };
-  const call = (params, options) => client.callTool(params, options);
+  const call = (params, options) => client.callTool({ ...params, name: named(params.name) }, options);
   return { client, transport: new StdioClientTransport({ command, args, stderr: "inherit" }), on, call };
 }
 
