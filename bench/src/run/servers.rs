@@ -10,6 +10,9 @@ use super::options::{Options, Section};
 use super::subject::{Programs, Role, Subject};
 use crate::wire::{BETWEEN, SERVER};
 
+/// How many instances may run at a time unless the config says otherwise. Without a catalogue all servers run at once.
+const DEFAULT_POOL: usize = 32;
+
 /// How many servers there are, and how many tools each has.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
@@ -87,5 +90,6 @@ fn config_of(servers: usize, backend: &[OsString]) -> Value {
         arguments.extend(["--name".to_owned(), name.clone()]);
         (name, json!({ "command": command, "args": arguments }))
     };
-    json!({ "mcpServers": (0..servers).map(entry).collect::<Map<String, Value>>() })
+    let servers_by_name: Map<String, Value> = (0..servers).map(entry).collect();
+    json!({ "pool": { "maxBackends": servers.max(DEFAULT_POOL) }, "mcpServers": servers_by_name })
 }

@@ -88,7 +88,7 @@ fn of_measure(bench: &Bench, ours: usize, measure: Measure) -> Vec<Line> {
     let added = || figures.related(measure, [ours, direct], |[ours, direct]| ours - direct);
     let failed = figures.failed(measure.section(), ours);
     let line = |title: &str, unit, value: Option<Summary>, target| {
-        Line::new(title.replace("FLOOR'S", &floors), unit, value.filter(|_| !failed), target)
+        Line::new(title.to_owned(), unit, value.filter(|_| !failed), target)
     };
     match measure {
         Measure::RoundTripMedian => {
@@ -97,19 +97,24 @@ fn of_measure(bench: &Bench, ours: usize, measure: Measure) -> Vec<Line> {
             });
             vec![
                 line("latency added, median", "µs", added(), Target::None),
-                line("latency added, times FLOOR'S", "×", added_to_floor, Target::AtMost(2.0)),
-                line("whole round trip, times FLOOR'S", "×", to_floor(), Target::None),
+                line(&format!("latency added, times {floors}"), "×", added_to_floor, Target::AtMost(2.0)),
+                line(&format!("whole round trip, times {floors}"), "×", to_floor(), Target::None),
             ]
         }
         Measure::RoundTripP99 => vec![line("latency added, p99", "µs", added(), Target::None)],
         Measure::SequentialCpu => {
-            vec![line("CPU per call, one caller, times FLOOR'S", "×", to_floor(), Target::None)]
+            vec![line(&format!("CPU per call, one caller, times {floors}"), "×", to_floor(), Target::None)]
         }
         Measure::CallRate => {
-            vec![line("calls/s with 64 callers, of FLOOR'S", "×", to_floor(), Target::AtLeast(0.6))]
+            vec![line(
+                &format!("calls/s with 64 callers, of {floors}"),
+                "×",
+                to_floor(),
+                Target::AtLeast(0.6),
+            )]
         }
         Measure::ConcurrentCpu => {
-            vec![line("CPU per call, 64 callers, times FLOOR'S", "×", to_floor(), Target::None)]
+            vec![line(&format!("CPU per call, 64 callers, times {floors}"), "×", to_floor(), Target::None)]
         }
         Measure::IdleMemory => {
             let (title, limit) = match bench.suite {
@@ -129,10 +134,10 @@ fn of_measure(bench: &Bench, ours: usize, measure: Measure) -> Vec<Line> {
             ]
         }
         Measure::EchoRate => {
-            vec![line("10 MiB echo, of FLOOR'S rate", "×", to_floor(), Target::AtLeast(0.55))]
+            vec![line(&format!("10 MiB echo, of {floors} rate"), "×", to_floor(), Target::AtLeast(0.55))]
         }
         Measure::AnswerRate => {
-            vec![line("10 MiB answers, of FLOOR'S rate", "×", to_floor(), Target::AtLeast(0.35))]
+            vec![line(&format!("10 MiB answers, of {floors} rate"), "×", to_floor(), Target::AtLeast(0.35))]
         }
         Measure::PeakMemory => {
             let limit = 4.0 * bench.plan.payload_bytes as f64 / f64::from(1 << 20);
