@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, IoSlice, Write};
 use std::process::ExitCode;
+use std::rc::Rc;
 
 use crate::pump::unbuffered;
 use crate::wire::{self, Lines, PROTOCOL_VERSION, Payload, TINY_TEXT};
@@ -13,11 +14,14 @@ use crate::wire::{self, Lines, PROTOCOL_VERSION, Payload, TINY_TEXT};
 /// From this length on a text is written in place and not copied into the batch.
 const LARGE: usize = 32 * 1024;
 
+/// What it offers unless told how many.
 const TOOLS: &str = r#"{"tools":[{"name":"tiny","description":"Answers a fixed small text.","inputSchema":{"type":"object"}},{"name":"echo","description":"Answers its argument.","inputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}},{"name":"answer","description":"Answers so many bytes of text.","inputSchema":{"type":"object","properties":{"bytes":{"type":"integer"}},"required":["bytes"]}}]}"#;
 
 pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     let mut id_last = false;
     let mut payload = Payload::Plain;
+    let mut tools = TOOLS.to_owned();
+    let mut name = "switchboard-bench";
     let mut rest = arguments.iter().map(|argument| argument.to_str().unwrap_or_default());
     while let Some(argument) = rest.next() {
         match argument {
@@ -25,10 +29,19 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
             "--payload" => {
                 payload = rest.next().and_then(Payload::named).ok_or("--payload is `plain` or `code`")?;
             }
+            "--tools" => {
+                let count = rest.next().and_then(|count| count.parse().ok());
+                tools = many_tools(count.ok_or("--tools is how many tools there are")?);
+            }
+            "--name" => name = rest.next().ok_or("--name is what the server is called")?,
             other => return Err(format!("backend: unknown argument `{other}`")),
         }
     }
-    Backend::new(id_last, payload)
+    let welcome = format!(
+        r#"{{"protocolVersion":"{PROTOCOL_VERSION}","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"{name}","version":"{}"}}}}"#,
+        env!("CARGO_PKG_VERSION")
+    );
+    Backend::new(id_last, payload, welcome, tools)
         .and_then(|mut backend| backend.serve())
         .map_err(|e| format!("backend: {e}"))?;
     Ok(ExitCode::SUCCESS)
@@ -41,14 +54,24 @@ struct Backend {
     /// The TypeScript SDK writes the id after the result, so that a proxy finds it only at the end.
     id_last: bool,
     payload: Payload,
+    /// The results of `initialize` and `tools/list`.
+    welcome: Rc<[u8]>,
+    tools: Rc<[u8]>,
     /// What `answer` answered last: a text is made once and then only written.
     prepared: Vec<u8>,
 }
 
 impl Backend {
-    fn new(id_last: bool, payload: Payload) -> io::Result<Self> {
-        let to_client = unbuffered(io::stdout())?;
-        Ok(Self { to_client, batch: Vec::new(), id_last, payload, prepared: Vec::new() })
+    fn new(id_last: bool, payload: Payload, welcome: String, tools: String) -> io::Result<Self> {
+        Ok(Self {
+            to_client: unbuffered(io::stdout())?,
+            batch: Vec::new(),
+            id_last,
+            payload,
+            welcome: welcome.into_bytes().into(),
+            tools: tools.into_bytes().into(),
+            prepared: Vec::new(),
+        })
     }
 
     fn serve(&mut self) -> io::Result<()> {
@@ -69,15 +92,9 @@ impl Backend {
         let Some(id) = wire::field(line, b"\"id\"") else { return Ok(()) };
         match wire::field(line, b"\"method\"") {
             Some(b"\"tools/call\"") => self.call(id, line),
-            Some(b"\"ping\"") => self.result(id, "{}"),
-            Some(b"\"tools/list\"") => self.result(id, TOOLS),
-            Some(b"\"initialize\"") => {
-                let result = format!(
-                    r#"{{"protocolVersion":"{PROTOCOL_VERSION}","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"switchboard-bench","version":"{}"}}}}"#,
-                    env!("CARGO_PKG_VERSION")
-                );
-                self.result(id, &result)
-            }
+            Some(b"\"ping\"") => self.result(id, [b"", b"{}", b""]),
+            Some(b"\"tools/list\"") => self.result(id, [b"", &*self.tools.clone(), b""]),
+            Some(b"\"initialize\"") => self.result(id, [b"", &*self.welcome.clone(), b""]),
             Some(_) | None => self.error(id, -32601, "method not found"),
         }
     }
@@ -107,26 +124,24 @@ impl Backend {
 
     /// A tool's result: one block of text, given as JSON spells it.
     fn text(&mut self, id: &[u8], text: &[u8]) -> io::Result<()> {
+        self.result(id, [br#"{"content":[{"type":"text","text":""#, text, br#""}]}"#])
+    }
+
+    /// A result in three parts, of which the middle may be large.
+    fn result(&mut self, id: &[u8], [before, body, after]: [&[u8]; 3]) -> io::Result<()> {
         self.open(id, "result");
-        self.batch.extend_from_slice(br#"{"content":[{"type":"text","text":""#);
-        if text.len() < LARGE {
-            self.batch.extend_from_slice(text);
-            self.batch.extend_from_slice(br#""}]}"#);
+        self.batch.extend_from_slice(before);
+        if body.len() < LARGE {
+            self.batch.extend_from_slice(body);
+            self.batch.extend_from_slice(after);
             self.close(id);
             return Ok(());
         }
-        let before = std::mem::take(&mut self.batch);
-        self.batch.extend_from_slice(br#""}]}"#);
+        let head = std::mem::take(&mut self.batch);
+        self.batch.extend_from_slice(after);
         self.close(id);
-        write_all(&self.to_client, [&before, text, &self.batch])?;
+        write_all(&self.to_client, [&head, body, &self.batch])?;
         self.batch.clear();
-        Ok(())
-    }
-
-    fn result(&mut self, id: &[u8], result: &str) -> io::Result<()> {
-        self.open(id, "result");
-        self.batch.extend_from_slice(result.as_bytes());
-        self.close(id);
         Ok(())
     }
 
@@ -166,6 +181,17 @@ impl Backend {
     }
 }
 
+/// A list of so many tools, each as large as real ones are. The first is `tiny`; the others are only to be seen.
+fn many_tools(count: usize) -> String {
+    let tool = |number: usize| {
+        let name = if number == 0 { "tiny".to_owned() } else { format!("find_documents_{number:04}") };
+        format!(
+            r#"{{"name":"{name}","description":"Finds the documents of collection {number} that a query fits, best first, with the passages that fit it. Use this when the user asks what is known about a subject; not for a document whose path is known already.","inputSchema":{{"type":"object","properties":{{"query":{{"type":"string","description":"What to look for, in plain words."}},"limit":{{"type":"integer","minimum":1,"maximum":100,"default":10,"description":"How many to return at most."}},"order":{{"type":"string","enum":["rank","newest","oldest"],"default":"rank"}}}},"required":["query"],"additionalProperties":false}}}}"#
+        )
+    };
+    format!(r#"{{"tools":[{}]}}"#, (0..count).map(tool).collect::<Vec<_>>().join(","))
+}
+
 fn write_all(mut to: &File, parts: [&[u8]; 3]) -> io::Result<()> {
     let mut slices = parts.map(IoSlice::new);
     let mut rest = &mut slices[..];
@@ -177,4 +203,20 @@ fn write_all(mut to: &File, parts: [&[u8]; 3]) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tools_are_as_many_as_asked_for_and_as_large_as_real_ones() {
+        let listed: serde_json::Value = serde_json::from_str(&many_tools(1_000)).unwrap();
+        let tools = listed["tools"].as_array().unwrap();
+        assert_eq!(tools.len(), 1_000);
+        assert_eq!(tools[0]["name"], "tiny");
+        for tool in tools {
+            assert!((550..=700).contains(&tool.to_string().len()), "{} bytes", tool.to_string().len());
+        }
+    }
 }

@@ -5,9 +5,10 @@
 //! - [`spawn`]: the one place that starts a process.
 //! - [`backend`]: `backend`, an MCP server over stdio that does as little as it can.
 //! - [`pump`]: `pump`, the floor: two copy loops that understand nothing.
+//! - [`aggregate`]: `aggregate`, the floor for many servers: a prefix is cut off, an id is swapped.
 //! - [`projects`]: `projects`, one client on several projects, with and without Switchboard.
 //! - [`windows`]: `windows`, several windows with several servers, with and without the daemon.
-//! - [`run`]: `run`, the comparison of the two with Switchboard.
+//! - [`run`]: `run`, `many` and `all`, the comparison of the floors with Switchboard.
 //! - [`soak`]: `soak`, clients, backends and the daemon killed at random for a long time.
 //!
 //! Nothing here knows Switchboard's crates: it is measured from outside, as a client sees it.
@@ -21,6 +22,8 @@
 )]
 #![expect(clippy::print_stderr, reason = "a command line tool: what goes wrong is told on stderr")]
 
+#[cfg(target_os = "linux")]
+mod aggregate;
 #[cfg(target_os = "linux")]
 mod backend;
 #[cfg(target_os = "linux")]
@@ -38,13 +41,19 @@ mod windows;
 #[cfg(target_os = "linux")]
 mod wire;
 
+#[cfg(target_os = "linux")]
+use run::Suite;
 use std::process::ExitCode;
 
 #[cfg(target_os = "linux")]
 const USAGE: &str = "\
 usage: switchboard-bench run [OPTIONS]           compare direct, pump and switchboard
+       switchboard-bench many [OPTIONS]          the same with ten servers behind one connection
+       switchboard-bench all [OPTIONS]           one after the other
        switchboard-bench pump -- COMMAND ARGS…   the floor: copy bytes to COMMAND and back
-       switchboard-bench backend [--id-last] [--payload plain|code]
+       switchboard-bench aggregate --servers N -- COMMAND ARGS…
+                                                 the floor of `many`: to N servers, by the tools' prefixes
+       switchboard-bench backend [--id-last] [--payload plain|code] [--tools N] [--name NAME]
                                                  the MCP server that all of them talk to
        switchboard-bench projects …              processes, memory and CPU time on several projects
        switchboard-bench soak …                  everybody is killed at random, for a long time
@@ -61,7 +70,10 @@ fn main() -> ExitCode {
         Some("pump") => pump::main(&rest),
         Some("projects") => projects::main(&rest),
         Some("windows") => windows::main(&rest),
-        Some("run") => run::main(&rest),
+        Some("run") => run::main(&[Suite::One], &rest),
+        Some("many") => run::main(&[Suite::Many], &rest),
+        Some("all") => run::main(&[Suite::One, Suite::Many], &rest),
+        Some("aggregate") => aggregate::main(&rest),
         Some("soak") => soak::main(&rest),
         Some("soak-backend") => soak::backend::main(&rest),
         Some("--help" | "-h" | "help") => {

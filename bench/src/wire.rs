@@ -6,6 +6,9 @@ use std::ops::Range;
 
 /// The version that both ends speak: the newest one with a handshake.
 pub(crate) const PROTOCOL_VERSION: &str = "2025-11-25";
+/// What the servers of an aggregator are called, followed by their number, and what stands between that and a tool's name.
+pub(crate) const SERVER: &str = "s";
+pub(crate) const BETWEEN: &str = "__";
 /// What the tool `tiny` answers.
 pub(crate) const TINY_TEXT: &str = "ok";
 
@@ -68,7 +71,7 @@ pub(crate) fn push_call(out: &mut Vec<u8>, id: u64, tool: &str, arguments: &[&[u
     out.extend_from_slice(b"}}\n");
 }
 
-fn push_number(out: &mut Vec<u8>, number: u64) {
+pub(crate) fn push_number(out: &mut Vec<u8>, number: u64) {
     let mut digits = [0; 20];
     let mut at = digits.len();
     let mut rest = number;
@@ -88,13 +91,26 @@ fn push_number(out: &mut Vec<u8>, number: u64) {
 ///
 /// A quote inside a text is escaped, so `"key":` can never be found there; but depth is not looked at.
 pub(crate) fn field<'a>(message: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
+    field_at(message, key).map(|range| &message[range])
+}
+
+/// Where that value stands.
+pub(crate) fn field_at(message: &[u8], key: &[u8]) -> Option<Range<usize>> {
     let start = value_start(message, key)?;
     let value = &message[start..];
     let length = match value.first()? {
         b'"' => end_of_string(&value[..value.len().min(NEAR)], 1)?,
         _ => value.iter().position(|byte| matches!(byte, b',' | b'}' | b']' | b' ' | b'\r'))?,
     };
-    Some(&value[..length])
+    Some(start..start + length)
+}
+
+/// The number that these digits spell.
+pub(crate) fn number(digits: &[u8]) -> Option<u64> {
+    digits.iter().try_fold(0_u64, |number, byte| match byte {
+        b'0'..=b'9' => number.checked_mul(10)?.checked_add(u64::from(byte - b'0')),
+        _ => None,
+    })
 }
 
 /// The text of the field `"text"`, however long. Only the last bytes of the message are searched for its
@@ -162,6 +178,11 @@ pub(crate) struct Lines<R> {
 impl<R: Read> Lines<R> {
     pub(crate) fn new(from: R) -> Self {
         Self { from, buffer: vec![0; 128 * 1024], start: 0, searched: 0, end: 0 }
+    }
+
+    /// Where the lines come from.
+    pub(crate) fn source(&self) -> &R {
+        &self.from
     }
 
     /// Where the next line is, without its newline, read if it must be; `None` at the end of the stream.

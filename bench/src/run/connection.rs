@@ -30,6 +30,11 @@ pub(super) struct Connection {
     /// What it printed on stderr, shown if it fails.
     log: PathBuf,
     next_id: u64,
+    /// The tools that small calls go to, in turn.
+    tools: Vec<String>,
+    has_lists: bool,
+    /// The length of the answer to `tools/list` without its id.
+    list_length: usize,
     /// The length of a tiny answer without its id.
     tiny_length: usize,
     request: Vec<u8>,
@@ -45,7 +50,20 @@ impl Connection {
         let to = child.stdin.take();
         let lines = Lines::new(child.stdout.take().expect("stdout was asked to be a pipe"));
         let watch = Some(dog.watch(pid));
-        Ok(Self { child, pid, to, lines, watch, log, next_id: 1, tiny_length: 0, request: Vec::new() })
+        Ok(Self {
+            child,
+            pid,
+            to,
+            lines,
+            watch,
+            log,
+            next_id: 1,
+            tools: subject.tools.clone(),
+            has_lists: subject.has_lists(),
+            list_length: 0,
+            tiny_length: 0,
+            request: Vec::new(),
+        })
     }
 
     pub(super) fn pid(&self) -> Pid {
@@ -77,19 +95,46 @@ impl Connection {
         Ok(())
     }
 
-    /// What follows `initialize`, up to a first small call whose answer is read in full: the later ones are
-    /// only compared with it.
+    /// What follows `initialize`, up to a first small call of each tool whose answer is read in full: the later
+    /// ones are only compared with it.
     pub(super) fn settle(&mut self) -> Result<(), Failure> {
-        self.send(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")?;
-        let listed = self.ask("tools/list", &json!({}))?;
-        for tool in ["tiny", "echo", "answer"] {
-            if !listed["tools"].as_array().is_some_and(|all| all.iter().any(|one| one["name"] == tool)) {
-                return Err(Failure(format!("tools/list does not offer `{tool}`")));
+        self.initialized()?;
+        if self.has_lists {
+            let listed = self.first_list()?;
+            let is_there = |tool: &&String| listed.iter().any(|one| one["name"] == tool.as_str());
+            if let Some(missing) = self.tools.iter().find(|tool| !is_there(tool)) {
+                return Err(Failure(format!("tools/list does not offer `{missing}`")));
             }
         }
+        for tool in 0..self.tools.len() {
+            self.first_call(tool)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn initialized(&mut self) -> Result<(), Failure> {
+        self.send(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")
+    }
+
+    /// All tools, read in full.
+    fn first_list(&mut self) -> Result<Vec<Value>, Failure> {
+        let id = self.mint();
+        let answer = self.listed(id)?;
+        let length = answer.len() - digits(id);
+        let mut parsed: Value = serde_json::from_slice(answer).map_err(|error| Failure(error.to_string()))?;
+        match parsed["result"]["tools"].take() {
+            Value::Array(tools) => {
+                self.list_length = length;
+                Ok(tools)
+            }
+            _ => Err(wrong(id, answer)),
+        }
+    }
+
+    fn first_call(&mut self, tool: usize) -> Result<(), Failure> {
         let id = self.mint();
         let mut request = Vec::new();
-        wire::push_call(&mut request, id, "tiny", &[]);
+        wire::push_call(&mut request, id, &self.tools[tool], &[]);
         self.send(&request)?;
         let answer = self.receive(id)?;
         let parsed: Value = serde_json::from_slice(answer).map_err(|error| Failure(error.to_string()))?;
@@ -100,13 +145,52 @@ impl Connection {
         Ok(())
     }
 
+    /// The answer to `tools/list`, however long, and not looked at.
+    fn listed(&mut self, id: u64) -> Result<&[u8], Failure> {
+        let request = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"}}\n");
+        self.send(request.as_bytes())?;
+        self.receive(id)
+    }
+
+    /// One list after the other; what each took goes to `micros`.
+    pub(super) fn lists(&mut self, count: usize, micros: &mut Vec<u32>) -> Result<(), Failure> {
+        for _ in 0..count {
+            let id = self.mint();
+            let length = self.list_length + digits(id);
+            let started = Instant::now();
+            let answer = self.listed(id)?;
+            let took = started.elapsed();
+            if answer.len() != length {
+                return Err(wrong(id, answer));
+            }
+            micros.push(u32::try_from(took.as_micros()).unwrap_or(u32::MAX));
+        }
+        Ok(())
+    }
+
+    /// What a client does when it starts, up to the answered `tools/list`; the answer must have so many tools.
+    /// Returns when it was there.
+    pub(super) fn start(&mut self, tools: usize) -> Result<Instant, Failure> {
+        self.initialize()?;
+        self.initialized()?;
+        let id = self.mint();
+        let answer = self.listed(id)?;
+        let there = Instant::now();
+        let parsed: Value = serde_json::from_slice(answer).map_err(|error| Failure(error.to_string()))?;
+        match &parsed["result"]["tools"] {
+            Value::Array(listed) if listed.len() == tools => Ok(there),
+            Value::Array(listed) => Err(Failure(format!("{} tools were listed, not {tools}", listed.len()))),
+            _ => Err(wrong(id, answer)),
+        }
+    }
+
     /// Sequential small calls; the round trip of each goes to `round_trips`, in nanoseconds.
     pub(super) fn tiny_calls(&mut self, count: usize, round_trips: &mut Vec<u32>) -> Result<(), Failure> {
         let mut request = std::mem::take(&mut self.request);
         for _ in 0..count {
             let id = self.mint();
             request.clear();
-            wire::push_call(&mut request, id, "tiny", &[]);
+            wire::push_call(&mut request, id, self.tool(id), &[]);
             let started = Instant::now();
             self.send(&request)?;
             let length = self.tiny_length + digits(id);
@@ -135,7 +219,7 @@ impl Connection {
             let unsent = count - (self.next_id - first) as usize;
             for _ in 0..free.min(unsent) {
                 let id = self.mint();
-                wire::push_call(&mut request, id, "tiny", &[]);
+                wire::push_call(&mut request, id, self.tool(id), &[]);
             }
             if !request.is_empty() {
                 self.send(&request)?;
@@ -228,6 +312,10 @@ impl Connection {
         Ok(parsed["result"].take())
     }
 
+    fn tool(&self, id: u64) -> &str {
+        &self.tools[id as usize % self.tools.len()]
+    }
+
     fn mint(&mut self) -> u64 {
         self.next_id += 1;
         self.next_id - 1
@@ -269,10 +357,7 @@ fn kill_group(pid: Pid) {
 }
 
 fn answered_id(answer: &[u8]) -> Option<u64> {
-    wire::field(answer, b"\"id\"")?.iter().try_fold(0_u64, |number, byte| match byte {
-        b'0'..=b'9' => number.checked_mul(10)?.checked_add(u64::from(byte - b'0')),
-        _ => None,
-    })
+    wire::number(wire::field(answer, b"\"id\"")?)
 }
 
 /// Notifications and a proxy's own requests are legal and have nothing to do with what is measured.

@@ -4,6 +4,13 @@ use std::collections::BTreeMap;
 
 use super::options::Section;
 
+/// Whether there is something in the state folder at the start.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Catalogue {
+    Cold,
+    Warm,
+}
+
 /// What a value stands for. The order is that of the report.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Measure {
@@ -20,10 +27,13 @@ pub(super) enum Measure {
     AnswerRate,
     PeakMemory,
     MemoryKept,
+    LongList,
+    /// With so many servers.
+    Started(Catalogue, usize),
 }
 
 impl Measure {
-    pub(super) const ALL: [Self; 13] = [
+    pub(super) const ALL: [Self; 20] = [
         Self::RoundTripMedian,
         Self::RoundTripP99,
         Self::SequentialCpu,
@@ -37,10 +47,17 @@ impl Measure {
         Self::AnswerRate,
         Self::PeakMemory,
         Self::MemoryKept,
+        Self::LongList,
+        Self::Started(Catalogue::Cold, 1),
+        Self::Started(Catalogue::Cold, 10),
+        Self::Started(Catalogue::Cold, 50),
+        Self::Started(Catalogue::Warm, 1),
+        Self::Started(Catalogue::Warm, 10),
+        Self::Started(Catalogue::Warm, 50),
     ];
 
-    pub(super) fn title(self) -> &'static str {
-        match self {
+    pub(super) fn title(self) -> String {
+        let title = match self {
             Self::RoundTripMedian => "round trip, one caller, median",
             Self::RoundTripP99 => "round trip, one caller, p99",
             Self::SequentialCpu => "proxy CPU per call, one caller",
@@ -54,19 +71,29 @@ impl Measure {
             Self::AnswerRate => "10 MiB answers",
             Self::PeakMemory => "peak memory, 10 MiB messages",
             Self::MemoryKept => "memory kept 2 s after those",
-        }
+            Self::LongList => "tools/list of 1,000 tools",
+            Self::Started(catalogue, servers) => {
+                let plural = if servers == 1 { "" } else { "s" };
+                return format!("start to tools/list, {servers} server{plural}, {}", catalogue.name());
+            }
+        };
+        title.to_owned()
     }
 
     pub(super) fn unit(self) -> &'static str {
         match self {
-            Self::RoundTripMedian | Self::RoundTripP99 | Self::SequentialCpu | Self::ConcurrentCpu => "µs",
+            Self::RoundTripMedian
+            | Self::RoundTripP99
+            | Self::SequentialCpu
+            | Self::ConcurrentCpu
+            | Self::LongList => "µs",
             Self::CallRate => "/s",
             Self::IdleMemory
             | Self::GuardMemory
             | Self::WardenMemory
             | Self::PeakMemory
             | Self::MemoryKept => "MiB",
-            Self::ColdStart => "ms",
+            Self::ColdStart | Self::Started(..) => "ms",
             Self::EchoRate | Self::AnswerRate => "MiB/s",
         }
     }
@@ -79,12 +106,14 @@ impl Measure {
             Self::IdleMemory | Self::GuardMemory | Self::WardenMemory => Section::Idle,
             Self::ColdStart => Section::ColdStart,
             Self::EchoRate | Self::AnswerRate | Self::PeakMemory | Self::MemoryKept => Section::Payload,
+            Self::LongList => Section::Lists,
+            Self::Started(..) => Section::Starts,
         }
     }
 
     /// The name in the JSON report.
-    pub(super) fn key(self) -> &'static str {
-        match self {
+    pub(super) fn key(self) -> String {
+        let key = match self {
             Self::RoundTripMedian => "round_trip_median",
             Self::RoundTripP99 => "round_trip_p99",
             Self::SequentialCpu => "cpu_per_call_sequential",
@@ -98,6 +127,18 @@ impl Measure {
             Self::AnswerRate => "answer_rate",
             Self::PeakMemory => "memory_peak",
             Self::MemoryKept => "memory_kept",
+            Self::LongList => "long_list",
+            Self::Started(catalogue, servers) => return format!("start_{}_{servers}", catalogue.name()),
+        };
+        key.to_owned()
+    }
+}
+
+impl Catalogue {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Cold => "cold",
+            Self::Warm => "warm",
         }
     }
 }

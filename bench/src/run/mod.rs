@@ -1,11 +1,13 @@
-//! The comparison: the same load on the backend alone, behind the pump, and behind Switchboard.
+//! The comparison: the same load on the backend alone, behind the floor, and behind Switchboard; with one server, or
+//! with ten that are seen as one.
 //!
 //! # Layout
 //! - [`options`]: what the user asked for, and how much work that is.
-//! - [`subject`]: who is compared; [`connection`]: one running subject, spoken to; [`watchdog`]: no subject
+//! - [`subject`]: who is compared; [`servers`]: the same with many servers behind; [`connection`]: one running subject, spoken to; [`watchdog`]: no subject
 //!   can hold the run up; [`procfs`]: CPU time and memory of a process.
 //! - [`round`]: all subjects side by side, taking turns, so that a machine that drifts drifts for all.
-//! - [`latency`], [`throughput`], [`idle`], [`cold_start`], [`payload`]: one measurement each.
+//! - [`latency`], [`throughput`], [`idle`], [`cold_start`], [`payload`], [`lists`], [`starts`]: one
+//!   measurement each.
 //! - [`figures`]: what was measured; [`verdict`]: the promises, kept or not; [`report`]: both, to be read.
 
 mod cold_start;
@@ -13,11 +15,14 @@ mod connection;
 mod figures;
 mod idle;
 mod latency;
+mod lists;
 mod options;
 mod payload;
 mod procfs;
 mod report;
 mod round;
+mod servers;
+mod starts;
 mod subject;
 mod throughput;
 mod verdict;
@@ -25,10 +30,11 @@ mod watchdog;
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use figures::Figures;
+pub(crate) use options::Suite;
 use options::{Options, Plan, Section};
 use subject::Subject;
 use watchdog::Watchdog;
@@ -45,8 +51,9 @@ impl From<std::io::Error> for Failure {
 
 /// What every measurement needs, and what they fill.
 struct Bench {
+    suite: Suite,
+    options: Options,
     plan: Plan,
-    payload: crate::wire::Payload,
     subjects: Vec<Subject>,
     watchdog: Watchdog,
     /// The subjects' state folder and what they print on stderr; gone when the run is.
@@ -64,50 +71,70 @@ impl Bench {
     }
 }
 
-pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
+pub(crate) fn main(suites: &[Suite], arguments: &[OsString]) -> Result<ExitCode, String> {
     let Some(options) = Options::parse(arguments)? else {
         println!("{}", options::HELP);
         return Ok(ExitCode::SUCCESS);
     };
     let scratch = std::env::temp_dir().join(format!("switchboard-bench.{}", std::process::id()));
     fs::create_dir_all(scratch.join("state")).map_err(|error| format!("{}: {error}", scratch.display()))?;
-    let outcome = compare(&options, scratch.clone());
+    let outcome = compare_all(suites, &options, &scratch);
     // A folder that stays behind in /tmp is not worth failing for.
     let _ = fs::remove_dir_all(&scratch);
     outcome
 }
 
-fn compare(options: &Options, scratch: PathBuf) -> Result<ExitCode, String> {
-    let machine = report::Machine::read();
-    let subjects = Subject::all(options)?;
-    let plan = options.plan();
+fn compare_all(suites: &[Suite], options: &Options, scratch: &Path) -> Result<ExitCode, String> {
     let watchdog = Watchdog::start(options.time_limit);
-    let figures = Figures::new(subjects.len());
-    let mut bench = Bench { plan, payload: options.payload, subjects, watchdog, scratch, figures };
-    for section in Section::ALL {
-        if !options.wants(section) {
-            continue;
-        }
-        eprintln!("measuring {} …", section.name());
+    let mut markdown = Vec::new();
+    let mut json = Vec::new();
+    let mut worst = 0;
+    for suite in suites.iter().filter(|suite| suite.sections().iter().any(|section| options.wants(*section)))
+    {
+        let machine = report::Machine::read();
+        let bench = compare(*suite, options, &watchdog, scratch)?;
+        let lines = verdict::lines(&bench);
+        println!("{}", report::terminal(&machine, &bench, &lines));
+        markdown.push(report::markdown(&machine, &bench, &lines));
+        json.push(report::json(&machine, &bench, &lines));
+        worst = worst.max(verdict::exit_code(&bench, &lines, options.strict));
+    }
+    if let Some(path) = &options.markdown {
+        write(path, &markdown.join("\n"))?;
+    }
+    if let Some(path) = &options.json {
+        write(path, &format!("{:#}\n", serde_json::Value::from(json)))?;
+    }
+    Ok(ExitCode::from(worst))
+}
+
+fn compare(suite: Suite, options: &Options, watchdog: &Watchdog, scratch: &Path) -> Result<Bench, String> {
+    let subjects = Subject::all(suite, Section::Latency, options, scratch)?;
+    let mut bench = Bench {
+        suite,
+        plan: options.plan(),
+        figures: Figures::new(subjects.len()),
+        subjects,
+        options: options.clone(),
+        watchdog: watchdog.clone(),
+        scratch: scratch.to_owned(),
+    };
+    for section in suite.sections().iter().filter(|section| options.wants(**section)) {
+        eprintln!("measuring {}, {} …", suite.name(), section.name());
+        bench.subjects = Subject::all(suite, *section, options, scratch)?;
         match section {
             Section::Latency => latency::measure(&mut bench),
             Section::Throughput => throughput::measure(&mut bench),
             Section::Idle => idle::measure(&mut bench),
             Section::ColdStart => cold_start::measure(&mut bench),
             Section::Payload => payload::measure(&mut bench),
+            Section::Lists => lists::measure(&mut bench),
+            Section::Starts => starts::measure(&mut bench)?,
         }
     }
-    let lines = verdict::lines(&bench);
-    println!("{}", report::terminal(&machine, &bench, &lines));
-    if let Some(path) = &options.markdown {
-        write(path, &report::markdown(&machine, &bench, &lines))?;
-    }
-    if let Some(path) = &options.json {
-        write(path, &report::json(&machine, &bench, &lines))?;
-    }
-    Ok(verdict::exit_code(&bench, &lines, options.strict))
+    Ok(bench)
 }
 
-fn write(path: &PathBuf, text: &str) -> Result<(), String> {
+fn write(path: &Path, text: &str) -> Result<(), String> {
     fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
 }

@@ -7,12 +7,16 @@ use std::time::Duration;
 use crate::wire::Payload;
 
 pub(super) const HELP: &str = "\
-usage: switchboard-bench run [OPTIONS]
+usage: switchboard-bench run|many|all [OPTIONS]
 
-  --switchboard PATH     the program to compare; without it only direct and pump are measured
-  --as NAME=COMMAND      one more proxy: COMMAND, split at spaces, gets the backend's command appended
+`run` compares with one server behind the subjects, `many` with ten, `all` does both.
+
+  --switchboard PATH     the program to compare; without it only direct and the floor are measured
+  --as NAME=COMMAND      one more proxy: COMMAND, split at spaces, gets the backend's command appended,
+                         with many servers the path of a config file that names them
   --quick                fewer and shorter rounds: to see that it works, not to quote
-  --only NAME…           latency, throughput, idle, cold-start, payload
+  --rounds N             how often each subject is started anew (default 5)
+  --only NAME…           latency, throughput, idle, cold-start, payload, lists, starts
   --payload plain|code   what large texts are: no escapes at all (default), or source code
   --id-last              the backend answers with the id after the result, as the TypeScript SDK does
   --time-limit SECONDS   kill a subject that has not finished a round by then (default 60)
@@ -23,6 +27,35 @@ usage: switchboard-bench run [OPTIONS]
 Nothing is pinned, as with users, so the scheduler has a say: a call whose wake-ups cross cores can take
 several times as long. `taskset -c 0 scripts/bench …` takes that out, to compare two builds.";
 
+/// What stands behind the subjects.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Suite {
+    /// One server.
+    One,
+    /// Ten servers behind one connection.
+    Many,
+}
+
+impl Suite {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::One => "one server",
+            Self::Many => "many servers as one",
+        }
+    }
+
+    pub(super) fn sections(self) -> &'static [Section] {
+        match self {
+            Self::One => {
+                &[Section::Latency, Section::Throughput, Section::Idle, Section::ColdStart, Section::Payload]
+            }
+            Self::Many => {
+                &[Section::Latency, Section::Throughput, Section::Idle, Section::Lists, Section::Starts]
+            }
+        }
+    }
+}
+
 /// One of the measurements.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Section {
@@ -31,11 +64,20 @@ pub(super) enum Section {
     Idle,
     ColdStart,
     Payload,
+    Lists,
+    Starts,
 }
 
 impl Section {
-    pub(super) const ALL: [Self; 5] =
-        [Self::Latency, Self::Throughput, Self::Idle, Self::ColdStart, Self::Payload];
+    const ALL: [Self; 7] = [
+        Self::Latency,
+        Self::Throughput,
+        Self::Idle,
+        Self::ColdStart,
+        Self::Payload,
+        Self::Lists,
+        Self::Starts,
+    ];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -44,11 +86,13 @@ impl Section {
             Self::Idle => "idle",
             Self::ColdStart => "cold-start",
             Self::Payload => "payload",
+            Self::Lists => "lists",
+            Self::Starts => "starts",
         }
     }
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Options {
     pub(super) switchboard: Option<PathBuf>,
     /// Name and command line of the further proxies.
@@ -60,6 +104,7 @@ pub(super) struct Options {
     pub(super) json: Option<PathBuf>,
     pub(super) strict: bool,
     quick: bool,
+    rounds: Option<usize>,
     /// Empty means all.
     only: Vec<Section>,
 }
@@ -79,6 +124,11 @@ pub(super) struct Plan {
     /// Cold starts of each subject in one round.
     pub(super) cold_starts: usize,
     pub(super) idle_rounds: usize,
+    /// Long lists of one slice.
+    pub(super) lists: usize,
+    pub(super) start_rounds: usize,
+    /// Starts of each subject in one round, without a catalogue and with one.
+    pub(super) starts: usize,
     pub(super) payload_rounds: usize,
     pub(super) payload_slices: usize,
     /// Calls with a large text in one slice.
@@ -99,6 +149,11 @@ impl Options {
                 "--quick" => options.quick = true,
                 "--id-last" => options.id_last = true,
                 "--strict" => options.strict = true,
+                "--rounds" => {
+                    let rounds = value()?.to_str().and_then(|rounds| rounds.parse().ok());
+                    options.rounds =
+                        Some(rounds.filter(|rounds| *rounds > 0).ok_or("--rounds wants a number")?);
+                }
                 "--switchboard" => options.switchboard = Some(value()?.into()),
                 "--markdown" => options.markdown = Some(value()?.into()),
                 "--json" => options.json = Some(value()?.into()),
@@ -120,7 +175,7 @@ impl Options {
                         options.only.push(section(next)?);
                     }
                 }
-                _ => return Err(format!("run: unknown argument {argument:?}\n\n{HELP}")),
+                _ => return Err(format!("unknown argument {argument:?}\n\n{HELP}")),
             }
         }
         Ok(Some(options))
@@ -132,7 +187,7 @@ impl Options {
 
     pub(super) fn plan(&self) -> Plan {
         let full = Plan {
-            rounds: 5,
+            rounds: self.rounds.unwrap_or(5),
             slices: 20,
             calls: 1_000,
             warm_up: 2_000,
@@ -141,6 +196,9 @@ impl Options {
             cold_rounds: 4,
             cold_starts: 10,
             idle_rounds: 3,
+            lists: 20,
+            start_rounds: self.rounds.unwrap_or(5),
+            starts: 5,
             payload_rounds: 5,
             payload_slices: 10,
             payload_calls: 2,
@@ -150,11 +208,13 @@ impl Options {
             return full;
         }
         Plan {
-            rounds: 3,
+            rounds: self.rounds.unwrap_or(3),
             slices: 4,
             cold_rounds: 2,
             cold_starts: 5,
             idle_rounds: 1,
+            start_rounds: self.rounds.unwrap_or(2),
+            starts: 2,
             payload_rounds: 2,
             payload_slices: 1,
             ..full

@@ -25,7 +25,7 @@ struct Tally {
 }
 
 pub(super) fn measure(bench: &mut Bench) {
-    let mut text = bench.payload.text(bench.plan.payload_bytes);
+    let mut text = bench.options.payload.text(bench.plan.payload_bytes);
     let bytes = text.len().to_string();
     let length_argument: [&[u8]; 3] = [b"{\"bytes\":", bytes.as_bytes(), b"}"];
     let answered = text.clone();

@@ -30,9 +30,11 @@ pub(super) fn resident_below(pid: Pid) -> io::Result<Vec<(String, f64)>> {
         // A thread may end between being listed and being read.
         let Ok(children) = fs::read_to_string(thread?.path().join("children")) else { continue };
         for child in children.split_whitespace().filter_map(|child| Pid::from_raw(child.parse().ok()?)) {
-            let name = fs::read_to_string(format!("/proc/{}/comm", child.as_raw_nonzero()))?;
-            below.push((name.trim().to_owned(), resident_mib(child)?));
-            below.extend(resident_below(child)?);
+            let name = fs::read_to_string(format!("/proc/{}/comm", child.as_raw_nonzero()));
+            // So may a process.
+            let (Ok(name), Ok(mib)) = (name, resident_mib(child)) else { continue };
+            below.push((name.trim().to_owned(), mib));
+            below.extend(resident_below(child).unwrap_or_default());
         }
     }
     Ok(below)

@@ -44,7 +44,7 @@ impl Machine {
 }
 
 pub(super) fn terminal(machine: &Machine, bench: &Bench, lines: &[Line]) -> String {
-    let mut text = format!("\n{}\n\n", machine.line());
+    let mut text = format!("\n{}: {}\n\n", bench.suite.name(), machine.line());
     text.push_str(&aligned(&figure_rows(bench)));
     if !lines.is_empty() {
         text.push('\n');
@@ -58,7 +58,7 @@ pub(super) fn terminal(machine: &Machine, bench: &Bench, lines: &[Line]) -> Stri
 }
 
 pub(super) fn markdown(machine: &Machine, bench: &Bench, lines: &[Line]) -> String {
-    let mut text = format!("# Benchmark\n\n{}. {HOW}\n", machine.line());
+    let mut text = format!("# Benchmark: {}\n\n{}. {HOW}\n", bench.suite.name(), machine.line());
     for rows in [verdict_rows(lines), figure_rows(bench)] {
         let Some((head, body)) = rows.split_first().filter(|(_, body)| !body.is_empty()) else { continue };
         let _ = writeln!(text, "\n| {} |\n|{}", head.join(" | "), "---|".repeat(head.len()));
@@ -72,7 +72,7 @@ pub(super) fn markdown(machine: &Machine, bench: &Bench, lines: &[Line]) -> Stri
     text
 }
 
-pub(super) fn json(machine: &Machine, bench: &Bench, lines: &[Line]) -> String {
+pub(super) fn json(machine: &Machine, bench: &Bench, lines: &[Line]) -> Value {
     let mut figures = Vec::new();
     for measure in Measure::ALL {
         for (index, subject) in bench.subjects.iter().enumerate() {
@@ -95,11 +95,11 @@ pub(super) fn json(machine: &Machine, bench: &Bench, lines: &[Line]) -> String {
         .collect();
     let failures: Vec<&str> = bench.figures.failures().collect();
     let Machine { cores, cpu, kernel, load } = machine;
-    let report = json!({
+    json!({
+        "suite": bench.suite.name(),
         "machine": { "cores": cores, "cpu": cpu, "kernel": kernel, "load": load },
-        "payload": bench.payload.name(), "figures": figures, "targets": targets, "failures": failures,
-    });
-    format!("{report:#}\n")
+        "payload": bench.options.payload.name(), "figures": figures, "targets": targets, "failures": failures,
+    })
 }
 
 fn summary_json(summary: Summary) -> Value {
@@ -110,7 +110,7 @@ fn figure_rows(bench: &Bench) -> Vec<Vec<String>> {
     let names = bench.subjects.iter().map(|subject| subject.name.clone());
     let mut rows = vec![["figure".to_owned(), "unit".to_owned()].into_iter().chain(names).collect()];
     for measure in Measure::ALL.into_iter().filter(|measure| bench.figures.measured(*measure)) {
-        let mut row = vec![measure.title().to_owned(), measure.unit().to_owned()];
+        let mut row = vec![measure.title(), measure.unit().to_owned()];
         row.extend((0..bench.subjects.len()).map(|subject| value(bench.figures.summary(measure, subject))));
         rows.push(row);
     }
@@ -121,7 +121,7 @@ fn verdict_rows(lines: &[Line]) -> Vec<Vec<String>> {
     let mut rows = vec![["promise", "unit", "target", "value", "verdict"].map(str::to_owned).to_vec()];
     rows.extend(lines.iter().map(|line| {
         let verdict = line.verdict.word().to_owned();
-        vec![line.title.to_owned(), line.unit.to_owned(), line.target(), value(line.value), verdict]
+        vec![line.title.clone(), line.unit.to_owned(), line.target(), value(line.value), verdict]
     }));
     rows
 }

@@ -3,14 +3,17 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::options::{Options, Section};
+use super::options::{Options, Section, Suite};
+use super::servers;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// The backend itself, with no proxy before it.
     Direct,
-    /// The floor.
+    /// The floor with one server.
     Pump,
+    /// The floor with many servers.
+    Aggregator,
     /// The one that the targets are for.
     Switchboard,
     /// The same without a guard, to see what a guard costs at the start.
@@ -23,29 +26,46 @@ pub(super) struct Subject {
     pub(super) name: String,
     pub(super) role: Role,
     pub(super) argv: Vec<OsString>,
+    /// The names of its tools that do the least: one for each server.
+    pub(super) tools: Vec<String>,
+}
+
+/// What every subject is made of.
+pub(super) struct Programs {
+    /// The benchmark itself, which is the floors too.
+    pub(super) this: OsString,
+    /// The server's command line.
+    pub(super) backend: Vec<OsString>,
+    pub(super) switchboard: Option<OsString>,
 }
 
 impl Subject {
-    /// In the order of the report's columns.
-    pub(super) fn all(options: &Options) -> Result<Vec<Self>, String> {
-        let this = std::env::current_exe().map_err(|error| format!("where is this program? {error}"))?;
-        let this = this.into_os_string();
-        let mut backend =
-            vec![this.clone(), "backend".into(), "--payload".into(), options.payload.name().into()];
-        if options.id_last {
-            backend.push("--id-last".into());
+    /// In the order of the report's columns, which is the same for all measurements.
+    pub(super) fn all(
+        suite: Suite,
+        section: Section,
+        options: &Options,
+        scratch: &Path,
+    ) -> Result<Vec<Self>, String> {
+        match suite {
+            Suite::One => Self::with_one(options),
+            Suite::Many => servers::subjects(servers::Shape::of(section), options, scratch),
         }
+    }
+
+    fn with_one(options: &Options) -> Result<Vec<Self>, String> {
+        let Programs { this, backend, switchboard } = Programs::of(options)?;
         let subject = |name: &str, role, proxy: &[OsString]| Self {
             name: name.to_owned(),
             role,
             argv: proxy.iter().chain(&backend).cloned().collect(),
+            tools: vec!["tiny".to_owned()],
         };
         let mut subjects = vec![
             subject("direct", Role::Direct, &[]),
             subject("pump", Role::Pump, &[this, "pump".into(), "--".into()]),
         ];
-        if let Some(path) = &options.switchboard {
-            let program = executable(path)?;
+        if let Some(program) = switchboard {
             let words = |words: &[&str]| {
                 [program.clone()].into_iter().chain(words.iter().map(OsString::from)).collect::<Vec<_>>()
             };
@@ -59,11 +79,37 @@ impl Subject {
 
     /// Whether it takes part. A guard is not on a message's way: what it costs is seen at the start alone.
     pub(super) fn is_of(&self, section: Section) -> bool {
-        self.role != Role::Unguarded || section == Section::ColdStart
+        match self.role {
+            Role::Unguarded => section == Section::ColdStart,
+            Role::Aggregator => !matches!(section, Section::Lists | Section::Starts),
+            Role::Direct | Role::Pump | Role::Switchboard | Role::Peer => true,
+        }
+    }
+
+    pub(super) fn has_lists(&self) -> bool {
+        self.role != Role::Aggregator
+    }
+
+    pub(super) fn is_floor(&self) -> bool {
+        matches!(self.role, Role::Pump | Role::Aggregator)
     }
 
     pub(super) fn is_proxy(&self) -> bool {
         self.role != Role::Direct
+    }
+}
+
+impl Programs {
+    pub(super) fn of(options: &Options) -> Result<Self, String> {
+        let this = std::env::current_exe().map_err(|error| format!("where is this program? {error}"))?;
+        let this = this.into_os_string();
+        let mut backend =
+            vec![this.clone(), "backend".into(), "--payload".into(), options.payload.name().into()];
+        if options.id_last {
+            backend.push("--id-last".into());
+        }
+        let switchboard = options.switchboard.as_deref().map(executable).transpose()?;
+        Ok(Self { this, backend, switchboard })
     }
 }
 

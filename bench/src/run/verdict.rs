@@ -1,10 +1,9 @@
 //! The promises that Switchboard makes about its cost, and whether this run kept them. It measures nothing.
 
-use std::process::ExitCode;
-
 use super::Bench;
-use super::figures::{Measure, Summary};
-use super::subject::Role;
+use super::figures::{Catalogue, Measure, Summary};
+use super::options::Suite;
+use super::subject::{Role, Subject};
 
 /// How far above its idle size a proxy may stay after large messages, in MiB.
 const KEPT: f64 = 4.0;
@@ -39,7 +38,7 @@ enum Target {
 
 /// One line of the table of promises.
 pub(super) struct Line {
-    pub(super) title: &'static str,
+    pub(super) title: String,
     pub(super) unit: &'static str,
     pub(super) value: Option<Summary>,
     target: Target,
@@ -47,7 +46,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    fn new(title: &'static str, unit: &'static str, value: Option<Summary>, target: Target) -> Self {
+    fn new(title: String, unit: &'static str, value: Option<Summary>, target: Target) -> Self {
         let verdict = match (target, value) {
             (Target::None, _) => Verdict::Shown,
             (Target::AtMost(_) | Target::AtLeast(_), None) => Verdict::Failed,
@@ -80,37 +79,50 @@ pub(super) fn lines(bench: &Bench) -> Vec<Line> {
 fn of_measure(bench: &Bench, ours: usize, measure: Measure) -> Vec<Line> {
     let position = |role| bench.subjects.iter().position(|subject| subject.role == role);
     let direct = position(Role::Direct).expect("direct is always a subject");
-    let pump = position(Role::Pump).expect("the pump is always a subject");
+    let floor = bench.subjects.iter().position(Subject::is_floor).expect("the floor is always a subject");
+    let floors = format!("the {}'s", bench.subjects[floor].name);
     let figures = &bench.figures;
     let plain = || figures.summary(measure, ours);
-    let to_pump = || figures.related(measure, [ours, pump], |[ours, pump]| ours / pump);
+    let to = |other| figures.related(measure, [ours, other], |[ours, other]| ours / other);
+    let to_floor = || to(floor);
     let added = || figures.related(measure, [ours, direct], |[ours, direct]| ours - direct);
     let failed = figures.failed(measure.section(), ours);
-    let line = |title, unit, value: Option<Summary>, target| {
-        Line::new(title, unit, value.filter(|_| !failed), target)
+    let line = |title: &str, unit, value: Option<Summary>, target| {
+        Line::new(title.to_owned(), unit, value.filter(|_| !failed), target)
     };
     match measure {
         Measure::RoundTripMedian => {
-            let added_to_pump = figures.related(measure, [ours, pump, direct], |[ours, pump, direct]| {
-                (ours - direct) / (pump - direct)
+            let added_to_floor = figures.related(measure, [ours, floor, direct], |[ours, floor, direct]| {
+                (ours - direct) / (floor - direct)
             });
             vec![
                 line("latency added, median", "µs", added(), Target::None),
-                line("latency added, times the pump's", "×", added_to_pump, Target::AtMost(2.0)),
-                line("whole round trip, times the pump's", "×", to_pump(), Target::None),
+                line(&format!("latency added, times {floors}"), "×", added_to_floor, Target::AtMost(2.0)),
+                line(&format!("whole round trip, times {floors}"), "×", to_floor(), Target::None),
             ]
         }
         Measure::RoundTripP99 => vec![line("latency added, p99", "µs", added(), Target::None)],
         Measure::SequentialCpu => {
-            vec![line("CPU per call, one caller, times the pump's", "×", to_pump(), Target::None)]
+            vec![line(&format!("CPU per call, one caller, times {floors}"), "×", to_floor(), Target::None)]
         }
         Measure::CallRate => {
-            vec![line("calls/s with 64 callers, of the pump's", "×", to_pump(), Target::AtLeast(0.6))]
+            vec![line(
+                &format!("calls/s with 64 callers, of {floors}"),
+                "×",
+                to_floor(),
+                Target::AtLeast(0.6),
+            )]
         }
         Measure::ConcurrentCpu => {
-            vec![line("CPU per call, 64 callers, times the pump's", "×", to_pump(), Target::None)]
+            vec![line(&format!("CPU per call, 64 callers, times {floors}"), "×", to_floor(), Target::None)]
         }
-        Measure::IdleMemory => vec![line("memory when idle", "MiB", plain(), Target::AtMost(8.0))],
+        Measure::IdleMemory => {
+            let (title, limit) = match bench.suite {
+                Suite::One => ("memory when idle", 8.0),
+                Suite::Many => ("memory with ten servers, without the guards", 16.0),
+            };
+            vec![line(title, "MiB", plain(), Target::AtMost(limit))]
+        }
         Measure::GuardMemory => vec![line("memory of a guard", "MiB", plain(), Target::AtMost(2.5))],
         Measure::WardenMemory => vec![line("memory of the warden", "MiB", plain(), Target::None)],
         Measure::ColdStart => {
@@ -122,10 +134,10 @@ fn of_measure(bench: &Bench, ours: usize, measure: Measure) -> Vec<Line> {
             ]
         }
         Measure::EchoRate => {
-            vec![line("10 MiB echo, of the pump's rate", "×", to_pump(), Target::AtLeast(0.55))]
+            vec![line(&format!("10 MiB echo, of {floors} rate"), "×", to_floor(), Target::AtLeast(0.55))]
         }
         Measure::AnswerRate => {
-            vec![line("10 MiB answers, of the pump's rate", "×", to_pump(), Target::AtLeast(0.35))]
+            vec![line(&format!("10 MiB answers, of {floors} rate"), "×", to_floor(), Target::AtLeast(0.35))]
         }
         Measure::PeakMemory => {
             let limit = 4.0 * bench.plan.payload_bytes as f64 / f64::from(1 << 20);
@@ -134,14 +146,25 @@ fn of_measure(bench: &Bench, ours: usize, measure: Measure) -> Vec<Line> {
         Measure::MemoryKept => {
             vec![line("memory kept 2 s after those", "MiB", plain(), Target::AtMost(KEPT))]
         }
+        Measure::LongList => {
+            let title = "tools/list of 1,000 tools, times one server's own";
+            vec![line(title, "×", to(direct), Target::AtMost(1.0))]
+        }
+        Measure::Started(catalogue, _) => {
+            let target = match catalogue {
+                Catalogue::Cold => Target::None,
+                Catalogue::Warm => Target::AtMost(10.0),
+            };
+            vec![line(&measure.title(), "ms", plain(), target)]
+        }
     }
 }
 
 /// A subject that fails is an error always; a target that is missed only where that was asked for.
-pub(super) fn exit_code(bench: &Bench, lines: &[Line], strict: bool) -> ExitCode {
+pub(super) fn exit_code(bench: &Bench, lines: &[Line], strict: bool) -> u8 {
     if bench.figures.failures().next().is_some() {
-        return ExitCode::from(3);
+        return 3;
     }
     let missed = lines.iter().any(|line| line.verdict == Verdict::Miss);
-    ExitCode::from(u8::from(strict && missed))
+    u8::from(strict && missed)
 }
