@@ -6,6 +6,9 @@ use crate::backends::Plan;
 use crate::config::Config;
 use crate::environments::Vars;
 use crate::fronts::{self, Arrival};
+use crate::handed::ledger::State;
+use crate::handed::lend::{self, Lent, Watch};
+use crate::handed::serve::{Manner, serve};
 use crate::hello::{AdHoc, Newcomer};
 use crate::hub::Hub;
 use crate::intake::ClientReader;
@@ -18,9 +21,10 @@ use std::io;
 use std::sync::Mutex;
 use std::time::Duration;
 use switchboard_core::{
-    ClientId, Core, FramingChoice, Limits, OnTimeout, Pool, Roots, ServerId, ServerSettings, Settings,
+    ClientId, Core, Event, FramingChoice, Limits, OnTimeout, Pool, Roots, ServerId, ServerSettings, Settings,
     Surroundings,
 };
+use switchboard_process::handover::Streams;
 use switchboard_process::local::Address;
 use switchboard_process::memory::forget_the_start;
 use switchboard_process::parent::Parent;
@@ -49,6 +53,13 @@ pub struct Attach {
     pub ignore_parent: bool,
 }
 
+/// Where the client's streams are while we carry every message ourselves.
+enum Streamed {
+    Own(OwnStdio),
+    /// They were another's before.
+    Handed(Streams),
+}
+
 /// No daemon can be had: the streams are given back.
 pub struct Alone {
     pub stdio: OwnStdio,
@@ -58,7 +69,7 @@ pub struct Alone {
 /// Serves the client until it, or a signal, ends it. Must be called within a tokio runtime.
 pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
     let parent = Parent::watch();
-    let link = Link {
+    let mut link = Link {
         address: attach.address,
         command: attach.command,
         newcomer: newcomer(&attach.server, attach.ad_hoc, &attach.roots),
@@ -69,12 +80,35 @@ pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
         Ok(signals) => signals,
         Err(why) => return Err(Alone { stdio, why }),
     };
-    match link.open().await {
-        Ok(connection) => {
-            *link.first.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(connection)
-        }
+    let streams = lend::streams_of(&stdio);
+    let (connection, takes_streams) = match link.open(streams.is_some()).await {
+        Ok(opened) => opened,
         Err(why) => return Err(Alone { stdio, why }),
-    }
+    };
+    let forgetting = task::spawn("forgetting", async {
+        tokio::time::sleep(STARTED).await;
+        forget_the_start();
+    });
+    let (streamed, signals, parent) = match streams.filter(|_| takes_streams) {
+        Some(streams) => {
+            // Nobody here is woken by what the client says.
+            drop(stdio);
+            let grace = attach.config.shutdown_grace;
+            let watch = Watch { signals, parent, ignore_parent: attach.ignore_parent, grace };
+            let lending = task::spawn("lending", async move {
+                let lent = lend::lend(&link, connection, streams, watch).await;
+                (link, lent)
+            });
+            let Ok((back, lent)) = lending.await else { return Ok(()) };
+            let Lent::Back(streams, watch) = lent else { return Ok(()) };
+            link = back;
+            (Streamed::Handed(streams), watch.signals, watch.parent)
+        }
+        None => {
+            *link.first.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(connection);
+            (Streamed::Own(stdio), signals, parent)
+        }
+    };
     let telemetry = Telemetry::silent();
     let hub = Hub::new(
         Core::new(settings(&attach.config, &attach.server)),
@@ -88,12 +122,23 @@ pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
     let surroundings = Surroundings::default();
     let here = Arrival { client, server: ServerId(0), surroundings, reader };
     let (framing, limit) = (fixed(attach.config.framing), attach.config.max_message_bytes);
-    let serving = task::spawn("serving", fronts::stdio::serve(hub.clone(), here, stdio, framing, limit));
+    let serving = match streamed {
+        Streamed::Own(stdio) => {
+            task::spawn("serving", fronts::stdio::serve(hub.clone(), here, stdio, framing, limit))
+        }
+        Streamed::Handed(streams) => {
+            let manner = Manner { framing, limit, grace: attach.config.shutdown_grace, server: attach.server };
+            let hub = hub.clone();
+            task::spawn("serving", async move {
+                let served = serve(&hub, here, &streams, manner, std::future::pending()).await;
+                // Nobody reads any more.
+                if served.is_err() || matches!(served, Ok(State::Over)) {
+                    hub.handle(Event::ClientLost { client });
+                }
+            })
+        }
+    };
     let following = task::spawn("following", solo::follow(hub.clone(), client, parent, attach.ignore_parent));
-    let forgetting = task::spawn("forgetting", async {
-        tokio::time::sleep(STARTED).await;
-        forget_the_start();
-    });
     hub.finished(client, PATIENCE).await;
     for task in [time, ending, serving, following, forgetting] {
         task.abort();
@@ -114,6 +159,7 @@ fn newcomer(server: &str, ad_hoc: Option<AdHoc>, roots: &RootOptions) -> Newcome
         given: own.given,
         default: own.default,
         env: Vars::own().all().filter_map(text).collect(),
+        streams: false,
     }
 }
 

@@ -84,6 +84,8 @@ pub(crate) struct Newcomer {
     pub(crate) default: Option<String>,
     /// Variables that are no text are left out: no setting could name them.
     pub(crate) env: Vec<(String, String)>,
+    /// It offers its client's own streams. Whoever does not know them takes no notice.
+    pub(crate) streams: bool,
 }
 
 /// A server that a command line gave, as far as that can say.

@@ -32,3 +32,12 @@ mod os;
 #[cfg(target_os = "linux")]
 pub(crate) use input::Input;
 pub use os::{Journal, Log, Streams};
+
+/// What a client's stream holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waiting {
+    Nothing,
+    Something,
+    /// Nothing more will come.
+    Ended,
+}

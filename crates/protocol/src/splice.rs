@@ -22,10 +22,21 @@ impl Patch {
     }
 }
 
+/// Which requests of the receiver are answered by a message, for those who keep books of them.
+#[derive(Debug, Clone, Default)]
+pub enum Answers {
+    #[default]
+    Nothing,
+    One(RawId),
+    /// Those of the answers in this array.
+    Batch,
+}
+
 /// A message on its way out.
 #[derive(Debug, Clone)]
 pub struct Outgoing {
     bytes: Bytes,
+    answers: Answers,
     /// In the order of their places, not overlapping.
     splices: SmallVec<[(Span, Patch); 2]>,
     /// The bytes did not come as a line, and may have line breaks in them.
@@ -39,7 +50,16 @@ impl Outgoing {
 
     /// Bytes that stand on one line as they are.
     pub fn raw(bytes: Bytes) -> Self {
-        Self { bytes, splices: SmallVec::new(), multiline: false }
+        Self { bytes, answers: Answers::Nothing, splices: SmallVec::new(), multiline: false }
+    }
+
+    /// Notes what it is the answer to.
+    pub fn answering(self, answers: Answers) -> Self {
+        Self { answers, ..self }
+    }
+
+    pub fn answers(&self) -> &Answers {
+        &self.answers
     }
 
     /// Puts `patch` in place of the bytes at `span`; an empty span inserts.

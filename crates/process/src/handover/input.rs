@@ -135,3 +135,17 @@ fn end_of(store: &Store, from: u64) -> io::Result<u64> {
     }
     Ok(end)
 }
+
+/// Whether anything but white space was read from there on.
+pub(super) fn holds_more(store: &Store, from: u64) -> io::Result<bool> {
+    let end = end_of(store, from)?;
+    let mut at = from;
+    while at < end {
+        let bytes = store.read_at((end - at).min(WINDOW) as usize, INPUT + at)?;
+        if bytes.is_empty() || bytes.iter().any(|byte| !byte.is_ascii_whitespace()) {
+            return Ok(true);
+        }
+        at += bytes.len() as u64;
+    }
+    Ok(false)
+}

@@ -2,12 +2,13 @@
 
 use super::input::Input;
 use super::store::{Control, Store};
-use super::{output, pass};
+use super::{Waiting, input, output, pass};
 use crate::local::Connection;
 use crate::pipe::{ByteReader, Descriptor, Direction, Kind, register};
 use crate::stdio::OwnStdio;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
+use rustix::net::{RecvFlags, recv};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -72,10 +73,34 @@ impl Streams {
         unsafe { (*self.store.control()).open.load(Ordering::Relaxed) }
     }
 
-    /// Whether something waits to be read.
-    pub fn has_input(&self) -> bool {
+    /// What there is to be read.
+    pub fn waiting(&self) -> Waiting {
         let mut polled = [PollFd::new(&self.input, PollFlags::IN)];
-        matches!(poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(1..))
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        match (poll(&mut polled, Some(&at_once)), Kind::of(self.input.as_fd())) {
+            (Ok(1..), Ok(Kind::StreamSocket)) => {
+                let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+                match recv(&self.input, &mut [0_u8; 1][..], flags) {
+                    Ok((1.., _)) => Waiting::Something,
+                    Err(Errno::AGAIN | Errno::INTR) => Waiting::Nothing,
+                    Ok(_) | Err(_) => Waiting::Ended,
+                }
+            }
+            (Ok(1..), _) if polled[0].revents().contains(PollFlags::IN) => Waiting::Something,
+            (Ok(1..), _) => Waiting::Ended,
+            (Ok(0) | Err(_), _) => Waiting::Nothing,
+        }
+    }
+
+    /// Waits until there may be something to be read, or never will. Cancel-safe.
+    pub async fn readable(&self) -> io::Result<()> {
+        registered(&self.input, Direction::Read)?.readable().await?.retain_ready();
+        Ok(())
+    }
+
+    /// Whether something was read behind this place that is more than white space.
+    pub fn has_unread(&self, from: u64) -> io::Result<bool> {
+        input::holds_more(&self.store, from)
     }
 }
 

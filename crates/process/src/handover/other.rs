@@ -1,5 +1,6 @@
 //! Where nothing can be handed over.
 
+use super::Waiting;
 use crate::local::Connection;
 use crate::pipe::ByteReader;
 use crate::stdio::OwnStdio;
@@ -38,7 +39,15 @@ impl Streams {
         match *self {}
     }
 
-    pub fn has_input(&self) -> bool {
+    pub fn waiting(&self) -> Waiting {
+        match *self {}
+    }
+
+    pub async fn readable(&self) -> io::Result<()> {
+        match *self {}
+    }
+
+    pub fn has_unread(&self, _: u64) -> io::Result<bool> {
         match *self {}
     }
 }
