@@ -49,7 +49,8 @@ fn check(start: impl FnOnce(&House) -> Start, load: &Load) {
             last = window.start_call("echo", json!({ "label": format!("<{last}>"), "text": text }));
         }
         // A moment that differs from round to round, from before the first is read to after the last is answered.
-        let moment = Duration::from_micros(round.wrapping_mul(2_654_435_761) % (400 + 40 * load.size as u64 / 1024));
+        let moment =
+            Duration::from_micros(round.wrapping_mul(2_654_435_761) % (400 + 40 * load.size as u64 / 1024));
         std::thread::sleep(moment);
         daemon.iter().for_each(|daemon| daemon.tell(Word::Kill));
         while answers.values().sum::<usize>() < last as usize - 1 {
@@ -137,7 +138,10 @@ fn killed_in_the_midst_of_a_message() {
         patience::until_true("its end", || !daemon.is_alive());
         window.send_bytes(second);
         let answer = window.answer("half");
-        assert!(answer["result"]["content"][0]["text"].as_str().unwrap().contains(&"y".repeat(300_000)), "{framing:?}");
+        assert!(
+            answer["result"]["content"][0]["text"].as_str().unwrap().contains(&"y".repeat(300_000)),
+            "{framing:?}"
+        );
     }
 }
 

@@ -127,7 +127,8 @@ pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
             task::spawn("serving", fronts::stdio::serve(hub.clone(), here, stdio, framing, limit))
         }
         Streamed::Handed(streams) => {
-            let manner = Manner { framing, limit, grace: attach.config.shutdown_grace, server: attach.server };
+            let manner =
+                Manner { framing, limit, grace: attach.config.shutdown_grace, server: attach.server };
             let hub = hub.clone();
             task::spawn("serving", async move {
                 let served = serve(&hub, here, &streams, manner, std::future::pending()).await;

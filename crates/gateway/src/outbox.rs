@@ -184,8 +184,7 @@ impl Outbox {
 
     fn keep(&mut self, kept: &Kept) -> io::Result<()> {
         let pieces = self.queue.iter().map(|piece| &piece[..]).chain([&self.small[..]]);
-        let slices: Vec<IoSlice<'_>> =
-            pieces.filter(|piece| !piece.is_empty()).map(IoSlice::new).collect();
+        let slices: Vec<IoSlice<'_>> = pieces.filter(|piece| !piece.is_empty()).map(IoSlice::new).collect();
         kept.keep(&slices)?;
         drop(slices);
         self.queue.drain(..).for_each(spare::give);

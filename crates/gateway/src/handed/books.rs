@@ -8,25 +8,51 @@ use switchboard_protocol::Framing;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Entry {
     /// The client's stream was dealt with up to here.
-    Taken { upto: u64 },
+    Taken {
+        upto: u64,
+    },
     Asked(Asked),
     /// Members of one batch: they are answered together.
-    AskedTogether { ids: Vec<Id> },
+    AskedTogether {
+        ids: Vec<Id>,
+    },
     /// The client does not want an answer any more.
-    Cancelled { id: Id },
+    Cancelled {
+        id: Id,
+    },
     /// It was given to a second daemon; it is not given to a third.
-    Repeated { id: Id },
+    Repeated {
+        id: Id,
+    },
     /// What goes out is committed up to here.
-    Written { upto: u64 },
-    Answered { id: Id },
+    Written {
+        upto: u64,
+    },
+    Answered {
+        id: Id,
+    },
     /// The client was asked something, and has not answered.
-    Question { id: Id },
-    Resolved { id: Id },
+    Question {
+        id: Id,
+    },
+    Resolved {
+        id: Id,
+    },
     /// To be said again.
-    Said { what: Saying, line: Vec<u8> },
-    Subscribed { uri: Vec<u8>, line: Vec<u8> },
-    Unsubscribed { uri: Vec<u8> },
-    Speaks { framing: Framing },
+    Said {
+        what: Saying,
+        line: Vec<u8>,
+    },
+    Subscribed {
+        uri: Vec<u8>,
+        line: Vec<u8>,
+    },
+    Unsubscribed {
+        uri: Vec<u8>,
+    },
+    Speaks {
+        framing: Framing,
+    },
 }
 
 /// As it was spelled.
@@ -225,9 +251,7 @@ fn decode_one(rest: &mut &[u8]) -> Option<Entry> {
         }
         9 => Entry::Subscribed { uri: texts.next()?, line: texts.next()? },
         10 => Entry::Unsubscribed { uri: texts.next()? },
-        11 => Entry::Speaks {
-            framing: if number == 0 { Framing::Newline } else { Framing::ContentLength },
-        },
+        11 => Entry::Speaks { framing: if number == 0 { Framing::Newline } else { Framing::ContentLength } },
         12 => Entry::Question { id: texts.next()? },
         13 => Entry::Resolved { id: texts.next()? },
         _ => return None,
@@ -309,7 +333,8 @@ mod tests {
             decode(&whole[..cut]);
         }
         for seed in 0..2000_u32 {
-            let noise: Vec<u8> = (0..64).map(|n| ((seed * 64 + n).wrapping_mul(2_654_435_761) >> 24) as u8 % 13).collect();
+            let noise: Vec<u8> =
+                (0..64).map(|n| ((seed * 64 + n).wrapping_mul(2_654_435_761) >> 24) as u8 % 13).collect();
             decode(&noise);
         }
     }

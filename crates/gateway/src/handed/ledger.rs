@@ -242,7 +242,8 @@ impl Entries {
                 }
                 self.effect(message);
                 let is_short = message.bytes().len() <= SHORT;
-                let again = if is_initialize || (method.is_repeatable() && is_short) { line() } else { Vec::new() };
+                let again =
+                    if is_initialize || (method.is_repeatable() && is_short) { line() } else { Vec::new() };
                 let id = message.id().map(|id| id.as_bytes().to_vec());
                 self.0.extend(id.map(|id| Entry::Asked(Asked { id, again })));
             }

@@ -193,7 +193,9 @@ enum Work {
     None,
     /// It may be that it has only just come.
     Some,
-    Asked { silent_since: Instant },
+    Asked {
+        silent_since: Instant,
+    },
 }
 
 impl Work {

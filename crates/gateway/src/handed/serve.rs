@@ -14,9 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use switchboard_core::{ClientId, Event, Peer};
 use switchboard_process::handover::Streams;
-use switchboard_protocol::{
-    Answers, Framer, Framing, Method, Outgoing, Parsed, Part, Patch, RawId, parse,
-};
+use switchboard_protocol::{Answers, Framer, Framing, Method, Outgoing, Parsed, Part, Patch, RawId, parse};
 
 /// How long the last answers may take to be read.
 const PATIENCE: Duration = Duration::from_secs(1);

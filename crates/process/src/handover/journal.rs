@@ -1,7 +1,7 @@
 //! Notes, one behind the other, each there as a whole or not at all. When there are many, those that still count are
 //! written into the other half.
 
-use super::store::{JOURNALS, Store};
+use super::store::{JOURNALS, Mapping, Store};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,8 +16,12 @@ const LONG: u64 = 32 << 10;
 /// What is longer was not written by us.
 const LONGEST: u64 = 256 << 20;
 
+/// So much of a half is written to without a system call.
+const MAPPED: usize = 256 << 10;
+
 pub struct Journal {
     store: Arc<Store>,
+    halves: [Mapping; 2],
     half: usize,
     number: u64,
     end: u64,
@@ -44,14 +48,20 @@ impl Journal {
             notes.push(note);
         }
         let (end, number) = (at - JOURNALS[half], one.max(other));
-        Ok((Self { store: store.clone(), half, number, end, begun: end, note: Vec::new() }, notes))
+        let map = |half: usize| store.map(JOURNALS[half], MAPPED);
+        let halves = [map(0)?, map(1)?];
+        Ok((Self { store: store.clone(), halves, half, number, end, begun: end, note: Vec::new() }, notes))
     }
 
     pub fn append(&mut self, note: &[u8]) -> io::Result<()> {
         let mut bytes = std::mem::take(&mut self.note);
         bytes.clear();
         frame(note, &mut bytes);
-        self.store.write_at(&bytes, JOURNALS[self.half] + self.end)?;
+        if self.end as usize + bytes.len() <= MAPPED {
+            self.halves[self.half].put(self.end as usize, &bytes);
+        } else {
+            self.store.write_at(&bytes, JOURNALS[self.half] + self.end)?;
+        }
         self.end += bytes.len() as u64;
         self.note = bytes;
         Ok(())

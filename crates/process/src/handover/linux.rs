@@ -45,7 +45,10 @@ impl Streams {
         let [input, output, file] = pass::receive(connection).await?;
         for fd in [&input, &output] {
             if !matches!(Kind::of(fd.as_fd())?, Kind::Pipe | Kind::StreamSocket) {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, "not a stream that can be waited for"));
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    "not a stream that can be waited for",
+                ));
             }
         }
         Ok(Self { input, output, store: Arc::new(Store::over(file)?) })

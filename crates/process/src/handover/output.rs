@@ -18,6 +18,8 @@ use tokio::io::unix::AsyncFd;
 
 /// So much of the file is seen at a time, to be sent to a socket.
 const WINDOW: u64 = 1 << 20;
+/// Less than this is copied without a system call.
+const SMALL: usize = 16 << 10;
 /// What has gone is given back in pieces of about this size.
 const PIECE: u64 = 256 << 10;
 
@@ -34,13 +36,16 @@ struct State {
     committed: u64,
     /// What has been given back.
     freed: u64,
+    /// Where something was sent from last.
     window: Option<(u64, Mapping)>,
+    /// Where something was appended last.
+    tail: Option<(u64, Mapping)>,
 }
 
 impl Log {
     /// Goes on behind what was committed.
     pub(super) fn at(store: &Arc<Store>, fd: AsyncFd<Descriptor>, committed: u64) -> Self {
-        let state = State { end: committed, committed, freed: 0, window: None };
+        let state = State { end: committed, committed, freed: 0, window: None, tail: None };
         let log = Self { store: store.clone(), fd, state: Mutex::new(state) };
         log.state().freed = log.sent();
         log
@@ -49,6 +54,19 @@ impl Log {
     /// Puts bytes behind the others; they stay here until they are committed. Says where they end.
     pub fn append(&self, bufs: &[IoSlice<'_>]) -> io::Result<u64> {
         let mut state = self.state();
+        let length: usize = bufs.iter().map(|buf| buf.len()).sum();
+        let base = state.end / WINDOW * WINDOW;
+        if length < SMALL && state.end + length as u64 <= base + WINDOW {
+            if state.tail.as_ref().is_none_or(|(at, _)| *at != base) {
+                state.tail = Some((base, self.store.map(OUTPUT + base, WINDOW as usize)?));
+            }
+            for buf in bufs {
+                let at = (state.end - base) as usize;
+                state.tail.iter().for_each(|(_, tail)| tail.put(at, buf));
+                state.end += buf.len() as u64;
+            }
+            return Ok(state.end);
+        }
         let mut rest: Vec<IoSlice<'_>> = bufs.to_vec();
         let mut bufs = &mut rest[..];
         while !bufs.is_empty() {
@@ -158,8 +176,7 @@ impl Log {
         }
         let Some((_, window)) = &state.window else { return Err(Errno::NOMEM.into()) };
         let length = (state.committed.min(base + WINDOW) - sent) as usize;
-        let mut data =
-            libc::iovec { iov_base: window.at((sent - base) as usize).cast(), iov_len: length };
+        let mut data = libc::iovec { iov_base: window.at((sent - base) as usize).cast(), iov_len: length };
         let control = self.store.control();
         // SAFETY: the next turn is prepared where nobody looks, then made the one that counts; `data` and the window
         // live until the call has returned.

@@ -8,8 +8,8 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::ffi::c_void;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::ptr::NonNull;
-use std::sync::atomic::AtomicU32;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU32, Ordering, compiler_fence};
 
 /// Each part has room for more than a client could ever say.
 pub(super) const JOURNALS: [u64; 2] = [0, 1 << 48];
@@ -137,6 +137,19 @@ impl Mapping {
         assert!(offset <= self.length);
         // SAFETY: within the mapping, or right behind it.
         unsafe { self.start.as_ptr().cast::<u8>().add(offset) }
+    }
+
+    /// Copies bytes to there, the last one last: whoever is killed on the way has not written it.
+    pub(super) fn put(&self, offset: usize, bytes: &[u8]) {
+        assert!(offset <= self.length && bytes.len() <= self.length - offset);
+        let Some((last, most)) = bytes.split_last() else { return };
+        // SAFETY: within the mapping, of which nobody holds a reference.
+        unsafe {
+            let to = self.at(offset);
+            ptr::copy_nonoverlapping(most.as_ptr(), to, most.len());
+            compiler_fence(Ordering::SeqCst);
+            to.add(most.len()).write_volatile(*last);
+        }
     }
 }
 

@@ -126,9 +126,9 @@ impl PolledReader {
     /// Nothing was there, though it seemed so.
     #[cfg(target_os = "linux")]
     pub(super) fn wait_anew(&self) {
-        let _ = self.fd.try_io(Interest::READABLE, |_| -> io::Result<()> {
-            Err(io::ErrorKind::WouldBlock.into())
-        });
+        let _ = self
+            .fd
+            .try_io(Interest::READABLE, |_| -> io::Result<()> { Err(io::ErrorKind::WouldBlock.into()) });
     }
 
     pub(super) async fn read(&mut self, buf: &mut BytesMut) -> io::Result<usize> {
