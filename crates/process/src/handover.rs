@@ -22,6 +22,8 @@ mod output;
 mod pass;
 #[cfg(target_os = "linux")]
 mod store;
+#[cfg(all(test, target_os = "linux"))]
+mod tests;
 #[cfg(target_os = "linux")]
 #[path = "handover/linux.rs"]
 mod os;

@@ -35,6 +35,16 @@ impl Streams {
         Some(Self { input, output, store: Arc::new(Store::new().ok()?) })
     }
 
+    #[cfg(test)]
+    pub(super) fn over(input: OwnedFd, output: OwnedFd, store: Arc<Store>) -> Self {
+        Self { input, output, store }
+    }
+
+    #[cfg(test)]
+    pub(super) fn file(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.store.file.as_fd()
+    }
+
     /// Sends them to whoever is at the other end. We keep ours.
     pub async fn pass(&self, connection: &Connection) -> io::Result<()> {
         pass::send(connection, [self.input.as_fd(), self.output.as_fd(), self.store.file.as_fd()]).await
