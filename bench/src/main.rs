@@ -7,6 +7,7 @@
 //! - [`pump`]: `pump`, the floor: two copy loops that understand nothing.
 //! - [`projects`]: `projects`, one client on several projects, with and without Switchboard.
 //! - [`windows`]: `windows`, several windows with several servers, with and without the daemon.
+//! - [`attached`]: `attached`, what a window pays for sharing the daemon.
 //! - [`run`]: `run`, the comparison of the two with Switchboard.
 //! - [`soak`]: `soak`, clients, backends and the daemon killed at random for a long time.
 //!
@@ -21,6 +22,8 @@
 )]
 #![expect(clippy::print_stderr, reason = "a command line tool: what goes wrong is told on stderr")]
 
+#[cfg(target_os = "linux")]
+mod attached;
 #[cfg(target_os = "linux")]
 mod backend;
 #[cfg(target_os = "linux")]
@@ -48,6 +51,7 @@ usage: switchboard-bench run [OPTIONS]           compare direct, pump and switch
                                                  the MCP server that all of them talk to
        switchboard-bench projects …              processes, memory and CPU time on several projects
        switchboard-bench soak …                  everybody is killed at random, for a long time
+       switchboard-bench attached …              latency, start and memory of a window, next to `--solo`
        switchboard-bench windows …               the same of several windows with four servers each
 `switchboard-bench run --help` lists the options.";
 
@@ -57,6 +61,7 @@ fn main() -> ExitCode {
     let command = arguments.next().unwrap_or_default();
     let rest: Vec<_> = arguments.collect();
     let outcome = match command.to_str() {
+        Some("attached") => attached::main(&rest),
         Some("backend") => backend::main(&rest),
         Some("pump") => pump::main(&rest),
         Some("projects") => projects::main(&rest),
