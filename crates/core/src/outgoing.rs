@@ -30,12 +30,12 @@ impl Core {
     pub(crate) fn no_answer(&mut self, client: ClientId, batch: Option<u32>) {
         let Some(batch) = batch else { return };
         let Some(c) = self.clients.get_mut(&client) else { return };
-        if let Some(array) = c.batches.done(batch, None) {
-            if c.presence != Presence::Lost {
-                let out = Outgoing::raw(array.into()).answering(Answers::Batch);
-                c.queued += out.len();
-                self.actions.push(Action::ToClient { client, out });
-            }
+        if let Some(array) = c.batches.done(batch, None)
+            && c.presence != Presence::Lost
+        {
+            let out = Outgoing::raw(array.into()).answering(Answers::Batch);
+            c.queued += out.len();
+            self.actions.push(Action::ToClient { client, out });
         }
     }
 
