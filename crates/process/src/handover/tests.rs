@@ -1,6 +1,8 @@
 //! Holders that die at every step. A holder is what it has in its own memory; a death is that all of it is dropped, and
 //! the next one has nothing but the file.
 
+#![expect(clippy::unwrap_used, reason = "what is not there fails the test")]
+
 use super::os::Streams;
 use super::store::Store;
 use crate::pipe::ByteReader;
