@@ -1,4 +1,4 @@
-//! Where nothing can be handed over.
+//! Where nothing can be handed over: none of these is ever made.
 
 use super::Waiting;
 use crate::local::Connection;
@@ -8,7 +8,11 @@ use std::io::{self, IoSlice};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-pub enum Streams {}
+fn unsupported<T>() -> io::Result<T> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+pub struct Streams(());
 
 impl Streams {
     pub fn of(_: &OwnStdio) -> Option<Self> {
@@ -16,82 +20,78 @@ impl Streams {
     }
 
     pub async fn receive(_: &mut Connection) -> io::Result<Self> {
-        Err(io::ErrorKind::Unsupported.into())
+        unsupported()
     }
 
     pub async fn pass(&self, _: &Connection) -> io::Result<()> {
-        match *self {}
+        unsupported()
     }
 
     pub fn notes(&self) -> io::Result<(Journal, Vec<Vec<u8>>)> {
-        match *self {}
+        unsupported()
     }
 
     pub fn reader(&self, _: Arc<AtomicU64>, _: usize) -> io::Result<ByteReader> {
-        match *self {}
+        unsupported()
     }
 
     pub fn log(&self, _: u64) -> io::Result<Log> {
-        match *self {}
+        unsupported()
     }
 
     pub fn open_requests(&self) -> u32 {
-        match *self {}
+        0
     }
 
     pub fn waiting(&self) -> Waiting {
-        match *self {}
+        Waiting::Nothing
     }
 
     pub async fn readable(&self) -> io::Result<()> {
-        match *self {}
+        unsupported()
     }
 
     pub fn has_unread(&self, _: u64) -> io::Result<bool> {
-        match *self {}
+        unsupported()
     }
 }
 
-pub enum Journal {}
+pub struct Journal(());
 
 impl Journal {
     pub fn append(&mut self, _: &[u8]) -> io::Result<()> {
-        match *self {}
+        unsupported()
     }
 
     pub fn is_long(&self) -> bool {
-        match *self {}
+        false
     }
 
     pub fn renew(&mut self, _: &[Vec<u8>]) -> io::Result<()> {
-        match *self {}
+        unsupported()
     }
 
-    pub fn show_open(&self, _: u32) {
-        match *self {}
-    }
+    pub fn show_open(&self, _: u32) {}
 }
 
-pub enum Log {}
+pub struct Log(());
 
 impl Log {
     pub fn append(&self, _: &[IoSlice<'_>]) -> io::Result<u64> {
-        match *self {}
+        unsupported()
     }
 
-    pub fn commit(&self) {
-        match *self {}
-    }
+    pub fn commit(&self) {}
 
     pub fn unsent(&self) -> u64 {
-        match *self {}
+        0
     }
 
     pub fn send(&self) -> io::Result<usize> {
-        match *self {}
+        unsupported()
     }
 
     pub async fn writable(&self) -> io::Result<()> {
-        match *self {}
+        unsupported()
     }
 }
