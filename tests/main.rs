@@ -5,7 +5,6 @@
     debug_assertions,
     expect(clippy::duplicate_mod, reason = "the same promises are tried in two ways: see `daemon::relayed`")
 )]
-
 #![expect(clippy::unwrap_used, reason = "what is not there fails the test, here as well as in a `#[test]`")]
 
 mod support;

@@ -311,3 +311,21 @@ fn a_client_that_is_killed_with_its_pipe_leaked_is_let_go() {
     pids::tell(sibling, Word::Kill);
     assert!(stays.call("echo", json!({})).get("result").is_some());
 }
+
+/// One that hangs for good is ended, with the streams in its hands. What it had read gets an error; what it had not, the
+/// next one answers.
+#[test]
+fn one_that_hangs_for_good_is_ended() {
+    let house = House::new();
+    let mut window = open(house.window("a"));
+    let open = window.start_call("hang", json!({ "label": "read" }));
+    house.record().wait_for(1, "hang");
+    let daemon = house.daemon();
+    daemon.tell(Word::Suspend);
+    patience::until_true("it is suspended", || daemon.again().is_some_and(|now| now.is_stopped()));
+    let unread = window.start_call("echo", json!({ "label": "not read" }));
+    assert_eq!(window.answer(open)["error"]["data"]["kind"], "backend_unavailable");
+    assert!(window.answer(unread)["result"].is_object());
+    assert!(!daemon.is_alive());
+    assert_eq!(held_by(house.daemon().pid), 1);
+}
