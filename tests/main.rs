@@ -30,6 +30,8 @@ mod roots;
 mod pool;
 #[cfg(target_os = "linux")]
 mod daemon;
+#[cfg(target_os = "linux")]
+mod board;
 mod logs;
 mod raw;
 mod config;
@@ -38,6 +40,7 @@ mod leftovers;
 mod nothing_left;
 
 mod cli;
+mod command_line;
 mod explain;
 mod demo;
 mod docs;

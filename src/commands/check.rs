@@ -36,6 +36,10 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         let (more_errors, more_warnings) = describe(config, &mut text)?;
         errors += more_errors;
         warnings += more_warnings;
+        for collision in switchboard_gateway::known_collisions(config, &super::state_folder()) {
+            warnings += 1;
+            writeln!(text, "  warning: two things would have the same name: {collision}")?;
+        }
         describe_layers(&mut text)?;
     }
     writeln!(

@@ -35,6 +35,7 @@ fn seen(address: &Address, answer: Answer) -> Value {
             daemon["config"] = result["config"].clone();
             daemon["clients"] = result["status"]["clients"].clone();
             daemon["servers"] = result["status"]["servers"].clone();
+            daemon["collisions"] = result["status"]["collisions"].clone();
         }
         Err(error) => daemon["error"] = json!(error),
     }
@@ -59,6 +60,7 @@ fn shown(daemons: &[Value]) -> anyhow::Result<String> {
         }
         show_clients(&mut text, &daemon["clients"])?;
         show_servers(&mut text, &daemon["servers"])?;
+        show_collisions(&mut text, &daemon["collisions"])?;
     }
     Ok(text)
 }
@@ -108,6 +110,16 @@ fn show_servers(text: &mut String, servers: &Value) -> anyhow::Result<()> {
                 writeln!(text, "        on its own because {why}")?;
             }
         }
+    }
+    Ok(())
+}
+
+fn show_collisions(text: &mut String, collisions: &Value) -> anyhow::Result<()> {
+    if !list(collisions).is_empty() {
+        writeln!(text, "\n  Would have the same name:")?;
+    }
+    for collision in list(collisions).iter().filter_map(Value::as_str) {
+        writeln!(text, "    {collision}")?;
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ use switchboard_gateway::wiring::RootOptions;
 use switchboard_gateway::{AdHoc, Ended, OwnStdio, Source, check_room, take_stdio};
 
 pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
-    let (config, server, source) = choose(&args)?;
+    let (config, choice, source) = choose(&args)?;
     let config_file = source.as_ref().map(|source| source.path.clone());
     let roots = super::root_options(&args.roots, &config, config_file.as_deref())?;
     check_room()
@@ -33,21 +33,63 @@ pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
         if args.raw {
             // Without a root, the folder that the client started us in is the workspace.
             let root = first(&roots).or_else(|| std::env::current_dir().ok());
+            let server = choice.only()?;
             let raw = Raw { server, root, state_folder, ignore_parent: args.ignore_parent };
             return run_raw(raw, stdio).await;
         }
-        let stdio = match attach(&args, &config, &server, &source, &roots, stdio).await? {
+        let stdio = match attach(&args, &config, &choice, &source, &roots, stdio).await? {
             Attached::Served => return Ok(Exit::Ok),
             Attached::Alone(stdio) => stdio,
         };
-        let log = log_options(&args, &config, &config_file, &server.name, first(&roots), &state_folder)?;
+        let log = log_options(&args, &config, &config_file, choice.name(), first(&roots), &state_folder)?;
         let ignore_parent = args.ignore_parent;
-        solo::run(Solo { config, server, roots, state_folder, log, ignore_parent }, stdio).await?;
+        let as_one = matches!(choice, Choice::All(_));
+        let servers = choice.servers();
+        solo::run(Solo { config, servers, as_one, roots, state_folder, log, ignore_parent }, stdio).await?;
         Ok(Exit::Ok)
     });
     // A thread may be stuck in a read of a terminal or file; nothing waits for it.
     runtime.shutdown_background();
     outcome
+}
+
+/// Which servers are to be served.
+#[derive(Debug)]
+enum Choice {
+    /// As it is.
+    One(Box<ServerConfig>),
+    /// As one.
+    All(Vec<ServerConfig>),
+}
+
+impl Choice {
+    /// What to call it.
+    fn name(&self) -> &str {
+        match self {
+            Self::One(server) => &server.name,
+            Self::All(_) => "switchboard",
+        }
+    }
+
+    fn servers(self) -> Vec<ServerConfig> {
+        match self {
+            Self::One(server) => vec![*server],
+            Self::All(servers) => servers,
+        }
+    }
+
+    /// For what can be had of one server only.
+    fn only(self) -> anyhow::Result<ServerConfig> {
+        let mut servers = self.servers();
+        match (servers.pop(), servers.is_empty()) {
+            (Some(only), true) => Ok(only),
+            (Some(_) | None, _) => Err(fatal(
+                Exit::Config,
+                "the config names several servers, and `--raw` connects to one\n  \
+                 hint: choose it with `--server NAME`",
+            )),
+        }
+    }
 }
 
 enum Attached {
@@ -61,7 +103,7 @@ enum Attached {
 async fn attach(
     args: &StdioArgs,
     config: &Config,
-    server: &ServerConfig,
+    choice: &Choice,
     source: &Option<Source>,
     roots: &RootOptions,
     stdio: OwnStdio,
@@ -72,7 +114,10 @@ async fn attach(
         (false, _) if args.backend.is_some() => {
             known_by_name(args, source.as_ref()).map(|what| (what, config.clone(), None))
         }
-        (false, _) if !args.command.is_empty() => from_command_line(args, config, server, source.as_ref()),
+        (false, _) if !args.command.is_empty() => match choice {
+            Choice::One(server) => from_command_line(args, config, server, source.as_ref()),
+            Choice::All(_) => None,
+        },
         (false, Some(source)) => Some((What::of(source), config.clone(), None)),
         (false, None) => None,
     };
@@ -82,7 +127,11 @@ async fn attach(
         (Ok(address), Ok(command)) => (address, command),
         (Err(error), _) | (_, Err(error)) => return Ok(alone(stdio, &error)),
     };
-    let (server, roots) = (server.name.clone(), roots.clone());
+    let server = match choice {
+        Choice::One(server) => Some(server.name.clone()),
+        Choice::All(_) => None,
+    };
+    let roots = roots.clone();
     let config = Config { servers: Vec::new(), ..config };
     let attach =
         Attach { config, server, ad_hoc, roots, address, command, ignore_parent: args.ignore_parent };
@@ -145,14 +194,17 @@ fn first(roots: &RootOptions) -> Option<PathBuf> {
     roots.pinned.as_ref().or(roots.given.first()).cloned()
 }
 
-/// Which server, with which settings, from which file.
-fn choose(args: &StdioArgs) -> anyhow::Result<(Config, ServerConfig, Option<Source>)> {
-    let (config, mut server, source) = choose_from(args)?;
-    args.overrides().apply(&mut server);
-    Ok((config, server, source))
+/// Which servers, with which settings, from which file.
+fn choose(args: &StdioArgs) -> anyhow::Result<(Config, Choice, Option<Source>)> {
+    let (config, mut choice, source) = choose_from(args)?;
+    match &mut choice {
+        Choice::One(server) => args.overrides().apply(server),
+        Choice::All(servers) => servers.iter_mut().for_each(|server| args.overrides().apply(server)),
+    }
+    Ok((config, choice, source))
 }
 
-fn choose_from(args: &StdioArgs) -> anyhow::Result<(Config, ServerConfig, Option<Source>)> {
+fn choose_from(args: &StdioArgs) -> anyhow::Result<(Config, Choice, Option<Source>)> {
     if let Some(mut server) = launched(args) {
         let (config, source) = match &args.config {
             Some(_) => load_config(args).map(|(config, source)| (config, Some(source)))?,
@@ -166,11 +218,11 @@ fn choose_from(args: &StdioArgs) -> anyhow::Result<(Config, ServerConfig, Option
         server.pass_env.extend_from_slice(&args.pass_env);
         server.guard = args.guard.map_or(server.guard, Into::into);
         server.keep.clone_from(&args.keep);
-        return Ok((config, server, source));
+        return Ok((config, Choice::One(Box::new(server)), source));
     }
     let (config, source) = load_config(args)?;
-    let server = pick(&config, args.server.as_deref(), &source.path)?;
-    Ok((config, server, Some(source)))
+    let choice = pick(&config, args.server.as_deref(), &source.path)?;
+    Ok((config, choice, Some(source)))
 }
 
 /// The server that the command line itself says how to start.
@@ -212,29 +264,19 @@ fn load_config(args: &StdioArgs) -> anyhow::Result<(Config, Source)> {
     }
 }
 
-/// The one server that is to be served. Serving several as one is to come.
-fn pick(config: &Config, wanted: Option<&str>, path: &Path) -> anyhow::Result<ServerConfig> {
+/// The one server that was asked for, or all that are enabled.
+fn pick(config: &Config, wanted: Option<&str>, path: &Path) -> anyhow::Result<Choice> {
     if let Some(wanted) = wanted {
-        return super::server_called(config, wanted, path).cloned();
+        return super::server_called(config, wanted, path)
+            .cloned()
+            .map(|server| Choice::One(Box::new(server)));
     }
-    let enabled = super::enabled(config);
-    let names = || enabled.iter().map(|server| server.name.as_str()).collect::<Vec<_>>().join(", ");
-    let path = path.display();
-    match enabled.as_slice() {
-        [only] => Ok((*only).clone()),
-        [] => Err(fatal(
-            Exit::Config,
-            format!("{path} names no enabled server\n  hint: add one to `mcpServers`"),
-        )),
-        _ => Err(fatal(
-            Exit::Config,
-            format!(
-                "{path} names several servers ({}); this version serves one at a time\n  \
-                 hint: choose it with `--server NAME`, one entry in the IDE for each",
-                names()
-            ),
-        )),
+    let enabled: Vec<ServerConfig> = super::enabled(config).into_iter().cloned().collect();
+    if enabled.is_empty() {
+        let text = format!("{} names no enabled server\n  hint: add one to `mcpServers`", path.display());
+        return Err(fatal(Exit::Config, text));
     }
+    Ok(Choice::All(enabled))
 }
 
 async fn run_raw(raw: Raw, stdio: switchboard_gateway::OwnStdio) -> anyhow::Result<Exit> {
@@ -294,7 +336,7 @@ mod tests {
 
     fn chosen(words: &[&str]) -> ServerConfig {
         let cli = Cli::try_parse_from(["switchboard"].iter().chain(words)).expect("a sound command line");
-        choose(&cli.stdio).expect("a server").1
+        choose(&cli.stdio).expect("a server").1.only().expect("one")
     }
 
     /// Whatever the server comes from, the flags are over what is said there.

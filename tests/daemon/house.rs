@@ -71,7 +71,7 @@ impl<const RELAYED: bool> Home<RELAYED> {
 
     /// A window on a folder, still to be started.
     pub(crate) fn window(&self, folder: &str) -> Start {
-        self.program(folder).arg("stdio").arg("--config").arg(&self.config)
+        self.program(folder).args(["stdio", "--server", "fake", "--config"]).arg(&self.config)
     }
 
     /// A window on a folder, after its handshake.

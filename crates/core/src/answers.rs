@@ -1,6 +1,7 @@
 //! The one place that turns causes into error answers: what happened, to whom, and what to do next.
 
 use crate::backend::State;
+use crate::catalogue::List;
 use crate::event::{BackendId, ClientId};
 use crate::exchange::Core;
 use serde_json::json;
@@ -269,6 +270,53 @@ impl Core {
             .place(self, None)
             .retryable(false)
             .hint("use `initialize`")
+    }
+
+    /// Nobody offers that, to clients of many servers.
+    pub(crate) fn nobodys_method(&self, method: &str) -> ErrorAnswer {
+        let text = format!("no server is known to offer the method `{method}`");
+        ErrorAnswer::new(ErrorKind::MethodNotFound, text)
+            .retryable(false)
+            .hint("`--server NAME` connects to one server alone, and passes everything to it")
+    }
+
+    pub(crate) fn unknown_name(&self, list: List, name: &str, nearest: Vec<String>) -> ErrorAnswer {
+        let what = if list == List::Prompts { "prompt" } else { "tool" };
+        let hint = match nearest.first() {
+            Some(first) => format!("did you mean `{first}`? `{what}s/list` names all there are"),
+            None => format!("`{what}s/list` names all there are"),
+        };
+        ErrorAnswer::new(ErrorKind::UnknownName, format!("Unknown {what}: {name}"))
+            .retryable(false)
+            .hint(hint)
+            .with("nearest", json!(nearest))
+    }
+
+    pub(crate) fn unknown_task(&self, task: &str) -> ErrorAnswer {
+        ErrorAnswer::new(ErrorKind::UnknownName, format!("Unknown task: {task}"))
+            .retryable(false)
+            .hint("it is over, or was never begun here")
+    }
+
+    /// Nobody has it, or several could.
+    pub(crate) fn unknown_resource(&self, uri: &str, owners: &[&str]) -> ErrorAnswer {
+        let answer = match owners {
+            [] => ErrorAnswer::new(ErrorKind::UnknownResource, format!("Resource not found: {uri}"))
+                .hint("`resources/list` names all that are known"),
+            _ => {
+                let text = format!("Resource not found: {uri} could be of several servers");
+                ErrorAnswer::new(ErrorKind::UnknownResource, text)
+                    .hint("use the URI that `resources/list` gives, which says whose it is")
+                    .with("servers", json!(owners))
+            }
+        };
+        answer.retryable(false).with("uri", json!(uri))
+    }
+
+    pub(crate) fn stale_cursor(&self) -> ErrorAnswer {
+        ErrorAnswer::new(ErrorKind::StaleCursor, "this cursor leads nowhere (any more)")
+            .retryable(false)
+            .hint("ask for the list from its beginning, without a cursor")
     }
 
     pub(crate) fn client_silent(&self) -> ErrorAnswer {

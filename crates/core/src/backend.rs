@@ -1,5 +1,7 @@
 //! A backend: the life of its process, and what waits for it. See `LIFECYCLE.md` beside this file.
 
+use crate::board::Fetch;
+use crate::catalogue::Offer;
 use crate::client::Greeting;
 use crate::event::{BackendId, ClientId, Launch, ServerId};
 use crate::key::Key;
@@ -142,6 +144,11 @@ pub(crate) struct Backend {
     pub(crate) initialized_by: Option<ClientId>,
     /// Who said so before its handshake was answered, and was passed on.
     pub(crate) early: Option<ClientId>,
+    /// What it offers, as far as anybody wanted to know.
+    pub(crate) offer: Option<Arc<Offer>>,
+    /// It is being asked for that.
+    pub(crate) fetch: Option<Fetch>,
+    pub(crate) fetches: u32,
     /// It asked a client for something. It stays with that client alone from then on.
     pub(crate) is_interactive: bool,
     pub(crate) told: Told,
@@ -217,6 +224,9 @@ impl Backend {
             is_initialized: false,
             initialized_by: None,
             early: None,
+            offer: None,
+            fetch: None,
+            fetches: 0,
             is_interactive: false,
             told: Told::default(),
             subscriptions: Vec::new(),

@@ -11,7 +11,7 @@ use crate::moment::Moment;
 use crate::pending::NOWHERE;
 use crate::roots::{NamedBy, Place, Policy};
 use crate::route::Route;
-use crate::settings::{Pool, ServerSettings};
+use crate::settings::{Boards, Pool, ServerSettings};
 use crate::sharing::Insight;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,13 +24,14 @@ pub struct Change {
     /// Those that are new, not as they were, or gone. A new one has the next number.
     pub servers: Vec<(ServerId, Option<ServerSettings>)>,
     /// The environments of those servers' clients: what of it reaches a server is for its settings to say.
-    pub environments: Vec<(ClientId, u32)>,
+    pub environments: Vec<(ClientId, ServerId, u32)>,
     pub pool: Pool,
     pub policy: Policy,
     /// For clients that come from now on.
     pub dialect: Ear,
     pub shutdown_grace: Duration,
     pub linger: Option<Duration>,
+    pub boards: Boards,
 }
 
 /// What a client wants to hear of, and where: at home if nowhere else.
@@ -42,6 +43,7 @@ impl Server {
         self.manner = Manner::of(settings.framing);
         self.settings = Arc::new(settings);
         self.insight = Insight::default();
+        self.offers = self.settings.offers.iter().cloned().collect();
         self.welcome = None;
         self.is_gone = false;
     }
@@ -57,12 +59,11 @@ impl Core {
         self.settings.dialect = change.dialect;
         self.settings.shutdown_grace = change.shutdown_grace;
         self.settings.linger = change.linger;
+        self.settings.boards = change.boards;
         // Deadlines may be earlier than they were.
         self.wake_at(self.now);
-        for (client, environment) in change.environments {
-            if let Some(c) = self.clients.get_mut(&client) {
-                c.environment = environment;
-            }
+        for (client, server, environment) in change.environments {
+            self.set_environment(client, server, environment);
         }
         for (id, settings) in change.servers {
             match (settings, self.servers.get_mut(id.0 as usize)) {
@@ -73,6 +74,7 @@ impl Core {
             }
             self.retire(id);
         }
+        self.renew_delegates();
         self.settle();
         std::mem::swap(&mut self.actions, actions);
     }
@@ -115,7 +117,7 @@ impl Core {
         }
     }
 
-    fn move_client(&mut self, client: ClientId) {
+    pub(crate) fn move_client(&mut self, client: ClientId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
         let Some(server) = self.servers.get(c.server.0 as usize) else { return };
         let (id, is_gone) = (c.server, server.is_gone);

@@ -1,6 +1,7 @@
 //! A client: its handshake, its dialect, and what waits for it.
 
 use crate::batch::Batches;
+use crate::board::Board;
 use crate::event::{BackendId, ClientId, ServerId};
 use crate::key::Declared;
 use crate::moment::Moment;
@@ -162,9 +163,20 @@ pub(crate) struct Level {
     pub(crate) rank: usize,
 }
 
+/// A client of one server is what it is. One of many has a delegate at each of them, which to the server's backends is
+/// a client like any other.
+#[derive(Debug)]
+pub(crate) enum Role {
+    Plain,
+    Board(Box<Board>),
+    Delegate { of: ClientId },
+}
+
 #[derive(Debug)]
 pub(crate) struct Client {
     pub(crate) id: ClientId,
+    /// What it is to us.
+    pub(crate) role: Role,
     pub(crate) server: ServerId,
     pub(crate) settings: Arc<ServerSettings>,
     pub(crate) since: Moment,
@@ -193,4 +205,32 @@ pub(crate) struct Client {
     /// Accepted and not answered.
     pub(crate) unanswered: usize,
     pub(crate) dropped: u64,
+}
+
+impl Client {
+    pub(crate) fn board(&self) -> Option<&Board> {
+        match &self.role {
+            Role::Board(board) => Some(board),
+            Role::Plain | Role::Delegate { .. } => None,
+        }
+    }
+
+    pub(crate) fn board_mut(&mut self) -> Option<&mut Board> {
+        match &mut self.role {
+            Role::Board(board) => Some(board),
+            Role::Plain | Role::Delegate { .. } => None,
+        }
+    }
+
+    /// Whose connection it speaks through.
+    pub(crate) fn face(&self) -> ClientId {
+        match self.role {
+            Role::Delegate { of } => of,
+            Role::Plain | Role::Board(_) => self.id,
+        }
+    }
+
+    pub(crate) fn is_delegate(&self) -> bool {
+        matches!(self.role, Role::Delegate { .. })
+    }
 }

@@ -45,6 +45,7 @@ impl Core {
             self.tick_idle(backend);
         }
         self.tick_merging();
+        self.tick_boards();
         self.tick_unused();
         self.check_drained();
     }
@@ -75,6 +76,7 @@ impl Core {
             .chain(backends)
             .chain(drain)
             .chain(self.next_merge())
+            .chain(self.next_of_boards())
             .chain(self.unused_at())
             .min()
     }
@@ -145,17 +147,30 @@ impl Core {
                 }
                 self.after_timeout(backend);
             }
-            // The process is there but does not greet: its end will be counted as a crash.
-            (Asker::Replay, _) => {
-                if let Some(launch) = self.backends.get(&backend).and_then(|b| b.launch()) {
-                    self.stop(launch, StopHow::Kill);
-                }
-            }
+            (Asker::Replay, _) => self.replay_expired(backend),
+            // As if it did not offer it.
+            (&Asker::Catalogue { list, round }, _) => self.page_missed(backend, list, round),
             // Judged by `tick_backend`.
             (Asker::Probe, _) => {}
             // It is as it was without it.
             (Asker::Restore, _) => {}
         }
+    }
+
+    /// The process is there but does not greet. Perhaps it wants the other framing; else its end will be counted as a
+    /// crash.
+    fn replay_expired(&mut self, backend: BackendId) {
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        let Some(launch) = b.launch() else { return };
+        if let (Manner::First(tried), false, State::Starting { number, .. }) = (b.manner, b.heard, &b.state) {
+            b.manner = Manner::Second(tried.other());
+            b.state = State::Stopping { number: *number, then: Then::Restart };
+            self.report(Fact::FramingDoubted { backend, framing: tried });
+            self.report(Fact::Stopping { backend, why: "it did not answer; trying the other framing" });
+        } else if !b.manner.is_known() {
+            b.manner = Manner::of(b.settings.framing);
+        }
+        self.stop(launch, StopHow::Kill);
     }
 
     /// Nothing came back to `initialize`: it may want the other framing.

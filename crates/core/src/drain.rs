@@ -149,6 +149,12 @@ impl Core {
             return;
         }
         c.presence = Presence::Listening;
+        for delegate in self.delegates(client) {
+            if let Some(c) = self.clients.get_mut(&delegate) {
+                c.presence = Presence::Listening;
+            }
+            self.refuse_asked(delegate);
+        }
         self.report(Fact::ClientInputEnded { client });
         self.refuse_asked(client);
         self.drain_if_alone("the client closed its end");
@@ -163,7 +169,20 @@ impl Core {
         self.has_lost = true;
         c.unanswered = 0;
         c.queued = 0;
+        for delegate in self.delegates(client) {
+            self.lose(delegate);
+        }
         self.report(Fact::ClientLost { client });
+        self.lose(client);
+        self.drain_if_alone("the client is gone");
+        self.check_drained();
+    }
+
+    /// Nothing more is owed to a client, or to a delegate of one.
+    pub(crate) fn lose(&mut self, client: ClientId) {
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        c.presence = Presence::Lost;
+        self.has_lost = true;
         let are_others = self.lives_on() || self.clients.values().any(|c| c.presence == Presence::Here);
         // Nobody reads the answers: they need not be waited for.
         let is_theirs =
@@ -189,8 +208,6 @@ impl Core {
         if are_others {
             self.leave_all(client);
         }
-        self.drain_if_alone("the client is gone");
-        self.check_drained();
     }
 
     /// The client can no longer answer what servers asked of it.
@@ -201,7 +218,7 @@ impl Core {
             self.report_asked(&asked, Outcome::Refused(error.kind));
             match asked.by {
                 AskedBy::Backend { launch, id, .. } => self.refuse_backend(launch, &id, &error),
-                AskedBy::Ourselves => self.roots_unknown(client),
+                AskedBy::Ourselves => self.roots_unknown(asked.client),
             }
         }
     }

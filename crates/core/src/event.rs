@@ -1,9 +1,11 @@
 //! What comes in, and what is to be done because of it. Both closed: every case is in these two enums.
 
+use crate::catalogue::{Offer, RawOffer};
 use crate::fact::Fact;
 use crate::roots::Place;
 use bytes::Bytes;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 use switchboard_protocol::hunt::Glimpse;
 use switchboard_protocol::{Broken, Framing, Message, Outgoing, Parsed};
@@ -81,6 +83,13 @@ pub enum Event {
         server: ServerId,
         surroundings: Surroundings,
     },
+    /// A client that wants all servers of the config, as one.
+    BoardConnected {
+        client: ClientId,
+        surroundings: Surroundings,
+        /// Which environment the backends of each server get, in place of the one number of the surroundings.
+        environments: Vec<(ServerId, u32)>,
+    },
     FromClient {
         client: ClientId,
         frame: Result<Parsed, Broken>,
@@ -142,6 +151,13 @@ pub enum Event {
         hint: Option<String>,
     },
 
+    /// What came of [`Action::ReadOffer`].
+    OfferRead {
+        launch: Launch,
+        round: u32,
+        offer: Arc<Offer>,
+    },
+
     /// How much memory the processes of these hold.
     Measured {
         bytes: Vec<(Launch, u64)>,
@@ -200,6 +216,19 @@ pub enum Action {
         client: ClientId,
         inquiry: u32,
         paths: Vec<String>,
+    },
+    /// Make out what a server offers; to be answered with [`Event::OfferRead`]. Lists may be long: not to be done where
+    /// others wait.
+    ReadOffer {
+        launch: Launch,
+        round: u32,
+        raw: Box<RawOffer>,
+    },
+    /// Remember what a server offers to clients of this profile, beyond our own end.
+    KeepOffer {
+        server: ServerId,
+        profile: Arc<str>,
+        offer: Arc<Offer>,
     },
     /// Nothing more is to be had from us here: the connection is closed, once all is written.
     Disconnect {

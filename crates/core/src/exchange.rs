@@ -2,12 +2,14 @@
 
 use crate::backend::{Backend, Manner};
 use crate::batch::Batches;
-use crate::client::{Client, Handshake, Presence, Roots};
+use crate::board::{Views, delegate_numbers};
+use crate::catalogue::Offer;
+use crate::client::{Client, Handshake, Presence, Role, Roots};
 use crate::debounce::Merge;
 use crate::drain::Ending;
 use crate::event::{Action, BackendId, ClientId, Event, Peer, ServerId, Surroundings};
 use crate::fact::Fact;
-use crate::key::Declared;
+use crate::key::{Declared, Profile};
 use crate::moment::Moment;
 use crate::pending::{Asked, Pending, Table};
 use crate::roots::Known;
@@ -36,6 +38,8 @@ pub(crate) struct Server {
     pub(crate) insight: Insight,
     /// The last answer to a handshake, of whichever backend.
     pub(crate) welcome: Option<Message>,
+    /// What it offered when it was asked last, by what its clients can do.
+    pub(crate) offers: BTreeMap<Profile, Arc<Offer>>,
     /// Its owner has stopped it.
     pub(crate) is_held: bool,
     /// It is no longer in the config.
@@ -46,6 +50,7 @@ impl Server {
     pub(crate) fn new(settings: ServerSettings) -> Self {
         let manner = Manner::of(settings.framing);
         Self {
+            offers: settings.offers.iter().cloned().collect(),
             settings: Arc::new(settings),
             manner,
             insight: Insight::default(),
@@ -64,9 +69,12 @@ pub struct Core {
     pub(crate) clients: BTreeMap<ClientId, Client>,
     pub(crate) backends: BTreeMap<BackendId, Backend>,
     pub(crate) next_backend: u32,
+    pub(crate) next_delegate: u32,
+    /// How several servers look as one, for all who see the same.
+    pub(crate) views: Views,
     pub(crate) servers: Vec<Server>,
     /// For what concerns no server.
-    nobody: Arc<ServerSettings>,
+    pub(crate) nobody: Arc<ServerSettings>,
     /// Backends that wait for room.
     pub(crate) line: VecDeque<BackendId>,
     /// Handshakes that came to nothing in this event, with their backends: others may follow.
@@ -105,6 +113,8 @@ impl Core {
             clients: BTreeMap::new(),
             backends: BTreeMap::new(),
             next_backend: 1,
+            next_delegate: delegate_numbers(),
+            views: Views::new(dice),
             servers,
             nobody: Arc::new(ServerSettings::new("?")),
             line: VecDeque::new(),
@@ -185,6 +195,10 @@ impl Core {
             Event::ClientConnected { client, server, surroundings } => {
                 self.client_connected(client, server, surroundings);
             }
+            Event::BoardConnected { client, surroundings, environments } => {
+                self.board_connected(client, surroundings, environments);
+            }
+            Event::OfferRead { launch, round, offer } => self.offer_read(launch, round, offer),
             Event::FromClient { client, frame, places } => self.client_sent(client, frame, places),
             Event::RootsLookedUp { client, inquiry, roots } => self.roots_looked_up(client, inquiry, roots),
             Event::ClientTooLong { client, length, glimpses } => {
@@ -214,8 +228,17 @@ impl Core {
         let Some(settings) = self.servers.get(server.0 as usize).map(|server| server.settings.clone()) else {
             return;
         };
-        let roots = &self.settings.roots;
-        let known = Known {
+        let environment = surroundings.environment;
+        let known = self.what_is_known(surroundings);
+        let client = Client { environment, known, ..self.newcomer(id, server, settings) };
+        self.clients.insert(id, client);
+        self.report(Fact::ClientConnected { client: id });
+        self.start_early(id);
+    }
+
+    /// Where a client that comes from there may work.
+    pub(crate) fn what_is_known(&self, surroundings: Surroundings) -> Known {
+        Known {
             pinned: surroundings.pinned,
             given: surroundings.given,
             client: Vec::new(),
@@ -223,15 +246,20 @@ impl Core {
             environment: surroundings.named,
             working_folder: surroundings.working_folder,
             default: surroundings.default,
-            home: roots.home.clone(),
-        };
-        let client = Client {
+            home: self.settings.roots.home.clone(),
+        }
+    }
+
+    /// A client of which nothing is known yet.
+    pub(crate) fn newcomer(&self, id: ClientId, server: ServerId, settings: Arc<ServerSettings>) -> Client {
+        Client {
             id,
+            role: Role::Plain,
             server,
             settings,
             since: self.now,
-            environment: surroundings.environment,
-            known,
+            environment: 0,
+            known: Known::default(),
             roots: Roots::Unasked,
             inquiries: 0,
             declared: Declared::default(),
@@ -247,10 +275,7 @@ impl Core {
             queued: 0,
             unanswered: 0,
             dropped: 0,
-        };
-        self.clients.insert(id, client);
-        self.report(Fact::ClientConnected { client: id });
-        self.start_early(id);
+        }
     }
 
     /// Nothing is gained by waiting for the first request, unless it decides what is to be started, or another

@@ -71,6 +71,7 @@ impl Core {
         match pending.asker {
             Asker::Client { .. } => self.deliver(launch, minted, pending, message, failed),
             Asker::Replay => self.replayed(launch, &message, failed),
+            Asker::Catalogue { list, round } => self.page_came(launch, list, round, &message, failed),
             Asker::Probe | Asker::Restore => {}
         }
     }
@@ -125,6 +126,9 @@ impl Core {
         let Some(c) = self.clients.get(&client) else { return };
         let mut out = Outgoing::of(&message);
         out.replace(message.span(Part::Id), Patch::Id(id.clone()));
+        if c.is_delegate() && !failed {
+            self.tell_apart(client, &pending, &message, &mut out);
+        }
         dialect::translate(&message, c.ear.dialect(), &mut out);
         let passed = self.answer(client, id, batch, out);
         if pending.is_task
@@ -160,11 +164,9 @@ impl Core {
             b.requests += 1;
             b.errors += u64::from(outcome != Outcome::Ok);
         }
-        if let Some(c) = self.clients.get_mut(client) {
-            c.unanswered -= 1;
-        }
+        let client = self.one_fewer(*client);
         let fact = Fact::Answered {
-            client: *client,
+            client,
             backend: Some(pending.backend),
             method: pending.name.clone(),
             id: id.clone(),
@@ -243,8 +245,11 @@ impl Core {
 
     fn for_client(&self, client: ClientId, message: &Message) -> Outgoing {
         let mut out = Outgoing::of(message);
-        let dialect = self.clients.get(&client).map_or(Default::default(), |c| c.ear.dialect());
-        dialect::translate(message, dialect, &mut out);
+        let Some(c) = self.clients.get(&client) else { return out };
+        if c.is_delegate() {
+            self.name_server(c, message, &mut out);
+        }
+        dialect::translate(message, c.ear.dialect(), &mut out);
         out
     }
 
@@ -255,6 +260,9 @@ impl Core {
             method => {
                 if method == Method::TaskStatus {
                     self.task_status(launch.backend, message);
+                }
+                if method.is_list_change() {
+                    self.offer_changed(launch, method);
                 }
                 if self.goes_on_now(debounce::From::Backend(launch.backend), message) {
                     self.spread_notification(launch.backend, message);

@@ -1,11 +1,10 @@
-//! What a client sends: requests go to its backend under a minted id, answers go back to the backend that
-//! asked, notifications follow the request they speak of.
+//! What a client sends: requests go to its backend under a minted id. What wants no answer is for `notices`.
 
 use crate::answers::Cause;
 use crate::backend::{State, Waiting};
+use crate::board::face_of;
 use crate::client::{Farewell, Presence};
-use crate::debounce;
-use crate::event::{Action, BackendId, ClientId, Launch, Named};
+use crate::event::{Action, BackendId, ClientId, Named};
 use crate::exchange::Core;
 use crate::fact::{Fact, Outcome};
 use crate::moment::Moment;
@@ -93,21 +92,25 @@ impl Core {
 
     /// Answers a backend's request in place of its client.
     fn settle_asked(&mut self, client: ClientId, minted: u64, error: &ErrorAnswer) -> bool {
-        if self.asked.get(minted).is_none_or(|asked| asked.client != client) {
+        if self.asked.get(minted).is_none_or(|asked| self.face(asked.client) != client) {
             return false;
         }
         let Some(asked) = self.asked.remove(minted) else { return false };
         self.report_asked(&asked, Outcome::Refused(error.kind));
         match asked.by {
             AskedBy::Backend { launch, id, .. } => self.refuse_backend(launch, &id, error),
-            AskedBy::Ourselves => self.roots_unknown(client),
+            AskedBy::Ourselves => self.roots_unknown(asked.client),
         }
         true
     }
 
     fn client_message(&mut self, client: ClientId, message: Message, batch: Option<u32>, places: Vec<Place>) {
         let Some(c) = self.clients.get_mut(&client) else { return };
+        let before = c.ear;
         c.ear.hear(&message);
+        if c.ear != before {
+            self.lend_ear(client);
+        }
         match message.kind() {
             Kind::Request => self.client_request(client, message, batch, places),
             Kind::Notification => {
@@ -121,7 +124,13 @@ impl Core {
         }
     }
 
-    fn client_request(&mut self, client: ClientId, message: Message, batch: Option<u32>, places: Vec<Place>) {
+    pub(crate) fn client_request(
+        &mut self,
+        client: ClientId,
+        message: Message,
+        batch: Option<u32>,
+        places: Vec<Place>,
+    ) {
         let Some(id) = message.id() else { return };
         match message.method() {
             // Whether we live, an attachment asks; whether the server does, is another question.
@@ -139,6 +148,9 @@ impl Core {
         }
         if let Some(error) = self.why_not(client) {
             return self.refuse(client, &id, batch, &message, &error);
+        }
+        if self.has_board(client) {
+            return self.board_request(client, id, batch, message, places);
         }
         let route = match message.method() {
             Method::Initialize => self.route_handshake(client, &message, places.as_slice()),
@@ -204,7 +216,7 @@ impl Core {
 
     /// The reason for which no request of this client can be accepted now.
     fn why_not(&self, client: ClientId) -> Option<ErrorAnswer> {
-        let c = self.clients.get(&client)?;
+        let c = self.clients.get(&self.face(client))?;
         if c.farewell.is_some() || !self.is_running() {
             return Some(self.shutting_down());
         }
@@ -258,7 +270,7 @@ impl Core {
         error: &ErrorAnswer,
     ) {
         self.report(Fact::Answered {
-            client,
+            client: self.face(client),
             backend: None,
             method: name_of(message),
             id: id.clone(),
@@ -277,7 +289,8 @@ impl Core {
         batch: Option<u32>,
         message: Message,
     ) -> u64 {
-        if let Some(c) = self.clients.get_mut(&client) {
+        let face = self.face(client);
+        if let Some(c) = self.clients.get_mut(&face) {
             c.unanswered += 1;
             if message.method() == Method::Initialize {
                 c.handshake.ask();
@@ -372,7 +385,7 @@ impl Core {
         if let Asker::Client { client, id, .. } = &pending.asker
             && self.settings.report_routes
         {
-            let (client, method, id) = (*client, pending.name.clone(), id.clone());
+            let (client, method, id) = (face_of(&self.clients, *client), pending.name.clone(), id.clone());
             let backend = pending.backend;
             self.actions.push(Action::Report(Fact::Routed { client, backend, method, id, minted }));
         }
@@ -406,148 +419,6 @@ impl Core {
         c.farewell = Some(Farewell { id, batch, answered: false });
         self.begin_drain("the client asked for it", false);
         self.answer_farewells();
-    }
-
-    fn client_notification(&mut self, client: ClientId, message: Message) {
-        match message.method() {
-            Method::Exit if self.lives_on() => return self.part_with(client),
-            Method::Exit => return self.leave_now(),
-            Method::Cancelled => return self.client_cancels(client, &message),
-            Method::Progress => return self.client_progress(client, &message),
-            Method::Initialized => return self.client_initialized(client, &message),
-            _ => {}
-        }
-        if self.goes_on_now(debounce::From::Client(client), &message) {
-            self.pass_notification(client, &message);
-        }
-    }
-
-    pub(crate) fn pass_notification(&mut self, client: ClientId, message: &Message) {
-        match message.method() {
-            Method::RootsChanged => self.roots_changed(client, message),
-            _ => self.notify_home(client, message),
-        }
-    }
-
-    /// Tells the client's home something.
-    pub(crate) fn notify_home(&mut self, client: ClientId, message: &Message) {
-        let mut out = Outgoing::of(message);
-        dialect::translate(message, Dialect::Standard, &mut out);
-        if let Some(home) = self.clients.get(&client).and_then(|c| c.home) {
-            self.notify_backend(home, out);
-        }
-    }
-
-    pub(crate) fn notify_backend(&mut self, backend: BackendId, out: Outgoing) {
-        let may_wait = self.may_wait(None, backend, out.len());
-        let is_in_line = self.line.contains(&backend);
-        let Some(b) = self.backends.get_mut(&backend) else { return };
-        match b.state {
-            State::Ready { number, .. } => self.tell_backend(Launch { backend, number }, out),
-            // In order with the requests around it.
-            State::Starting { .. } | State::Stopping { .. } | State::Backoff { .. } if may_wait => {
-                b.waiting.push_back(Waiting::Notification(out));
-            }
-            State::Stopped if may_wait && is_in_line => b.waiting.push_back(Waiting::Notification(out)),
-            // A process that is not there has nothing to be told: it learns what it needs by the handshake.
-            State::Stopped
-            | State::Failed { .. }
-            | State::Starting { .. }
-            | State::Stopping { .. }
-            | State::Backoff { .. } => b.dropped += 1,
-        }
-    }
-
-    fn client_cancels(&mut self, client: ClientId, message: &Message) {
-        let Some(wanted) = message.part(Part::RequestId) else { return };
-        let is_meant = |pending: &Pending| match &pending.asker {
-            Asker::Client { client: owner, id, .. } => *owner == client && id.as_bytes() == wanted,
-            Asker::Replay | Asker::Probe | Asker::Restore => false,
-        };
-        // The newest: a client may have used the id before. `initialize` cannot be taken back.
-        let ids = self.pending.ids(|pending| is_meant(pending) && pending.method != Method::Initialize);
-        let Some(&minted) = ids.last() else { return };
-        let Some(pending) = self.pending.get_mut(minted) else { return };
-        match std::mem::replace(&mut pending.progress, Progress::Cancelled) {
-            Progress::Waiting(_) => {
-                let backend = pending.backend;
-                self.unqueue(backend, minted);
-                self.conclude_cancelled(minted);
-                self.close(minted);
-            }
-            Progress::Sent(_) => {
-                let mut out = Outgoing::of(message);
-                out.replace(message.span(Part::RequestId), Patch::Id(RawId::from_number(minted)));
-                dialect::translate(message, Dialect::Standard, &mut out);
-                let (backend, method) = (pending.backend, pending.method);
-                self.conclude_cancelled(minted);
-                self.notify_backend(backend, out);
-                self.give_up_turn(minted);
-                if method == Method::SetLevel {
-                    self.keep_level(backend, Some(client));
-                }
-            }
-            Progress::Cancelled => {}
-        }
-        self.check_drained();
-    }
-
-    /// The client no longer waits; the entry stays for an answer that may come all the same.
-    fn conclude_cancelled(&mut self, minted: u64) {
-        let Some(pending) = self.pending.get(minted) else { return };
-        let Asker::Client { client, id, batch } = pending.asker.clone() else { return };
-        let fact = Fact::Answered {
-            client,
-            backend: Some(pending.backend),
-            method: pending.name.clone(),
-            id,
-            took: self.now.since(pending.accepted),
-            outcome: Outcome::Cancelled,
-        };
-        self.report(fact);
-        if let Some(c) = self.clients.get_mut(&client) {
-            c.unanswered -= 1;
-        }
-        self.no_answer(client, batch);
-    }
-
-    fn client_progress(&mut self, client: ClientId, message: &Message) {
-        let minted = message.part(Part::ProgressToken).and_then(RawId::minted);
-        let Some(asked) = minted.and_then(|minted| self.asked.get_mut(minted)) else { return };
-        let AskedBy::Backend { launch, token: Some(token), .. } = &asked.by else { return };
-        let (launch, token) = (*launch, token.clone());
-        if asked.client != client {
-            return;
-        }
-        let mut out = Outgoing::of(message);
-        out.replace(message.span(Part::ProgressToken), Patch::Id(token));
-        dialect::translate(message, Dialect::Standard, &mut out);
-        self.tell_backend(launch, out);
-    }
-
-    fn client_response(&mut self, client: ClientId, message: &Message, failed: bool) {
-        let minted = message.part(Part::Id).and_then(RawId::minted);
-        let known =
-            minted.filter(|&minted| self.asked.get(minted).is_some_and(|asked| asked.client == client));
-        let Some(asked) = known.and_then(|minted| self.asked.remove(minted)) else {
-            let what = "an answer to a request that nobody made, or that is over".to_owned();
-            return self.report(Fact::BadMessage { from: client.to_string().into(), what });
-        };
-        self.report_asked(&asked, if failed { Outcome::ServerError } else { Outcome::Ok });
-        let (launch, id) = match asked.by {
-            AskedBy::Backend { launch, id, .. } => (launch, id),
-            AskedBy::Ourselves if failed => return self.roots_unknown(client),
-            AskedBy::Ourselves => return self.roots_answered(client, message),
-        };
-        self.backend_is_active(launch.backend);
-        if !self.has_room(launch.backend, message.bytes().len()) {
-            let error = self.overloaded(Some(launch.backend), "the server does not read what it is sent");
-            return self.refuse_backend(launch, &id, &error);
-        }
-        let mut out = Outgoing::of(message);
-        out.replace(message.span(Part::Id), Patch::Id(id));
-        dialect::translate(message, Dialect::Standard, &mut out);
-        self.send_to_backend(launch, out);
     }
 }
 

@@ -64,7 +64,7 @@ impl Core {
         if !self.lives_on() || self.is_running() {
             return;
         }
-        let is_done = |c: &&Client| c.presence != Presence::Lost && c.unanswered == 0;
+        let is_done = |c: &&Client| c.presence != Presence::Lost && c.unanswered == 0 && !c.is_delegate();
         let done: Vec<ClientId> = self.clients.values().filter(is_done).map(|c| c.id).collect();
         for client in done {
             self.part_with(client);

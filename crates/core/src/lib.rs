@@ -12,8 +12,9 @@
 //! - [`redact`]: what must not be written down.
 //! - [`roots`]: which workspace a request belongs to.
 //! - `client`, `backend`, `pending`, `batch`: the state, one file each. `key`: what makes two backends one.
-//! - `from_client`, `from_backend`, `life`, `deadlines`, `drain`: the transitions, by what causes them.
+//! - `from_client`, `notices`, `from_backend`, `life`, `deadlines`, `drain`: the transitions, by what causes them.
 //! - `route`: which backend a message goes to; `workspace`: the clients' roots.
+//! - [`catalogue`]: what servers offer, and how several look like one. `board`: clients of many servers.
 //! - `pool`: how many backends run; `sharing`: who shares one, and whom its messages concern; `restore`: what a new
 //!   process must be told; `health`: signs of life, and memory.
 //! - `leases`: clients come and go, and we with them; [`status`]: what there is; `orders`: what the owner says;
@@ -23,6 +24,7 @@
 //! - `answers`: the one place that turns causes into error answers.
 //! - `outgoing`: the one place through which messages leave, with the byte credits of the outboxes.
 
+pub mod catalogue;
 pub mod event;
 pub mod fact;
 pub mod settings;
@@ -30,6 +32,7 @@ pub mod moment;
 pub mod redact;
 pub mod roots;
 
+mod board;
 mod key;
 mod client;
 mod backend;
@@ -39,6 +42,7 @@ mod batch;
 mod greeting;
 mod exchange;
 mod from_client;
+mod notices;
 mod from_backend;
 mod life;
 mod deadlines;
@@ -65,6 +69,6 @@ pub use fact::{Fact, Outcome};
 pub use moment::Moment;
 pub use orders::{Done, Order};
 pub use settings::{
-    Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope, ServerSettings,
-    Settings, State,
+    Boards, Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope,
+    ServerSettings, Settings, State,
 };

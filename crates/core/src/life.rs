@@ -46,6 +46,7 @@ impl Core {
         b.is_initialized = false;
         b.level = None;
         b.told.waiting.clear();
+        b.fetch = None;
         for task in &mut b.tasks {
             // They went with the process before.
             task.until = task.until.min(now);
@@ -377,6 +378,7 @@ impl Core {
             b.waiting.clear();
         }
         self.forget_asked(backend);
+        self.missed(backend);
     }
 
     /// The process that asked is gone: its client need not go on, say, showing a dialog.

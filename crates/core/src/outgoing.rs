@@ -11,6 +11,7 @@ use switchboard_protocol::{Answers, Dialect, ErrorAnswer, Outgoing, RawId};
 impl Core {
     /// Sends an answer to a client, alone or as part of its batch. It must already fit.
     fn put_answer(&mut self, client: ClientId, id: &RawId, batch: Option<u32>, out: Outgoing) {
+        let client = self.face(client);
         let Some(c) = self.clients.get_mut(&client) else { return };
         if c.presence == Presence::Lost {
             return;
@@ -29,6 +30,7 @@ impl Core {
     /// A member of a batch that gets no answer.
     pub(crate) fn no_answer(&mut self, client: ClientId, batch: Option<u32>) {
         let Some(batch) = batch else { return };
+        let client = self.face(client);
         let Some(c) = self.clients.get_mut(&client) else { return };
         if let Some(array) = c.batches.done(batch, None)
             && c.presence != Presence::Lost
@@ -42,7 +44,7 @@ impl Core {
     /// Passes a server's answer on, or says that the client is too slow for it. `true` if it was passed on.
     pub(crate) fn answer(&mut self, client: ClientId, id: &RawId, batch: Option<u32>, out: Outgoing) -> bool {
         let limit = self.settings.limits.client_bytes;
-        let Some(c) = self.clients.get(&client) else { return false };
+        let Some(c) = self.clients.get(&self.face(client)) else { return false };
         // An empty outbox takes any answer: the limit is for what piles up.
         let waits = c.queued + c.batches.bytes();
         if waits > 0 && waits + out.len() > limit {
@@ -70,6 +72,7 @@ impl Core {
     /// Sends a notification or request of a server to its client; `false` if there is no room or nobody.
     pub(crate) fn tell_client(&mut self, client: ClientId, out: Outgoing) -> bool {
         let limit = self.settings.limits.client_bytes / 2;
+        let client = self.face(client);
         let Some(c) = self.clients.get_mut(&client) else { return false };
         if c.presence == Presence::Lost {
             return false;

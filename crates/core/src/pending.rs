@@ -1,5 +1,6 @@
 //! Requests that have been accepted and not yet answered, in both directions.
 
+use crate::catalogue::List;
 use crate::event::{BackendId, ClientId, Launch};
 use crate::moment::Moment;
 use std::borrow::Cow;
@@ -18,6 +19,8 @@ pub(crate) enum Asker {
     Probe,
     /// We ourselves: what an earlier process had been told.
     Restore,
+    /// We ourselves: a page of what it offers.
+    Catalogue { list: List, round: u32 },
 }
 
 /// The backend of a request that could not be routed yet.
@@ -68,7 +71,7 @@ impl Pending {
     pub(crate) fn client(&self) -> Option<ClientId> {
         match self.asker {
             Asker::Client { client, .. } => Some(client),
-            Asker::Replay | Asker::Probe | Asker::Restore => None,
+            Asker::Replay | Asker::Probe | Asker::Restore | Asker::Catalogue { .. } => None,
         }
     }
 

@@ -148,7 +148,7 @@ impl Core {
     }
 
     /// The client's other backends log as much as it wants to hear, too.
-    fn spread_level(&mut self, client: ClientId, except: BackendId) {
+    pub(crate) fn spread_level(&mut self, client: ClientId, except: BackendId) {
         let Some(c) = self.clients.get(&client) else { return };
         let seats: Vec<BackendId> = c.seats.values().copied().filter(|&seat| seat != except).collect();
         for backend in seats {
@@ -168,6 +168,7 @@ impl Core {
         for uri in uris {
             self.subscribe(launch, &uri);
         }
+        self.fetch_offer(launch);
     }
 
     fn subscribe(&mut self, launch: Launch, uri: &[u8]) {

@@ -1,7 +1,10 @@
 //! Policies and limits, as the config gives them.
 
+use crate::catalogue::{Naming, Offer, Style as NameStyle};
+use crate::key::Profile;
 use crate::roots::Policy;
 use crate::roots::path::Style;
+use std::sync::Arc;
 use std::time::Duration;
 use switchboard_protocol::Framing;
 use switchboard_protocol::dialect::Ear;
@@ -124,6 +127,14 @@ pub struct ServerSettings {
     pub max_in_flight: usize,
     /// How many messages may wait, for their turn or for the backend to be ready.
     pub max_queue: usize,
+    /// What its things are called, and which of them are shown, to clients of many servers.
+    pub naming: Arc<Naming>,
+    /// Clients of many servers have it among theirs.
+    pub is_listed: bool,
+    /// It is started when it is first needed, and not as soon as a client of many servers comes.
+    pub lazy: bool,
+    /// What it offered when it was asked last, by an earlier run of ours.
+    pub offers: Vec<(Profile, Arc<Offer>)>,
 }
 
 impl ServerSettings {
@@ -151,6 +162,10 @@ impl ServerSettings {
             shutdown_grace: Duration::from_secs(5),
             max_in_flight: 64,
             max_queue: 256,
+            naming: Arc::new(Naming::new(name, NameStyle::Prefixed)),
+            is_listed: true,
+            lazy: true,
+            offers: Vec::new(),
         }
     }
 }
@@ -179,6 +194,15 @@ impl Default for Roots {
         let policy = Policy { open_roots: true, fallback: true, style: Style::OWN };
         Self { home: None, policy }
     }
+}
+
+/// What clients of many servers have in common.
+#[derive(Debug, Clone, Default)]
+pub struct Boards {
+    /// How many things a page of a list has; `None`: all of them.
+    pub page_size: Option<usize>,
+    /// Notifications of clients, by method, that go to these servers and to no others.
+    pub notifications: Vec<(String, Vec<String>)>,
 }
 
 /// A limit on everything that could grow.
@@ -225,6 +249,8 @@ pub struct Settings {
     pub linger: Option<Duration>,
     /// The first id of requests to clients. One that no earlier daemon has used: a client may still answer those.
     pub first_question: u64,
+    /// For clients of many servers.
+    pub boards: Boards,
     /// For the jitter of restarts.
     pub seed: u64,
     /// Whether anyone wants to see [`crate::Fact::Routed`] for every request.

@@ -7,7 +7,7 @@ use crate::event::{BackendId, ClientId, Launch, ServerId};
 use crate::exchange::{Core, Server};
 use crate::fact::Fact;
 use crate::key::{Key, Profile};
-use crate::pending::{Asker, Pending};
+use crate::pending::Pending;
 use crate::settings::{Capabilities, Scope, State};
 use serde::Deserialize;
 use serde_json::json;
@@ -89,6 +89,9 @@ impl Core {
 
     /// Learns from an answer what the server offers.
     pub(crate) fn note_offer(&mut self, backend: BackendId, method: Method, answer: &Message) {
+        if method == Method::Initialize {
+            self.heard_of(backend);
+        }
         if !matches!(
             method,
             Method::Initialize | Method::ToolsList | Method::PromptsList | Method::ResourcesList
@@ -138,10 +141,7 @@ impl Core {
             return Some(owner).filter(is_here);
         }
         // What waits its turn, it does not know yet.
-        let at_work = |p: &Pending| match p.asker {
-            Asker::Client { client, .. } if p.was_sent_to(backend) && p.is_wanted() => Some(client),
-            Asker::Client { .. } | Asker::Replay | Asker::Probe | Asker::Restore => None,
-        };
+        let at_work = |p: &Pending| p.client().filter(|_| p.was_sent_to(backend) && p.is_wanted());
         let mut clients = self.pending.iter().filter_map(|(_, pending)| at_work(pending));
         match clients.next() {
             Some(first) => Some(first).filter(|first| clients.all(|other| other == *first)),
@@ -170,8 +170,11 @@ impl Core {
             }
             Method::LogMessage => lessees().filter(|&client| self.is_loud_enough(client, message)).collect(),
             // A client has its lists from its home.
-            Method::ToolsChanged | Method::PromptsChanged | Method::ResourcesChanged => lessees()
-                .filter(|client| self.clients.get(client).is_some_and(|c| c.home == Some(backend)))
+            method if method.is_list_change() => lessees()
+                .filter(|client| {
+                    // Delegates hear of it when it is known what has changed.
+                    self.clients.get(client).is_some_and(|c| c.home == Some(backend) && !c.is_delegate())
+                })
                 .collect(),
             Method::TaskStatus => match self.related_owner(backend, message) {
                 Some(owner) => vec![owner],
@@ -183,13 +186,12 @@ impl Core {
 
     /// Whoever asked for it a moment ago. If nobody did, it speaks unasked: to its one client, as it would without us.
     fn about_to_subscribe(&self, backend: BackendId, uri: &[u8]) -> Vec<ClientId> {
-        let asks = |p: &Pending| match p.asker {
-            Asker::Client { client, .. } if p.was_sent_to(backend) && p.method == Method::Subscribe => {
-                let is_it = p.sent().is_some_and(|request| request.part(Part::Uri) == Some(uri));
-                Some(client).filter(|_| is_it)
-            }
-            Asker::Client { .. } | Asker::Replay | Asker::Probe | Asker::Restore => None,
+        let is_it = |p: &Pending| {
+            p.was_sent_to(backend)
+                && p.method == Method::Subscribe
+                && p.sent().is_some_and(|request| request.part(Part::Uri) == Some(uri))
         };
+        let asks = |p: &Pending| p.client().filter(|_| is_it(p));
         let mut asking: Vec<ClientId> =
             self.pending.iter().filter_map(|(_, pending)| asks(pending)).collect();
         asking.sort();

@@ -1,6 +1,7 @@
 //! What there is right now, for `switchboard status`: clients, servers, and their instances.
 
 use crate::backend::{Backend, State};
+use crate::catalogue::{Collision, List};
 use crate::client::Presence;
 use crate::exchange::Core;
 use crate::settings;
@@ -12,6 +13,8 @@ use switchboard_protocol::Part;
 pub struct Status {
     pub clients: Vec<ClientStatus>,
     pub servers: Vec<ServerStatus>,
+    /// Things of several servers that would have had the same name, and what became of them.
+    pub collisions: Vec<String>,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -34,6 +37,8 @@ pub struct ServerStatus {
     /// What it keeps between calls.
     pub keeps: &'static str,
     pub is_held: bool,
+    /// How many tools it offers, if that is known.
+    pub tools: Option<usize>,
     pub max_backends: usize,
     pub instances: Vec<InstanceStatus>,
 }
@@ -60,22 +65,25 @@ pub struct InstanceStatus {
 
 impl Core {
     pub fn status(&self) -> Status {
-        let clients = self.clients.values().filter(|c| c.presence != Presence::Lost).map(|c| {
-            let home = c.home.and_then(|home| self.backends.get(&home));
-            let info = c.handshake.to_replay().and_then(|greeting| {
-                let params = greeting.initialize.part(Part::Params)?;
-                let params: serde_json::Value = serde_json::from_slice(params).ok()?;
-                params["clientInfo"]["name"].as_str().map(str::to_owned)
+        let clients =
+            self.clients.values().filter(|c| c.presence != Presence::Lost && !c.is_delegate()).map(|c| {
+                let home = c.home.and_then(|home| self.backends.get(&home));
+                let info = c.handshake.to_replay().and_then(|greeting| {
+                    let params = greeting.initialize.part(Part::Params)?;
+                    let params: serde_json::Value = serde_json::from_slice(params).ok()?;
+                    params["clientInfo"]["name"].as_str().map(str::to_owned)
+                });
+                ClientStatus {
+                    id: c.id.to_string(),
+                    name: info,
+                    server: if c.board().is_some() { "all".to_owned() } else { c.settings.name.clone() },
+                    root: home
+                        .and_then(|home| home.key.root.clone())
+                        .or_else(|| c.known.working_folder.clone()),
+                    seconds: self.now.since(c.since).as_secs(),
+                    open: c.unanswered,
+                }
             });
-            ClientStatus {
-                id: c.id.to_string(),
-                name: info,
-                server: c.settings.name.clone(),
-                root: home.and_then(|home| home.key.root.clone()).or_else(|| c.known.working_folder.clone()),
-                seconds: self.now.since(c.since).as_secs(),
-                open: c.unanswered,
-            }
-        });
         let servers =
             self.servers.iter().enumerate().filter(|(_, server)| !server.is_gone).map(|(id, server)| {
                 let own = self.backends.values().filter(|b| b.server.0 as usize == id);
@@ -88,11 +96,24 @@ impl Core {
                         settings::State::Auto => "to be seen",
                     },
                     is_held: server.is_held,
+                    tools: {
+                        let listings = server.offers.values().filter_map(|offer| offer.list(List::Tools));
+                        listings.map(|listing| listing.len()).max()
+                    },
                     max_backends: server.settings.max_backends,
                     instances: own.map(|b| self.instance(b)).collect(),
                 }
             });
-        Status { clients: clients.collect(), servers: servers.collect() }
+        Status { clients: clients.collect(), servers: servers.collect(), collisions: self.collisions() }
+    }
+
+    /// In what clients of many servers see now.
+    fn collisions(&self) -> Vec<String> {
+        let views = self.clients.values().filter_map(|c| c.board()?.view.as_ref());
+        let mut all: Vec<String> = views.flat_map(|view| view.collisions().iter().map(told)).collect();
+        all.sort();
+        all.dedup();
+        all
     }
 
     fn instance(&self, b: &Backend) -> InstanceStatus {
@@ -141,5 +162,20 @@ impl Core {
             () => "it is being replaced",
         };
         Some(why.to_owned())
+    }
+}
+
+/// A collision, for people to read.
+pub fn told(collision: &Collision) -> String {
+    let what = match collision.list {
+        List::Tools => "tool",
+        List::Prompts => "prompt",
+        List::Resources => "resource",
+        List::Templates => "resource template",
+    };
+    let (name, servers) = (&collision.name, collision.servers.join("` and `"));
+    match &collision.becomes {
+        Some(other) => format!("{what} `{name}` of `{servers}`: the last of them is called `{other}`"),
+        None => format!("{what} `{name}` of `{servers}`: only the first is shown, or both by the same name"),
     }
 }

@@ -28,7 +28,7 @@ impl Core {
         let is_wanted = match c.settings.is_split() {
             true => c.known.pinned.is_none(),
             // One that has no home yet could not be greeted by a server.
-            false => c.home.is_none() || c.seats.values().any(was_told),
+            false => (c.home.is_none() && !c.is_delegate()) || c.seats.values().any(was_told),
         };
         if is_wanted && c.declared.has_roots && c.handshake.is_complete() && matches!(c.roots, Roots::Unasked)
         {
@@ -39,6 +39,10 @@ impl Core {
     pub(crate) fn ask_roots(&mut self, client: ClientId) {
         if let Ending::Stopping { .. } | Ending::Finished = self.ending {
             return;
+        }
+        let face = self.face(client);
+        if face != client {
+            return self.ask_roots_through(face, client);
         }
         let minted = self.asked.mint();
         let style = self.settings.roots.policy.style;
@@ -102,13 +106,20 @@ impl Core {
         self.roots_known(client, said);
     }
 
-    fn roots_known(&mut self, client: ClientId, roots: Vec<ClientRoot>) {
+    pub(crate) fn roots_known(&mut self, client: ClientId, roots: Vec<ClientRoot>) {
         let Some(c) = self.clients.get_mut(&client) else { return };
         let paths: Vec<String> = roots.iter().filter_map(|root| root.path.clone()).collect();
-        let is_split = c.settings.is_split();
+        let (is_split, is_delegate) = (c.settings.is_split(), c.is_delegate());
         c.known.client.clone_from(&paths);
+        if c.board().is_some() {
+            c.roots = Roots::Told(roots.clone());
+            self.report(Fact::RootsKnown { client, roots: paths });
+            return self.tell_delegates_roots(client, &roots);
+        }
         c.roots = Roots::Told(roots);
-        self.report(Fact::RootsKnown { client, roots: paths });
+        if !is_delegate {
+            self.report(Fact::RootsKnown { client, roots: paths });
+        }
         if is_split {
             self.move_home(client);
         } else {
@@ -118,6 +129,9 @@ impl Core {
             self.settle_home(client);
         }
         self.unpark(client);
+        if is_delegate {
+            self.rouse_if_unknown(client);
+        }
     }
 
     /// The client's roots say where its home is. Backends at roots that it no longer has are left to their fate.
@@ -142,6 +156,9 @@ impl Core {
 
     /// A client that made its handshake elsewhere may have lists from there.
     pub(crate) fn lists_changed(&mut self, client: ClientId, welcome: &Message) {
+        if self.clients.get(&client).is_some_and(|c| c.is_delegate()) {
+            return self.renew_soon(client);
+        }
         let Some(result) = welcome.part(Part::Result) else { return };
         let offers = serde_json::from_slice::<serde_json::Value>(result).unwrap_or_default();
         for list in ["tools", "prompts", "resources"] {
@@ -292,7 +309,7 @@ impl ClientRoot {
 
 impl Client {
     /// What it said last. Some roots come with the handshake.
-    fn named_roots(&self, style: Style) -> Vec<ClientRoot> {
+    pub(crate) fn named_roots(&self, style: Style) -> Vec<ClientRoot> {
         match &self.roots {
             Roots::Unasked => self.known.client.iter().map(|path| ClientRoot::of_path(path, style)).collect(),
             known @ (Roots::Asked { .. } | Roots::Told(_)) => known.latest().to_vec(),

@@ -3,13 +3,13 @@
 //!
 //! | happens | |
 //! |---|---|
-//! | `A comes`, `A comes; folder /p`, `…; env 1`, `…; pinned /p`, `…; server 1` | a client, named by one letter |
+//! | `A comes`, `A comes; folder /p`, `…; env 1`, `…; pinned /p`, `…; server 1`, `…; server all` | a client, named by one letter |
 //! | `A> TEXT` | what it says; `{r}` in it is a file URI below a root that the message names: `at /p/x` before it |
 //! | `A at /p/x> TEXT` | the same, of a message that names this place (its project is its first folder) |
 //! | `A greets`, `A greets with CAPABILITIES` | `initialize` under the id 0 |
 //! | `A confirms` | `notifications/initialized` |
 //! | `1> TEXT` | what the first process says; processes are numbered as they are started |
-//! | `1 spawns`, `1 cannot`, `1 ends`, `1 greets` | its fate; `greets` answers the `initialize` that it heard last |
+//! | `1 spawns`, `1 cannot`, `1 ends`, `1 greets`, `1 greets with CAPABILITIES` | its fate; `greets` answers the `initialize` that it heard last |
 //! | `1 holds 5` | it has so many bytes of memory, at the next look |
 //! | `A leaves`, `found /p /q`, `+5s`, `drain` | |
 //! | `owner restarts`, `owner stops /p`, `owner starts` | all instances of the server, or those at a root |
@@ -20,15 +20,17 @@
 //! |---|---|
 //! | `A< TEXT`, `1< TEXT` | a message to one of them; `…` stands for anything |
 //! | `start 1 at /p`, `stop 1`, `look up /p` | |
+//! | `keep 0` | what the first server offers is to be remembered |
 //! | `- …` | a fact |
 
 use bytes::Bytes;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 use switchboard_core::roots::{NamedBy, Place};
 use switchboard_core::{
-    Action, Change, ClientId, Core, Event, Fact, Launch, Limits, Moment, Named, Order, Peer, Pool, Roots,
-    ServerId, ServerSettings, Settings, Surroundings,
+    Action, Boards, Change, ClientId, Core, Event, Fact, Launch, Limits, Moment, Named, Order, Peer, Pool,
+    Roots, ServerId, ServerSettings, Settings, Surroundings,
 };
 use switchboard_protocol::dialect::Ear;
 use switchboard_protocol::{Framing, Parsed, parse};
@@ -46,6 +48,7 @@ pub(crate) fn play(change: impl FnOnce(&mut Settings), story: &str) {
         shutdown_grace: Duration::from_secs(5),
         limits: Limits::default(),
         linger: None,
+        boards: Boards::default(),
         first_question: 1,
         seed: 1,
         report_routes: false,
@@ -71,7 +74,7 @@ pub(crate) fn play(change: impl FnOnce(&mut Settings), story: &str) {
 fn is_outcome(line: &str) -> bool {
     let is_message = line.split_once("< ").is_some_and(|(who, _)| who.len() == 1);
     is_message
-        || ["start ", "stop ", "look up ", "let go ", "- ", "finished"]
+        || ["start ", "stop ", "look up ", "let go ", "keep ", "- ", "finished"]
             .iter()
             .any(|&prefix| line.starts_with(prefix))
 }
@@ -159,7 +162,7 @@ impl Stage {
             match part.split_whitespace().collect::<Vec<_>>()[..] {
                 ["env", client, number] => {
                     let client = ClientId(u32::from(client.as_bytes()[0] - b'A' + 1));
-                    environments.push((client, number.parse().expect("a number")));
+                    environments.push((client, server, number.parse().expect("a number")));
                 }
                 ["server", number] => server = ServerId(number.parse().expect("a number")),
                 ["room", number] => self.settings.pool.max_backends = number.parse().expect("a number"),
@@ -177,9 +180,17 @@ impl Stage {
             "is as it was" => Vec::new(),
             other => panic!("a config does nothing of this kind: {other}"),
         };
-        let Settings { pool, roots, dialect, shutdown_grace, linger, .. } = self.settings.clone();
-        let change =
-            Change { servers, environments, pool, policy: roots.policy, dialect, shutdown_grace, linger };
+        let Settings { pool, roots, dialect, shutdown_grace, linger, boards, .. } = self.settings.clone();
+        let change = Change {
+            servers,
+            environments,
+            pool,
+            policy: roots.policy,
+            dialect,
+            shutdown_grace,
+            linger,
+            boards,
+        };
         let mut actions = Vec::new();
         self.core.reconfigure(self.now, change, &mut actions);
         self.perform(actions, seen);
@@ -215,13 +226,22 @@ impl Stage {
             " ends" => {
                 Event::BackendEnded { launch, how: "exit code 0".into(), stderr: String::new(), hint: None }
             }
-            " greets" => {
-                let id = self.greeted.get(&number).expect("it was greeted");
-                let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"serverInfo":{number}}}}}"#);
-                from_backend(launch, &text)
+            " greets" => self.greets(number, launch, ""),
+            _ if what.starts_with(" greets with ") => {
+                self.greets(number, launch, what.strip_prefix(" greets with ").unwrap_or_default())
             }
             other => panic!("a process does nothing of this kind: {other}"),
         }
+    }
+
+    fn greets(&self, number: usize, launch: Launch, capabilities: &str) -> Event {
+        let id = self.greeted.get(&number).expect("it was greeted");
+        let more = match capabilities {
+            "" => String::new(),
+            some => format!(r#","capabilities":{some}"#),
+        };
+        let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"serverInfo":{number}{more}}}}}"#);
+        from_backend(launch, &text)
     }
 
     fn tell(&mut self, event: Event, seen: &mut Vec<String>) {
@@ -263,6 +283,11 @@ impl Stage {
                     self.inquiry = Some((client, inquiry));
                     seen.push(format!("look up {}", paths.join(" ")));
                 }
+                Action::ReadOffer { launch, round, raw } => {
+                    let offer = Arc::new(raw.read());
+                    self.tell(Event::OfferRead { launch, round, offer }, seen);
+                }
+                Action::KeepOffer { server, .. } => seen.push(format!("keep {}", server.0)),
                 Action::Disconnect { client } => {
                     seen.push(format!("let go of {}", char::from(b'A' + client.0 as u8 - 1)));
                 }
@@ -282,17 +307,21 @@ impl Stage {
 
 fn of_client(client: ClientId, what: &str) -> Event {
     if let Some(rest) = what.strip_prefix(" comes") {
-        let (mut surroundings, mut server) = (Surroundings::default(), ServerId(0));
+        let (mut surroundings, mut server) = (Surroundings::default(), Some(ServerId(0)));
         for part in rest.split("; ").skip(1) {
             match part.split_once(' ').expect("a word and a value") {
                 ("folder", path) => surroundings.working_folder = Some(path.into()),
                 ("pinned", path) => surroundings.pinned = Some(path.into()),
                 ("env", number) => surroundings.environment = number.parse().expect("a number"),
-                ("server", number) => server = ServerId(number.parse().expect("a number")),
+                ("server", "all") => server = None,
+                ("server", number) => server = Some(ServerId(number.parse().expect("a number"))),
                 other => panic!("no client has this: {other:?}"),
             }
         }
-        return Event::ClientConnected { client, server, surroundings };
+        return match server {
+            Some(server) => Event::ClientConnected { client, server, surroundings },
+            None => Event::BoardConnected { client, surroundings, environments: Vec::new() },
+        };
     }
     if let Some(capabilities) = what.strip_prefix(" greets") {
         let capabilities = capabilities.strip_prefix(" with ").unwrap_or("{}");

@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use switchboard_core::{
-    Action, ClientId, Core, Event, FramingChoice, Launch, Limits, Moment, Peer, Pool, Roots, ServerId,
-    ServerSettings, Settings, Surroundings,
+    Action, Boards, ClientId, Core, Event, FramingChoice, Launch, Limits, Moment, Peer, Pool, Roots,
+    ServerId, ServerSettings, Settings, Surroundings,
 };
 use switchboard_protocol::dialect::Ear;
 use switchboard_protocol::{Framing, Parsed, parse};
@@ -93,6 +93,7 @@ impl Crowd {
             shutdown_grace: Duration::from_secs(5),
             limits: Limits::default(),
             linger: Some(Duration::from_secs(30)),
+            boards: Boards::default(),
             first_question: 1,
             seed: 1,
             report_routes: false,

@@ -6,6 +6,7 @@ mod script;
 mod handshake;
 mod ids;
 mod batches;
+mod boards;
 mod dialect;
 mod noise;
 mod timeouts;

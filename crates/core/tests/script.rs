@@ -23,8 +23,8 @@
 use bytes::Bytes;
 use std::time::Duration;
 use switchboard_core::{
-    Action, ClientId, Core, Event, Fact, Launch, Limits, Moment, Peer, Pool, Roots, ServerId, ServerSettings,
-    Settings, StopHow, Surroundings,
+    Action, Boards, ClientId, Core, Event, Fact, Launch, Limits, Moment, Peer, Pool, Roots, ServerId,
+    ServerSettings, Settings, StopHow, Surroundings,
 };
 use switchboard_protocol::dialect::Ear;
 use switchboard_protocol::hunt::Hunter;
@@ -73,6 +73,7 @@ fn settings() -> Settings {
         shutdown_grace: Duration::from_secs(5),
         limits: Limits::default(),
         linger: None,
+        boards: Boards::default(),
         first_question: 1,
         seed: 1,
         report_routes: false,
@@ -236,6 +237,7 @@ impl Stage {
                 format!("client< {}", String::from_utf8_lossy(&out.to_vec()))
             }
             Action::LookUp { .. } => panic!("these stories have no workspaces"),
+            Action::ReadOffer { .. } | Action::KeepOffer { .. } => panic!("these clients have one server"),
             Action::Disconnect { .. } => "let go".into(),
             Action::Report(fact) => format!("- {}", show(&fact)?),
             Action::Finished => "finished".into(),

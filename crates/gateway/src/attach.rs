@@ -5,7 +5,7 @@
 use crate::backends::Plan;
 use crate::config::Config;
 use crate::environments::Vars;
-use crate::fronts::{self, Arrival};
+use crate::fronts::{self, Arrival, Wanted};
 use crate::handed::ledger::State;
 use crate::handed::lend::{self, Lent, Watch};
 use crate::handed::serve::{Manner, serve};
@@ -21,8 +21,8 @@ use std::io;
 use std::sync::Mutex;
 use std::time::Duration;
 use switchboard_core::{
-    ClientId, Core, Event, FramingChoice, Limits, OnTimeout, Pool, Roots, ServerId, ServerSettings, Settings,
-    Surroundings,
+    Boards, ClientId, Core, Event, FramingChoice, Limits, OnTimeout, Pool, Roots, ServerId, ServerSettings,
+    Settings, Surroundings,
 };
 use switchboard_process::handover::Streams;
 use switchboard_process::local::Address;
@@ -43,8 +43,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// What to attach, and where to.
 pub struct Attach {
     pub config: Config,
-    /// The server's name.
-    pub server: String,
+    /// The server's name; nothing for all of the config's, as one.
+    pub server: Option<String>,
     /// How to start it, if it is not the config's.
     pub ad_hoc: Option<AdHoc>,
     pub roots: RootOptions,
@@ -72,7 +72,7 @@ pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
     let mut link = Link {
         address: attach.address,
         command: attach.command,
-        newcomer: newcomer(&attach.server, attach.ad_hoc, &attach.roots),
+        newcomer: newcomer(attach.server.as_deref(), attach.ad_hoc, &attach.roots),
         max_message_bytes: attach.config.max_message_bytes,
         first: Mutex::new(None),
     };
@@ -109,26 +109,22 @@ pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
             (Streamed::Own(stdio), signals, parent)
         }
     };
+    let name = link.newcomer.shown().to_owned();
     let telemetry = Telemetry::silent();
-    let hub = Hub::new(
-        Core::new(settings(&attach.config, &attach.server)),
-        Plan::Daemon(Box::new(link)),
-        telemetry,
-    );
+    let hub = Hub::new(Core::new(settings(&attach.config, &name)), Plan::Daemon(Box::new(link)), telemetry);
     let client = ClientId(1);
     let time = task::spawn("time", hub.clone().keep_time());
     let ending = task::spawn("ending", solo::obey(hub.clone(), signals));
     let reader = ClientReader::default();
     let surroundings = Surroundings::default();
-    let here = Arrival { client, server: ServerId(0), surroundings, reader };
+    let here = Arrival { client, wants: Wanted::One(ServerId(0)), surroundings, reader };
     let (framing, limit) = (fixed(attach.config.framing), attach.config.max_message_bytes);
     let serving = match streamed {
         Streamed::Own(stdio) => {
             task::spawn("serving", fronts::stdio::serve(hub.clone(), here, stdio, framing, limit))
         }
         Streamed::Handed(streams) => {
-            let manner =
-                Manner { framing, limit, grace: attach.config.shutdown_grace, server: attach.server };
+            let manner = Manner { framing, limit, grace: attach.config.shutdown_grace, server: name };
             let hub = hub.clone();
             task::spawn("serving", async move {
                 let served = serve(&hub, here, &streams, manner, std::future::pending()).await;
@@ -147,13 +143,14 @@ pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
     Ok(())
 }
 
-fn newcomer(server: &str, ad_hoc: Option<AdHoc>, roots: &RootOptions) -> Newcomer {
+fn newcomer(server: Option<&str>, ad_hoc: Option<AdHoc>, roots: &RootOptions) -> Newcomer {
     let own = wiring::own_surroundings(roots);
     let text = |pair: (std::ffi::OsString, std::ffi::OsString)| {
         Some((pair.0.into_string().ok()?, pair.1.into_string().ok()?))
     };
     Newcomer {
-        server: server.to_owned(),
+        server: server.unwrap_or_default().to_owned(),
+        everything: server.is_none(),
         ad_hoc,
         working_folder: own.working_folder,
         pinned: own.pinned,
@@ -186,6 +183,7 @@ fn settings(config: &Config, server: &str) -> Settings {
         shutdown_grace: config.shutdown_grace,
         limits: wiring::limits(config),
         linger: None,
+        boards: Boards::default(),
         first_question: 1,
         seed: u64::from(std::process::id()),
         report_routes: false,

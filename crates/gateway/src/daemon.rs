@@ -4,9 +4,10 @@
 use crate::backends::Plan;
 use crate::backends::launch;
 use crate::backends::process::Processes;
+use crate::catalogue::Shelf;
 use crate::config::{self, Config, Guard, LogLevel, ServerConfig};
 use crate::environments::Vars;
-use crate::fronts::Arrival;
+use crate::fronts::{Arrival, Wanted};
 use crate::handed::ledger::State;
 use crate::handed::serve::Manner;
 use crate::handed::{hold, lend};
@@ -60,6 +61,9 @@ pub enum Served {
     Taken,
 }
 
+/// A client's server, if it wants one alone, and the variables that it brought.
+type Brought = (Option<ServerId>, Arc<Vars>);
+
 /// What every connection needs.
 pub(crate) struct Household {
     pub(crate) hub: Arc<Hub>,
@@ -69,7 +73,7 @@ pub(crate) struct Household {
     /// Our own.
     pub(crate) vars: Arc<Vars>,
     /// The clients that are here, with what they brought along.
-    clients: Mutex<BTreeMap<ClientId, (ServerId, Arc<Vars>)>>,
+    clients: Mutex<BTreeMap<ClientId, Brought>>,
     limit: usize,
     framing: config::Framing,
     grace: Duration,
@@ -92,14 +96,16 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
     let wants_routes = matches!(daemon.log.level, LogLevel::Debug | LogLevel::Trace);
     let vars = Arc::new(Vars::own());
     let linger = Some(daemon.config.linger);
-    let settings = wiring::settings(&daemon.config, &daemon.servers, &vars, &verdicts, linger, wants_routes);
+    let shelf = Shelf::new(&daemon.state_folder);
+    let settings =
+        wiring::settings(&daemon.config, &daemon.servers, &vars, &verdicts, &shelf, linger, wants_routes);
     let telemetry = Telemetry::start(daemon.log, verdicts.clone());
     let warden = launch::warden_for(&daemon.servers, &daemon.state_folder);
     telemetry.desk().take(solo::layers(&warden, Guard::Auto));
     let limit = daemon.config.max_message_bytes;
     let (framing, grace) = (daemon.config.framing, daemon.config.shutdown_grace);
     let register = Register::new(daemon.servers, vars.clone());
-    let processes = Processes::new(register.clone(), vars.clone(), limit, warden);
+    let processes = Processes::new(register.clone(), vars.clone(), limit, warden, shelf);
     let hub = Hub::new(Core::new(settings), Plan::Processes(Box::new(processes)), telemetry.clone());
     let household = Arc::new(Household {
         hub: hub.clone(),
@@ -223,20 +229,30 @@ impl Household {
         let reply = found.as_ref().map_or_else(Reply::refusal, |_| Reply::with(result));
         let is_told = hello::say(&connection.writer, &reply).await.is_ok();
         let (Ok(id), true) = (found, is_told) else { return };
-        let (Some(server), Some(habit)) = (self.register.server(id), self.register.habit(id)) else { return };
+        let habit = match id {
+            Some(id) => self.register.habit(id),
+            None => Some(self.register.every_habit()),
+        };
+        let (Some(habit), Plan::Processes(processes)) = (habit, self.hub.plan()) else { return };
         let client = ClientId(self.next_client.fetch_add(1, Ordering::Relaxed));
         let vars = Arc::new(newcomer.vars());
-        let offers_streams = newcomer.streams;
-        let surroundings = self.surroundings(&server, newcomer, &vars);
+        let (offers_streams, name) = (newcomer.streams, newcomer.shown().to_owned());
+        let server = id.and_then(|id| self.register.server(id));
+        let environment = server.map_or(0, |server| processes.environments.number(&server, &vars));
+        let wants = match id {
+            Some(id) => Wanted::One(id),
+            None => Wanted::All(processes.environments_of(&vars)),
+        };
+        let surroundings = surroundings(environment, newcomer, &vars);
         self.clients().insert(client, (id, vars));
         let hub = &self.hub;
         if offers_streams {
-            let here = Arrival { client, server: id, surroundings, reader: ClientReader::new(habit) };
-            return self.hold(connection, here, server.name.clone()).await;
+            let here = Arrival { client, wants, surroundings, reader: ClientReader::new(habit) };
+            return self.hold(connection, here, name).await;
         }
         let Connection { reader, writer, .. } = connection;
         hub.open_outbox(Peer::Client(client), writer, Framing::Newline);
-        hub.handle(Event::ClientConnected { client, server: id, surroundings });
+        hub.handle(wants.event(client, surroundings));
         let framer = Framer::new(Some(Framing::Newline), self.limit);
         intake::read_client(hub, client, reader, framer, ClientReader::new(habit)).await;
         // An attachment closes when it is done, or it is gone: nobody reads any more.
@@ -265,30 +281,21 @@ impl Household {
         turn.forget_client(client);
     }
 
-    /// The config's server of that name, or the one that a command line gave: only if our own config says that we start
+    /// All servers (nothing), the config's server of that name, or the one that a command line gave: only if our own config says that we start
     /// such. Otherwise whoever can reach the socket could have us run what it likes.
-    async fn server_for(&self, newcomer: &Newcomer) -> Result<ServerId, String> {
+    async fn server_for(&self, newcomer: &Newcomer) -> Result<Option<ServerId>, String> {
+        if newcomer.everything {
+            return Ok(None);
+        }
         let Some(ad_hoc) = newcomer.ad_hoc.clone() else {
-            let found = self.register.find(&newcomer.server).map(|(id, _)| id);
+            let found = self.register.find(&newcomer.server).map(|(id, _)| Some(id));
             return found.ok_or_else(|| self.register.there_is_no(&newcomer.server));
         };
-        self.bring(&newcomer.server, ad_hoc).await
+        self.bring(&newcomer.server, ad_hoc).await.map(Some)
     }
 
-    pub(crate) fn clients(&self) -> MutexGuard<'_, BTreeMap<ClientId, (ServerId, Arc<Vars>)>> {
+    pub(crate) fn clients(&self) -> MutexGuard<'_, BTreeMap<ClientId, Brought>> {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn surroundings(&self, server: &ServerConfig, newcomer: Newcomer, vars: &Arc<Vars>) -> Surroundings {
-        let Plan::Processes(processes) = self.hub.plan() else { return Surroundings::default() };
-        Surroundings {
-            environment: processes.environments.number(server, vars),
-            pinned: newcomer.pinned,
-            given: newcomer.given,
-            default: newcomer.default,
-            named: places::of_environment(&|name| vars.get(name)),
-            working_folder: newcomer.working_folder,
-        }
     }
 
     /// Looks again and again how much memory the backends hold, while there is a limit to it.
@@ -321,5 +328,17 @@ impl Household {
         };
         let done = self.hub.turn().order(id, root, order);
         Reply::with(json!({ "instances": done.instances }))
+    }
+}
+
+/// Where a client that came through an attachment comes from.
+fn surroundings(environment: u32, newcomer: Newcomer, vars: &Arc<Vars>) -> Surroundings {
+    Surroundings {
+        environment,
+        pinned: newcomer.pinned,
+        given: newcomer.given,
+        default: newcomer.default,
+        named: places::of_environment(&|name| vars.get(name)),
+        working_folder: newcomer.working_folder,
     }
 }

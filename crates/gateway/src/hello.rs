@@ -75,6 +75,8 @@ pub(crate) enum OrderWord {
 #[serde(default)]
 pub(crate) struct Newcomer {
     pub(crate) server: String,
+    /// All servers of the config, as one.
+    pub(crate) everything: bool,
     /// How to start it, if it is not the config's.
     #[serde(default)]
     pub(crate) ad_hoc: Option<AdHoc>,
@@ -139,7 +141,15 @@ impl AdHoc {
     }
 }
 
+/// What a client of all servers is told that it talks to.
+const EVERYTHING: &str = "switchboard";
+
 impl Newcomer {
+    /// The server's name, for people.
+    pub(crate) fn shown(&self) -> &str {
+        if self.server.is_empty() { EVERYTHING } else { &self.server }
+    }
+
     pub(crate) fn vars(&self) -> Vars {
         let pairs = self.env.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
         Vars::new(pairs.collect())

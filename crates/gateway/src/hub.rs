@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use switchboard_core::catalogue::Offer;
 use switchboard_core::status::Status;
 use switchboard_core::{Action, Change, ClientId, Core, Done, Event, Fact, Launch, Moment, Peer, ServerId};
 use switchboard_process::aside;
@@ -20,6 +21,9 @@ use switchboard_process::tree::Tree;
 use switchboard_process::warden::Swept;
 use switchboard_protocol::{Frame, Framing, Outgoing};
 use tokio::sync::{Notify, mpsc};
+
+/// Longer lists are made out on another thread, so that they do not hold up everyone else.
+const SHORT_LISTS: usize = 32 << 10;
 
 /// How often memory is measured, where there is a limit to it.
 pub(crate) const MEASURE_EVERY: Duration = Duration::from_secs(2);
@@ -203,6 +207,14 @@ impl Hub {
         self.handle(Event::Measured { bytes: bytes.collect() });
     }
 
+    /// Without a place to keep it, it is asked for again the next time.
+    async fn keep_offer(&self, server: ServerId, profile: Arc<str>, offer: Arc<Offer>) {
+        let Plan::Processes(processes) = &self.plan else { return };
+        let Some(server) = processes.register.server(server) else { return };
+        let shelf = processes.shelf.clone();
+        let _ = aside::run(move || shelf.save(&server, &profile, &offer.store())).await;
+    }
+
     /// Wakes the core when it wants to be woken.
     pub(crate) async fn keep_time(self: Arc<Self>) {
         loop {
@@ -305,6 +317,21 @@ impl<'a> Turn<'a> {
                     let roots = aside::run(look).await;
                     hub.handle(Event::RootsLookedUp { client, inquiry, roots });
                 });
+            }
+            Action::ReadOffer { launch, round, raw } if raw.len() <= SHORT_LISTS => {
+                let offer = Arc::new(raw.read());
+                self.handle(Event::OfferRead { launch, round, offer });
+            }
+            Action::ReadOffer { launch, round, raw } => {
+                let hub = self.hub.clone();
+                task::spawn("offer", async move {
+                    let offer = Arc::new(aside::run(move || raw.read()).await);
+                    hub.handle(Event::OfferRead { launch, round, offer });
+                });
+            }
+            Action::KeepOffer { server, profile, offer } => {
+                let hub = self.hub.clone();
+                task::spawn("offer", async move { hub.keep_offer(server, profile, offer).await });
             }
             Action::Stop { launch, how } => {
                 let peer = Peer::Backend(launch);

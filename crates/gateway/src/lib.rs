@@ -14,6 +14,7 @@
 //! - [`explain`]: says which workspace a request would be routed to, and why.
 //! - `fronts`: the code that talks to clients.
 //! - `backends`: the code that talks to servers.
+//! - `catalogue`: what servers offer, kept on disk between runs; `collisions`: what of it would have the same name.
 //! - `known`: packages of which we know what they keep between calls.
 //! - `intake`: reading, for both.
 //! - `outbox`: writing, for both.
@@ -34,6 +35,8 @@ pub mod explain;
 mod fronts;
 mod backends;
 mod intake;
+mod catalogue;
+mod collisions;
 mod known;
 mod hello;
 mod link;
@@ -52,6 +55,7 @@ mod hub;
 pub mod telemetry;
 
 pub use backends::launch::{Examined, examine};
+pub use collisions::known_collisions;
 pub use hello::AdHoc;
 pub use link::DaemonCommand;
 pub use reload::{Overrides, Source};

@@ -17,6 +17,8 @@ pub(crate) type Habit = Option<Vec<String>>;
 
 pub(crate) struct Register {
     entries: Mutex<Vec<Entry>>,
+    /// What is read out of the messages of those who have all servers.
+    every_habit: watch::Sender<Habit>,
     /// Our own.
     vars: Arc<Vars>,
 }
@@ -33,6 +35,13 @@ enum Origin {
     Config,
     /// Somebody's command line.
     AdHoc,
+}
+
+impl Entry {
+    /// A command line is one client's own affair.
+    fn is_listed(&self) -> bool {
+        !self.is_gone && self.origin == Origin::Config
+    }
 }
 
 /// What a new config changes.
@@ -54,11 +63,12 @@ pub(crate) struct AdHoc {
 
 impl Register {
     pub(crate) fn new(servers: Vec<ServerConfig>, vars: Arc<Vars>) -> Arc<Self> {
-        let register = Self { entries: Mutex::default(), vars };
+        let register = Self { entries: Mutex::default(), every_habit: watch::channel(None).0, vars };
         for server in servers {
             let entry = register.entry(Arc::new(server), Origin::Config);
             register.lock().push(entry);
         }
+        register.every_habit.send_replace(register.common_habit(&register.lock()));
         Arc::new(register)
     }
 
@@ -69,6 +79,30 @@ impl Register {
 
     pub(crate) fn habit(&self, id: ServerId) -> Option<watch::Receiver<Habit>> {
         self.lock().get(id.0 as usize).map(|entry| entry.habit.subscribe())
+    }
+
+    /// For a client of all servers.
+    pub(crate) fn every_habit(&self) -> watch::Receiver<Habit> {
+        self.every_habit.subscribe()
+    }
+
+    /// Whatever one of them would have read.
+    fn common_habit(&self, entries: &[Entry]) -> Habit {
+        let habits =
+            entries.iter().filter(|entry| entry.is_listed()).filter_map(|it| self.habit_of(&it.server));
+        habits.reduce(|mut all, more| {
+            all.extend(more);
+            all.sort();
+            all.dedup();
+            all
+        })
+    }
+
+    /// Those that a client of all servers has.
+    pub(crate) fn listed(&self) -> Vec<(ServerId, Arc<ServerConfig>)> {
+        let entries = self.lock();
+        let listed = entries.iter().enumerate().filter(|(_, entry)| entry.is_listed());
+        listed.map(|(at, entry)| (ServerId(at as u32), entry.server.clone())).collect()
     }
 
     /// One that is there. The config's own come first.
@@ -130,6 +164,7 @@ impl Register {
             };
             changes.servers.push((ServerId(at as u32), Some(server)));
         }
+        self.every_habit.send_replace(self.common_habit(&entries));
         changes
     }
 

@@ -194,7 +194,7 @@ impl Household {
         let settings = changes.servers.iter().map(|(id, server)| {
             let settings = server.as_ref().map(|server| {
                 self.verdicts.learn_of(server);
-                wiring::server_settings(server, &self.vars, &self.verdicts)
+                self.settings_for(config, server)
             });
             (*id, settings)
         });
@@ -221,20 +221,35 @@ impl Household {
         if is_new {
             self.verdicts.learn_of(&server);
             let settings = wiring::server_settings(&server, &self.vars, &self.verdicts);
+            let settings = ServerSettings { is_listed: false, ..settings };
             self.hub.turn().reconfigure(change(config, vec![(id, Some(settings))], Vec::new()));
         }
         Ok(id)
     }
 
     /// What of a client's environment reaches a server is for the new settings to say.
-    fn environments(&self, changes: &Changes) -> Vec<(ClientId, u32)> {
+    fn environments(&self, changes: &Changes) -> Vec<(ClientId, ServerId, u32)> {
         let Plan::Processes(processes) = self.hub.plan() else { return Vec::new() };
-        let new = |id| changes.servers.iter().find(|(changed, _)| *changed == id)?.1.as_ref();
         let clients = self.clients();
-        let number = |(client, (id, vars)): (&ClientId, &(_, _))| {
-            new(*id).map(|server| (*client, processes.environments.number(server, vars)))
-        };
-        clients.iter().filter_map(number).collect()
+        let mut numbers = Vec::new();
+        for (id, server) in &changes.servers {
+            let Some(server) = server else { continue };
+            let has_it = |wanted: &Option<ServerId>| wanted.is_none_or(|wanted| wanted == *id);
+            for (client, (_, vars)) in clients.iter().filter(|(_, (wanted, _))| has_it(wanted)) {
+                numbers.push((*client, *id, processes.environments.number(server, vars)));
+            }
+        }
+        numbers
+    }
+
+    /// With what an earlier run learnt of it.
+    fn settings_for(&self, config: &Config, server: &ServerConfig) -> ServerSettings {
+        let settings = wiring::server_settings(server, &self.vars, &self.verdicts);
+        let settings = ServerSettings { naming: wiring::naming(config, server), ..settings };
+        match self.hub.plan() {
+            Plan::Processes(processes) => wiring::with_offers(settings, processes.shelf.load(server)),
+            Plan::Daemon(_) => settings,
+        }
     }
 
     fn report(&self, fact: Fact) {
@@ -245,7 +260,7 @@ impl Household {
 fn change(
     config: &Config,
     servers: Vec<(ServerId, Option<ServerSettings>)>,
-    environments: Vec<(ClientId, u32)>,
+    environments: Vec<(ClientId, ServerId, u32)>,
 ) -> Change {
     Change {
         servers,
@@ -255,6 +270,7 @@ fn change(
         dialect: wiring::ear(config.dialect),
         shutdown_grace: config.shutdown_grace,
         linger: Some(config.linger),
+        boards: wiring::boards(config),
     }
 }
 
@@ -269,6 +285,7 @@ fn needs_restart(
     [
         ("maxMessageBytes", before.max_message_bytes != config.max_message_bytes),
         ("log", before.log != config.log),
+        ("names", before.names != config.names),
         ("guard: strict", wants_strict && !any(&is_strict)),
     ]
     .into_iter()

@@ -1,11 +1,12 @@
-//! One client on our standard streams, and its backend, in one process.
+//! One client on our standard streams, and its backends, in one process.
 
 use crate::backends::Plan;
 use crate::backends::launch;
 use crate::backends::process::Processes;
+use crate::catalogue::Shelf;
 use crate::config::{Config, Guard, LogLevel, ServerConfig};
 use crate::environments::Vars;
-use crate::fronts::{self, Arrival};
+use crate::fronts::{self, Arrival, Wanted};
 use crate::hub::Hub;
 use crate::intake::ClientReader;
 use crate::register::Register;
@@ -28,7 +29,9 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// What to run.
 pub struct Solo {
     pub config: Config,
-    pub server: ServerConfig,
+    pub servers: Vec<ServerConfig>,
+    /// The client sees all of them as one, and not the only one as it is.
+    pub as_one: bool,
     pub roots: RootOptions,
     pub state_folder: PathBuf,
     pub log: LogOptions,
@@ -40,19 +43,26 @@ pub struct Solo {
 pub async fn run(solo: Solo, stdio: OwnStdio) -> std::io::Result<()> {
     let parent = Parent::watch();
     let signals = Signals::new()?;
-    let verdicts = Verdicts::new(&solo.state_folder, [&solo.server]);
+    let verdicts = Verdicts::new(&solo.state_folder, &solo.servers);
     let wants_routes = matches!(solo.log.level, LogLevel::Debug | LogLevel::Trace);
-    let server = solo.server;
+    let servers = solo.servers;
     let vars = Arc::new(Vars::own());
-    let servers = std::slice::from_ref(&server);
-    let settings = wiring::settings(&solo.config, servers, &vars, &verdicts, None, wants_routes);
-    let is_limited = server.memory_limit.is_some() || solo.config.pool.memory_limit.is_some();
+    let shelf = Shelf::new(&solo.state_folder);
+    let settings = wiring::settings(&solo.config, &servers, &vars, &verdicts, &shelf, None, wants_routes);
+    let is_limited =
+        servers.iter().any(|server| server.memory_limit.is_some()) || solo.config.pool.memory_limit.is_some();
     let telemetry = Telemetry::start(solo.log, verdicts);
-    let warden = launch::warden(&server, &solo.state_folder);
-    telemetry.desk().take(layers(&warden, server.guard));
-    let register = Register::new(vec![server], vars.clone());
-    let reader = register.habit(ServerId(0)).map(ClientReader::new).unwrap_or_default();
-    let processes = Processes::new(register, vars, solo.config.max_message_bytes, warden);
+    let warden = launch::warden_for(&servers, &solo.state_folder);
+    let is_off = !servers.is_empty() && servers.iter().all(|server| server.guard == Guard::Off);
+    telemetry.desk().take(layers(&warden, if is_off { Guard::Off } else { Guard::Auto }));
+    let register = Register::new(servers, vars.clone());
+    let habit = if solo.as_one { Some(register.every_habit()) } else { register.habit(ServerId(0)) };
+    let reader = habit.map(ClientReader::new).unwrap_or_default();
+    let processes = Processes::new(register, vars.clone(), solo.config.max_message_bytes, warden, shelf);
+    let wants = match solo.as_one {
+        true => Wanted::All(processes.environments_of(&vars)),
+        false => Wanted::One(ServerId(0)),
+    };
     let hub = Hub::new(Core::new(settings), Plan::Processes(Box::new(processes)), telemetry.clone());
 
     let client = ClientId(1);
@@ -61,7 +71,7 @@ pub async fn run(solo: Solo, stdio: OwnStdio) -> std::io::Result<()> {
     let ending = task::spawn("ending", obey(hub.clone(), signals));
     let limit = solo.config.max_message_bytes;
     let surroundings = wiring::own_surroundings(&solo.roots);
-    let here = Arrival { client, server: ServerId(0), surroundings, reader };
+    let here = Arrival { client, wants, surroundings, reader };
     let serving = task::spawn("serving", fronts::stdio::serve(hub.clone(), here, stdio, framing, limit));
     let measuring = is_limited.then(|| task::spawn("measuring", hub.clone().keep_measuring()));
     let sweeping = task::spawn("sweeping", sweep(hub.clone()));

@@ -3,7 +3,7 @@
 use tokio::task::JoinHandle;
 
 /// All names, so that a test can make each of them fail.
-pub const NAMES: [&str; 21] = [
+pub const NAMES: [&str; 22] = [
     "accepting",
     "attachment",
     "backend",
@@ -14,6 +14,7 @@ pub const NAMES: [&str; 21] = [
     "lending",
     "link",
     "lookup",
+    "offer",
     "measuring",
     "outbox",
     "output",

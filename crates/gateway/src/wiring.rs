@@ -1,18 +1,22 @@
 //! From what the user wrote down to what the core and its clients are made with. For one client in one process, and for
 //! the daemon.
 
+use crate::catalogue::Shelf;
 use crate::config::{
-    Capabilities, Config, Dialect, Framing, OnTimeout, RetryAfterCrash, Scope, ServerConfig, expand,
+    Capabilities, Config, Dialect, FilterConfig, Framing, Names, OnTimeout, RetryAfterCrash, Scope,
+    ServerConfig, expand,
 };
 use crate::environments::Vars;
 use crate::known;
 use crate::places;
 use crate::telemetry::verdicts::Verdicts;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use switchboard_core::catalogue::{Filter, Naming, Offer, Style as NameStyle};
 use switchboard_core::roots::Policy;
 use switchboard_core::roots::path::Style;
-use switchboard_core::{FramingChoice, Limits, Pool, Roots, ServerSettings, Settings, Surroundings};
+use switchboard_core::{Boards, FramingChoice, Limits, Pool, Roots, ServerSettings, Settings, Surroundings};
 use switchboard_protocol::dialect::Ear;
 
 /// The workspaces that the command line and the config name, as canonical paths.
@@ -41,12 +45,19 @@ pub(crate) fn settings(
     servers: &[ServerConfig],
     vars: &Vars,
     verdicts: &Verdicts,
+    shelf: &Shelf,
     linger: Option<Duration>,
     report_routes: bool,
 ) -> Settings {
     let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let stored = shelf.load_all(servers);
+    let server_settings = |(server, stored): (&ServerConfig, Vec<(String, Vec<u8>)>)| {
+        let settings = server_settings(server, vars, verdicts);
+        with_offers(ServerSettings { naming: naming(config, server), ..settings }, stored)
+    };
     Settings {
-        servers: servers.iter().map(|server| server_settings(server, vars, verdicts)).collect(),
+        servers: servers.iter().zip(stored).map(server_settings).collect(),
+        boards: boards(config),
         pool: pool(config),
         roots: Roots { home: places::home(&|name| vars.get(name)), policy: policy(config) },
         dialect: ear(config.dialect),
@@ -58,6 +69,37 @@ pub(crate) fn settings(
         seed: time.as_nanos() as u64,
         report_routes,
     }
+}
+
+pub(crate) fn boards(config: &Config) -> Boards {
+    Boards { page_size: config.page_size, notifications: config.notifications.clone() }
+}
+
+/// What a server's things are called, and which are shown, to clients of many servers.
+pub(crate) fn naming(config: &Config, server: &ServerConfig) -> Arc<Naming> {
+    let filter = |filter: &FilterConfig| Filter {
+        allow: filter.allow.clone(),
+        deny: filter.deny.clone(),
+        rename: filter.rename.clone(),
+    };
+    Arc::new(Naming {
+        server: server.name.clone(),
+        style: match config.names {
+            Names::Prefixed => NameStyle::Prefixed,
+            Names::Plain => NameStyle::Plain,
+        },
+        tools: filter(&server.tools),
+        prompts: filter(&server.prompts),
+        resources: filter(&server.resources),
+    })
+}
+
+/// With what an earlier run learnt of it.
+pub(crate) fn with_offers(settings: ServerSettings, stored: Vec<(String, Vec<u8>)>) -> ServerSettings {
+    let offer = |(profile, bytes): (String, Vec<u8>)| {
+        Some((profile.into(), Arc::new(Offer::load(&bytes, &settings.naming)?)))
+    };
+    ServerSettings { offers: stored.into_iter().filter_map(offer).collect(), ..settings }
 }
 
 pub(crate) fn pool(config: &Config) -> Pool {
@@ -95,7 +137,6 @@ pub(crate) fn limits(config: &Config) -> Limits {
 pub(crate) fn server_settings(server: &ServerConfig, vars: &Vars, verdicts: &Verdicts) -> ServerSettings {
     let lookup = |name: &str| vars.get(name);
     ServerSettings {
-        name: server.name.clone(),
         scope: match server.scope {
             Scope::Root => switchboard_core::Scope::Root,
             Scope::Global => switchboard_core::Scope::Global,
@@ -131,6 +172,8 @@ pub(crate) fn server_settings(server: &ServerConfig, vars: &Vars, verdicts: &Ver
         shutdown_grace: server.shutdown_grace,
         max_in_flight: server.max_in_flight,
         max_queue: server.max_queue,
+        lazy: server.lazy,
+        ..ServerSettings::new(&server.name)
     }
 }
 

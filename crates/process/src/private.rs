@@ -15,9 +15,14 @@ pub fn temporary(name: &str) -> io::Result<std::path::PathBuf> {
     Ok(path)
 }
 
+/// The content of a file that only this user can have written, and of no more than so many bytes. A link is not followed.
+pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    os::read(path, most)
+}
+
+pub(crate) use os::write;
 #[cfg(unix)]
 pub(crate) use os::{closed_folder, is_closed};
-pub(crate) use os::{read, write};
 
 #[cfg(unix)]
 mod os {
@@ -63,8 +68,7 @@ mod os {
         File::from(open(path, flags, Mode::RUSR | Mode::WUSR)?).write_all(content)
     }
 
-    /// The content of a file that only this user can have written, and of no more than so many bytes.
-    pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    pub(super) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
         // Whoever put a pipe there must not hold us up.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = open(path, flags, Mode::empty())?;
@@ -132,7 +136,7 @@ mod os {
         std::fs::write(path, content)
     }
 
-    pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    pub(super) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
         let mut content = Vec::new();
         std::fs::File::open(path)?.take(most).read_to_end(&mut content)?;
         Ok(content)

@@ -21,6 +21,11 @@ pub enum ErrorKind {
     BadAnswer,
     MethodNotFound,
     BadMessage,
+    /// A tool, a prompt, a task that is not there.
+    UnknownName,
+    UnknownResource,
+    /// What it leads through is no longer there.
+    StaleCursor,
 }
 
 impl ErrorKind {
@@ -38,6 +43,9 @@ impl ErrorKind {
             Self::BadAnswer => "bad_answer",
             Self::MethodNotFound => "method_not_found",
             Self::BadMessage => "bad_message",
+            Self::UnknownName => "unknown_name",
+            Self::UnknownResource => "resource_not_found",
+            Self::StaleCursor => "stale_cursor",
         }
     }
 
@@ -50,6 +58,9 @@ impl ErrorKind {
             Self::RoutingFailed => -32004,
             Self::MethodNotFound => -32601,
             Self::BadMessage => -32600,
+            Self::UnknownName | Self::StaleCursor => -32602,
+            // As MCP has it.
+            Self::UnknownResource => -32002,
             Self::Overloaded
             | Self::ShuttingDown
             | Self::ClientTooSlow
@@ -130,12 +141,12 @@ mod tests {
     use super::*;
 
     /// All kinds. The match makes sure that a new one is not forgotten.
-    fn all() -> [ErrorKind; 12] {
+    fn all() -> [ErrorKind; 15] {
         use ErrorKind::*;
         match BadMessage {
             BackendSpawnFailed | BackendUnavailable | BackendTimeout | RoutingFailed | Overloaded
             | ShuttingDown | ClientTooSlow | ClientTimeout | MessageTooLarge | BadAnswer | MethodNotFound
-            | BadMessage => {}
+            | BadMessage | UnknownName | UnknownResource | StaleCursor => {}
         }
         [
             BackendSpawnFailed,
@@ -150,6 +161,9 @@ mod tests {
             BadAnswer,
             MethodNotFound,
             BadMessage,
+            UnknownName,
+            UnknownResource,
+            StaleCursor,
         ]
     }
 

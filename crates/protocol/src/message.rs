@@ -2,6 +2,7 @@
 
 use crate::id::RawId;
 use crate::method::{self, Method};
+use crate::splice::Patch;
 use crate::touch::{PARTS, Part, Span};
 use bytes::Bytes;
 use std::borrow::Cow;
@@ -26,6 +27,8 @@ struct Anatomy {
     method: Method,
     spans: [Span; PARTS],
     multiline: bool,
+    /// A part that is to be called something else, wherever the message goes from here.
+    renamed: Option<(Part, Bytes)>,
 }
 
 impl Message {
@@ -38,6 +41,7 @@ impl Message {
             method: Method::Other,
             spans,
             multiline: false,
+            renamed: None,
         }))
     }
 
@@ -72,12 +76,28 @@ impl Message {
         self.0.method
     }
 
+    /// Calls a part something else: a name that its sender and its receiver know differently. `text` is JSON.
+    pub fn rename(&mut self, part: Part, text: Bytes) {
+        self.0.renamed = self.has(part).then_some((part, text));
+    }
+
+    /// What stands elsewhere than the bytes say.
+    pub(crate) fn patch(&self) -> Option<(Span, Patch)> {
+        let (part, text) = self.0.renamed.as_ref()?;
+        Some((self.span(*part), Patch::Text(text.clone())))
+    }
+
     pub fn span(&self, part: Part) -> Span {
         self.0.spans[part as usize]
     }
 
-    /// The bytes of a part as they stand in the message, quotes included.
+    /// The bytes of a part as they stand in the message, quotes included; under its other name if it has one.
     pub fn part(&self, part: Part) -> Option<&[u8]> {
+        if let Some((renamed, text)) = &self.0.renamed
+            && *renamed == part
+        {
+            return Some(text);
+        }
         let span = self.span(part);
         (!span.is_absent()).then(|| &self.0.bytes[span.range()])
     }

@@ -103,6 +103,11 @@ impl Method {
         )
     }
 
+    /// What a server offers is not what it was.
+    pub fn is_list_change(self) -> bool {
+        matches!(self, Self::ToolsChanged | Self::PromptsChanged | Self::ResourcesChanged)
+    }
+
     /// Asking twice does no more than asking once, so it may be sent again after a crash.
     pub fn is_repeatable(self) -> bool {
         matches!(

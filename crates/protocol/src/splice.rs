@@ -11,6 +11,8 @@ use smallvec::SmallVec;
 pub enum Patch {
     Id(RawId),
     Static(&'static [u8]),
+    /// Any other JSON: the name that a server knows, in place of the one that clients know.
+    Text(Bytes),
 }
 
 impl Patch {
@@ -18,6 +20,7 @@ impl Patch {
         match self {
             Self::Id(id) => id.as_bytes(),
             Self::Static(bytes) => bytes,
+            Self::Text(bytes) => bytes,
         }
     }
 }
@@ -45,7 +48,8 @@ pub struct Outgoing {
 
 impl Outgoing {
     pub fn of(message: &Message) -> Self {
-        Self { multiline: message.is_multiline(), ..Self::raw(message.bytes().clone()) }
+        let splices = message.patch().into_iter().collect();
+        Self { splices, multiline: message.is_multiline(), ..Self::raw(message.bytes().clone()) }
     }
 
     /// Bytes that stand on one line as they are.
@@ -143,6 +147,14 @@ mod tests {
         out.replace(Span::new(6, 7), Patch::Id(RawId::from_number(1234)));
         out.replace(Span::new(1, 1), Patch::Static(b"\"a\":0,"));
         assert_eq!(out.to_vec(), b"{\"a\":0,\"id\":1234,\"token\":\"long\"}");
+        assert_eq!(out.len(), out.to_vec().len());
+    }
+
+    #[test]
+    fn a_name_is_replaced_by_any_other() {
+        let mut out = Outgoing::raw(Bytes::from_static(b"{\"name\":\"files__read\"}"));
+        out.replace(Span::new(8, 21), Patch::Text(Bytes::from_static(b"\"read\"")));
+        assert_eq!(out.to_vec(), b"{\"name\":\"read\"}");
         assert_eq!(out.len(), out.to_vec().len());
     }
 

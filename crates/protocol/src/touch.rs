@@ -28,6 +28,8 @@ pub enum Part {
     Cursor,
     /// `logging/setLevel`, `notifications/message`.
     Level,
+    /// `notifications/message`: who says it.
+    Logger,
     /// `notifications/progress`: which request.
     ProgressToken,
     /// URL elicitation, and its completion.
@@ -133,6 +135,7 @@ static PARAMS: &[Branch] = &[
     leaf("progressToken", Part::ProgressToken),
     leaf("cursor", Part::Cursor),
     leaf("level", Part::Level),
+    leaf("logger", Part::Logger),
     leaf("taskId", Part::TaskId),
     leaf("task", Part::Task),
     leaf("elicitationId", Part::ElicitationId),

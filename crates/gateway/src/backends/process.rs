@@ -3,6 +3,8 @@
 use crate::backends::Plan;
 use crate::backends::launch::LaunchPlan;
 use crate::backends::stderr::{self, Tail};
+use crate::catalogue::Shelf;
+use crate::config::ServerConfig;
 use crate::environments::{Environments, Vars};
 use crate::hub::Hub;
 use crate::intake;
@@ -37,6 +39,8 @@ pub(crate) struct Processes {
     pub(crate) environments: Environments,
     pub(crate) max_message_bytes: usize,
     pub(crate) warden: Warden,
+    /// What servers offer is kept there.
+    pub(crate) shelf: Shelf,
 }
 
 impl Processes {
@@ -46,12 +50,20 @@ impl Processes {
         vars: Arc<Vars>,
         max_message_bytes: usize,
         warden: Warden,
+        shelf: Shelf,
     ) -> Self {
         let environments = Environments::default();
         if let Some(server) = register.server(ServerId(0)) {
             environments.number(&server, &vars);
         }
-        Self { register, environments, max_message_bytes, warden }
+        Self { register, environments, max_message_bytes, warden, shelf }
+    }
+
+    /// Which environments the backends of a client with these variables get, if it has all servers.
+    pub(crate) fn environments_of(&self, vars: &Arc<Vars>) -> Vec<(ServerId, u32)> {
+        let number =
+            |(id, server): (ServerId, Arc<ServerConfig>)| (id, self.environments.number(&server, vars));
+        self.register.listed().into_iter().map(number).collect()
     }
 }
 

@@ -5,11 +5,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::keys::{FileEntry, LogEntry, ServerEntry, Servers};
+use super::offers::Kind;
 use super::quantity::{spell_size, spell_time};
 use super::read::{Count, Key, Size, Time};
 use super::report::{Place, Report, shown};
 use super::syntax::{self, span};
-use super::{Config, Fallback, Guard, LogConfig, PoolConfig, Problem, ServerConfig, defaults, sharing};
+use super::{
+    Config, Fallback, Guard, LogConfig, Names, PoolConfig, Problem, ServerConfig, defaults, offers, sharing,
+};
 
 const SMALLEST_MESSAGE_LIMIT: usize = 1 << 10;
 const LARGEST_MESSAGE_LIMIT: usize = 1 << 30;
@@ -57,13 +60,22 @@ fn file(entry: FileEntry, top: &Place, report: &mut Report<'_>) -> Config {
     let first = named(entry.mcp_servers);
     let second = named(entry.servers);
     refuse_in_both(&first, &second, report);
-    let servers = first
+    // Those that are not loaded included: a remote server is no slip of the pen.
+    let written: Vec<String> = first.iter().chain(&second).map(|(name, ..)| name.clone()).collect();
+    let names = entry.names.or(defaults::NAMES);
+    let servers: Vec<(ServerConfig, Place)> = first
         .into_iter()
         .chain(second)
-        .filter_map(|(name, place, entry)| server(name, &place, entry, &common, report))
+        .filter_map(|(name, place, entry)| {
+            server(name, &place, entry, &common, report).map(|server| (server, place))
+        })
         .collect();
+    match names {
+        Names::Prefixed => offers::check_names(&servers, report),
+        Names::Plain => {}
+    }
     Config {
-        servers,
+        servers: servers.into_iter().map(|(server, _)| server).collect(),
         framing: entry.framing.or(defaults::FRAMING),
         dialect: entry.dialect.or(defaults::DIALECT),
         max_message_bytes: message_limit(entry.max_message_bytes, report),
@@ -75,6 +87,9 @@ fn file(entry: FileEntry, top: &Place, report: &mut Report<'_>) -> Config {
         open_roots: entry.open_roots.or(defaults::OPEN_ROOTS),
         fallback: entry.fallback.or(defaults::FALLBACK) == Fallback::On,
         ignored_folders: common.ignored_folders,
+        names,
+        page_size: entry.page_size.value().map(|Count(count)| count),
+        notifications: offers::notifications(entry.notifications, &written, report),
         log: entry.log.value().map(log).unwrap_or_default(),
     }
 }
@@ -141,6 +156,10 @@ fn server(
         env: entry.env.or(Default::default()),
         cwd: entry.cwd.value(),
         disabled: entry.disabled.or(defaults::DISABLED) || !entry.enabled.or(!defaults::DISABLED),
+        lazy: entry.lazy.or(defaults::LAZY),
+        tools: offers::filter(entry.tools, Kind::Tool, report),
+        prompts: offers::filter(entry.prompts, Kind::Prompt, report),
+        resources: offers::resource_filter(entry.resources, report),
         framing: entry.framing.or(defaults::FRAMING),
         inherit_env: entry.inherit_env.or(defaults::INHERIT_ENV),
         pass_env,

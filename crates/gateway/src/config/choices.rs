@@ -158,6 +158,16 @@ choice! {
 }
 
 choice! {
+    /// What tools and prompts are called, where clients see several servers as one.
+    Names {
+        /// With the server's name: `server__tool`.
+        Prefixed = "prefixed",
+        /// As the server calls them.
+        Plain = "plain",
+    }
+}
+
+choice! {
     /// How a log line is written.
     LogFormat {
         /// For people.

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::{
-    Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, OnTimeout,
+    Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Names, OnTimeout,
     RetryAfterCrash, Scope, State,
 };
 
@@ -15,7 +15,10 @@ pub const LINGER: Duration = Duration::from_secs(30);
 pub const SHARE_AD_HOC: bool = false;
 pub const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
 
+pub const NAMES: Names = Names::Prefixed;
+
 pub const DISABLED: bool = false;
+pub const LAZY: bool = true;
 pub const INHERIT_ENV: InheritEnv = InheritEnv::Safe;
 pub const START_TIMEOUT: Duration = Duration::from_secs(30);
 pub const TIMEOUT: Duration = Duration::from_secs(10 * 60);

@@ -9,9 +9,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
 use super::choices::{
-    Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, OnTimeout,
+    Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Names, OnTimeout,
     RetryAfterCrash, Scope, State,
 };
+use super::lists::{Named, Short, Words};
 use super::quantity::{spell_size, spell_time};
 use super::read::{CallTime, Count, Key, Read, Size, Time, Times, expected, warn_of_unknown};
 use super::report::{Place, Report};
@@ -63,7 +64,6 @@ pub(super) const FOREIGN_IN_SERVER: &[&str] = &[
     "targetAudience",
     "targetServiceAccount",
     "tool_timeout_sec",
-    "tools",
     "transport",
     "transportType",
     "trust",
@@ -172,6 +172,18 @@ object! {
         #[schemars(extend("default" = defaults::IGNORED_FOLDERS), example = json!([".git", "node_modules", ".venv"]))]
         "ignoredFolders" => ignored_folders: Vec<String>,
 
+        /// What the tools and prompts of several servers are called.
+        #[schemars(extend("default" = defaults::NAMES.word()), example = json!("plain"))]
+        "names" => names: Names,
+
+        /// How many tools, prompts or resources are on one page of a list; all of them unless given.
+        #[schemars(example = json!(100))]
+        "pageSize" => page_size: Count,
+
+        /// By method: the servers that a client's notification goes to, of several.
+        #[schemars(extend("default" = {}), example = json!({ "notifications/editor/opened": ["search"] }))]
+        "notifications" => notifications: Named<Words>,
+
         /// What is logged, and where to.
         #[schemars(example = json!({ "level": "debug" }))]
         "log" => log: LogEntry,
@@ -218,6 +230,38 @@ object! {
 }
 
 object! {
+    /// Which of a server's tools or prompts clients see, and what they are called.
+    FilterEntry, ignoring &[], {
+        /// Patterns of the server's own names: only what fits one of them is seen; `*` stands for any characters, `?` for
+        /// one. Everything unless given; nothing if empty.
+        #[schemars(example = json!(["read_*", "list_*"]))]
+        "allow" => allow: Words,
+
+        /// Patterns of the server's own names: what fits one of them is not seen, whatever `allow` says.
+        #[schemars(extend("default" = []), example = json!(["delete_*"]))]
+        "deny" => deny: Words,
+
+        /// Other names, by the server's own.
+        #[schemars(extend("default" = {}), example = json!({ "search_repositories": "repos" }))]
+        "rename" => rename: Named<String>,
+    }
+}
+
+object! {
+    /// Which of a server's resources clients see.
+    ResourceFilterEntry, ignoring &[], {
+        /// Patterns of URIs: only what fits one of them is seen; `*` stands for any characters, `?` for one. Everything
+        /// unless given; nothing if empty.
+        #[schemars(example = json!(["file:///work/*"]))]
+        "allow" => allow: Words,
+
+        /// Patterns of URIs: what fits one of them is not seen, whatever `allow` says.
+        #[schemars(extend("default" = []), example = json!(["*.env"]))]
+        "deny" => deny: Words,
+    }
+}
+
+object! {
     /// One MCP server.
     ServerEntry, ignoring FOREIGN_IN_SERVER, {
         /// The program to start: a name that is looked up in `PATH`, or a path.
@@ -243,6 +287,22 @@ object! {
         /// The opposite of `disabled`, as some clients write it.
         #[schemars(extend("default" = !defaults::DISABLED), example = json!(false))]
         "enabled" => enabled: bool,
+
+        /// Whether the server is only started when one of its things is used, once it is known what it offers.
+        #[schemars(extend("default" = defaults::LAZY), example = json!(false))]
+        "lazy" => lazy: bool,
+
+        /// Which of its tools clients see, and what they are called. An array is short for `allow`.
+        #[schemars(example = json!({ "deny": ["delete_*"] }))]
+        "tools" => tools: Short<FilterEntry>,
+
+        /// Which of its prompts clients see, and what they are called. An array is short for `allow`.
+        #[schemars(example = json!({ "rename": { "p": "review" } }))]
+        "prompts" => prompts: Short<FilterEntry>,
+
+        /// Which of its resources clients see. An array is short for `allow`.
+        #[schemars(example = json!({ "deny": ["*.env"] }))]
+        "resources" => resources: Short<ResourceFilterEntry>,
 
         /// `stdio`, or what the server is reached by otherwise.
         #[schemars(extend("default" = "stdio"), example = json!("stdio"))]

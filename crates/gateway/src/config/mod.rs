@@ -5,7 +5,8 @@
 //!
 //! # Layout
 //! - [`load`] reads a file's text: `syntax` (JSON with comments), `keys` (every key, once), `read` (one
-//!   value), `assemble` (entries to [`Config`]), `sharing` (that part of it which is about pools and workspaces). What it dislikes becomes a [`Problem`], which knows how to
+//!   value), `lists` (many), `assemble` (entries to [`Config`]), `sharing` (that part of it which is about pools and
+//!   workspaces), `offers` (that which is about what clients see). What it dislikes becomes a [`Problem`], which knows how to
 //!   show itself.
 //! - [`schema`] is the JSON Schema, made from `keys`.
 //! - [`expand`] fills in `${VAR}`; [`environment`] decides which variables a child gets.
@@ -21,8 +22,10 @@ mod excerpt;
 pub mod expand;
 pub mod folders;
 mod keys;
+mod lists;
 mod missing;
 mod model;
+mod offers;
 pub(crate) mod os;
 mod problem;
 mod quantity;
@@ -36,15 +39,15 @@ pub mod trust;
 mod variables;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use assemble::{Loaded, is_process_name, load};
 pub use choices::{
-    Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, OnTimeout,
+    Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Names, OnTimeout,
     RetryAfterCrash, Scope, State,
 };
 pub use missing::Missing;
-pub use model::{Config, LogConfig, PoolConfig, ServerConfig};
+pub use model::{Config, FilterConfig, LogConfig, PoolConfig, ServerConfig};
 pub use problem::{Problem, Severity};
 pub use schema::schema;
 pub use variables::{Lookup, Variables};

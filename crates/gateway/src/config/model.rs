@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use super::{
-    Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Missing, OnTimeout,
-    RetryAfterCrash, Scope, State, Variables, defaults,
+    Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Missing, Names,
+    OnTimeout, RetryAfterCrash, Scope, State, Variables, defaults,
 };
 
 /// All settings.
@@ -33,6 +33,13 @@ pub struct Config {
     pub fallback: bool,
     /// Folders that servers should not look into; each server has them too.
     pub ignored_folders: Vec<String>,
+    /// What tools and prompts of several servers are called.
+    pub names: Names,
+    /// How many things are on one page of a list; `None` is all of them.
+    pub page_size: Option<usize>,
+    /// By method: the servers that a client's notification goes to. A method that is not here goes where it belongs by
+    /// itself.
+    pub notifications: Vec<(String, Vec<String>)>,
     pub log: LogConfig,
 }
 
@@ -44,6 +51,18 @@ pub struct PoolConfig {
     pub memory_limit: Option<u64>,
     /// After how long without a request a backend is stopped, unless its server says otherwise; `None` is never.
     pub idle_ttl: Option<Duration>,
+}
+
+/// What of a server's tools, prompts or resources clients see. Patterns are for the server's own names (of resources:
+/// their URIs); `*` stands for any characters, `?` for one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FilterConfig {
+    /// Empty: all that are not denied.
+    pub allow: Vec<String>,
+    /// Over `allow`.
+    pub deny: Vec<String>,
+    /// From the server's own name to another. Resources have none.
+    pub rename: Vec<(String, String)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +85,11 @@ pub struct ServerConfig {
     pub env: Variables,
     pub cwd: Option<String>,
     pub disabled: bool,
+    /// Whether its start waits until one of its things is used, where it is known what it offers.
+    pub lazy: bool,
+    pub tools: FilterConfig,
+    pub prompts: FilterConfig,
+    pub resources: FilterConfig,
     pub framing: Framing,
     pub inherit_env: InheritEnv,
     /// Name patterns of variables that are passed on in addition to `inherit_env`.
@@ -124,6 +148,10 @@ impl ServerConfig {
             env: Variables::default(),
             cwd: None,
             disabled: defaults::DISABLED,
+            lazy: defaults::LAZY,
+            tools: FilterConfig::default(),
+            prompts: FilterConfig::default(),
+            resources: FilterConfig::default(),
             framing: defaults::FRAMING,
             inherit_env: defaults::INHERIT_ENV,
             pass_env: Vec::new(),
@@ -169,6 +197,9 @@ impl Default for Config {
             open_roots: defaults::OPEN_ROOTS,
             fallback: defaults::FALLBACK == Fallback::On,
             ignored_folders: default_ignored_folders(),
+            names: defaults::NAMES,
+            page_size: None,
+            notifications: Vec::new(),
             log: LogConfig::default(),
         }
     }

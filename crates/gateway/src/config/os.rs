@@ -12,7 +12,7 @@ pub(super) const NAMES_IGNORE_CASE: bool = cfg!(windows);
 pub(super) const HAS_APPDATA: bool = cfg!(windows);
 
 /// A new file that only its owner can read; an error if there is one of that name.
-pub(super) fn create_private_file(path: &Path) -> io::Result<File> {
+pub(crate) fn create_private_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]

@@ -89,7 +89,7 @@ pub(super) fn warn_of_unknown(
     }
 }
 
-fn nearest<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(super) fn nearest<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
     const MAX_LENGTH: usize = 40;
     if key.len() > MAX_LENGTH {
         return None;

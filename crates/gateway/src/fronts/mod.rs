@@ -3,12 +3,28 @@
 pub(crate) mod stdio;
 
 use crate::intake::ClientReader;
-use switchboard_core::{ClientId, ServerId, Surroundings};
+use switchboard_core::{ClientId, Event, ServerId, Surroundings};
 
 /// A client that comes in.
 pub(crate) struct Arrival {
     pub(crate) client: ClientId,
-    pub(crate) server: ServerId,
+    pub(crate) wants: Wanted,
     pub(crate) surroundings: Surroundings,
     pub(crate) reader: ClientReader,
+}
+
+/// Which servers a client wants.
+pub(crate) enum Wanted {
+    One(ServerId),
+    /// All of the config, as one; each with the number of the environment that it gets.
+    All(Vec<(ServerId, u32)>),
+}
+
+impl Wanted {
+    pub(crate) fn event(self, client: ClientId, surroundings: Surroundings) -> Event {
+        match self {
+            Self::One(server) => Event::ClientConnected { client, server, surroundings },
+            Self::All(environments) => Event::BoardConnected { client, surroundings, environments },
+        }
+    }
 }

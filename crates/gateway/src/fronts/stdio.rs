@@ -16,10 +16,10 @@ pub(crate) async fn serve(
     framing: Option<Framing>,
     limit: usize,
 ) {
-    let Arrival { client, server, surroundings, reader } = arrival;
+    let Arrival { client, wants, surroundings, reader } = arrival;
     let peer = Peer::Client(client);
     hub.open_outbox(peer, stdio.output, framing.unwrap_or_default());
-    hub.handle(Event::ClientConnected { client, server, surroundings });
+    hub.handle(wants.event(client, surroundings));
     intake::read_client(&hub, client, stdio.input, Framer::new(framing, limit), reader).await;
     hub.handle(Event::ClientInputEnded { client });
 }

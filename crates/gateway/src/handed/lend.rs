@@ -70,7 +70,7 @@ pub(crate) async fn lend(link: &Link, connection: Connection, streams: Streams, 
         let now = Instant::now();
         deaths.push_back(now);
         deaths.retain(|&death| now.duration_since(death) < WITHIN);
-        let Ok(kept) = settle(&streams, &link.newcomer.server) else { return Lent::Over };
+        let Ok(kept) = settle(&streams, link.newcomer.shown()) else { return Lent::Over };
         if let End::Over = watch.until_wanted(&streams, kept).await {
             return Lent::Over;
         }

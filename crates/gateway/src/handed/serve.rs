@@ -38,13 +38,13 @@ pub(crate) async fn serve(
     asked: impl Future<Output = ()>,
 ) -> io::Result<State> {
     let ledger = Arc::new(Ledger::of(streams)?);
-    let Arrival { client, server, surroundings, reader } = arrival;
+    let Arrival { client, wants, surroundings, reader } = arrival;
     let (written, framing) = ledger.with_books(|books| (books.written, books.framing.or(manner.framing)));
     let input = streams.reader(ledger.taken(), manner.limit)?;
     let kept = Kept::new(streams.log(written)?, ledger.clone());
     let peer = Peer::Client(client);
     hub.open_outbox(peer, Way::Kept(kept), framing.unwrap_or_default());
-    hub.handle(Event::ClientConnected { client, server, surroundings });
+    hub.handle(wants.event(client, surroundings));
     // What a predecessor could not give out any more.
     hub.turn().touch(peer);
     let reading = async {

@@ -8,7 +8,7 @@
 //! - `clock`: dates without a library.
 //! - `verdicts`: which framing a server turned out to speak.
 
-mod clock;
+pub(crate) mod clock;
 mod log;
 mod rolling;
 pub(crate) mod verdicts;

@@ -3,7 +3,7 @@
 use super::rng::Rng;
 use std::time::Duration;
 use switchboard_core::{
-    FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope, ServerSettings, Settings,
+    Boards, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope, ServerSettings, Settings,
 };
 use switchboard_protocol::dialect::Ear;
 use switchboard_protocol::{Dialect, Framing};
@@ -103,6 +103,7 @@ fn settings(rng: &mut Rng, seed: u64) -> Settings {
         shutdown_grace: rng.millis(200..=5000),
         limits: if rng.percent(50) { Limits::default() } else { tight_limits(rng) },
         linger: None,
+        boards: Boards::default(),
         first_question: 1,
         seed,
         report_routes: rng.percent(50),

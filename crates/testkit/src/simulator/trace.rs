@@ -44,6 +44,8 @@ impl Trace {
                 format!("    => start {launch} ({}) at {root}, environment {environment}", framing.name())
             }
             Action::Stop { launch, how } => format!("    => stop {launch} {how:?}"),
+            Action::ReadOffer { launch, .. } => format!("    => read what {launch} offers"),
+            Action::KeepOffer { server, .. } => format!("    => keep what {server:?} offers"),
             Action::LookUp { client, paths, .. } => format!("    => look up {paths:?} of {client}"),
             Action::Disconnect { client } => format!("    => disconnect {client}"),
             Action::Report(fact) => format!("    -- {fact:?}"),

@@ -58,13 +58,26 @@ fn docs_and_schema_have_the_same_keys_defaults_and_examples() {
     assert_eq!(documented("## Keys of a server"), defined(server));
     assert_eq!(documented("## Keys of `pool`"), defined(&file["properties"]["pool"]));
     assert_eq!(documented("## Keys of `log`"), defined(&file["properties"]["log"]));
+    for filter in ["tools", "prompts"] {
+        assert_eq!(documented("## Keys of `tools` and `prompts`"), defined(full(server, filter)));
+    }
+    assert_eq!(documented("## Keys of `resources`"), defined(full(server, "resources")));
+}
+
+/// The object that may stand at a key, where an array may stand too.
+fn full<'a>(server: &'a Value, key: &str) -> &'a Value {
+    let forms = &server["properties"][key]["anyOf"];
+    assert_eq!(forms[0]["type"], "array", "{key}");
+    &forms[1]
 }
 
 #[test]
 fn every_key_has_a_description() {
     let file = schema();
     let server = &file["properties"]["servers"]["additionalProperties"];
-    for object in [&file, server, &file["properties"]["pool"], &file["properties"]["log"]] {
+    let filters = ["tools", "prompts", "resources"].map(|key| full(server, key));
+    let objects = [&file, server, &file["properties"]["pool"], &file["properties"]["log"]];
+    for object in objects.into_iter().chain(filters) {
         for (key, value) in object["properties"].as_object().unwrap() {
             assert!(value["description"].is_string(), "{key}");
         }
@@ -81,12 +94,26 @@ fn the_loader_knows_every_key_and_takes_its_default_and_its_example() {
     };
     let check = |source: String| assert_eq!(load(Path::new("docs"), &source).problems, [], "{source}");
     for (key, value) in all("## Keys of the file") {
-        let servers = if key == "mcpServers" { "" } else { r#""mcpServers": {}, "# };
+        let servers = match key {
+            "mcpServers" => "",
+            "notifications" => r#""mcpServers": { "search": { "command": "c" } }, "#,
+            _ => r#""mcpServers": {}, "#,
+        };
         check(format!(r#"{{ {servers}"{key}": {value} }}"#));
     }
     for (key, value) in all("## Keys of a server") {
         let command = if key == "command" { "" } else { r#""command": "c", "# };
         check(format!(r#"{{ "mcpServers": {{ "s": {{ {command}"{key}": {value} }} }} }}"#));
+    }
+    for (object, heading) in [
+        ("tools", "## Keys of `tools` and `prompts`"),
+        ("prompts", "## Keys of `tools` and `prompts`"),
+        ("resources", "## Keys of `resources`"),
+    ] {
+        for (key, value) in all(heading) {
+            let server = format!(r#""command": "c", "{object}": {{ "{key}": {value} }}"#);
+            check(format!(r#"{{ "mcpServers": {{ "s": {{ {server} }} }} }}"#));
+        }
     }
     for object in ["pool", "log"] {
         for (key, value) in all(&format!("## Keys of `{object}`")) {

@@ -11,8 +11,11 @@ const SAMPLE: &str = r#"// a comment
     "github": {
       "command": "npx", "args": ["-y", "é\u00e9\ud83d\ude00"], "env": { "TOKEN": "${TOKEN}" },
       "timeout": 60000, "hardTimeout": "1.5h", "framing": "auto", /* block */ "unknown": [1, -2e3, null],
+      "tools": { "allow": ["a*"], "rename": { "a": "é b", "c": "é b" } }, "prompts": ["p"], "resources": { "deny": ["*"] },
     },
+    "git hub": { "command": "c" }, "git_hub": { "command": "c" }, "git_hub__x": { "command": "c" },
   },
+  "names": "prefixed", "pageSize": 5, "notifications": { "notifications/x": ["githib"] },
   "maxMessageBytes": "16MiB", "log": { "level": "info", "bodies": false },
 }"#;
 
@@ -142,7 +145,7 @@ fn a_file_full_of_problems_is_cut_short() {
 /// Four times the text may take about four times as long; sixteen times would be the square.
 #[test]
 fn time_grows_with_the_text_and_not_with_its_square() {
-    let shapes: [fn(usize) -> String; 6] = [
+    let shapes: [fn(usize) -> String; 9] = [
         |n| format!("{{ {} }}", "\"x\": 1,".repeat(n)),
         |n| format!("{{ {} }}", (0..n).map(|i| format!("\"timeuot{i}\": 1,")).collect::<String>()),
         |n| {
@@ -157,6 +160,19 @@ fn time_grows_with_the_text_and_not_with_its_square() {
                 "{{ \"mcpServers\": {{ {} }} }}",
                 (0..n).map(|i| format!("\"s{i}\": {{}},\n")).collect::<String>()
             )
+        },
+        |n| {
+            let servers: String =
+                (0..n).map(|i| format!("\"a__{i}__\": {{ \"command\": \"c\" }},")).collect();
+            let routes: String = (0..n).map(|i| format!("\"b{i}\",")).collect();
+            format!(
+                "{{ \"mcpServers\": {{ {servers} }}, \"notifications\": {{ \"notifications/x\": [{routes}] }} }}"
+            )
+        },
+        |n| format!("{{ \"mcpServers\": {{ \"{}\": {{ \"command\": \"c\" }} }} }}", "_".repeat(n * 4)),
+        |n| {
+            let renames: String = (0..n).map(|i| format!("\"t{i}\": \"x\",")).collect();
+            format!("{{ \"servers\": {{ \"s\": {{ \"tools\": {{ \"rename\": {{ {renames} }} }} }} }} }}")
         },
         |n| "/*".repeat(n * 4),
         |n| format!("{{ \"a\": \"{}", "\\u00e9".repeat(n)),

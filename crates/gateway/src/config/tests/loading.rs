@@ -9,28 +9,28 @@ use crate::config::{
 };
 
 /// A server with every default, as it stands in a file.
-fn server(name: &str, command: &str, args: &[&str]) -> ServerConfig {
+pub(super) fn server(name: &str, command: &str, args: &[&str]) -> ServerConfig {
     let args = args.iter().map(|arg| arg.to_string()).collect();
     ServerConfig { expand: true, ..ServerConfig::for_command(name, command, args) }
 }
 
 /// The file is understood, without a word.
 #[track_caller]
-fn check(source: &str, expect: Config) {
+pub(super) fn check(source: &str, expect: Config) {
     let loaded = load(Path::new("config.json"), source);
     assert_eq!(loaded.problems, []);
     assert_eq!(loaded.config, Some(expect));
 }
 
 #[track_caller]
-fn check_server(keys: &str, expect: ServerConfig) {
+pub(super) fn check_server(keys: &str, expect: ServerConfig) {
     let source = format!(r#"{{ "mcpServers": {{ "s": {{ "command": "c", {keys} }} }} }}"#);
     check(&source, Config { servers: vec![expect], ..Config::default() });
 }
 
 /// What is said about the file, one line per problem: severity, path, position, message, help.
 #[track_caller]
-fn check_problems(source: &str, expect: &[&str]) {
+pub(super) fn check_problems(source: &str, expect: &[&str]) {
     let loaded = load(Path::new("config.json"), source);
     let lines: Vec<String> = loaded
         .problems
@@ -48,7 +48,7 @@ fn check_problems(source: &str, expect: &[&str]) {
 
 /// What is said about one server's keys, as in `check_problems` but without the position.
 #[track_caller]
-fn check_server_problems(keys: &str, expect: &[&str]) {
+pub(super) fn check_server_problems(keys: &str, expect: &[&str]) {
     let source = format!("{{ \"mcpServers\": {{ \"s\": {{ \"command\": \"c\", {keys} }} }} }}");
     let loaded = load(Path::new("config.json"), &source);
     let lines: Vec<String> = loaded
@@ -201,6 +201,8 @@ fn every_setting_is_read() {
                 file: Some("a.log".into()),
                 bodies: true,
             },
+            // What clients see has tests of its own.
+            ..Config::default()
         },
     );
 }

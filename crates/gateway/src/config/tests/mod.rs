@@ -4,6 +4,7 @@
 mod docs;
 mod hostile;
 mod loading;
+mod offers;
 
 use std::ffi::OsString;
 use std::fs;
@@ -18,10 +19,10 @@ pub(super) fn lookup(vars: &[(&str, &str)]) -> impl Fn(&str) -> Option<OsString>
 }
 
 /// A folder of its own for one test, removed at its end.
-pub(super) struct Scratch(PathBuf);
+pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         static COUNTER: AtomicU32 = AtomicU32::new(0);
         let unique =
             format!("switchboard-{}-{}", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed));
@@ -30,11 +31,11 @@ impl Scratch {
         Self(path)
     }
 
-    pub(super) fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 
-    pub(super) fn file(&self, name: &str, content: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str, content: &str) -> PathBuf {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap_or(Path::new(""))).unwrap();
         fs::write(&path, content).unwrap();

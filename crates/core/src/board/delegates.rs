@@ -1,0 +1,288 @@
+//! A client's delegates: made, renewed and lost; and how they share its connection, its ear and its roots.
+
+use super::{Board, Delegate, News};
+use crate::client::{Client, ClientRoot, Greeting, Handshake, Role, Roots};
+use crate::event::{ClientId, ServerId, Surroundings};
+use crate::exchange::Core;
+use crate::fact::Fact;
+use crate::key::Declared;
+use crate::route::Route;
+use crate::settings::Capabilities;
+use std::collections::BTreeMap;
+use switchboard_protocol::{Message, Method};
+
+/// The server of a client that has no single one.
+pub(crate) const EVERY: ServerId = ServerId(u32::MAX);
+
+/// Delegates have numbers of their own, beyond those of connections.
+pub(crate) fn delegate_numbers() -> u32 {
+    1 << 31
+}
+
+/// Through whose connection a client is spoken to.
+pub(crate) fn face_of(clients: &BTreeMap<ClientId, Client>, client: ClientId) -> ClientId {
+    if client.0 < delegate_numbers() {
+        return client;
+    }
+    clients.get(&client).map_or(client, Client::face)
+}
+
+impl Core {
+    pub(crate) fn face(&self, client: ClientId) -> ClientId {
+        face_of(&self.clients, client)
+    }
+
+    pub(crate) fn has_board(&self, client: ClientId) -> bool {
+        self.clients.get(&client).is_some_and(|c| c.board().is_some())
+    }
+
+    pub(super) fn board(&self, client: ClientId) -> Option<&Board> {
+        self.clients.get(&client)?.board()
+    }
+
+    pub(super) fn board_mut(&mut self, client: ClientId) -> Option<&mut Board> {
+        self.clients.get_mut(&client)?.board_mut()
+    }
+
+    pub(crate) fn delegates(&self, client: ClientId) -> Vec<ClientId> {
+        let board = self.clients.get(&client).and_then(Client::board);
+        board.map(|board| board.delegates.values().map(|it| it.client).collect()).unwrap_or_default()
+    }
+
+    /// All clients of many servers.
+    pub(super) fn boards(&self) -> Vec<ClientId> {
+        self.clients.values().filter(|c| c.board().is_some()).map(|c| c.id).collect()
+    }
+
+    /// A request of a client is over.
+    pub(crate) fn one_fewer(&mut self, client: ClientId) -> ClientId {
+        let face = self.face(client);
+        if let Some(c) = self.clients.get_mut(&face) {
+            c.unanswered -= 1;
+        }
+        face
+    }
+
+    pub(crate) fn board_connected(
+        &mut self,
+        id: ClientId,
+        surroundings: Surroundings,
+        environments: Vec<(ServerId, u32)>,
+    ) {
+        let known = self.what_is_known(surroundings);
+        let board = Board { environments: environments.into_iter().collect(), ..Board::default() };
+        let role = Role::Board(Box::new(board));
+        let client = Client { role, known, ..self.newcomer(id, EVERY, self.nobody.clone()) };
+        self.clients.insert(id, client);
+        self.report(Fact::ClientConnected { client: id });
+    }
+
+    /// The servers that a client of all of them sees.
+    fn all_servers(&self) -> Vec<ServerId> {
+        let listed = self.servers.iter().enumerate().filter(|(_, it)| !it.is_gone && it.settings.is_listed);
+        listed.map(|(at, _)| ServerId(at as u32)).collect()
+    }
+
+    /// Begins anew: a client that makes its handshake has said nothing before.
+    pub(super) fn make_delegates(&mut self, client: ClientId, initialize: &Message) {
+        for delegate in self.delegates(client) {
+            self.lose(delegate);
+        }
+        if let Some(board) = self.board_mut(client) {
+            board.delegates.clear();
+            board.view = None;
+            board.spellings.clear();
+        }
+        let greeting = Greeting { initialize: initialize.clone(), initialized: None };
+        for server in self.all_servers() {
+            self.make_delegate(client, server, &greeting);
+        }
+    }
+
+    /// To the server's backends it is a client that has been greeted: it made its handshake with us.
+    fn make_delegate(&mut self, client: ClientId, server: ServerId, greeting: &Greeting) {
+        let id = ClientId(self.next_delegate);
+        let Some(settings) = self.servers.get(server.0 as usize).map(|server| server.settings.clone()) else {
+            return;
+        };
+        let Some(c) = self.clients.get(&client) else { return };
+        let with_capabilities = settings.capabilities != Capabilities::Shared;
+        let delegate = Client {
+            role: Role::Delegate { of: client },
+            environment: c.board().and_then(|it| it.environments.get(&server)).copied().unwrap_or(0),
+            known: c.known.clone(),
+            declared: Declared::of(&greeting.initialize, with_capabilities),
+            handshake: Handshake::Answered(greeting.clone()),
+            ear: c.ear,
+            presence: c.presence,
+            level: c.level.clone(),
+            ..self.newcomer(id, server, settings.clone())
+        };
+        self.next_delegate += 1;
+        self.clients.insert(id, delegate);
+        if let Some(board) = self.board_mut(client) {
+            board.delegates.insert(server, Delegate { client: id, news: News::Unasked });
+        }
+        if !settings.lazy || self.offer_for(id).is_none() {
+            self.rouse(id);
+        }
+    }
+
+    /// Has a delegate's server started. Nobody waits for it longer than a start may take.
+    pub(super) fn rouse(&mut self, delegate: ClientId) {
+        let Some(c) = self.clients.get(&delegate) else { return };
+        let comes_later = c.settings.is_split()
+            && c.known.pinned.is_none()
+            && c.declared.has_roots
+            && !matches!(c.roots, Roots::Told(_));
+        let (home, until) = (c.home, self.now + c.settings.start_timeout);
+        self.set_news(delegate, News::Awaited { until });
+        self.wake_at(until);
+        let route = match home {
+            Some(home) => Route::To(home),
+            // What is to be started is for its roots to say.
+            None if comes_later => return,
+            None => self.settle_home(delegate),
+        };
+        match route {
+            Route::To(home) => {
+                self.ensure_started(home);
+                let launch = self.backends.get(&home).and_then(|b| b.launch());
+                if let Some(launch) = launch {
+                    self.fetch_offer(launch);
+                }
+            }
+            Route::Wait => {}
+            Route::Refused(_) => self.set_news(delegate, News::Missed),
+        }
+    }
+
+    /// Where it works has been settled, and nobody knows yet what its server offers.
+    pub(crate) fn rouse_if_unknown(&mut self, delegate: ClientId) {
+        if self.offer_for(delegate).is_none() {
+            self.rouse(delegate);
+        }
+    }
+
+    pub(super) fn set_news(&mut self, delegate: ClientId, news: News) {
+        let Some(c) = self.clients.get(&delegate) else { return };
+        let (face, server) = (c.face(), c.server);
+        let known = self.board_mut(face).and_then(|board| board.delegates.get_mut(&server));
+        if let Some(known) = known.filter(|known| known.client == delegate) {
+            known.news = news;
+        }
+    }
+
+    /// Delegates speak as their client does.
+    pub(crate) fn lend_ear(&mut self, client: ClientId) {
+        let Some(ear) = self.clients.get(&client).map(|c| c.ear) else { return };
+        for delegate in self.delegates(client) {
+            if let Some(c) = self.clients.get_mut(&delegate) {
+                c.ear = ear;
+            }
+        }
+    }
+
+    pub(crate) fn board_initialized(&mut self, client: ClientId, message: &Message) {
+        if let Some(c) = self.clients.get_mut(&client) {
+            c.handshake.confirm(message.clone());
+        }
+        for delegate in self.delegates(client) {
+            self.client_initialized(delegate, message);
+        }
+    }
+
+    /// A notification goes where the config says, or to every server that runs.
+    pub(crate) fn pass_to_delegates(&mut self, client: ClientId, message: &Message) {
+        if message.method() == Method::RootsChanged
+            && let Some(board) = self.board_mut(client)
+        {
+            board.has_other_roots = true;
+        }
+        let name = message.method_name();
+        let rule = self.settings.boards.notifications.iter().find(|(method, _)| *method == *name);
+        let meant = rule.map(|(_, servers)| servers.clone());
+        for delegate in self.delegates(client) {
+            let Some(c) = self.clients.get(&delegate) else { continue };
+            if meant.as_ref().is_some_and(|meant| !meant.contains(&c.settings.name)) {
+                continue;
+            }
+            match message.method() {
+                Method::RootsChanged => self.roots_changed(delegate, message),
+                _ => self.notify_home(delegate, message),
+            }
+        }
+    }
+
+    /// A delegate wants to know its client's roots. The client is asked once for all of them.
+    pub(crate) fn ask_roots_through(&mut self, client: ClientId, delegate: ClientId) {
+        let style = self.settings.roots.policy.style;
+        if let Some(c) = self.clients.get_mut(&delegate) {
+            let before = c.named_roots(style);
+            c.roots = Roots::Asked { before, said: Vec::new() };
+        }
+        let is_stale = self.board_mut(client).is_some_and(|board| std::mem::take(&mut board.has_other_roots));
+        match self.clients.get(&client).map(|c| &c.roots) {
+            Some(Roots::Told(roots)) if !is_stale => {
+                let roots = roots.clone();
+                self.roots_known(delegate, roots);
+            }
+            Some(Roots::Asked { .. }) if !is_stale => {}
+            Some(_) => self.ask_roots(client),
+            None => {}
+        }
+    }
+
+    /// The client has named its roots: whoever wanted to know them hears it.
+    pub(crate) fn tell_delegates_roots(&mut self, client: ClientId, roots: &[ClientRoot]) {
+        let known = self.clients.get(&client).map(|c| c.known.client.clone()).unwrap_or_default();
+        for delegate in self.delegates(client) {
+            let Some(c) = self.clients.get_mut(&delegate) else { continue };
+            match c.roots {
+                Roots::Unasked => c.known.client.clone_from(&known),
+                Roots::Asked { .. } | Roots::Told(_) => self.roots_known(delegate, roots.to_vec()),
+            }
+        }
+    }
+
+    /// What of a client's environment reaches a server is for the server's settings to say.
+    pub(crate) fn set_environment(&mut self, client: ClientId, server: ServerId, environment: u32) {
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        let delegate = match c.board_mut() {
+            Some(board) => {
+                board.environments.insert(server, environment);
+                board.delegates.get(&server).map(|it| it.client)
+            }
+            None => Some(client),
+        };
+        if let Some(c) = delegate.and_then(|delegate| self.clients.get_mut(&delegate)) {
+            c.environment = environment;
+        }
+    }
+
+    /// The config is another: servers have come, gone, or offer something else now.
+    pub(crate) fn renew_delegates(&mut self) {
+        let all = self.all_servers();
+        for client in self.boards() {
+            let Some(c) = self.clients.get(&client) else { continue };
+            let Some(greeting) = c.handshake.to_replay().cloned() else { continue };
+            let Some(board) = c.board() else { continue };
+            let gone = board.delegates.iter().filter(|(server, _)| !all.contains(server));
+            let gone: Vec<(ServerId, ClientId)> = gone.map(|(server, it)| (*server, it.client)).collect();
+            let new = all.iter().filter(|server| !board.delegates.contains_key(server));
+            let new: Vec<ServerId> = new.copied().collect();
+            for (server, delegate) in gone {
+                // Its instances end when they have done what they are at.
+                self.move_client(delegate);
+                self.lose(delegate);
+                if let Some(board) = self.board_mut(client) {
+                    board.delegates.remove(&server);
+                }
+            }
+            for server in new {
+                self.make_delegate(client, server, &greeting);
+            }
+            self.renew_board_soon(client);
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! What all servers offer together: when it is known, what the client has seen of it, and when it must be told that this
+//! is no longer so.
+
+use super::{Delegate, Held, News};
+use crate::catalogue::{List, Offer, Page, View};
+use crate::event::{BackendId, ClientId};
+use crate::exchange::Core;
+use crate::fact::Outcome;
+use crate::moment::Moment;
+use crate::pending::{Asker, NOWHERE};
+use crate::roots::Place;
+use bytes::Bytes;
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+use switchboard_protocol::{Dialect, Message, Part, RawId};
+
+/// Changes in quick succession are told as one.
+const BURST: Duration = Duration::from_millis(100);
+/// So many earlier views are kept for those who are in the middle of their pages.
+const OLDER: usize = 4;
+
+impl Core {
+    /// What a delegate's server offers: as its own backend said, or as it was when somebody asked last.
+    pub(super) fn offer_for(&self, delegate: ClientId) -> Option<Arc<Offer>> {
+        let c = self.clients.get(&delegate)?;
+        let own = c.home.and_then(|home| self.backends.get(&home)?.offer.clone());
+        own.or_else(|| {
+            let server = self.servers.get(c.server.0 as usize)?;
+            server.offers.get(c.declared.profile.as_ref()?).cloned()
+        })
+    }
+
+    /// Nobody has to be waited for any more.
+    pub(super) fn is_settled(&self, client: ClientId) -> bool {
+        let is_awaited = |it: &Delegate| match it.news {
+            News::Awaited { until } => until > self.now && self.offer_for(it.client).is_none(),
+            News::Unasked | News::Missed => false,
+        };
+        self.board(client).is_none_or(|board| !board.delegates.values().any(is_awaited))
+    }
+
+    /// Keeps a request until it is known what all servers offer.
+    pub(super) fn hold(
+        &mut self,
+        client: ClientId,
+        id: RawId,
+        batch: Option<u32>,
+        message: Message,
+        places: Vec<Place>,
+    ) {
+        let minted = self.accept(client, NOWHERE, id, batch, message);
+        self.give_time(client, minted);
+        if let Some(board) = self.board_mut(client) {
+            board.held.push(Held { minted, places });
+        }
+    }
+
+    /// More is known: goes on with what waited for it.
+    pub(super) fn board_progress(&mut self, client: ClientId) {
+        self.finish_opening(client);
+        if self.board(client).is_none_or(|board| board.held.is_empty()) || !self.is_settled(client) {
+            return;
+        }
+        let held = self.board_mut(client).map(|board| std::mem::take(&mut board.held)).unwrap_or_default();
+        for Held { minted, places } in held {
+            let Some(pending) = self.close(minted) else { continue };
+            let Asker::Client { id, batch, .. } = &pending.asker else { continue };
+            let Some(message) = pending.waiting().cloned() else { continue };
+            self.one_fewer(client);
+            self.board_request(client, id.clone(), *batch, message, places);
+        }
+    }
+
+    /// How the servers look to a client now.
+    pub(super) fn view(&mut self, client: ClientId) -> Option<Arc<View>> {
+        let board = self.board(client)?;
+        if let Some(view) = &board.view {
+            return Some(view.clone());
+        }
+        let members = self.members(client, |core, c| core.offer_for(c.id));
+        let view = self.views.of(members);
+        self.board_mut(client)?.view = Some(view.clone());
+        Some(view)
+    }
+
+    pub(super) fn board_list(
+        &mut self,
+        client: ClientId,
+        id: RawId,
+        batch: Option<u32>,
+        message: Message,
+        list: List,
+    ) {
+        let found = match message.part(Part::Cursor).filter(|cursor| *cursor != b"null") {
+            None => self.view(client).map(|view| (view, Page::First)),
+            Some(_) => self.page_meant(client, &message),
+        };
+        let Some((view, page)) = found else {
+            let error = self.stale_cursor();
+            return self.refuse(client, &id, batch, &message, &error);
+        };
+        let Some(dialect) = self.clients.get(&client).map(|c| c.ear.dialect()) else { return };
+        let out = view.answer(list, page, self.settings.boards.page_size, &id, dialect);
+        if let (Page::First, Some(board)) = (page, self.board_mut(client)) {
+            board.shown[list as usize] = Some(view.clone());
+            if !board.older.iter().any(|older| Arc::ptr_eq(older, &view)) {
+                if board.older.len() == OLDER {
+                    board.older.pop_front();
+                }
+                board.older.push_back(view);
+            }
+        }
+        let minted = self.accept(client, NOWHERE, id.clone(), batch, message);
+        let Some(pending) = self.close(minted) else { return };
+        self.answer(client, &id, batch, out);
+        self.conclude(&pending, Outcome::Ok);
+    }
+
+    /// The page that a cursor means, if it is one of ours and what it leads through is still there.
+    fn page_meant(&self, client: ClientId, message: &Message) -> Option<(Arc<View>, Page)> {
+        let cursor = message.text(Part::Cursor)?;
+        let (number, offset) = View::read_cursor(&cursor)?;
+        let view = self.board(client)?.older.iter().find(|view| view.number() == number)?;
+        Some((view.clone(), Page::At(offset)))
+    }
+
+    /// What a delegate's server offers may be something else now.
+    pub(crate) fn renew_soon(&mut self, delegate: ClientId) {
+        self.renew_board_soon(self.face(delegate));
+    }
+
+    pub(super) fn renew_board_soon(&mut self, client: ClientId) {
+        let at = self.now + BURST;
+        let Some(board) = self.board_mut(client) else { return };
+        board.view = None;
+        board.renew_at.get_or_insert(at);
+        self.wake_at(at);
+    }
+
+    /// Tells a client which of the lists that it has seen are others now.
+    fn renew(&mut self, client: ClientId) {
+        let Some(view) = self.view(client) else { return };
+        let Some(board) = self.board_mut(client) else { return };
+        board.renew_at = None;
+        let mut changed = Vec::new();
+        for list in List::ALL {
+            let shown = &mut board.shown[list as usize];
+            if shown.as_ref().is_some_and(|shown| items(shown, list) != items(&view, list)) {
+                *shown = Some(view.clone());
+                changed.push(list);
+            }
+        }
+        let mut notices: Vec<&str> = changed.into_iter().map(notice).collect();
+        notices.dedup();
+        for method in notices {
+            self.notify_client(client, json!({ "method": method }));
+        }
+    }
+
+    pub(crate) fn next_of_boards(&self) -> Option<Moment> {
+        let moments = self.clients.values().filter_map(|c| c.board()).flat_map(|board| {
+            let is_waited_for = board.opening.is_some() || !board.held.is_empty();
+            let awaited = board.delegates.values().filter_map(move |it| match it.news {
+                News::Awaited { until } if is_waited_for => Some(until),
+                News::Awaited { .. } | News::Unasked | News::Missed => None,
+            });
+            awaited.filter(|until| *until > self.now).chain(board.renew_at)
+        });
+        moments.chain(self.backends.values().filter_map(|b| b.fetch.as_ref()?.due())).min()
+    }
+
+    pub(crate) fn tick_boards(&mut self) {
+        self.tick_fetches();
+        for client in self.boards() {
+            self.board_progress(client);
+            if self.board(client).and_then(|board| board.renew_at).is_some_and(|at| at <= self.now) {
+                self.renew(client);
+            }
+        }
+    }
+
+    /// More, or something else, is known of what a backend's server offers.
+    pub(crate) fn heard_of(&mut self, backend: BackendId) {
+        let Some(b) = self.backends.get(&backend) else { return };
+        let (server, profile) = (b.server, b.key.profile.clone());
+        for client in self.boards() {
+            let delegate = self.board(client).and_then(|board| board.delegates.get(&server));
+            let Some(c) = delegate.and_then(|it| self.clients.get(&it.client)) else { continue };
+            if c.home == Some(backend) || c.declared.profile == profile {
+                self.renew_board_soon(client);
+                self.board_progress(client);
+            }
+        }
+    }
+
+    /// A backend could not be started, or has gone for now: its clients wait no longer.
+    pub(crate) fn missed(&mut self, backend: BackendId) {
+        let delegates = self.lessees(backend).filter(|&client| self.face(client) != client);
+        let delegates: Vec<ClientId> = delegates.collect();
+        for delegate in delegates {
+            self.set_news(delegate, News::Missed);
+            self.board_progress(self.face(delegate));
+        }
+    }
+
+    /// One that was missed gets another chance, and nobody waits for it.
+    pub(super) fn try_missed(&mut self, client: ClientId) {
+        let Some(board) = self.board(client) else { return };
+        let missed = board.delegates.values().filter(|it| it.news == News::Missed).map(|it| it.client);
+        let missed: Vec<ClientId> = missed.collect();
+        for delegate in missed {
+            let home = self.clients.get(&delegate).and_then(|c| c.home);
+            if let Some(home) = home.filter(|_| self.offer_for(delegate).is_none()) {
+                self.ensure_started(home);
+            }
+        }
+    }
+}
+
+/// What a view shows, as bytes.
+fn items(view: &View, list: List) -> Bytes {
+    view.answer(list, Page::First, None, &RawId::null(), Dialect::Standard).original().clone()
+}
+
+fn notice(list: List) -> &'static str {
+    match list {
+        List::Tools => "notifications/tools/list_changed",
+        List::Prompts => "notifications/prompts/list_changed",
+        List::Resources | List::Templates => "notifications/resources/list_changed",
+    }
+}

@@ -1,0 +1,86 @@
+//! Clients of many servers. Such a client has a delegate at each server, which to the server's backends is a client like
+//! any other: it has a home there, seats, subscriptions, a log level. What this folder adds is the client's own side: one
+//! handshake, one list of everything, and the way of each request to the one server that it concerns.
+//!
+//! - `delegates`: made, renewed, lost; and how they share the client's connection, ear and roots.
+//! - `opening`: the handshake.
+//! - `requests`: where a request goes. `lists`: what all servers offer, and when that is known.
+//! - `fetch`: asking a backend what it offers.
+//! - `words`: what a server says, in words that the client knows.
+
+mod delegates;
+mod fetch;
+mod lists;
+mod opening;
+mod requests;
+mod views;
+mod words;
+
+pub(crate) use delegates::{delegate_numbers, face_of};
+pub(crate) use fetch::Fetch;
+pub(crate) use views::Views;
+
+use crate::catalogue::View;
+use crate::event::{ClientId, ServerId};
+use crate::moment::Moment;
+use crate::roots::Place;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// The side of a client that its delegates have in common.
+#[derive(Debug, Default)]
+pub(crate) struct Board {
+    /// Which environment the backends of each server get.
+    pub(crate) environments: BTreeMap<ServerId, u32>,
+    pub(crate) delegates: BTreeMap<ServerId, Delegate>,
+    /// Its handshake, which waits for the servers that are being started.
+    pub(crate) opening: Option<u64>,
+    /// Requests that wait until it is known what all servers offer.
+    pub(crate) held: Vec<Held>,
+    /// How the servers look to it. Nothing if that is to be made out anew.
+    pub(crate) view: Option<Arc<View>>,
+    /// What it was shown, by list: if that is no longer so, it is told.
+    pub(crate) shown: [Option<Arc<View>>; 4],
+    /// For pages that it has not asked for yet.
+    pub(crate) older: VecDeque<Arc<View>>,
+    /// When it is looked whether it must be told of changes.
+    pub(crate) renew_at: Option<Moment>,
+    /// Resources that it listens to under other names than their servers'.
+    pub(crate) spellings: Vec<Spelling>,
+    /// It has said that its roots are others now.
+    pub(crate) has_other_roots: bool,
+}
+
+/// A client's stand-in at one server.
+#[derive(Debug)]
+pub(crate) struct Delegate {
+    pub(crate) client: ClientId,
+    /// What is known of the server.
+    pub(crate) news: News,
+}
+
+/// Whether others should wait for what a server has to offer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum News {
+    /// Nobody has asked it.
+    Unasked,
+    /// It is being started, or asked. Nobody waits longer than this.
+    Awaited { until: Moment },
+    /// It could not be started, or said nothing in time.
+    Missed,
+}
+
+/// A request that waits to be understood.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) minted: u64,
+    pub(crate) places: Vec<Place>,
+}
+
+/// What a client calls a resource, and what its server does; both JSON.
+#[derive(Debug)]
+pub(crate) struct Spelling {
+    pub(crate) delegate: ClientId,
+    pub(crate) original: Vec<u8>,
+    pub(crate) public: Vec<u8>,
+}

@@ -1,0 +1,129 @@
+//! The handshake of a client of many servers. We answer it ourselves: at once if it is known what the servers offer, else
+//! when those that are being started have introduced themselves.
+
+use super::News;
+use crate::catalogue::{Member, Offer};
+use crate::client::Client;
+use crate::event::ClientId;
+use crate::exchange::Core;
+use crate::fact::Outcome;
+use crate::key::Declared;
+use crate::outgoing::own_result;
+use crate::pending::{Asker, NOWHERE};
+use crate::roots::Place;
+use std::sync::Arc;
+use switchboard_protocol::{Message, Part, RawId};
+
+/// The versions of the protocol that begin with a handshake.
+const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+impl Core {
+    pub(super) fn board_opens(
+        &mut self,
+        client: ClientId,
+        id: RawId,
+        batch: Option<u32>,
+        initialize: Message,
+        places: Vec<Place>,
+    ) {
+        let minted = self.accept(client, NOWHERE, id, batch, initialize.clone());
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        c.declared = Declared::of(&initialize, true);
+        if !places.is_empty() {
+            c.known.client = places.into_iter().map(|place| place.path).collect();
+        }
+        self.make_delegates(client, &initialize);
+        if let Some(board) = self.board_mut(client) {
+            board.opening = Some(minted);
+        }
+        self.give_time(client, minted);
+        self.board_progress(client);
+    }
+
+    /// What waits for servers waits as long as they may take.
+    pub(super) fn give_time(&mut self, client: ClientId, minted: u64) {
+        let Some(board) = self.board(client) else { return };
+        let latest = board.delegates.values().filter_map(|delegate| match delegate.news {
+            News::Awaited { until } => Some(until),
+            News::Unasked | News::Missed => None,
+        });
+        if let Some(latest) = latest.max()
+            && let Some(pending) = self.pending.get_mut(minted)
+        {
+            // We answer ourselves when it is time.
+            pending.go_on_until(latest + pending.deadline.since(self.now));
+        }
+    }
+
+    /// Answers the handshake, if nobody has to be waited for any more.
+    pub(super) fn finish_opening(&mut self, client: ClientId) {
+        let Some(board) = self.board(client) else { return };
+        let is_awaited = |it: &&super::Delegate| match it.news {
+            News::Awaited { until } => {
+                let c = self.clients.get(&it.client);
+                // One that has no home yet is to be told its roots first, and so is yet to be greeted.
+                until > self.now && c.is_some_and(|c| c.home.is_some() && self.words_of(c).is_none())
+            }
+            News::Unasked | News::Missed => false,
+        };
+        if board.opening.is_none() || board.delegates.values().any(|it| is_awaited(&it)) {
+            return;
+        }
+        let Some(minted) = self.board_mut(client).and_then(|board| board.opening.take()) else { return };
+        let Some(pending) = self.close(minted) else { return };
+        let (Some(initialize), Asker::Client { id, batch, .. }) =
+            (pending.waiting().cloned(), &pending.asker)
+        else {
+            return;
+        };
+        let members = self.members(client, |core, c| core.words_of(c));
+        let view = self.views.of(members);
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        c.handshake.answer(initialize.clone());
+        let result = view.welcome(version_for(&initialize));
+        let answer = own_result(id, c.ear.dialect(), &result);
+        self.answer(client, id, *batch, answer);
+        self.conclude(&pending, Outcome::Ok);
+        // It did not wait for the answer.
+        let early = self.clients.get(&client).and_then(|c| c.handshake.to_replay()?.initialized.clone());
+        if let Some(early) = early {
+            self.board_initialized(client, &early);
+        }
+    }
+
+    /// What a delegate's server says of itself, as far as it has said anything.
+    fn words_of(&self, c: &Client) -> Option<Arc<Offer>> {
+        self.offer_for(c.id).or_else(|| {
+            let welcome = self.backends.get(&c.home?)?.welcome.as_ref()?;
+            let result = welcome.bytes().slice(welcome.span(Part::Result).range());
+            Some(Arc::new(Offer::new(result)))
+        })
+    }
+
+    /// A client's servers, with what is known of each.
+    pub(super) fn members(
+        &self,
+        client: ClientId,
+        known: impl Fn(&Self, &Client) -> Option<Arc<Offer>>,
+    ) -> Vec<Member> {
+        let Some(board) = self.board(client) else { return Vec::new() };
+        let member = |delegate: &super::Delegate| {
+            let c = self.clients.get(&delegate.client)?;
+            let offer = known(self, c);
+            Some(Member { server: c.server, naming: c.settings.naming.clone(), offer })
+        };
+        board.delegates.values().filter_map(member).collect()
+    }
+}
+
+/// What the client speaks, if that is a version with a handshake; else the newest of those.
+fn version_for(initialize: &Message) -> &'static str {
+    #[derive(serde::Deserialize)]
+    struct Params {
+        #[serde(rename = "protocolVersion")]
+        version: String,
+    }
+    let params = initialize.part(Part::Params).unwrap_or_default();
+    let wanted = serde_json::from_slice::<Params>(params).map(|params| params.version).unwrap_or_default();
+    VERSIONS.into_iter().find(|version| *version == wanted).unwrap_or(VERSIONS[0])
+}

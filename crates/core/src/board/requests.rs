@@ -1,0 +1,261 @@
+//! Where a request of a client of many servers goes: to the one that it concerns, under the name that this one knows.
+
+use super::Spelling;
+use crate::catalogue::{Found, FoundUri, List, View};
+use crate::client::Level;
+use crate::event::ClientId;
+use crate::exchange::Core;
+use crate::pending::NOWHERE;
+use crate::roots::Place;
+use crate::sharing::rank;
+use bytes::Bytes;
+use switchboard_protocol::{ErrorAnswer, Message, Method, Parsed, Part, RawId, parse};
+
+/// Who is to have a request.
+enum Owner {
+    /// The server of this delegate.
+    Delegate(ClientId),
+    /// It cannot be said before all servers are known.
+    Later,
+    Nobody(ErrorAnswer),
+}
+
+impl Core {
+    pub(crate) fn board_request(
+        &mut self,
+        client: ClientId,
+        id: RawId,
+        batch: Option<u32>,
+        mut message: Message,
+        places: Vec<Place>,
+    ) {
+        let list = match message.method() {
+            Method::Initialize => return self.board_opens(client, id, batch, message, places),
+            Method::Ping => {
+                let minted = self.accept(client, NOWHERE, id, batch, message);
+                return self.conclude_empty(minted);
+            }
+            Method::SetLevel => return self.board_level(client, id, batch, message),
+            Method::ToolsList => Some(List::Tools),
+            Method::PromptsList => Some(List::Prompts),
+            Method::ResourcesList => Some(List::Resources),
+            Method::ResourceTemplatesList => Some(List::Templates),
+            _ => None,
+        };
+        if let Some(list) = list {
+            self.confirm_for(client);
+            self.try_missed(client);
+            if !self.is_settled(client) {
+                return self.hold(client, id, batch, message, places);
+            }
+            return self.board_list(client, id, batch, message, list);
+        }
+        match self.owner(client, &mut message) {
+            Owner::Delegate(delegate) => self.client_request(delegate, message, batch, places),
+            Owner::Later => self.hold(client, id, batch, message, places),
+            Owner::Nobody(error) => self.refuse(client, &id, batch, &message, &error),
+        }
+    }
+
+    /// Finds the server that a request concerns, and calls things what it calls them.
+    fn owner(&mut self, client: ClientId, message: &mut Message) -> Owner {
+        match message.method() {
+            Method::ToolsCall => self.owner_by_name(client, message, List::Tools, Part::Name),
+            Method::PromptsGet => self.owner_by_name(client, message, List::Prompts, Part::Name),
+            Method::ResourcesRead => self.owner_by_uri(client, message),
+            Method::Subscribe | Method::Unsubscribe => {
+                let public = message.part(Part::Uri).map(<[u8]>::to_vec);
+                let owner = self.owner_by_uri(client, message);
+                if let (Owner::Delegate(delegate), Some(public)) = (&owner, public) {
+                    self.note_spelling(client, *delegate, public, message);
+                }
+                owner
+            }
+            Method::Complete if message.has(Part::RefName) => {
+                self.owner_by_name(client, message, List::Prompts, Part::RefName)
+            }
+            Method::Complete => self.owner_by_template(client, message),
+            Method::TasksGet | Method::TasksCancel | Method::TaskResult => {
+                self.owner_of_task(client, message)
+            }
+            Method::TasksList => self.owner_of_page(client, message),
+            _ => match self.delegates(client).as_slice() {
+                [only] => Owner::Delegate(*only),
+                _ => Owner::Nobody(self.nobodys_method(&message.method_name())),
+            },
+        }
+    }
+
+    fn owner_by_name(&mut self, client: ClientId, message: &mut Message, list: List, part: Part) -> Owner {
+        let Some(view) = self.view(client) else { return Owner::Later };
+        let quoted = message.part(part).unwrap_or(b"\"\"");
+        match view.find(list, quoted) {
+            Found::Owner { member, original } => {
+                message.rename(part, original);
+                self.delegate_at(client, &view, member)
+            }
+            // What it has may be something else by now, or nobody has looked yet: it is for the server to say.
+            Found::Perhaps { member, original } => {
+                message.rename(part, original);
+                self.delegate_at(client, &view, member)
+            }
+            Found::Nobody if !self.is_settled(client) => Owner::Later,
+            Found::Nobody => {
+                let name = message.text(part).unwrap_or_default();
+                let nearest = view.nearest(list, &name);
+                Owner::Nobody(self.unknown_name(list, &name, nearest))
+            }
+        }
+    }
+
+    fn owner_by_uri(&mut self, client: ClientId, message: &mut Message) -> Owner {
+        let Some(view) = self.view(client) else { return Owner::Later };
+        let Some(uri) = message.text(Part::Uri) else { return Owner::Nobody(self.unknown_resource("", &[])) };
+        match view.find_uri(&uri) {
+            FoundUri::Owner { member, uri: original } => {
+                if original != *uri {
+                    message.rename(Part::Uri, quoted(&original));
+                }
+                self.delegate_at(client, &view, member)
+            }
+            FoundUri::Several(_) | FoundUri::Perhaps(_) | FoundUri::Nobody if !self.is_settled(client) => {
+                Owner::Later
+            }
+            FoundUri::Several(members) | FoundUri::Perhaps(members) => {
+                let names = members.iter().filter_map(|&at| view.members().get(at));
+                let names: Vec<&str> = names.map(|member| member.naming.server.as_str()).collect();
+                Owner::Nobody(self.unknown_resource(&uri, &names))
+            }
+            FoundUri::Nobody => Owner::Nobody(self.unknown_resource(&uri, &[])),
+        }
+    }
+
+    fn owner_by_template(&mut self, client: ClientId, message: &mut Message) -> Owner {
+        let Some(view) = self.view(client) else { return Owner::Later };
+        let Some(template) = message.text(Part::RefUri) else {
+            return Owner::Nobody(self.unknown_resource("", &[]));
+        };
+        match view.find_template(&template) {
+            FoundUri::Owner { member, uri } => {
+                if uri != *template {
+                    message.rename(Part::RefUri, quoted(&uri));
+                }
+                self.delegate_at(client, &view, member)
+            }
+            _ if !self.is_settled(client) => Owner::Later,
+            FoundUri::Several(_) | FoundUri::Perhaps(_) | FoundUri::Nobody => {
+                Owner::Nobody(self.unknown_resource(&template, &[]))
+            }
+        }
+    }
+
+    fn owner_of_task(&mut self, client: ClientId, message: &Message) -> Owner {
+        let task = message.part(Part::TaskId).unwrap_or_default();
+        let delegates = self.delegates(client);
+        let has_it = |delegate: &&ClientId| self.backend_of_task(**delegate, task).is_some();
+        match delegates.iter().find(has_it) {
+            Some(delegate) => Owner::Delegate(*delegate),
+            None => Owner::Nobody(self.unknown_task(&message.text(Part::TaskId).unwrap_or_default())),
+        }
+    }
+
+    fn delegate_at(&self, client: ClientId, view: &View, member: usize) -> Owner {
+        let server = view.members().get(member).map(|member| member.server);
+        let found = server.and_then(|server| self.board(client)?.delegates.get(&server));
+        match found {
+            Some(delegate) => Owner::Delegate(delegate.client),
+            None => Owner::Later,
+        }
+    }
+
+    /// The first page, or the next: a server's own, or the first of the server after it.
+    fn owner_of_page(&mut self, client: ClientId, message: &mut Message) -> Owner {
+        let readers = self.task_keepers(client);
+        let Some(cursor) = message.text(Part::Cursor) else {
+            return match readers.first() {
+                Some(first) => Owner::Delegate(*first),
+                None => Owner::Nobody(self.nobodys_method("tasks/list")),
+            };
+        };
+        let found = cursor
+            .split_once(':')
+            .and_then(|(at, rest)| Some((*readers.get(at.parse::<usize>().ok()?)?, rest)));
+        let Some((delegate, rest)) = found else { return Owner::Nobody(self.stale_cursor()) };
+        match (rest, message.id()) {
+            // It is the first page there, which has no cursor.
+            ("", Some(id)) => {
+                let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tasks/list"}}"#);
+                *message = own_message(text.into()).unwrap_or_else(|| message.clone());
+            }
+            (own, _) => {
+                let own = quoted(own);
+                message.rename(Part::Cursor, own);
+            }
+        }
+        Owner::Delegate(delegate)
+    }
+
+    /// The delegates at servers that can name their tasks.
+    pub(super) fn task_keepers(&self, client: ClientId) -> Vec<ClientId> {
+        let keeps = |delegate: &ClientId| {
+            let offer = self.offer_for(*delegate);
+            offer.is_some_and(|offer| offer.capabilities()["tasks"]["list"].is_object())
+        };
+        self.delegates(client).into_iter().filter(keeps).collect()
+    }
+
+    /// What a client listens to under a name of ours, it wants to hear of under that name.
+    fn note_spelling(&mut self, client: ClientId, delegate: ClientId, public: Vec<u8>, message: &Message) {
+        let Some(original) = message.part(Part::Uri).map(<[u8]>::to_vec) else { return };
+        let Some(board) = self.board_mut(client) else { return };
+        board.spellings.retain(|known| known.delegate != delegate || known.original != original);
+        if message.method() == Method::Subscribe && public != original {
+            board.spellings.push(Spelling { delegate, original, public });
+        }
+    }
+
+    /// All servers that log anything hear how much the client wants to hear; those that do not run, when they do.
+    fn board_level(&mut self, client: ClientId, id: RawId, batch: Option<u32>, message: Message) {
+        let rank = message.part(Part::Level).and_then(rank);
+        let level = rank.map(|rank| Level { request: message.clone(), rank });
+        let minted = self.accept(client, NOWHERE, id, batch, message);
+        if let Some(level) = level {
+            for delegate in self.delegates(client) {
+                let logs = self.offer_for(delegate).is_none_or(|offer| offer.declares_logging());
+                let Some(c) = self.clients.get_mut(&delegate).filter(|_| logs) else { continue };
+                c.level = Some(level.clone());
+                self.spread_level(delegate, NOWHERE);
+            }
+            if let Some(c) = self.clients.get_mut(&client) {
+                c.level = Some(level);
+            }
+        }
+        self.conclude_empty(minted);
+    }
+
+    /// A client that asks for lists without having said that it is ready is ready all the same: some servers answer
+    /// nothing before they hear it.
+    fn confirm_for(&mut self, client: ClientId) {
+        let is_waited_for = self
+            .clients
+            .get(&client)
+            .is_some_and(|c| c.handshake.to_replay().is_some_and(|greeting| greeting.initialized.is_none()));
+        let text = Bytes::from_static(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        if is_waited_for && let Some(message) = own_message(text) {
+            self.board_initialized(client, &message);
+        }
+    }
+}
+
+/// A message of our own, as if the client had sent it.
+fn own_message(text: Bytes) -> Option<Message> {
+    match parse(text) {
+        Ok(Parsed::One(message)) => Some(message),
+        Ok(Parsed::Batch(_)) | Err(_) => None,
+    }
+}
+
+/// As a JSON string.
+fn quoted(text: &str) -> Bytes {
+    serde_json::Value::from(text).to_string().into()
+}

@@ -1,0 +1,146 @@
+//! Which of a server's things are shown, and by which names. All names here are the server's own.
+
+/// `allow` and `deny` are globs: `*` is any text, `?` any one character.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// None means everything.
+    pub allow: Vec<String>,
+    /// Wins over `allow`.
+    pub deny: Vec<String>,
+    /// From the server's name to another, before the prefix. Not for resources.
+    pub rename: Vec<(String, String)>,
+}
+
+impl Filter {
+    pub fn allows(&self, name: &str) -> bool {
+        (self.allow.is_empty() || any(&self.allow, name)) && !self.denies(name)
+    }
+
+    pub fn denies(&self, name: &str) -> bool {
+        any(&self.deny, name)
+    }
+
+    /// What it is called before the prefix.
+    pub fn renamed<'a>(&'a self, name: &'a str) -> &'a str {
+        self.rename.iter().find(|(from, _)| from == name).map_or(name, |(_, to)| to)
+    }
+
+    /// What the server calls what is renamed to this.
+    pub fn original<'a>(&'a self, name: &'a str) -> &'a str {
+        self.rename.iter().find(|(_, to)| to == name).map_or(name, |(from, _)| from)
+    }
+}
+
+fn any(globs: &[String], name: &str) -> bool {
+    globs.iter().any(|glob| matches(glob, name))
+}
+
+/// Only the last `*` is ever tried again, so the time is at most the product of both lengths.
+pub fn matches(glob: &str, name: &str) -> bool {
+    let (glob, name) = (glob.as_bytes(), name.as_bytes());
+    let (mut g, mut n) = (0, 0);
+    // Where to go on if what follows the last star did not fit: one byte further.
+    let mut again = None;
+    while n < name.len() {
+        match glob.get(g) {
+            Some(b'*') => {
+                g += 1;
+                again = Some((g, n));
+            }
+            Some(b'?') => {
+                g += 1;
+                n = next_character(name, n);
+            }
+            Some(&b) if b == name[n] => {
+                g += 1;
+                n += 1;
+            }
+            _ => {
+                let Some((star, from)) = again else { return false };
+                let from = next_character(name, from);
+                (g, n) = (star, from);
+                again = Some((star, from));
+            }
+        }
+    }
+    glob[g..].iter().all(|&b| b == b'*')
+}
+
+fn next_character(text: &[u8], at: usize) -> usize {
+    let is_inside = |&&b: &&u8| b & 0xc0 == 0x80;
+    at + 1 + text[at + 1..].iter().take_while(is_inside).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn globs() {
+        for (glob, name, expect) in [
+            ("", "", true),
+            ("", "a", false),
+            ("*", "", true),
+            ("*", "any/thing", true),
+            ("read_*", "read_file", true),
+            ("read_*", "unread_file", false),
+            ("*file*", "read_file_now", true),
+            ("a*b*c", "aXbXbXc", true),
+            ("a*b*c", "aXbXbX", false),
+            ("?", "ö", true),
+            ("??", "ö", false),
+            ("r?ad", "read", true),
+            ("*é", "cafe\u{301}é", true),
+            ("a?", "a", false),
+        ] {
+            assert_eq!(matches(glob, name), expect, "{glob} {name}");
+        }
+    }
+
+    #[test]
+    fn a_hostile_glob_takes_no_exponential_time() {
+        let glob = "*a".repeat(40) + "b";
+        assert!(!matches(&glob, &"a".repeat(20_000)));
+    }
+
+    #[test]
+    fn deny_wins_and_nothing_allowed_is_everything() {
+        let filter = |allow: &[&str], deny: &[&str]| Filter {
+            allow: allow.iter().map(|&s| s.into()).collect(),
+            deny: deny.iter().map(|&s| s.into()).collect(),
+            rename: vec![],
+        };
+        assert!(filter(&[], &[]).allows("x"));
+        assert!(filter(&["read*"], &[]).allows("read"));
+        assert!(!filter(&["read*"], &[]).allows("write"));
+        assert!(!filter(&["*"], &["w*"]).allows("write"));
+        assert!(!filter(&[], &["w*"]).allows("write"));
+    }
+
+    #[test]
+    fn renamed_and_back() {
+        let filter = Filter { rename: vec![("a".into(), "b".into())], ..Filter::default() };
+        assert_eq!((filter.renamed("a"), filter.renamed("c")), ("b", "c"));
+        assert_eq!((filter.original("b"), filter.original("c")), ("a", "c"));
+    }
+
+    /// By the definition, in exponential time.
+    fn plainly(glob: &[char], name: &[char]) -> bool {
+        match (glob, name) {
+            ([], []) => true,
+            (['*', rest @ ..], _) => plainly(rest, name) || (!name.is_empty() && plainly(glob, &name[1..])),
+            (['?', rest @ ..], [_, more @ ..]) => plainly(rest, more),
+            ([a, rest @ ..], [b, more @ ..]) => a == b && plainly(rest, more),
+            _ => false,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn globs_match_as_defined(glob in "[ab*?é]{0,7}", name in "[abé]{0,8}") {
+            let chars = |text: &str| text.chars().collect::<Vec<_>>();
+            prop_assert_eq!(matches(&glob, &name), plainly(&chars(&glob), &chars(&name)));
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What can be listed, and how the things of a server are called.
+
+use super::filter::Filter;
+use super::names::Style;
+use switchboard_protocol::Method;
+
+/// What can be listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum List {
+    Tools,
+    Prompts,
+    Resources,
+    Templates,
+}
+
+impl List {
+    pub const ALL: [Self; 4] = [Self::Tools, Self::Prompts, Self::Resources, Self::Templates];
+
+    pub fn method(self) -> Method {
+        match self {
+            Self::Tools => Method::ToolsList,
+            Self::Prompts => Method::PromptsList,
+            Self::Resources => Method::ResourcesList,
+            Self::Templates => Method::ResourceTemplatesList,
+        }
+    }
+
+    pub fn of(method: Method) -> Option<Self> {
+        Self::ALL.into_iter().find(|list| list.method() == method)
+    }
+
+    /// The member of the result that holds the items.
+    pub fn member(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Prompts => "prompts",
+            Self::Resources => "resources",
+            Self::Templates => "resourceTemplates",
+        }
+    }
+
+    /// The member of an item by which it is asked for.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Tools | Self::Prompts => "name",
+            Self::Resources => "uri",
+            Self::Templates => "uriTemplate",
+        }
+    }
+}
+
+/// How the things of a server are called and which are shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Naming {
+    pub server: String,
+    pub style: Style,
+    pub tools: Filter,
+    pub prompts: Filter,
+    /// Also for templates.
+    pub resources: Filter,
+}
+
+impl Naming {
+    /// Everything is shown.
+    pub fn new(server: impl Into<String>, style: Style) -> Self {
+        let open = Filter::default;
+        Self { server: server.into(), style, tools: open(), prompts: open(), resources: open() }
+    }
+
+    pub fn filter(&self, list: List) -> &Filter {
+        match list {
+            List::Tools => &self.tools,
+            List::Prompts => &self.prompts,
+            List::Resources | List::Templates => &self.resources,
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! One list of one server, complete: as it came, and what its items are called here. The items are kept once, as
+//! the server sent them; they are written with their public names when a view is made of them.
+
+mod reading;
+#[cfg(test)]
+mod tests;
+
+use super::index::Index;
+use super::list::{List, Naming};
+use super::names::{Collision, Style};
+use super::{scan, uris};
+use bytes::Bytes;
+use std::borrow::Cow;
+use switchboard_protocol::Span;
+
+/// Why an answer is no list, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable(String);
+
+impl std::fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unreadable {}
+
+fn unreadable(list: List, why: impl std::fmt::Display) -> Unreadable {
+    let method = list.method().name().unwrap_or_default();
+    Unreadable(format!("the answer to `{method}` cannot be read: {why}"))
+}
+
+/// One server's list, complete.
+#[derive(Debug)]
+pub struct Listing {
+    list: List,
+    naming: Named,
+    original: Bytes,
+    entries: Vec<Entry>,
+    /// Further members of the key's name within an item, which come before the one that counts: rare.
+    doubled: Vec<(u32, Span)>,
+    /// Labels that do not stand in `original` as they are.
+    made: String,
+    index: Index,
+    items: usize,
+    skipped: usize,
+    collisions: Vec<Collision>,
+}
+
+/// What of the naming is needed later.
+#[derive(Debug)]
+struct Named {
+    server: String,
+    style: Style,
+}
+
+/// An item that is shown.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    item: Span,
+    /// The value of its key, quotes included.
+    key: Span,
+    label: Label,
+    shown: Shown,
+}
+
+/// By what an entry is found: the public name of a tool or prompt, the server's own URI of a resource or template.
+#[derive(Debug, Clone, Copy)]
+struct Label {
+    at: Span,
+    home: Home,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Home {
+    Original,
+    Made,
+}
+
+/// How far the public name is the server's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    AsSent,
+    /// With the prefix, or wrapped: nothing is lost.
+    Wrapped,
+    /// Renamed, cut, or with other characters.
+    Altered,
+}
+
+impl Listing {
+    /// `pages` are the `result` objects of the answers, in order.
+    pub fn read(list: List, pages: &[Bytes], naming: &Naming) -> Result<Self, Unreadable> {
+        let (original, items) = reading::read_pages(list, pages)?;
+        Self::name(list, original, items, naming)
+    }
+
+    /// What [`Listing::original`] gave.
+    pub fn restore(list: List, original: &[u8], naming: &Naming) -> Result<Self, Unreadable> {
+        std::str::from_utf8(original).map_err(|error| unreadable(list, error))?;
+        let items = reading::read_joined(list, original)?;
+        Self::name(list, Bytes::copy_from_slice(original), items, naming)
+    }
+
+    /// The same items under another naming; their bytes are shared.
+    pub fn under(&self, naming: &Naming) -> Result<Self, Unreadable> {
+        let items = reading::read_joined(self.list, &self.original)?;
+        Self::name(self.list, self.original.clone(), items, naming)
+    }
+
+    pub fn list(&self) -> List {
+        self.list
+    }
+
+    /// How many items are shown.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// How many items are no objects, or have no key of type string.
+    pub fn skipped(&self) -> usize {
+        self.skipped
+    }
+
+    /// The items as the server sent them, all of them, comma-joined.
+    pub fn original(&self) -> &Bytes {
+        &self.original
+    }
+
+    /// Whether the server says the same as in `other`.
+    pub fn same_as(&self, other: &Self) -> bool {
+        self.list == other.list && self.original == other.original
+    }
+
+    /// Among this server's own items.
+    pub fn collisions(&self) -> &[Collision] {
+        &self.collisions
+    }
+
+    /// What is shown, by its public name, in order.
+    pub fn names(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        (0..self.entries.len() as u32).map(|entry| self.public(entry))
+    }
+
+    pub(super) fn server(&self) -> &str {
+        &self.naming.server
+    }
+
+    pub(super) fn style(&self) -> Style {
+        self.naming.style
+    }
+
+    pub(super) fn label(&self, entry: u32) -> &str {
+        let Label { at, home } = self.entries[entry as usize].label;
+        match home {
+            Home::Made => &self.made[at.range()],
+            // It was UTF-8 when it was read.
+            Home::Original => std::str::from_utf8(&self.original[at.range()]).unwrap_or_default(),
+        }
+    }
+
+    fn label_bytes(&self, entry: u32) -> &[u8] {
+        let Label { at, home } = self.entries[entry as usize].label;
+        match home {
+            Home::Made => &self.made.as_bytes()[at.range()],
+            Home::Original => &self.original[at.range()],
+        }
+    }
+
+    /// The entry with this label; `hash` is that of `index::hash`.
+    pub(super) fn find(&self, hash: u64, label: &[u8]) -> Option<u32> {
+        self.index.find(hash, |entry| self.label_bytes(entry) == label)
+    }
+
+    /// The server's own name for it, as it spells it.
+    pub(super) fn spelling(&self, entry: u32) -> Bytes {
+        self.original.slice(self.entries[entry as usize].key.range())
+    }
+
+    /// The server's own name for it.
+    pub(super) fn own_name(&self, entry: u32) -> Cow<'_, str> {
+        scan::text(&self.original[self.entries[entry as usize].key.range()]).unwrap_or_default()
+    }
+
+    pub(super) fn public(&self, entry: u32) -> Cow<'_, str> {
+        let label = self.label(entry);
+        match (self.list, self.entries[entry as usize].shown) {
+            (List::Resources, Shown::Wrapped) => uris::encode_resource(self.server(), label).into(),
+            (List::Templates, Shown::Wrapped) => (uris::template_prefix(self.server()) + label).into(),
+            (_, Shown::AsSent | Shown::Wrapped | Shown::Altered) => label.into(),
+        }
+    }
+
+    pub(super) fn is_altered(&self, entry: u32) -> bool {
+        self.entries[entry as usize].shown == Shown::Altered
+    }
+
+    pub(super) fn is_as_sent(&self, entry: u32) -> bool {
+        self.entries[entry as usize].shown == Shown::AsSent
+    }
+
+    /// Whether the label is what clients see.
+    pub(super) fn is_shown_by_label(&self, entry: u32) -> bool {
+        match self.list {
+            List::Tools | List::Prompts => true,
+            List::Resources | List::Templates => self.is_as_sent(entry),
+        }
+    }
+
+    /// Whether `original` is exactly what is shown.
+    pub(super) fn is_untouched(&self) -> bool {
+        self.entries.len() == self.items && self.entries.iter().all(|entry| entry.shown == Shown::AsSent)
+    }
+
+    /// Where the entry's item begins in `original`.
+    pub(super) fn start(&self, entry: u32) -> u32 {
+        self.entries[entry as usize].item.start
+    }
+
+    /// Writes the item with its public name, or with `alias` instead.
+    pub(super) fn write(&self, entry: u32, alias: Option<&str>, out: &mut Vec<u8>) {
+        let at = &self.entries[entry as usize];
+        if alias.is_none() && at.shown == Shown::AsSent {
+            out.extend_from_slice(&self.original[at.item.range()]);
+            return;
+        }
+        let first = self.doubled.partition_point(|(of, _)| *of < entry);
+        let doubled = self.doubled[first..].iter().take_while(|(of, _)| *of == entry).map(|(_, key)| *key);
+        let mut from = at.item.start as usize;
+        for key in doubled.chain([at.key]) {
+            out.extend_from_slice(&self.original[from..key.start as usize]);
+            self.write_name(entry, alias, out);
+            from = key.end as usize;
+        }
+        out.extend_from_slice(&self.original[from..at.item.end as usize]);
+    }
+
+    fn write_name(&self, entry: u32, alias: Option<&str>, out: &mut Vec<u8>) {
+        match (alias, self.list) {
+            (None, List::Templates) => {
+                // What follows the prefix keeps its spelling.
+                let key = self.entries[entry as usize].key.range();
+                out.push(b'"');
+                out.extend_from_slice(uris::template_prefix(self.server()).as_bytes());
+                out.extend_from_slice(&self.original[key.start + 1..key.end]);
+            }
+            (None, _) => scan::quote(&self.public(entry), out),
+            (Some(alias), _) => scan::quote(alias, out),
+        }
+    }
+}
+
+/// The `nextCursor` of a page, as it is spelled, if there is one.
+pub fn next_cursor(result: &[u8]) -> Option<Bytes> {
+    let at = scan::member(result, "nextCursor").ok()??;
+    let spelling = &result[at.range()];
+    spelling.starts_with(b"\"").then(|| Bytes::copy_from_slice(spelling))
+}

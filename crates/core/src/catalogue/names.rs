@@ -1,0 +1,182 @@
+//! What tools and prompts are called: `server__name`, within what the strictest clients accept. Where that takes
+//! a change, or two would be called the same, a short hash of who it is keeps them apart.
+
+use super::list::List;
+
+/// The longest public name: clients allow 64 characters, and some put `mcp__switchboard__` before it.
+pub const LONGEST: usize = 46;
+/// Between the server's name and the thing's.
+pub const SEPARATOR: &str = "__";
+/// An underscore and eight hexadecimal digits.
+const HASH_LENGTH: usize = 9;
+
+/// How names are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// `server__name`; resources are wrapped.
+    Prefixed,
+    /// As the server says it, to the letter.
+    Plain,
+}
+
+/// Two things that would have been called the same. Told by `check` and `status`: nothing is shadowed silently.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Collision {
+    pub list: List,
+    /// The name that both would have.
+    pub name: String,
+    /// Whose they are; the one that keeps the name, if any does, comes first. One server alone if both are its own.
+    pub servers: Vec<String>,
+    /// What the last of `servers` has to be called instead; `None` if it is left out, or shown by the same name.
+    pub becomes: Option<String>,
+}
+
+/// A public name, and whether it still says exactly what server and name were.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Public {
+    pub(super) text: String,
+    pub(super) altered: bool,
+}
+
+/// `server__name`: characters outside of `[a-zA-Z0-9_-]` become `_`, and a longer name is cut and ends in its
+/// hash.
+pub(super) fn prefixed(server: &str, original: &str, shown: &str) -> Public {
+    let text = joined(server, shown);
+    if text.len() > LONGEST {
+        return Public { text: cut(text, fingerprint(server, original, 0)), altered: true };
+    }
+    // One `_` per character: the lengths are the same exactly if all was ASCII.
+    let parts = [server, SEPARATOR, shown].into_iter().flat_map(str::bytes);
+    let altered = original != shown || !parts.eq(text.bytes());
+    Public { text, altered }
+}
+
+/// Appends `server__name` if that says it exactly, which is the usual case; `prefix` is what [`prefix`] gives.
+pub(super) fn push_exact(prefix: &str, server: &str, name: &str, out: &mut String) -> bool {
+    let is_exact = prefix.len() + name.len() <= LONGEST
+        && prefix.starts_with(server)
+        && name.bytes().all(|b| is_plain(char::from(b)));
+    if is_exact {
+        out.push_str(prefix);
+        out.push_str(name);
+    }
+    is_exact
+}
+
+/// The form with a hash, which tells apart what would be called the same. A later `attempt` gives another, for the
+/// case that the form of an earlier one is taken too.
+pub(super) fn hashed(server: &str, original: &str, shown: &str, attempt: u32) -> String {
+    cut(joined(server, shown), fingerprint(server, original, attempt))
+}
+
+fn cut(mut text: String, fingerprint: u32) -> String {
+    text.truncate(LONGEST - HASH_LENGTH);
+    text.push_str(&format!("_{fingerprint:08x}"));
+    text
+}
+
+/// What stands before the name of every tool of this server.
+pub(super) fn prefix(server: &str) -> String {
+    joined(server, "")
+}
+
+/// With what every prefixed name of this server begins, as far as that survives the cutting of long ones.
+pub(super) fn stem(server: &str) -> String {
+    let mut text = prefix(server);
+    text.truncate(LONGEST - HASH_LENGTH);
+    text
+}
+
+/// Other names for something whose name is taken, best first, without end.
+pub(super) fn alternatives<'a>(
+    style: Style,
+    server: &'a str,
+    original: &'a str,
+    shown: &'a str,
+) -> impl Iterator<Item = String> + 'a {
+    let first = match style {
+        Style::Plain => Some(prefixed(server, original, shown).text),
+        Style::Prefixed => None,
+    };
+    first.into_iter().chain((0..).map(move |attempt| hashed(server, original, shown, attempt)))
+}
+
+fn joined(server: &str, shown: &str) -> String {
+    let mut text = String::with_capacity(server.len() + SEPARATOR.len() + shown.len());
+    for part in [server, SEPARATOR, shown] {
+        text.extend(part.chars().map(|c| if is_plain(c) { c } else { '_' }));
+    }
+    text
+}
+
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || c == '-'
+}
+
+/// FNV-1a with 64 bits over the server's name, a zero byte and the original name (and, from the second attempt on,
+/// a zero byte and its number, least byte first); both halves combined by exclusive or. Clients keep names in
+/// permissions and histories, so this must never change.
+fn fingerprint(server: &str, original: &str, attempt: u32) -> u32 {
+    let more = attempt.to_le_bytes();
+    let more: &[u8] = if attempt == 0 { &[] } else { &more };
+    let separator: &[u8] = if attempt == 0 { &[] } else { &[0] };
+    let hash = fnv1a([server.as_bytes(), &[0], original.as_bytes(), separator, more].into_iter().flatten());
+    (hash >> 32) as u32 ^ hash as u32
+}
+
+pub(super) fn fnv1a<'a>(bytes: impl Iterator<Item = &'a u8>) -> u64 {
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, &b| (hash ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn name(server: &str, name: &str) -> String {
+        prefixed(server, name, name).text
+    }
+
+    #[test]
+    fn names_are_prefixed_cleaned_and_cut() {
+        assert_eq!(name("git", "commit"), "git__commit");
+        assert_eq!(name("my.server", "read file"), "my_server__read_file");
+        assert_eq!(name("git", "größe"), "git__gr__e");
+        assert!(!prefixed("git", "commit", "commit").altered);
+        assert!(prefixed("git", "größe", "größe").altered);
+        assert!(prefixed("git", "commit", "record").altered);
+        // Just long enough, and one more.
+        assert_eq!(name("s", &"x".repeat(43)).len(), 46);
+        assert!(!prefixed("s", &"x".repeat(43), &"x".repeat(43)).altered);
+        assert_eq!(name("s", &"x".repeat(44)), format!("s__{}_dd4888b5", "x".repeat(34)));
+    }
+
+    #[test]
+    fn the_hash_is_the_documented_one() {
+        assert_eq!(fnv1a(b"".iter()), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv1a(b"foobar".iter()), 0x8594_4171_f739_67e8);
+    }
+
+    proptest! {
+        #[test]
+        fn names_keep_to_the_alphabet_and_the_length(server in ".{0,60}", tool in ".{0,80}", attempt in 0u32..3) {
+            let public = prefixed(&server, &tool, &tool);
+            prop_assert_eq!(&public, &prefixed(&server, &tool, &tool));
+            let forms = [public.text, hashed(&server, &tool, &tool, attempt)];
+            for text in forms {
+                prop_assert!(text.len() <= LONGEST);
+                prop_assert!(text.chars().all(is_plain));
+                prop_assert!(text.starts_with(&stem(&server)));
+            }
+        }
+
+        #[test]
+        fn what_is_not_altered_says_exactly_what_it_was(server in "[a-c._]{1,5}", tool in "[a-c._]{1,5}") {
+            let public = prefixed(&server, &tool, &tool);
+            prop_assert_eq!(!public.altered, public.text == format!("{server}__{tool}"));
+            let mut exact = String::new();
+            prop_assert_eq!(push_exact(&prefix(&server), &server, &tool, &mut exact), !public.altered);
+            prop_assert!(public.altered || exact == public.text);
+        }
+    }
+}

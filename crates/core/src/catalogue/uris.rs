@@ -1,0 +1,116 @@
+//! What resources and templates are called. A resource is wrapped whole: `proxy://resource/…`. A template keeps its
+//! own text behind `proxy://template/server/`, so that whatever a client makes of it can be unwrapped again.
+//! `ui://…` is never wrapped: hosts look for it by that scheme.
+
+use super::base64url;
+use std::borrow::Cow;
+
+const RESOURCE: &str = "proxy://resource/";
+const TEMPLATE: &str = "proxy://template/";
+
+/// Whether this URI is always shown as it is.
+pub fn stays_as_it_is(uri: &str) -> bool {
+    uri.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("ui://"))
+}
+
+/// `proxy://resource/` and, as base64url, the server's name, a line feed, and the URI.
+pub fn encode_resource(server: &str, uri: &str) -> String {
+    let mut public = String::from(RESOURCE);
+    base64url::encode(format!("{server}\n{uri}").as_bytes(), &mut public);
+    public
+}
+
+/// Server and URI of a wrapped resource.
+pub fn decode_resource(public: &str) -> Option<(String, String)> {
+    let plain = String::from_utf8(base64url::decode(public.strip_prefix(RESOURCE)?)?).ok()?;
+    let (server, uri) = plain.split_once('\n')?;
+    Some((server.to_owned(), uri.to_owned()))
+}
+
+/// What stands before a template of this server. Its name is percent-encoded, which templates expand to itself.
+pub fn template_prefix(server: &str) -> String {
+    let mut public = String::from(TEMPLATE);
+    for &b in server.as_bytes() {
+        match b {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'~' | b'.' => public.push(char::from(b)),
+            _ => public.push_str(&format!("%{b:02X}")),
+        }
+    }
+    public.push('/');
+    public
+}
+
+/// Server and template, or server and URI if it was expanded, of a wrapped template.
+pub fn decode_template(public: &str) -> Option<(Cow<'_, str>, &str)> {
+    let (server, rest) = public.strip_prefix(TEMPLATE)?.split_once('/')?;
+    Some((percent_decoded(server)?, rest))
+}
+
+fn percent_decoded(text: &str) -> Option<Cow<'_, str>> {
+    if !text.contains('%') {
+        return Some(Cow::Borrowed(text));
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, behind @ ..] = rest {
+        rest = behind;
+        bytes.push(match (first, behind) {
+            (b'%', [high, low, behind @ ..]) => {
+                rest = behind;
+                let digit = |b: u8| char::from(b).to_digit(16);
+                (digit(*high)? * 16 + digit(*low)?) as u8
+            }
+            (b'%', _) => return None,
+            _ => *first,
+        });
+    }
+    String::from_utf8(bytes).ok().map(Cow::Owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn resources_are_wrapped_and_unwrapped() {
+        let public = encode_resource("docs", "file:///a b");
+        assert_eq!(public, "proxy://resource/ZG9jcwpmaWxlOi8vL2EgYg");
+        assert_eq!(decode_resource(&public), Some(("docs".into(), "file:///a b".into())));
+        assert_eq!(decode_resource("file:///a"), None);
+        assert_eq!(decode_resource("proxy://resource/Zm9v"), None);
+        assert_eq!(decode_resource("proxy://resource/?"), None);
+    }
+
+    #[test]
+    fn templates_keep_their_own_text() {
+        let public = template_prefix("my {odd}/server") + "file:///{+path}{?q}";
+        assert_eq!(public, "proxy://template/my%20%7Bodd%7D%2Fserver/file:///{+path}{?q}");
+        let (server, rest) = decode_template(&public).unwrap();
+        assert_eq!((&*server, rest), ("my {odd}/server", "file:///{+path}{?q}"));
+        for foreign in [
+            "proxy://template/x",
+            "proxy://template/%zz/a",
+            "proxy://template/%2/a",
+            "proxy://template/%ff/a",
+        ] {
+            assert_eq!(decode_template(foreign), None, "{foreign}");
+        }
+    }
+
+    #[test]
+    fn ui_is_known_by_its_scheme() {
+        assert!(stays_as_it_is("ui://x") && stays_as_it_is("UI://x"));
+        assert!(!stays_as_it_is("uit://x") && !stays_as_it_is("") && !stays_as_it_is("ui:/é"));
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_encoded_is_decoded(server in "[^\n]{0,20}", uri in "(?s).{0,40}") {
+            let public = encode_resource(&server, &uri);
+            prop_assert_eq!(decode_resource(&public), Some((server.clone(), uri.clone())));
+            let public = template_prefix(&server) + &uri;
+            prop_assert_eq!(decode_template(&public), Some((Cow::Owned(server), &*uri)));
+        }
+    }
+}

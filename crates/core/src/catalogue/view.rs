@@ -1,0 +1,97 @@
+//! Several servers as one. Made once per change of what they offer, and then only asked.
+//!
+//! - `contest`: what must be called otherwise because two would be called the same.
+//! - `stock`: the merged lists as bytes, and answers made of them.
+//! - `lookup`: whose a name is. `ownership`: whose a URI is.
+//! - `nearest`: names that someone may have meant.
+//! - `welcome`: how we introduce ourselves.
+
+mod contest;
+mod lookup;
+mod nearest;
+mod ownership;
+mod stock;
+mod welcome;
+#[cfg(test)]
+mod tests;
+
+use super::list::{List, Naming};
+use super::listing::Listing;
+use super::names::Collision;
+use super::offer::Offer;
+use crate::event::ServerId;
+use contest::Aliases;
+pub use lookup::Found;
+pub use ownership::FoundUri;
+use std::sync::{Arc, OnceLock};
+pub use stock::Page;
+use stock::Stock;
+
+/// One server of a view.
+#[derive(Debug, Clone)]
+pub struct Member {
+    pub server: ServerId,
+    pub naming: Arc<Naming>,
+    /// `None`: not known yet.
+    pub offer: Option<Arc<Offer>>,
+}
+
+impl Member {
+    fn list(&self, list: List) -> Option<&Arc<Listing>> {
+        self.offer.as_ref()?.list(list)
+    }
+
+    /// It may have such things, but which is not known.
+    fn lacks(&self, list: List) -> bool {
+        self.offer.as_ref().is_none_or(|offer| offer.lacks(list))
+    }
+
+    fn may_have(&self, list: List) -> bool {
+        self.offer.as_ref().is_none_or(|offer| offer.declares(list))
+    }
+}
+
+/// Several servers as one.
+#[derive(Debug)]
+pub struct View {
+    number: u64,
+    members: Vec<Member>,
+    aliases: [Aliases; 4],
+    /// Made when first asked for, since many a client never asks for prompts.
+    stocks: [OnceLock<Stock>; 4],
+    /// Whether there may be a URI that two members could own.
+    uris_clash: bool,
+    collisions: Vec<Collision>,
+}
+
+impl View {
+    /// `number` is the view's generation: cursors carry it. The order of the members decides who keeps a name.
+    pub fn new(members: Vec<Member>, number: u64) -> Self {
+        let own = members.iter().flat_map(|member| {
+            let listings = List::ALL.into_iter().filter_map(|list| member.list(list));
+            listings.flat_map(|listing| listing.collisions().iter().cloned())
+        });
+        let mut collisions: Vec<Collision> = own.collect();
+        let aliases = List::ALL.map(|list| contest::settle(&members, list, &mut collisions));
+        let uris_clash = ownership::may_clash(&members);
+        let stocks = [const { OnceLock::new() }; 4];
+        Self { number, members, aliases, stocks, uris_clash, collisions }
+    }
+
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// What would have been called the same, within servers and among them.
+    pub fn collisions(&self) -> &[Collision] {
+        &self.collisions
+    }
+
+    fn alias(&self, list: List, member: usize, entry: u32) -> Option<&str> {
+        self.aliases[list as usize].of(member, entry)
+    }
+}

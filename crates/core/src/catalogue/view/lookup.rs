@@ -1,0 +1,74 @@
+//! Whose a tool or a prompt is, by the name that a client says.
+
+use super::View;
+use crate::catalogue::index;
+use crate::catalogue::list::List;
+use crate::catalogue::names::{self, Style};
+use crate::catalogue::scan;
+use bytes::Bytes;
+
+/// Whose a name is. `original` is the server's own name as a JSON string, quotes included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    Owner {
+        member: usize,
+        original: Bytes,
+    },
+    /// Nobody lists it; but it has the prefix of a member whose list is not known.
+    Perhaps {
+        member: usize,
+        original: Bytes,
+    },
+    Nobody,
+}
+
+impl View {
+    /// `quoted` is the name as it stands in the request, quotes included.
+    pub fn find(&self, list: List, quoted: &[u8]) -> Found {
+        let Some(name) = scan::text(quoted) else { return Found::Nobody };
+        if let Some((member, entry)) = self.owner(list, &name) {
+            let listing = self.members[member].list(list);
+            return listing
+                .map_or(Found::Nobody, |listing| Found::Owner { member, original: listing.spelling(entry) });
+        }
+        self.perhaps(list, &name)
+    }
+
+    /// What is shown by this name.
+    pub(super) fn owner(&self, list: List, name: &str) -> Option<(usize, u32)> {
+        let aliases = &self.aliases[list as usize];
+        if let Some(owner) = aliases.owner(name) {
+            return Some(owner);
+        }
+        let hash = index::hash(name.as_bytes());
+        let listed = |(at, member): (usize, &super::Member)| {
+            Some((at, member.list(list)?.find(hash, name.as_bytes())?))
+        };
+        // What was given another name is not meant by its old one.
+        let keeps = |(member, entry): &(usize, u32)| aliases.of(*member, *entry).is_none();
+        self.members.iter().enumerate().filter_map(listed).find(keeps)
+    }
+
+    fn perhaps(&self, list: List, name: &str) -> Found {
+        let unknown = || self.members.iter().enumerate().filter(|(_, member)| member.lacks(list));
+        let prefixed = unknown()
+            .filter(|(_, member)| member.naming.style == Style::Prefixed)
+            .filter_map(|(at, member)| Some((at, name.strip_prefix(&names::prefix(&member.naming.server))?)));
+        // Of `a` and `a__b` the longer one is meant.
+        let best = prefixed.min_by_key(|(_, rest)| rest.len());
+        let best = best.or_else(|| {
+            let mut plain = unknown().filter(|(_, member)| member.naming.style == Style::Plain);
+            let (only, more) = (plain.next()?, plain.next());
+            more.is_none().then_some((only.0, name))
+        });
+        let Some((member, shown)) = best else { return Found::Nobody };
+        let filter = self.members[member].naming.filter(list);
+        let own = filter.original(shown);
+        if !filter.allows(own) {
+            return Found::Nobody;
+        }
+        let mut original = Vec::new();
+        scan::quote(own, &mut original);
+        Found::Perhaps { member, original: original.into() }
+    }
+}

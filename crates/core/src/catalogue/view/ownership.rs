@@ -1,0 +1,248 @@
+//! Whose a URI is. Clients say the wrapped form, or the server's own, which they found in a result.
+
+use super::{Member, View};
+use crate::catalogue::list::List;
+use crate::catalogue::names::Style;
+use crate::catalogue::{index, scan, template, uris};
+use bytes::Bytes;
+use std::borrow::Cow;
+use switchboard_protocol::{Span, json};
+
+/// So many comparisons of a URI with a template are made to find out that nothing clashes; with more, results are
+/// looked at one by one.
+const MOST_COMPARISONS: usize = 200_000;
+
+/// Whose a URI (or template) is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FoundUri {
+    /// `uri` is the server's own.
+    Owner {
+        member: usize,
+        uri: String,
+    },
+    /// More than one lists it, or has a template for it.
+    Several(Vec<usize>),
+    /// Nobody lists it. These may know it nevertheless: members whose lists are not known; or else all that have
+    /// resources, since a server need not list them. Always more than one, else it is the owner.
+    Perhaps(Vec<usize>),
+    Nobody,
+}
+
+impl View {
+    /// By a URI as a client says it.
+    pub fn find_uri(&self, uri: &str) -> FoundUri {
+        if let Some(found) = self.addressed(List::Resources, uri) {
+            return found;
+        }
+        let listed = self.listing_it(List::Resources, uri);
+        let found = if listed.is_empty() { self.with_template_for(uri) } else { listed };
+        match found[..] {
+            [] => self.nobody_lists(uri),
+            [member] => FoundUri::Owner { member, uri: uri.to_owned() },
+            _ => FoundUri::Several(found),
+        }
+    }
+
+    /// By a template, as `completion/complete` names it: public, or the server's own. `uri` is the server's own.
+    pub fn find_template(&self, template: &str) -> FoundUri {
+        if let Some(found) = self.addressed(List::Templates, template) {
+            return found;
+        }
+        let listed = self.listing_it(List::Templates, template);
+        match listed[..] {
+            // A completion may also be asked for a resource that is no template.
+            [] => self.find_uri(template),
+            [member] => FoundUri::Owner { member, uri: template.to_owned() },
+            _ => FoundUri::Several(listed),
+        }
+    }
+
+    /// How a URI of this member is shown to clients.
+    pub fn shown_uri<'a>(&self, member: usize, uri: &'a str) -> Cow<'a, str> {
+        let Some(of) = self.members.get(member) else { return uri.into() };
+        let entry =
+            of.list(List::Resources).and_then(|l| l.find(index::hash(uri.as_bytes()), uri.as_bytes()));
+        match entry.and_then(|entry| self.alias(List::Resources, member, entry)) {
+            Some(alias) => alias.to_owned().into(),
+            None if of.naming.style == Style::Plain || uris::stays_as_it_is(uri) => uri.into(),
+            None => uris::encode_resource(&of.naming.server, uri).into(),
+        }
+    }
+
+    /// The places in a result of `member` where a URI stands that would be taken for another member's, and what has
+    /// to stand there instead. Looks at string members called `uri`, however deep.
+    pub fn disambiguate(&self, member: usize, result: &[u8]) -> Option<Vec<(Span, Bytes)>> {
+        if !self.uris_clash {
+            return None;
+        }
+        let of = self.members.get(member)?;
+        let mut places = Vec::new();
+        for at in uri_members(result) {
+            let Some(uri) = scan::text(&result[at.range()]) else { continue };
+            if uris::stays_as_it_is(&uri) || !self.could_own(member, &uri) {
+                continue;
+            }
+            let is_clear =
+                matches!(self.find_uri(&uri), FoundUri::Owner { member: owner, .. } if owner == member);
+            if !is_clear {
+                let mut wrapped = Vec::new();
+                scan::quote(&uris::encode_resource(&of.naming.server, &uri), &mut wrapped);
+                places.push((at, wrapped.into()));
+            }
+        }
+        (!places.is_empty()).then_some(places)
+    }
+
+    /// What is shown by exactly this text, or says in itself whose it is.
+    fn addressed(&self, list: List, text: &str) -> Option<FoundUri> {
+        if let Some(member) = self.shown_as_it_is(list, text) {
+            return Some(FoundUri::Owner { member, uri: text.to_owned() });
+        }
+        let (server, uri) = match uris::decode_resource(text) {
+            Some((server, uri)) => (Cow::Owned(server), Cow::Owned(uri)),
+            None => uris::decode_template(text).map(|(server, rest)| (server, Cow::Borrowed(rest)))?,
+        };
+        // A server may be a switchboard too, with wrapped URIs of its own.
+        let member = self.members.iter().position(|member| member.naming.server == server)?;
+        if !permits(&self.members[member], &uri) {
+            return Some(FoundUri::Nobody);
+        }
+        Some(FoundUri::Owner { member, uri: uri.into_owned() })
+    }
+
+    /// The member in plain style that kept this URI. All who have a `ui://` show it as it is, which decides nothing.
+    fn shown_as_it_is(&self, list: List, text: &str) -> Option<usize> {
+        if uris::stays_as_it_is(text) {
+            return None;
+        }
+        let hash = index::hash(text.as_bytes());
+        (0..self.members.len()).find(|&at| {
+            let entry = self.members[at].list(list).and_then(|listing| {
+                listing.find(hash, text.as_bytes()).filter(|&entry| listing.is_as_sent(entry))
+            });
+            entry.is_some_and(|entry| self.alias(list, at, entry).is_none())
+        })
+    }
+
+    fn listing_it(&self, list: List, uri: &str) -> Vec<usize> {
+        let hash = index::hash(uri.as_bytes());
+        let lists =
+            |member: &Member| member.list(list).is_some_and(|l| l.find(hash, uri.as_bytes()).is_some());
+        self.positions(lists)
+    }
+
+    fn with_template_for(&self, uri: &str) -> Vec<usize> {
+        self.positions(|member| has_template_for(member, uri))
+    }
+
+    fn could_own(&self, member: usize, uri: &str) -> bool {
+        let of = &self.members[member];
+        let hash = index::hash(uri.as_bytes());
+        of.list(List::Resources).is_some_and(|l| l.find(hash, uri.as_bytes()).is_some())
+            || has_template_for(of, uri)
+    }
+
+    fn nobody_lists(&self, uri: &str) -> FoundUri {
+        let allows = |member: &Member| member.naming.resources.allows(uri);
+        let unknown = self.positions(|member| member.lacks(List::Resources) && allows(member));
+        let able = || self.positions(|member| member.may_have(List::Resources) && allows(member));
+        let may = if unknown.is_empty() { able() } else { unknown };
+        match may[..] {
+            [] => FoundUri::Nobody,
+            [member] => FoundUri::Owner { member, uri: uri.to_owned() },
+            _ => FoundUri::Perhaps(may),
+        }
+    }
+
+    fn positions(&self, is: impl Fn(&Member) -> bool) -> Vec<usize> {
+        (0..self.members.len()).filter(|&at| is(&self.members[at])).collect()
+    }
+}
+
+fn has_template_for(member: &Member, uri: &str) -> bool {
+    let Some(templates) = member.list(List::Templates) else { return false };
+    !member.naming.resources.denies(uri)
+        && (0..templates.len() as u32).any(|entry| template::matches(templates.label(entry), uri))
+}
+
+/// Whether the owner lets it be seen: also what comes from a template that is allowed as such.
+fn permits(member: &Member, uri: &str) -> bool {
+    member.naming.resources.allows(uri) || has_template_for(member, uri)
+}
+
+/// Whether there may be a URI that two members could own. It may say yes too often, never too seldom.
+pub(super) fn may_clash(members: &[Member]) -> bool {
+    let pairs = || (0..members.len()).flat_map(|one| (0..one).map(move |other| (one, other)));
+    templates_overlap(members)
+        || pairs().any(|(one, other)| {
+            let (one, other) = (&members[one], &members[other]);
+            lists_same(one, other) || is_covered(one, other) || is_covered(other, one)
+        })
+}
+
+fn lists_same(one: &Member, other: &Member) -> bool {
+    let (Some(one), Some(other)) = (one.list(List::Resources), other.list(List::Resources)) else {
+        return false;
+    };
+    let (small, large) = if one.len() <= other.len() { (one, other) } else { (other, one) };
+    (0..small.len() as u32)
+        .map(|entry| small.label(entry).as_bytes())
+        .any(|uri| large.find(index::hash(uri), uri).is_some())
+}
+
+/// Whether one has a template for what the other lists.
+fn is_covered(one: &Member, other: &Member) -> bool {
+    let (Some(templates), Some(listed)) = (one.list(List::Templates), other.list(List::Resources)) else {
+        return false;
+    };
+    templates.len().saturating_mul(listed.len()) > MOST_COMPARISONS
+        || (0..listed.len() as u32).any(|entry| has_template_for(one, listed.label(entry)))
+}
+
+/// Two templates can only have a URI in common if what stands before the first expression of one begins with that
+/// of the other: sorted, those with which a text begins come before it.
+fn templates_overlap(members: &[Member]) -> bool {
+    let of_member = |(at, member): (usize, &'_ Member)| {
+        let listing = member.list(List::Templates).cloned();
+        let starts = listing.into_iter().flat_map(|listing| {
+            let start = |entry| template::literal_start(listing.label(entry)).to_owned();
+            (0..listing.len() as u32).map(start).collect::<Vec<_>>()
+        });
+        starts.map(|start| (start, at)).collect::<Vec<_>>()
+    };
+    let mut starts: Vec<(String, usize)> = members.iter().enumerate().flat_map(of_member).collect();
+    starts.sort_unstable();
+    let mut open: Vec<&(String, usize)> = Vec::new();
+    for start in &starts {
+        while open.last().is_some_and(|last| !start.0.starts_with(&last.0)) {
+            open.pop();
+        }
+        if open.last().is_some_and(|last| last.1 != start.1) {
+            return true;
+        }
+        open.push(start);
+    }
+    false
+}
+
+/// The values of all members called `uri` that are strings. The JSON is known to be whole, so a string that is
+/// followed by a colon is a key, and nothing else needs to be followed.
+fn uri_members(result: &[u8]) -> Vec<Span> {
+    let mut found = Vec::new();
+    let mut pos = 0;
+    while let Some(quote) = result[pos..].iter().position(|&b| b == b'"') {
+        let start = pos + quote;
+        let Ok(end) = json::string(result, start) else { break };
+        pos = json::space(result, end);
+        if json::byte(result, pos) != Some(b':') || !scan::is_key(&result[start..end], "uri") {
+            continue;
+        }
+        let value = json::space(result, pos + 1);
+        if json::byte(result, value) == Some(b'"') {
+            let Ok(end) = json::string(result, value) else { break };
+            found.push(Span::new(value, end));
+            pos = end;
+        }
+    }
+    found
+}

@@ -1,0 +1,110 @@
+//! The merged lists as bytes, and answers made of them. All pages are pieces of the same bytes: an answer copies
+//! nothing, whole or in pages.
+
+use super::View;
+use crate::catalogue::cursor;
+use crate::catalogue::list::List;
+use bytes::Bytes;
+use switchboard_protocol::{Dialect, Outgoing, Patch, RawId, Span};
+
+/// Where a client is in a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Page {
+    First,
+    /// The offset out of a cursor.
+    At(usize),
+}
+
+/// The items of all members, comma-joined, and where each begins.
+#[derive(Debug)]
+pub(super) struct Stock {
+    items: Bytes,
+    starts: Vec<u32>,
+}
+
+impl View {
+    /// How many items the list has.
+    pub fn len(&self, list: List) -> usize {
+        self.members.iter().filter_map(|member| Some(member.list(list)?.len())).sum()
+    }
+
+    /// The answer to a question for a list. Without a page size everything is one page.
+    pub fn answer(
+        &self,
+        list: List,
+        page: Page,
+        page_size: Option<usize>,
+        id: &RawId,
+        dialect: Dialect,
+    ) -> Outgoing {
+        let stock = self.stock(list);
+        let total = stock.starts.len();
+        let from = match page {
+            Page::First => 0,
+            Page::At(offset) => offset.min(total),
+        };
+        let to = page_size.map_or(total, |size| from.saturating_add(size.max(1)).min(total));
+        let mut out = Outgoing::raw(stock.between(from, to));
+        let end = out.len();
+        let version = crate::outgoing::version_member(dialect);
+        let head = format!(r#"{{{version}"id":{id},"result":{{"{}":["#, list.member());
+        out.replace(Span::new(0, 0), Patch::Text(head.into()));
+        let tail = if to < total {
+            Patch::Text(format!(r#"],"nextCursor":"{}"}}}}"#, self.cursor(to)).into())
+        } else {
+            Patch::Static(b"]}}")
+        };
+        out.replace(Span::new(end, end), tail);
+        out
+    }
+
+    /// The place from which the next page goes on.
+    pub fn cursor(&self, offset: usize) -> String {
+        cursor::write(self.number, offset)
+    }
+
+    /// The number of the view that gave it, and the offset; `None` if it is not one of ours.
+    pub fn read_cursor(text: &str) -> Option<(u64, usize)> {
+        cursor::read(text)
+    }
+
+    fn stock(&self, list: List) -> &Stock {
+        self.stocks[list as usize].get_or_init(|| self.make_stock(list))
+    }
+
+    fn make_stock(&self, list: List) -> Stock {
+        let members = || self.members.iter().enumerate().filter_map(|(at, m)| Some((at, m.list(list)?)));
+        let mut known = members();
+        if let (Some((_, only)), None) = (known.next(), known.next())
+            && only.is_untouched()
+        {
+            let starts = (0..only.len() as u32).map(|entry| only.start(entry)).collect();
+            return Stock { items: only.original().clone(), starts };
+        }
+        let mut items = Vec::with_capacity(members().map(|(_, listing)| listing.original().len()).sum());
+        let mut starts = Vec::with_capacity(self.len(list));
+        for (member, listing) in members() {
+            for entry in 0..listing.len() as u32 {
+                if !items.is_empty() {
+                    items.push(b',');
+                }
+                starts.push(items.len() as u32);
+                listing.write(entry, self.alias(list, member, entry), &mut items);
+            }
+        }
+        items.shrink_to_fit();
+        Stock { items: items.into(), starts }
+    }
+}
+
+impl Stock {
+    fn between(&self, from: usize, to: usize) -> Bytes {
+        let start = |item: usize| self.starts.get(item).map_or(self.items.len(), |&at| at as usize);
+        if from == to {
+            return Bytes::new();
+        }
+        // Without the comma before the next one.
+        let end = if to == self.starts.len() { self.items.len() } else { start(to) - 1 };
+        self.items.slice(start(from)..end)
+    }
+}

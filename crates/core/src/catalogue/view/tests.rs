@@ -1,0 +1,519 @@
+use super::*;
+use crate::catalogue::filter::Filter;
+use crate::catalogue::names::Style;
+use crate::catalogue::uris;
+use bytes::Bytes;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use switchboard_protocol::{Dialect, RawId};
+
+/// A member that has these things of one list.
+fn member_of(list: List, naming: Naming, items: &[&str]) -> Member {
+    let items: Vec<Value> = items.iter().map(|item| json!({list.key(): item})).collect();
+    let capability = if list == List::Templates { "resources" } else { list.member() };
+    let page = json!({list.member(): items}).to_string();
+    let listing = Listing::read(list, &[page.into()], &naming).unwrap();
+    let welcome = json!({"capabilities": {capability: {}}}).to_string();
+    let offer = Offer::new(welcome.into()).with(Arc::new(listing));
+    Member { server: ServerId(0), naming: Arc::new(naming), offer: Some(Arc::new(offer)) }
+}
+
+fn with(list: List, server: &str, style: Style, items: &[&str]) -> Member {
+    member_of(list, Naming::new(server, style), items)
+}
+
+/// A member with resources and templates.
+fn library(server: &str, style: Style, resources: &[&str], templates: &[&str]) -> Member {
+    let mut member = with(List::Resources, server, style, resources);
+    let more = with(List::Templates, server, style, templates);
+    let templates = Arc::clone(more.list(List::Templates).unwrap());
+    member.offer = member.offer.map(|offer| Arc::new((*offer).clone().with(templates)));
+    member
+}
+
+fn unknown(server: &str, style: Style) -> Member {
+    Member { server: ServerId(9), naming: Arc::new(Naming::new(server, style)), offer: None }
+}
+
+fn welcomed(server: &str, welcome: Value) -> Member {
+    let naming = Arc::new(Naming::new(server, Style::Prefixed));
+    Member { server: ServerId(0), naming, offer: Some(Arc::new(Offer::new(welcome.to_string().into()))) }
+}
+
+fn ask(view: &View, list: List, page: Page, size: Option<usize>) -> Value {
+    let answer = view.answer(list, page, size, &RawId::from_number(7), Dialect::Standard);
+    assert_eq!(answer.len(), answer.to_vec().len());
+    serde_json::from_slice(&answer.to_vec()).unwrap()
+}
+
+fn shown(view: &View, list: List) -> Vec<String> {
+    let answer = ask(view, list, Page::First, None);
+    let items = answer["result"][list.member()].as_array().unwrap();
+    items.iter().map(|item| item[list.key()].as_str().unwrap().to_owned()).collect()
+}
+
+fn find(view: &View, name: &str) -> Found {
+    view.find(List::Tools, json!(name).to_string().as_bytes())
+}
+
+fn owner(member: usize, original: &str) -> Found {
+    Found::Owner { member, original: Bytes::from(json!(original).to_string()) }
+}
+
+fn perhaps(member: usize, original: &str) -> Found {
+    Found::Perhaps { member, original: Bytes::from(json!(original).to_string()) }
+}
+
+fn owns(member: usize, uri: &str) -> FoundUri {
+    FoundUri::Owner { member, uri: uri.into() }
+}
+
+#[test]
+fn an_answer_is_ready_bytes_with_the_askers_id() {
+    let view = View::new(
+        vec![
+            with(List::Tools, "a", Style::Prefixed, &["x"]),
+            with(List::Tools, "b", Style::Prefixed, &["x", "y"]),
+        ],
+        1,
+    );
+    let id = RawId::from_bytes(b"\"1.0\"");
+    let answer = view.answer(List::Tools, Page::First, None, &id, Dialect::Standard);
+    assert_eq!(
+        String::from_utf8(answer.to_vec()).unwrap(),
+        r#"{"jsonrpc":"2.0","id":"1.0","result":{"tools":[{"name":"a__x"},{"name":"b__x"},{"name":"b__y"}]}}"#
+    );
+    let answer = view.answer(List::Prompts, Page::First, Some(3), &id, Dialect::Bare);
+    assert_eq!(String::from_utf8(answer.to_vec()).unwrap(), r#"{"id":"1.0","result":{"prompts":[]}}"#);
+    assert!(view.collisions().is_empty());
+}
+
+#[test]
+fn one_plain_server_is_shown_by_its_own_bytes() {
+    let member = with(List::Tools, "a", Style::Plain, &["x", "y z"]);
+    let own = member.list(List::Tools).unwrap().original().clone();
+    let view = View::new(vec![member, unknown("b", Style::Plain)], 1);
+    let answer = view.answer(List::Tools, Page::First, None, &RawId::null(), Dialect::Standard);
+    assert_eq!(answer.original().as_ptr(), own.as_ptr());
+}
+
+#[test]
+fn names_are_found_as_they_are_shown() {
+    let view = View::new(
+        vec![
+            with(List::Tools, "a", Style::Prefixed, &["x", "é.y"]),
+            with(List::Tools, "b", Style::Prefixed, &["x"]),
+        ],
+        1,
+    );
+    assert_eq!(find(&view, "a__x"), owner(0, "x"));
+    assert_eq!(find(&view, "b__x"), owner(1, "x"));
+    assert_eq!(find(&view, "a___y"), Found::Nobody);
+    assert_eq!(find(&view, "a____y"), owner(0, "é.y"));
+    assert_eq!(view.find(List::Tools, br#""a\u005f_x""#), owner(0, "x"));
+    assert_eq!(view.find(List::Prompts, br#""a__x""#), Found::Nobody);
+    for broken in [&b"7"[..], b"\"", b"", b"\"\\ud800\""] {
+        assert_eq!(view.find(List::Tools, broken), Found::Nobody);
+    }
+}
+
+#[test]
+fn a_server_that_is_not_known_yet_is_found_by_its_prefix() {
+    let mut filtered = Naming::new("c", Style::Prefixed);
+    filtered.tools =
+        Filter { deny: vec!["drop".into()], rename: vec![("old".into(), "new".into())], ..Filter::default() };
+    let filtered = Member { server: ServerId(3), naming: Arc::new(filtered), offer: None };
+    let view = View::new(
+        vec![
+            with(List::Tools, "a", Style::Prefixed, &["x"]),
+            unknown("b", Style::Prefixed),
+            unknown("b__b", Style::Prefixed),
+            filtered,
+        ],
+        1,
+    );
+    assert_eq!(find(&view, "b__x"), perhaps(1, "x"));
+    assert_eq!(find(&view, "b__b__x"), perhaps(2, "x"));
+    assert_eq!(find(&view, "a__y"), Found::Nobody);
+    assert_eq!(find(&view, "c__new"), perhaps(3, "old"));
+    assert_eq!(find(&view, "c__drop"), Found::Nobody);
+    let plain = View::new(vec![unknown("b", Style::Plain)], 1);
+    assert_eq!(find(&plain, "b__x"), perhaps(0, "b__x"));
+    let two = View::new(vec![unknown("b", Style::Plain), unknown("c", Style::Plain)], 1);
+    assert_eq!(find(&two, "x"), Found::Nobody);
+}
+
+#[test]
+fn servers_with_the_same_words_do_not_shadow_each_other() {
+    // `a` + `b__x` and `a__b` + `x`.
+    let view = View::new(
+        vec![
+            with(List::Tools, "a", Style::Prefixed, &["b__x"]),
+            with(List::Tools, "a__b", Style::Prefixed, &["x"]),
+        ],
+        1,
+    );
+    let names = shown(&view, List::Tools);
+    assert_eq!(names[0], "a__b__x");
+    assert!(names[1].starts_with("a__b__x_"), "{names:?}");
+    assert_eq!(find(&view, &names[0]), owner(0, "b__x"));
+    assert_eq!(find(&view, &names[1]), owner(1, "x"));
+    let servers = vec!["a".into(), "a__b".into()];
+    let becomes = Some(names[1].clone());
+    assert_eq!(
+        view.collisions(),
+        [Collision { list: List::Tools, name: "a__b__x".into(), servers, becomes }]
+    );
+}
+
+#[test]
+fn what_says_exactly_what_it_is_keeps_its_name() {
+    let view = View::new(
+        vec![
+            with(List::Tools, "a.b", Style::Prefixed, &["x"]),
+            with(List::Tools, "a_b", Style::Prefixed, &["x"]),
+        ],
+        1,
+    );
+    assert_eq!(find(&view, "a_b__x"), owner(1, "x"));
+    assert_eq!(view.collisions()[0].servers, ["a_b", "a.b"]);
+    assert_eq!(find(&view, view.collisions()[0].becomes.as_ref().unwrap()), owner(0, "x"));
+}
+
+#[test]
+fn in_plain_style_the_later_one_gets_the_prefix() {
+    let view = View::new(
+        vec![
+            with(List::Tools, "a", Style::Plain, &["x", "y"]),
+            with(List::Tools, "b", Style::Plain, &["x", "b__x"]),
+            with(List::Tools, "c", Style::Plain, &["x"]),
+        ],
+        1,
+    );
+    let names = shown(&view, List::Tools);
+    assert_eq!(names[..2], ["x", "y"]);
+    assert!(names[2].starts_with("b__x_"), "its prefixed form is taken: {names:?}");
+    assert_eq!(names[3..], ["b__x", "c__x"]);
+    assert_eq!(find(&view, "x"), owner(0, "x"));
+    assert_eq!(find(&view, "c__x"), owner(2, "x"));
+    assert_eq!(find(&view, "b__x"), owner(1, "b__x"));
+    assert_eq!(find(&view, &names[2]), owner(1, "x"));
+}
+
+#[test]
+fn uris_find_their_server() {
+    let view = View::new(
+        vec![
+            library("a", Style::Prefixed, &["file:///1", "both://1", "ui://x"], &["a://{+path}", "t://{x}"]),
+            library(
+                "b c",
+                Style::Prefixed,
+                &["file:///2", "both://1", "ui://x"],
+                &["b://{id}{?q}", "t://{y}"],
+            ),
+        ],
+        1,
+    );
+    assert_eq!(view.find_uri("file:///2"), owns(1, "file:///2"));
+    assert_eq!(view.find_uri(&uris::encode_resource("b c", "both://1")), owns(1, "both://1"));
+    assert_eq!(view.find_uri(&uris::encode_resource("a", "not://listed")), owns(0, "not://listed"));
+    assert_eq!(view.find_uri("both://1"), FoundUri::Several(vec![0, 1]));
+    assert_eq!(view.find_uri("ui://x"), FoundUri::Several(vec![0, 1]));
+    assert_eq!(view.find_uri("a://p/q"), owns(0, "a://p/q"));
+    assert_eq!(view.find_uri("t://1"), FoundUri::Several(vec![0, 1]));
+    assert_eq!(view.find_uri("proxy://template/b%20c/b://7?q=1"), owns(1, "b://7?q=1"));
+    assert_eq!(view.find_uri("nobody://1"), FoundUri::Perhaps(vec![0, 1]));
+    assert_eq!(view.find_uri(&uris::encode_resource("gone", "x://")), FoundUri::Perhaps(vec![0, 1]));
+    assert_eq!(view.find_template("b://{id}{?q}"), owns(1, "b://{id}{?q}"));
+    assert_eq!(view.find_template("proxy://template/a/t://{x}"), owns(0, "t://{x}"));
+    assert_eq!(shown(&view, List::Templates)[2], "proxy://template/b%20c/b://{id}{?q}");
+    assert_eq!(view.shown_uri(1, "file:///2"), uris::encode_resource("b c", "file:///2"));
+    assert_eq!(view.shown_uri(1, "ui://x"), "ui://x");
+}
+
+#[test]
+fn a_uri_that_nobody_lists_goes_to_the_only_one_that_may_know_it() {
+    let tools = || with(List::Tools, "t", Style::Prefixed, &["x"]);
+    let one = View::new(vec![tools(), library("a", Style::Prefixed, &[], &[])], 1);
+    assert_eq!(one.find_uri("file:///x"), owns(1, "file:///x"));
+    let late = View::new(vec![library("a", Style::Prefixed, &[], &[]), unknown("b", Style::Prefixed)], 1);
+    assert_eq!(late.find_uri("file:///x"), owns(1, "file:///x"));
+    assert_eq!(View::new(vec![tools()], 1).find_uri("file:///x"), FoundUri::Nobody);
+}
+
+#[test]
+fn what_is_not_allowed_is_not_found() {
+    let mut naming = Naming::new("a", Style::Prefixed);
+    naming.resources.allow = vec!["file:///*".into(), "db://{t}".into()];
+    naming.resources.deny = vec!["*secret*".into()];
+    let mut member = member_of(List::Resources, naming.clone(), &["file:///a", "file:///secret", "x://"]);
+    let templates = member_of(List::Templates, naming, &["db://{t}", "y://{t}"]);
+    let templates = Arc::clone(templates.list(List::Templates).unwrap());
+    member.offer = member.offer.map(|offer| Arc::new((*offer).clone().with(templates)));
+    let view = View::new(vec![member], 1);
+    let wrapped = |uri| view.find_uri(&uris::encode_resource("a", uri));
+    for uri in ["file:///a", "file:///unlisted", "db://users"] {
+        assert_eq!((view.find_uri(uri), wrapped(uri)), (owns(0, uri), owns(0, uri)));
+    }
+    for uri in ["file:///secret", "x://", "db://secrets", "y://1"] {
+        assert_eq!((view.find_uri(uri), wrapped(uri)), (FoundUri::Nobody, FoundUri::Nobody), "{uri}");
+    }
+}
+
+#[test]
+fn plain_resources_stay_as_they_are_and_the_later_of_two_is_wrapped() {
+    let view = View::new(
+        vec![
+            library("a", Style::Plain, &["r://1", "proxy://resource/x"], &["t://{x}"]),
+            library("b", Style::Plain, &["r://1", "r://2"], &["t://{x}"]),
+        ],
+        1,
+    );
+    let wrapped = uris::encode_resource("b", "r://1");
+    assert_eq!(shown(&view, List::Resources), ["r://1", "proxy://resource/x", &wrapped, "r://2"]);
+    assert_eq!(shown(&view, List::Templates), ["t://{x}", "proxy://template/b/t://{x}"]);
+    assert_eq!(view.find_uri("r://1"), owns(0, "r://1"));
+    assert_eq!(view.find_uri(&wrapped), owns(1, "r://1"));
+    assert_eq!(view.find_uri("proxy://resource/x"), owns(0, "proxy://resource/x"));
+    assert_eq!(view.shown_uri(1, "r://1"), wrapped);
+    assert_eq!(view.shown_uri(1, "r://2"), "r://2");
+    assert_eq!(view.collisions().len(), 2);
+}
+
+#[test]
+fn results_say_whose_a_uri_is_where_that_is_not_clear() {
+    let view = View::new(
+        vec![
+            library("a", Style::Prefixed, &["both://1", "only://a"], &["t://{x}"]),
+            library("b", Style::Prefixed, &["both://1", "t://listed"], &[]),
+        ],
+        1,
+    );
+    let result = br#"{"contents":[{"u\u0072i":"both:\/\/1","text":"\"uri\":\"both://1\""},{"uri":"only://a"}],"uri":7,"x":{"uri" : "t://listed"}}"#;
+    let places = |member| -> Vec<(String, String)> {
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        let found = view.disambiguate(member, result).unwrap_or_default();
+        found.iter().map(|(at, new)| (text(&result[at.range()]), text(new))).collect()
+    };
+    let wrapped = |server, uri| format!("\"{}\"", uris::encode_resource(server, uri));
+    assert_eq!(
+        places(0),
+        [
+            (r#""both:\/\/1""#.to_owned(), wrapped("a", "both://1")),
+            (r#""t://listed""#.to_owned(), wrapped("a", "t://listed")),
+        ]
+    );
+    assert_eq!(places(1), [(r#""both:\/\/1""#.to_owned(), wrapped("b", "both://1"))]);
+    let clear = View::new(
+        vec![
+            library("a", Style::Prefixed, &["a://"], &["f://a/{x}"]),
+            library("b", Style::Prefixed, &["b://"], &["f://b/{x}"]),
+        ],
+        1,
+    );
+    assert!(!clear.uris_clash);
+    assert_eq!(clear.disambiguate(0, result), None);
+}
+
+#[test]
+fn templates_that_could_meet_are_noticed() {
+    let clash = |one: &[&str], other: &[&str]| {
+        View::new(vec![library("a", Style::Plain, &[], one), library("b", Style::Plain, &[], other)], 1)
+            .uris_clash
+    };
+    assert!(clash(&["f://{x}"], &["f://{+y}"]));
+    assert!(clash(&["f://{x}", "f://a/{x}"], &["f://a/b{y}"]));
+    assert!(clash(&["{+x}"], &["z://"]));
+    assert!(!clash(&["f://a/{x}", "f://{x}"], &["g://{x}"]));
+}
+
+#[test]
+fn nearest_names_first() {
+    let view = View::new(
+        vec![
+            with(List::Tools, "files", Style::Prefixed, &["read_file", "read_files", "write_file", "list"]),
+            with(List::Tools, "other", Style::Prefixed, &["read_file"]),
+        ],
+        1,
+    );
+    let nearest = |name| view.nearest(List::Tools, name);
+    assert_eq!(nearest("files__raed_file")[0], "files__read_file");
+    assert_eq!(nearest("read_file"), ["files__read_file", "other__read_file"]);
+    assert_eq!(nearest("gone__list"), ["files__list"]);
+    assert_eq!(nearest("Files__List"), ["files__list"]);
+    assert!(nearest("something_else_entirely").is_empty());
+    assert!(nearest("").is_empty() && nearest(&"x".repeat(1000)).is_empty());
+}
+
+#[test]
+fn we_introduce_ourselves_with_all_that_the_members_can_do() {
+    let view = View::new(
+        vec![
+            welcomed(
+                "a",
+                json!({"capabilities": {"tools": {}, "logging": null, "tasks": {"list": {}}, "resources": {"subscribe": false}}, "instructions": "First."}),
+            ),
+            welcomed(
+                "b",
+                json!({"capabilities": {"tools": {"x": 1}, "completions": {}, "tasks": {"requests": {"tools": {"call": {}}}}, "resources": {"subscribe": true}, "experimental": {"e": {}}}, "instructions": " "}),
+            ),
+            welcomed("c", json!({"capabilities": {"prompts": true}, "instructions": "Then."})),
+        ],
+        1,
+    );
+    let welcome: Value = serde_json::from_str(&view.welcome("2025-06-18")).unwrap();
+    assert_eq!(
+        welcome,
+        json!({
+            "protocolVersion": "2025-06-18",
+            "capabilities": {
+                "tools": {"listChanged": true, "x": 1},
+                "prompts": {"listChanged": true},
+                "resources": {"listChanged": true, "subscribe": true},
+                "tasks": {"list": {}, "requests": {"tools": {"call": {}}}},
+                "completions": {},
+                "experimental": {"e": {}},
+            },
+            "serverInfo": {"name": "switchboard", "title": "Switchboard", "version": env!("CARGO_PKG_VERSION")},
+            "instructions": "## a\n\nFirst.\n\n## c\n\nThen.",
+        })
+    );
+    let late: Value =
+        serde_json::from_str(&View::new(vec![unknown("a", Style::Plain)], 1).welcome("x")).unwrap();
+    let changes = json!({"listChanged": true});
+    assert_eq!(late["capabilities"], json!({"tools": changes, "prompts": changes, "resources": changes}));
+    assert_eq!(late.get("instructions"), None);
+}
+
+#[test]
+fn one_plain_server_introduces_itself() {
+    let own = "{ \"x\":{\"protocolVersion\":1}, \"protocol\\u0056ersion\" : \"2024-11-05\",\n\"serverInfo\":{\"name\":\"é\",\"n\":1.50} }";
+    let offer = Offer::new(Bytes::from_static(own.as_bytes()));
+    let naming = Arc::new(Naming::new("a", Style::Plain));
+    let view = View::new(vec![Member { server: ServerId(0), naming, offer: Some(Arc::new(offer)) }], 1);
+    assert_eq!(view.welcome("2025-06-18"), own.replace("2024-11-05", "2025-06-18").replace('\n', " "));
+}
+
+#[test]
+fn a_cursor_beyond_the_end_gives_an_empty_page() {
+    let view = View::new(vec![with(List::Tools, "a", Style::Plain, &["x"])], 1);
+    assert_eq!(ask(&view, List::Tools, Page::At(5), Some(2))["result"], json!({"tools": []}));
+    assert_eq!(ask(&view, List::Tools, Page::First, Some(0))["result"], json!({"tools": [{"name": "x"}]}));
+}
+
+/// Servers of which some have words in common, in either style.
+fn servers() -> impl Strategy<Value = Vec<(String, bool, Vec<String>)>> {
+    let name = "a|a__b|a[._]b|b|c{40,44}";
+    let tool = "[ab._]{1,3}|b__x|x|c{40,50}";
+    proptest::collection::vec((name, any::<bool>(), proptest::collection::vec(tool, 0..8)), 0..5).prop_map(
+        |mut all| {
+            let mut seen = HashSet::new();
+            all.retain(|(name, ..)| seen.insert(name.clone()));
+            all
+        },
+    )
+}
+
+fn view_of(list: List, servers: &[(String, bool, Vec<String>)]) -> View {
+    let member = |(name, plain, things): &(String, bool, Vec<String>)| {
+        let things: Vec<&str> = things.iter().map(String::as_str).collect();
+        with(list, name, if *plain { Style::Plain } else { Style::Prefixed }, &things)
+    };
+    View::new(servers.iter().map(member).collect(), 3)
+}
+
+/// Each thing that is shown: whose, and by which name the server knows it.
+fn expected(servers: &[(String, bool, Vec<String>)]) -> Vec<(usize, &String)> {
+    let mut all = Vec::new();
+    for (at, (_, _, things)) in servers.iter().enumerate() {
+        let mut seen = HashSet::new();
+        all.extend(things.iter().filter(|thing| seen.insert(*thing)).map(|thing| (at, thing)));
+    }
+    all
+}
+
+proptest! {
+    #[test]
+    fn exactly_what_is_shown_is_found(servers in servers()) {
+        let view = view_of(List::Tools, &servers);
+        let names = shown(&view, List::Tools);
+        let expected = expected(&servers);
+        prop_assert_eq!(names.len(), expected.len());
+        prop_assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len(), "{:?}", names);
+        for (name, (member, original)) in names.iter().zip(&expected) {
+            prop_assert_eq!(find(&view, name), owner(*member, original));
+            // A name of its own, the one that it would have alone, or it was told.
+            let (server, plain, _) = &servers[*member];
+            let alone = crate::catalogue::names::prefixed(server, original, original);
+            let natural = if *plain { (*original).clone() } else { alone.text };
+            let told = view.collisions().iter().any(|c| c.becomes.as_ref() == Some(name));
+            prop_assert!(*name == natural || told, "{} {}", name, natural);
+        }
+        for (_, original) in &expected {
+            if !names.contains(original) {
+                prop_assert_eq!(find(&view, original), Found::Nobody);
+            }
+        }
+        // The same again for the same servers.
+        let again = view_of(List::Tools, &servers);
+        prop_assert_eq!(shown(&again, List::Tools), names);
+        prop_assert_eq!(again.collisions(), view.collisions());
+    }
+
+    #[test]
+    fn all_pages_give_everything_once_in_order(servers in servers(), size in 1usize..7) {
+        let view = view_of(List::Tools, &servers);
+        let whole = ask(&view, List::Tools, Page::First, None)["result"]["tools"].clone();
+        let mut walked = Vec::new();
+        let mut page = Page::First;
+        loop {
+            let answer = ask(&view, List::Tools, page, Some(size));
+            let items = answer["result"]["tools"].as_array().unwrap().clone();
+            prop_assert!(items.len() <= size);
+            walked.extend(items);
+            let Some(cursor) = answer["result"]["nextCursor"].as_str() else { break };
+            let (number, offset) = View::read_cursor(cursor).unwrap();
+            prop_assert_eq!((number, offset), (3, walked.len()));
+            page = Page::At(offset);
+        }
+        prop_assert_eq!(Value::from(walked), whole);
+    }
+
+    #[test]
+    fn shown_resources_and_expanded_templates_find_their_server(
+        servers in servers(),
+        value in "[a-z0-9%]{0,6}",
+        sign in "[+#./;?&]?",
+    ) {
+        let resources = view_of(List::Resources, &servers);
+        for (uri, (member, original)) in shown(&resources, List::Resources).iter().zip(expected(&servers)) {
+            prop_assert_eq!(resources.find_uri(uri), owns(member, original));
+        }
+        let servers: Vec<_> = servers
+            .into_iter()
+            .map(|(name, _, things)| {
+                let template = |thing: &String| format!("{thing}://x{{{sign}v}}");
+                (name, false, things.iter().map(template).collect::<Vec<_>>())
+            })
+            .collect();
+        let templates = view_of(List::Templates, &servers);
+        let expression = format!("{{{sign}v}}");
+        let expansion = match &*sign {
+            "" | "+" => value,
+            "?" | "&" | ";" => format!("{sign}v={value}"),
+            _ => format!("{sign}{value}"),
+        };
+        for (public, (member, original)) in shown(&templates, List::Templates).iter().zip(expected(&servers)) {
+            prop_assert_eq!(templates.find_template(public), owns(member, original));
+            let expanded = original.replace(&expression, &expansion);
+            prop_assert_eq!(templates.find_uri(&public.replace(&expression, &expansion)), owns(member, &expanded));
+            // The server's own spelling finds it too, unless another has such a template.
+            match templates.find_uri(&expanded) {
+                FoundUri::Owner { member: found, .. } => prop_assert_eq!(found, member),
+                FoundUri::Several(all) => prop_assert!(all.contains(&member)),
+                other => prop_assert!(false, "{:?}", other),
+            }
+        }
+    }
+}

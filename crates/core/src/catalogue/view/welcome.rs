@@ -1,0 +1,108 @@
+//! How we introduce ourselves: as the one server whose words are at hand, or as ourselves with all that the members
+//! can do.
+
+use super::{Member, View};
+use crate::catalogue::names::Style;
+use crate::catalogue::scan;
+use serde_json::{Map, Value, json};
+use switchboard_protocol::{Span, json as scanner};
+
+impl View {
+    /// The `result` of `initialize`, with this protocol version.
+    pub fn welcome(&self, version: &str) -> String {
+        if let [Member { naming, offer: Some(offer), .. }] = &self.members[..]
+            && naming.style == Style::Plain
+            && let Some(own) = with_version(offer.welcome(), version)
+        {
+            return own;
+        }
+        let mut welcome = json!({
+            "protocolVersion": version,
+            "capabilities": self.capabilities(),
+            "serverInfo": {
+                "name": "switchboard",
+                "title": "Switchboard",
+                "version": env!("CARGO_PKG_VERSION"),
+            },
+        });
+        if let Some(instructions) = self.instructions() {
+            welcome["instructions"] = instructions.into();
+        }
+        welcome.to_string()
+    }
+
+    fn capabilities(&self) -> Value {
+        let mut union = Map::new();
+        for member in &self.members {
+            match &member.offer {
+                Some(offer) => {
+                    if let Value::Object(capabilities) = offer.capabilities() {
+                        merge(&mut union, capabilities);
+                    }
+                }
+                // What it has is not known yet, and clients ask only once.
+                None => {
+                    for capability in ["tools", "prompts", "resources"] {
+                        union.entry(capability).or_insert_with(|| json!({}));
+                    }
+                }
+            }
+        }
+        // Lists change when servers come and go, also those of servers whose own never do.
+        for capability in ["tools", "prompts", "resources"] {
+            match union.get_mut(capability) {
+                Some(Value::Object(capability)) => drop(capability.insert("listChanged".into(), true.into())),
+                Some(other) => *other = json!({"listChanged": true}),
+                None => {}
+            }
+        }
+        Value::Object(union)
+    }
+
+    fn instructions(&self) -> Option<String> {
+        let of_member = |member: &Member| {
+            let text = member.offer.as_ref()?.instructions()?.trim();
+            (!text.is_empty()).then(|| format!("## {}\n\n{text}", member.naming.server))
+        };
+        let all: Vec<String> = self.members.iter().filter_map(of_member).collect();
+        (!all.is_empty()).then(|| all.join("\n\n"))
+    }
+}
+
+/// What either can do: objects are merged, what is false or null is not there, and else the first one's word stands.
+fn merge(union: &mut Map<String, Value>, more: &Map<String, Value>) {
+    for (key, value) in more.iter().filter(|(_, value)| !value.is_null() && **value != false) {
+        match (union.get_mut(key), value) {
+            (Some(Value::Object(known)), Value::Object(value)) => merge(known, value),
+            // It came with what it was nested in.
+            (Some(known @ (Value::Null | Value::Bool(false))), value) => *known = value.clone(),
+            (Some(_), _) => {}
+            (None, _) => {
+                union.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+/// The server's own words, with another version.
+fn with_version(welcome: &[u8], version: &str) -> Option<String> {
+    let mut places: Vec<Span> = Vec::new();
+    let start = scanner::space(welcome, 0);
+    let note = |key: &[u8], value| {
+        if scan::is_key(key, "protocolVersion") {
+            places.push(value);
+        }
+    };
+    scan::members(welcome, start, note).ok()?;
+    let mut out = Vec::with_capacity(welcome.len() + 16);
+    let mut from = 0;
+    for place in places {
+        out.extend_from_slice(&welcome[from..place.start as usize]);
+        scan::quote(version, &mut out);
+        from = place.end as usize;
+    }
+    out.extend_from_slice(&welcome[from..]);
+    // It came as part of a line, or must become one.
+    out.iter_mut().filter(|b| matches!(b, b'\n' | b'\r')).for_each(|b| *b = b' ');
+    String::from_utf8(out).ok()
+}

@@ -1,0 +1,291 @@
+//! Clients of many servers: one handshake, one list, and each request to the one whose it is.
+
+use super::cast::play;
+use std::time::Duration;
+use switchboard_core::{Boards, Settings};
+
+/// Two servers, `files` and `more`.
+fn two(settings: &mut Settings) {
+    let first = settings.servers[0].clone();
+    let more = switchboard_core::ServerSettings::new("more");
+    settings.servers.push(switchboard_core::ServerSettings { framing: first.framing, ..more });
+}
+
+/// A cold start: both are started, and asked what they offer.
+const OPEN: &str = r#"
+    A comes; folder /p; server all
+    A greets with {"roots":{}}
+        start 1 at /p
+        start 2 at /p
+    1 spawns
+        1< {"id":2,"method":"initialize",…}
+    2 spawns
+        2< {"id":3,"method":"initialize",…}
+    1 greets with {"tools":{}}
+    2 greets with {"tools":{},"prompts":{}}
+        A< {"id":0,"result":{"capabilities":{"prompts":{"listChanged":true},"tools":{"listChanged":true}},…}}
+    A confirms
+        1< {"method":"notifications/initialized"}
+        1< {"id":4,"method":"tools/list"}
+        2< {"method":"notifications/initialized"}
+        2< {"id":5,"method":"tools/list"}
+        2< {"id":6,"method":"prompts/list"}
+    A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+    1> {"jsonrpc":"2.0","id":4,"result":{"tools":[{"name":"read","x":0.70}]}}
+        keep 0
+    2> {"jsonrpc":"2.0","id":5,"result":{"tools":[{"name":"read"}],"nextCursor":"n"}}
+        2< {"id":8,"method":"tools/list","params":{"cursor":"n"}}
+    2> {"jsonrpc":"2.0","id":6,"result":{"prompts":[]}}
+    2> {"jsonrpc":"2.0","id":8,"result":{"tools":[{"name":"write"}]}}
+        keep 1
+        A< {"id":1,"result":{"tools":[{"name":"files__read","x":0.70},{"name":"more__read"},{"name":"more__write"}]}}
+"#;
+
+#[track_caller]
+fn open(story: &str) {
+    play(two, &format!("{OPEN}{story}"));
+}
+
+#[test]
+fn lists_are_fetched_to_their_end_and_shown_as_one() {
+    open("");
+}
+
+#[test]
+fn a_call_goes_to_the_server_whose_it_is_under_its_own_name() {
+    open(
+        r#"
+        A> {"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"more__read","arguments":{"n":1.50}}}
+            2< {"id":10,"method":"tools/call","params":{"name":"read","arguments":{"n":1.50}}}
+        A> {"jsonrpc":"2.0","id":"d","method":"tools/call","params":{"name":"files__read"}}
+            1< {"id":11,"method":"tools/call","params":{"name":"read"}}
+        1> {"jsonrpc":"2.0","id":11,"result":{"content":[]}}
+            A< {"id":"d","result":{"content":[]}}
+        2> {"jsonrpc":"2.0","id":10,"result":{"content":[]}}
+            A< {"id":"c","result":{"content":[]}}
+        "#,
+    );
+}
+
+#[test]
+fn a_name_that_nobody_has_is_answered_by_us() {
+    open(
+        r#"
+        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"more__raed"}}
+            A< {"id":2,"error":{"code":-32602,…"nearest":["more__read"…],…"message":"Unknown tool: more__raed"}}
+        "#,
+    );
+}
+
+#[test]
+fn who_takes_a_request_back_takes_it_back_at_its_server() {
+    open(
+        r#"
+        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"more__read"}}
+            2< {"id":10,…}
+        A> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}
+            2< {"method":"notifications/cancelled","params":{"requestId":10}}
+        "#,
+    );
+}
+
+#[test]
+fn a_servers_question_finds_its_client_and_the_answer_its_server() {
+    open(
+        r#"
+        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"more__read"}}
+            2< {"id":10,…}
+        2> {"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{}}
+            A< {"id":1,"method":"sampling/createMessage","params":{}}
+        A> {"jsonrpc":"2.0","id":1,"result":{"role":"assistant"}}
+            2< {"id":1,"result":{"role":"assistant"}}
+        "#,
+    );
+}
+
+#[test]
+fn the_client_is_asked_for_its_roots_once_for_all_servers() {
+    open(
+        r#"
+        1> {"jsonrpc":"2.0","id":"r","method":"roots/list"}
+            A< {"method":"roots/list","id":1}
+        2> {"jsonrpc":"2.0","id":"s","method":"roots/list"}
+        A> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///p","name":"P"}]}}
+            look up /p
+        found /p
+            1< {"id":"r","result":{"roots":[{"uri":"file:///p","name":"P"}]}}
+            2< {"id":"s","result":{"roots":[{"uri":"file:///p","name":"P"}]}}
+        A> {"jsonrpc":"2.0","method":"notifications/roots/list_changed"}
+            A< {"method":"roots/list","id":2}
+        "#,
+    );
+}
+
+#[test]
+fn a_changed_list_is_fetched_again_and_told_if_it_was_seen() {
+    open(
+        r#"
+        +1s
+        2> {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
+            2< {"id":10,"method":"tools/list"}
+        2> {"jsonrpc":"2.0","id":10,"result":{"tools":[{"name":"read"},{"name":"write"}]}}
+        2> {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
+        +1s
+            2< {"id":11,"method":"tools/list"}
+        2> {"jsonrpc":"2.0","id":11,"result":{"tools":[{"name":"read"},{"name":"write"},{"name":"new"}]}}
+            keep 1
+        +1s
+            A< {"method":"notifications/tools/list_changed"}
+        2> {"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}
+            2< {"id":12,"method":"prompts/list"}
+        2> {"jsonrpc":"2.0","id":12,"result":{"prompts":[{"name":"p"}]}}
+            keep 1
+        +1s
+        "#,
+    );
+}
+
+#[test]
+fn a_second_window_starts_nothing_and_is_answered_at_once() {
+    open(
+        r#"
+        B comes; folder /p; server all
+        B greets with {"roots":{}}
+            B< {"id":0,"result":…}
+        B> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+            B< {"id":1,"result":{"tools":[{"name":"files__read","x":0.70},{"name":"more__read"},{"name":"more__write"}]}}
+        B> {"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"files__read"}}
+            1< {"id":12,"method":"tools/call","params":{"name":"read"}}
+        A leaves
+        1> {"jsonrpc":"2.0","id":12,"result":{}}
+            B< {"id":5,"result":{}}
+        "#,
+    );
+}
+
+/// One that does not come is not waited for longer than it may take, and told of when it comes.
+#[test]
+fn one_that_is_late_delays_nobody_for_longer_than_its_time() {
+    play(
+        |settings| {
+            two(settings);
+            settings.servers[1].start_timeout = Duration::from_secs(10);
+            settings.servers[0].start_timeout = Duration::from_secs(60);
+        },
+        r#"
+        A comes; folder /p; server all
+        A greets
+            start 1 at /p
+            start 2 at /p
+        1 spawns
+            1< …
+        1 greets with {"tools":{}}
+        2 spawns
+            2< …
+        +10s
+            stop 2
+            A< {"id":0,"result":{"capabilities":{"prompts":…,"resources":…,"tools":…},…}}
+        A confirms
+            1< …
+            1< {"id":4,"method":"tools/list"}
+        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        1> {"jsonrpc":"2.0","id":4,"result":{"tools":[{"name":"read"}]}}
+            keep 0
+            A< {"id":1,"result":{"tools":[{"name":"files__read"}]}}
+        "#,
+    );
+}
+
+#[test]
+fn one_that_cannot_be_started_is_not_waited_for() {
+    play(
+        two,
+        r#"
+        A comes; folder /p; server all
+        A greets
+            start 1 at /p
+            start 2 at /p
+        2 cannot
+        1 spawns
+            1< …
+        1 greets with {"tools":{}}
+            A< {"id":0,"result":…}
+        A confirms
+            1< …
+            1< {"id":3,"method":"tools/list"}
+        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+            start 3 at /p
+        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
+            keep 0
+            A< {"id":1,"result":{"tools":[{"name":"files__read"}]}}
+        3 spawns
+            3< …
+        3 greets with {"tools":{}}
+            3< {"method":"notifications/initialized"}
+            3< {"id":7,"method":"tools/list"}
+        3> {"jsonrpc":"2.0","id":7,"result":{"tools":[{"name":"late"}]}}
+            keep 1
+        +1s
+            A< {"method":"notifications/tools/list_changed"}
+        "#,
+    );
+}
+
+#[test]
+fn pages_go_on_in_what_their_first_one_was_of() {
+    play(
+        |settings| {
+            two(settings);
+            settings.boards = Boards { page_size: Some(2), ..Boards::default() };
+        },
+        &OPEN.replace(
+            r#"A< {"id":1,"result":{"tools":[{"name":"files__read","x":0.70},{"name":"more__read"},{"name":"more__write"}]}}"#,
+            r#"A< {"id":1,"result":{"tools":[{"name":"files__read","x":0.70},{"name":"more__read"}],"nextCursor":"…"}}
+        A> {"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"cursor":"bm9uc2Vuc2U"}}
+            A< {"id":2,"error":{"code":-32602,…"kind":"stale_cursor"…}}"#,
+        ),
+    );
+}
+
+#[test]
+fn a_level_goes_to_all_that_log_and_their_names_come_with_what_they_say() {
+    play(
+        |settings| settings.servers[0].start_timeout = Duration::from_secs(60),
+        r#"
+        A comes; folder /p; server all
+        A greets
+            start 1 at /p
+        1 spawns
+            1< …
+        1 greets with {"logging":{}}
+            A< …
+        A confirms
+            1< …
+            keep 0
+        A> {"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"warning"}}
+            1< {"id":4,"method":"logging/setLevel","params":{"level":"warning"}}
+            A< {"id":1,"result":{}}
+        1> {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}
+        1> {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"x"}}
+            A< {"method":"notifications/message","params":{"logger":"files","level":"error","data":"x"}}
+        1> {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","logger":"db","data":"x"}}
+            A< {"method":"notifications/message","params":{"level":"error","logger":"files/db","data":"x"}}
+        "#,
+    );
+}
+
+#[test]
+fn servers_come_and_go_with_the_config() {
+    open(
+        r#"
+        config drops it; server 1
+            - it is no longer in the config
+            stop 2
+        2 ends
+        +1s
+            A< {"method":"notifications/tools/list_changed"}
+        A> {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+            A< {"id":2,"result":{"tools":[{"name":"files__read","x":0.70}]}}
+        "#,
+    );
+}

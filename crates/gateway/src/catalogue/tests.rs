@@ -1,0 +1,253 @@
+use super::*;
+use crate::config::FilterConfig;
+use crate::config::tests::Scratch;
+use std::fs::File;
+
+fn server(name: &str, command: &str) -> ServerConfig {
+    ServerConfig::for_command(name, command, vec!["-y".into()])
+}
+
+fn shelf(scratch: &Scratch) -> Shelf {
+    Shelf::new(&scratch.path("state"))
+}
+
+/// Of this server with this profile.
+fn file(scratch: &Scratch, server: &ServerConfig, profile: &str) -> PathBuf {
+    scratch.path("state/catalogue").join(format!("{}-{}{ENDING}", launch(server), hash(&[profile])))
+}
+
+fn names(scratch: &Scratch) -> Vec<String> {
+    let entries = fs::read_dir(scratch.path("state/catalogue")).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+fn age(path: &Path, seconds: u64) {
+    let then = SystemTime::now() - Duration::from_secs(seconds);
+    File::options().write(true).open(path).unwrap().set_modified(then).unwrap();
+}
+
+fn pair(profile: &str, payload: &[u8]) -> (String, Vec<u8>) {
+    (profile.to_owned(), payload.to_vec())
+}
+
+#[test]
+fn what_was_saved_is_loaded_the_latest_first() {
+    let scratch = Scratch::new();
+    let (shelf, server) = (shelf(&scratch), server("s", "c"));
+    assert_eq!(shelf.load(&server), []);
+    shelf.save(&server, "one", b"\n{\xff\0}\n").unwrap();
+    shelf.save(&server, "two \"\n", b"").unwrap();
+    age(&file(&scratch, &server, "one"), 10);
+    assert_eq!(shelf.load(&server), [pair("two \"\n", b""), pair("one", b"\n{\xff\0}\n")]);
+    shelf.save(&server, "one", b"new").unwrap();
+    age(&file(&scratch, &server, "two \"\n"), 10);
+    assert_eq!(shelf.load(&server), [pair("one", b"new"), pair("two \"\n", b"")]);
+    assert_eq!(names(&scratch).len(), 2, "no drafts");
+}
+
+#[test]
+fn the_header_says_whose_it_is() {
+    let scratch = Scratch::new();
+    let server = server("s", "c");
+    shelf(&scratch).save(&server, "p", b"rest").unwrap();
+    let text = fs::read_to_string(file(&scratch, &server, "p")).unwrap();
+    let (header, rest) = text.split_once('\n').unwrap();
+    let header: serde_json::Value = serde_json::from_str(header).unwrap();
+    assert_eq!(
+        (&header["format"], &header["server"], &header["profile"]),
+        (&1.into(), &"s".into(), &"p".into())
+    );
+    assert!(header["saved"].as_str().unwrap().ends_with('Z'));
+    assert_eq!(rest, "rest");
+}
+
+#[test]
+fn a_launch_is_what_is_started() {
+    let plain = ServerConfig { expand: true, ..server("s", "c") };
+    let env = |pairs: &[(&str, &str)]| {
+        pairs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect::<Vec<_>>().into()
+    };
+    let same = [
+        ServerConfig { name: "t".into(), ..plain.clone() },
+        ServerConfig {
+            tools: FilterConfig { allow: vec!["a".into()], ..Default::default() },
+            ..plain.clone()
+        },
+        ServerConfig { timeout: Duration::from_secs(1), lazy: false, ..plain.clone() },
+    ];
+    for other in same {
+        assert_eq!(launch(&plain), launch(&other), "{other:?}");
+    }
+    let others = [
+        plain.clone(),
+        ServerConfig { command: "d".into(), ..plain.clone() },
+        ServerConfig { args: vec!["-".into(), "y".into()], ..plain.clone() },
+        ServerConfig { args: vec!["-y".into(), String::new()], ..plain.clone() },
+        ServerConfig { args: Vec::new(), ..plain.clone() },
+        ServerConfig { env: env(&[("A", "${B}")]), ..plain.clone() },
+        ServerConfig { env: env(&[("A", "b")]), ..plain.clone() },
+        ServerConfig { cwd: Some(String::new()), ..plain.clone() },
+        ServerConfig { cwd: Some("/x".into()), ..plain.clone() },
+        ServerConfig { expand: false, ..plain.clone() },
+    ];
+    let mut launches: Vec<String> = others.iter().map(launch).collect();
+    launches.sort();
+    launches.dedup();
+    assert_eq!(launches.len(), others.len());
+}
+
+#[test]
+fn each_server_gets_its_own() {
+    let scratch = Scratch::new();
+    let shelf = shelf(&scratch);
+    let servers = [server("a", "1"), server("b", "2"), server("c", "3"), server("again", "1")];
+    shelf.save(&servers[0], "p", b"A").unwrap();
+    shelf.save(&servers[2], "p", b"C").unwrap();
+    let (a, c) = (vec![pair("p", b"A")], vec![pair("p", b"C")]);
+    assert_eq!(shelf.load_all(&servers), [a.clone(), vec![], c, a]);
+    assert_eq!(shelf.load_all(&[]), Vec::<Vec<(String, Vec<u8>)>>::new());
+}
+
+#[test]
+fn what_is_not_whole_was_never_there() {
+    let scratch = Scratch::new();
+    let (shelf, server) = (shelf(&scratch), server("s", "c"));
+    shelf.save(&server, "p", b"payload").unwrap();
+    let path = file(&scratch, &server, "p");
+    let whole = fs::read(&path).unwrap();
+    let other_format = String::from_utf8(whole.clone()).unwrap().replace("\"format\":1", "\"format\":2");
+    let other_profile =
+        String::from_utf8(whole.clone()).unwrap().replace("\"profile\":\"p\"", "\"profile\":\"q\"");
+    let longer = [&whole[..], b"!"].concat();
+    let mut damaged: Vec<&[u8]> = vec![other_format.as_bytes(), other_profile.as_bytes(), &longer];
+    damaged.extend((0..whole.len()).map(|end| &whole[..end]));
+    damaged.extend([&b"\n"[..], b"\0\0\0\n", b"{}\n{}", b"[]\n", b"\xff\xfe\n"]);
+    for content in damaged {
+        fs::write(&path, content).unwrap();
+        assert_eq!(shelf.load(&server), [], "{}", String::from_utf8_lossy(content));
+    }
+    shelf.save(&server, "p", b"payload").unwrap();
+    assert_eq!(shelf.load(&server), [pair("p", b"payload")]);
+}
+
+#[test]
+fn what_is_too_large_is_neither_read_nor_written() {
+    let scratch = Scratch::new();
+    let (shelf, server) = (shelf(&scratch), server("s", "c"));
+    shelf.save(&server, "p", b"x").unwrap();
+    File::options().write(true).open(file(&scratch, &server, "p")).unwrap().set_len(MOST_BYTES + 1).unwrap();
+    assert_eq!(shelf.load(&server), []);
+    assert!(shelf.save(&server, "q", &vec![b'x'; MOST_BYTES as usize]).is_err());
+    assert_eq!(names(&scratch).len(), 1);
+}
+
+#[test]
+fn other_things_in_the_folder_do_no_harm() {
+    let scratch = Scratch::new();
+    let (shelf, server) = (shelf(&scratch), server("s", "c"));
+    shelf.save(&server, "p", b"x").unwrap();
+    let folder = scratch.path("state/catalogue");
+    fs::write(folder.join("README"), "words").unwrap();
+    fs::write(folder.join(ENDING), "words").unwrap();
+    fs::write(folder.join(format!("-{ENDING}")), "words").unwrap();
+    fs::create_dir(file(&scratch, &server, "folder")).unwrap();
+    assert_eq!(shelf.load(&server), [pair("p", b"x")]);
+    assert!(shelf.save(&server, "folder", b"y").is_err(), "a folder is in its place");
+    shelf.save(&server, "q", b"y").unwrap();
+    assert_eq!(shelf.load(&server).len(), 2);
+    assert!(names(&scratch).iter().all(|name| !name.ends_with(DRAFT_ENDING)));
+}
+
+#[test]
+fn a_folder_that_cannot_be_is_an_error_and_no_more() {
+    let scratch = Scratch::new();
+    scratch.file("state/catalogue", "a file is in its place");
+    let (shelf, server) = (shelf(&scratch), server("s", "c"));
+    assert!(shelf.save(&server, "p", b"x").is_err());
+    assert_eq!(shelf.load(&server), []);
+}
+
+#[cfg(unix)]
+#[test]
+fn only_what_is_this_users_alone_counts() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let scratch = Scratch::new();
+    let (shelf, server) = (shelf(&scratch), server("s", "c"));
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let chmod = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    shelf.save(&server, "p", b"x").unwrap();
+    let (folder, path) = (scratch.path("state/catalogue"), file(&scratch, &server, "p"));
+    assert_eq!((mode(&folder), mode(&path)), (0o700, 0o600));
+
+    chmod(&path, 0o622);
+    assert_eq!(shelf.load(&server), [], "others may have written it");
+    chmod(&path, 0o600);
+    assert_eq!(shelf.load(&server).len(), 1);
+    let elsewhere = scratch.path("elsewhere");
+    fs::rename(&path, &elsewhere).unwrap();
+    symlink(&elsewhere, &path).unwrap();
+    assert_eq!(shelf.load(&server), [], "a link");
+    fs::remove_file(&path).unwrap();
+    fs::rename(&elsewhere, &path).unwrap();
+    chmod(&folder, 0o777);
+    assert_eq!(shelf.load(&server), [], "others may have put it there");
+    assert!(shelf.save(&server, "p", b"x").is_err());
+}
+
+#[test]
+fn the_oldest_profiles_go() {
+    let scratch = Scratch::new();
+    let (shelf, server, other) = (shelf(&scratch), server("s", "c"), server("s", "d"));
+    shelf.save(&other, "p", b"x").unwrap();
+    age(&file(&scratch, &other, "p"), 10_000);
+    for number in 0..MOST_PROFILES + 3 {
+        let profile = number.to_string();
+        shelf.save(&server, &profile, b"x").unwrap();
+        age(&file(&scratch, &server, &profile), 1000 - number as u64);
+    }
+    let profiles: Vec<String> = shelf.load(&server).into_iter().map(|(profile, _)| profile).collect();
+    let expect: Vec<String> = (3..MOST_PROFILES + 3).rev().map(|number| number.to_string()).collect();
+    assert_eq!(profiles, expect);
+    assert_eq!(shelf.load(&other).len(), 1);
+}
+
+#[test]
+fn the_oldest_files_and_drafts_go() {
+    let scratch = Scratch::new();
+    let (shelf, server) = (shelf(&scratch), server("s", "c"));
+    shelf.save(&server, "p", b"x").unwrap();
+    let folder = scratch.path("state/catalogue");
+    for number in 0..MOST_FILES + 10 {
+        let path = folder.join(format!("{number:064x}-{number:064x}{ENDING}"));
+        fs::write(&path, "x").unwrap();
+        age(&path, 100 + number as u64);
+    }
+    let (old, new) = (folder.join("x.1-0.draft"), folder.join("y.1-0.draft"));
+    fs::write(&old, "").unwrap();
+    fs::write(&new, "").unwrap();
+    age(&old, 2 * DRAFTS_LIVE.as_secs());
+    shelf.save(&server, "q", b"x").unwrap();
+    assert!(!old.exists() && new.exists());
+    assert_eq!(names(&scratch).len(), MOST_FILES + 1);
+    assert_eq!(shelf.load(&server).len(), 2);
+}
+
+#[test]
+fn two_may_write_at_the_same_time() {
+    let scratch = Scratch::new();
+    let (shelf, server) = (shelf(&scratch), server("s", "c"));
+    std::thread::scope(|scope| {
+        for writer in 0..4 {
+            let (shelf, server) = (&shelf, &server);
+            scope.spawn(move || {
+                for _ in 0..25 {
+                    shelf.save(server, "p", &vec![b'0' + writer; 10_000]).unwrap();
+                    let loaded = shelf.load(server);
+                    let [(_, payload)] = &loaded[..] else { panic!("{} of them", loaded.len()) };
+                    assert!(payload.len() == 10_000 && payload.iter().all(|byte| *byte == payload[0]));
+                }
+            });
+        }
+    });
+    assert_eq!(names(&scratch).len(), 1);
+}

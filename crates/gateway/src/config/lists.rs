@@ -1,0 +1,131 @@
+//! Lists and tables of text as a key's value, each word with its place: what is said about one of them is said there.
+//! Knows no key by name.
+
+use std::borrow::Cow;
+
+use jsonc_parser::ast::Value;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+use super::read::{Read, expected};
+use super::report::{Place, Report};
+use super::syntax::span;
+
+/// An array of strings.
+pub(super) struct Words(pub(super) Vec<(String, Place)>);
+
+impl Read for Words {
+    fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self> {
+        let Value::Array(array) = value else {
+            expected("an array of strings", r#"write ["…", "…"]"#, value, place, report);
+            return None;
+        };
+        let elements = array.elements.iter().enumerate();
+        let words: Vec<Option<(String, Place)>> = elements
+            .map(|(index, element)| {
+                let place = place.index(index, span(element));
+                String::read(element, &place, report).map(|word| (word, place))
+            })
+            .collect();
+        // Only now, so that one bad element does not hide the problems of those after it.
+        words.into_iter().collect::<Option<Vec<_>>>().map(Self)
+    }
+}
+
+impl JsonSchema for Words {
+    fn schema_name() -> Cow<'static, str> {
+        "Words".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "array", "items": { "type": "string" } })
+    }
+}
+
+/// Something by name, in the order of the file.
+pub(super) struct Named<T>(pub(super) Vec<Entry<T>>);
+
+pub(super) struct Entry<T> {
+    pub(super) name: String,
+    pub(super) named: Place,
+    pub(super) value: T,
+    pub(super) valued: Place,
+}
+
+/// What its values are called, and how one is written.
+pub(super) trait Described {
+    const MANY: &'static str;
+    const EXAMPLE: &'static str;
+}
+
+impl Described for String {
+    const MANY: &'static str = "an object of strings";
+    const EXAMPLE: &'static str = r#"write { "NAME": "…" }"#;
+}
+
+impl Described for Words {
+    const MANY: &'static str = "an object of arrays";
+    const EXAMPLE: &'static str = r#"write { "NAME": ["…", "…"] }"#;
+}
+
+impl<T: Read + Described> Read for Named<T> {
+    fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self> {
+        let Value::Object(object) = value else {
+            expected(T::MANY, T::EXAMPLE, value, place, report);
+            return None;
+        };
+        let mut entries = Vec::with_capacity(object.properties.len());
+        for property in &object.properties {
+            let name = property.name.as_str();
+            let named = place.key(name, span(&property.name));
+            let valued = place.key(name, span(&property.value));
+            let value = T::read(&property.value, &valued, report);
+            entries.push(value.map(|value| Entry { name: name.to_owned(), named, value, valued }));
+        }
+        entries.into_iter().collect::<Option<Vec<_>>>().map(Self)
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Named<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("Named{}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "object", "additionalProperties": T::json_schema(generator) })
+    }
+}
+
+/// An object, or the array that is short for one.
+pub(super) enum Short<T> {
+    Words(Words),
+    Full(T),
+}
+
+impl<T: Read> Read for Short<T> {
+    fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self> {
+        match value {
+            Value::Array(_) => Words::read(value, place, report).map(Self::Words),
+            Value::Object(_) => T::read(value, place, report).map(Self::Full),
+            Value::StringLit(_) | Value::NumberLit(_) | Value::BooleanLit(_) | Value::NullKeyword(_) => {
+                expected(
+                    "an object or an array of strings",
+                    r#"write { "allow": ["…"], "deny": ["…"] }, or only what is allowed: ["…"]"#,
+                    value,
+                    place,
+                    report,
+                );
+                None
+            }
+        }
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Short<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("Short{}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [Words::json_schema(generator), generator.subschema_for::<T>()] })
+    }
+}

@@ -1,0 +1,194 @@
+//! What clients see of the servers, and under which names: from what was read to what counts, with the checks that no
+//! single value can show.
+
+use std::collections::{HashMap, HashSet};
+
+use super::keys::{FilterEntry, ResourceFilterEntry};
+use super::lists::{Entry, Named, Short, Words};
+use super::problem::Severity;
+use super::read::{Key, nearest};
+use super::report::{Place, Report, shown};
+use super::{FilterConfig, ServerConfig};
+
+/// Stands between a server's name and that of one of its tools.
+const BETWEEN: &str = "__";
+/// Names beyond this are not looked at for others that they begin with: nobody has them, and it would take long.
+const LONGEST_COMPARED: usize = 128;
+
+/// What of a server's things may have which name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Tool,
+    Prompt,
+}
+
+pub(super) fn filter(given: Key<Short<FilterEntry>>, kind: Kind, report: &mut Report<'_>) -> FilterConfig {
+    match given {
+        Key::Given(Short::Words(allow), place) => allowed(Key::Given(allow, place), Key::Absent, report),
+        Key::Given(Short::Full(entry), _) => {
+            let rename = renames(entry.rename, kind, report);
+            FilterConfig { rename, ..allowed(entry.allow, entry.deny, report) }
+        }
+        Key::Absent | Key::Wrong => FilterConfig::default(),
+    }
+}
+
+pub(super) fn resource_filter(
+    given: Key<Short<ResourceFilterEntry>>,
+    report: &mut Report<'_>,
+) -> FilterConfig {
+    match given {
+        Key::Given(Short::Words(allow), place) => allowed(Key::Given(allow, place), Key::Absent, report),
+        Key::Given(Short::Full(entry), _) => allowed(entry.allow, entry.deny, report),
+        Key::Absent | Key::Wrong => FilterConfig::default(),
+    }
+}
+
+fn allowed(allow: Key<Words>, deny: Key<Words>, report: &mut Report<'_>) -> FilterConfig {
+    // Whoever writes an empty list does not mean everything.
+    let allows_nothing = matches!(&allow, Key::Given(Words(words), _) if words.is_empty());
+    let allow = patterns(allow, report);
+    let mut deny = patterns(deny, report);
+    if allows_nothing {
+        deny.push("*".to_owned());
+    }
+    FilterConfig { allow, deny, rename: Vec::new() }
+}
+
+fn patterns(words: Key<Words>, report: &mut Report<'_>) -> Vec<String> {
+    let Some(Words(words)) = words.value() else { return Vec::new() };
+    for (word, place) in &words {
+        if word.trim().is_empty() {
+            report.error(place, "an empty pattern", "write a name, or a part of one with *: \"read_*\"");
+        }
+    }
+    words.into_iter().map(|(word, _)| word).collect()
+}
+
+fn renames(given: Key<Named<String>>, kind: Kind, report: &mut Report<'_>) -> Vec<(String, String)> {
+    let Some(Named(entries)) = given.value() else { return Vec::new() };
+    let mut taken: HashMap<String, String> = HashMap::new();
+    let mut renames = Vec::with_capacity(entries.len());
+    for Entry { name: old, named, value: new, valued } in entries {
+        let valued = valued.readable();
+        if old.trim().is_empty() || old.contains('*') {
+            let remedy = "write one whole name as the server has it; patterns are for `allow` and `deny`";
+            report.error(&named.readable(), format!("`{}` is not a name", shown(&old)), remedy);
+        }
+        if new.trim().is_empty() || new.contains(char::is_control) {
+            report.error(&valued, "not a name", "write the new name, in letters, digits, - and _");
+        } else if kind == Kind::Tool && !is_plain(&new) {
+            let message = format!("many clients refuse a tool that is called `{}`", shown(&new));
+            report.warning(&valued, message, Some("use only letters, digits, - and _".to_owned()));
+        }
+        if let Some(other) = taken.insert(new.clone(), old.clone()) {
+            let message = format!("`{}` and `{}` get the same name", shown(&other), shown(&old));
+            report.error(&valued, message, "give one of them another");
+        }
+        renames.push((old, new));
+    }
+    renames
+}
+
+/// `servers` are all that stand in the file.
+pub(super) fn notifications(
+    given: Key<Named<Words>>,
+    servers: &[String],
+    report: &mut Report<'_>,
+) -> Vec<(String, Vec<String>)> {
+    let Some(Named(entries)) = given.value() else { return Vec::new() };
+    let known: HashSet<&String> = servers.iter().collect();
+    let mut routes = Vec::with_capacity(entries.len());
+    for Entry { name: method, named, value: Words(words), valued: _ } in entries {
+        if !method.starts_with("notifications/") {
+            let message = format!("`{}` is not the method of a notification", shown(&method));
+            let remedy = "write its full name, such as \"notifications/roots/list_changed\"";
+            report.error(&named.readable(), message, remedy);
+        }
+        for (name, place) in &words {
+            if !known.contains(name) {
+                refuse_unknown(name, servers, place, report);
+            }
+        }
+        routes.push((method, words.into_iter().map(|(name, _)| name).collect()));
+    }
+    routes
+}
+
+fn refuse_unknown(name: &str, servers: &[String], place: &Place, report: &mut Report<'_>) {
+    const MOST_LISTED: usize = 12;
+    let message = format!("there is no server `{}`", shown(name));
+    if report.is_full_of(Severity::Error) {
+        return report.error(place, message, "");
+    }
+    let names: Vec<&str> = servers.iter().map(String::as_str).collect();
+    let remedy = match nearest(name, &names) {
+        Some(near) => format!("did you mean `{}`?", shown(near)),
+        None if names.is_empty() => "this file has no servers".to_owned(),
+        None => {
+            let listed: Vec<String> = names.iter().take(MOST_LISTED).map(|name| shown(name)).collect();
+            let more = if names.len() > MOST_LISTED { ", …" } else { "" };
+            format!("there are: {}{more}", listed.join(", "))
+        }
+    };
+    report.error(&place.readable(), message, remedy);
+}
+
+/// Warns of servers whose tools' names would not say which server they are of.
+pub(super) fn check_names(servers: &[(ServerConfig, Place)], report: &mut Report<'_>) {
+    // What has been called an error is not warned of as well.
+    let is_fine = |server: &ServerConfig| !server.disabled && !server.name.contains(char::is_control);
+    let mut seen: HashMap<String, &str> = HashMap::new();
+    for (server, place) in servers.iter().filter(|(server, _)| is_fine(server)) {
+        let name = server.name.as_str();
+        let as_shown = prefix(name);
+        let other = seen.insert(as_shown.clone(), name).filter(|other| *other != name);
+        if let Some(other) = other {
+            let message = format!(
+                "the tools of `{}` and `{}` both begin with `{}`",
+                shown(other),
+                shown(name),
+                shown(&as_shown)
+            );
+            report.warning(place, message, Some("give one of the two another name".to_owned()));
+        } else if as_shown != name {
+            let message = format!(
+                "in the names of its tools, `{}` is written `{}`: many clients take only letters, digits, - and _",
+                shown(name),
+                shown(&as_shown)
+            );
+            report.warning(place, message, Some(format!("call it `{}` here too", shown(&as_shown))));
+        }
+    }
+    for (server, place) in servers.iter().filter(|(server, _)| is_fine(server)) {
+        if let Some(other) = begun_by(&prefix(&server.name), &seen) {
+            let (name, other) = (shown(&server.name), shown(other));
+            let message = format!("`{name}{BETWEEN}x` could be a tool of `{other}` as well as of `{name}`");
+            let remedy = format!("give one of the two another name, without `{BETWEEN}`");
+            report.warning(place, message, Some(remedy));
+        }
+    }
+}
+
+/// A server's name as it stands in those of its tools.
+fn prefix(name: &str) -> String {
+    name.chars().map(|c| if is_plain_char(c) { c } else { '_' }).collect()
+}
+
+fn is_plain(name: &str) -> bool {
+    name.chars().all(is_plain_char)
+}
+
+fn is_plain_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
+}
+
+/// Another server whose tools' names begin as this one's name does.
+fn begun_by<'a>(name: &str, others: &HashMap<String, &'a str>) -> Option<&'a str> {
+    if name.len() > LONGEST_COMPARED {
+        return None;
+    }
+    // Also where they overlap: `a___b` is `a` and `_b`, or `a_` and `b`.
+    let cuts = (1..name.len()).filter(|at| name[*at..].starts_with(BETWEEN));
+    cuts.filter_map(|at| others.get(&name[..at])).next().copied()
+}
