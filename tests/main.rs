@@ -1,6 +1,10 @@
 //! End to end: the real program between a scripted client and a fake or real server, over pipes. One file per
 //! promise. Every wait is for a fact; the time limits are for facts that do not come.
 
+#![cfg_attr(
+    debug_assertions,
+    expect(clippy::duplicate_mod, reason = "the same promises are tried in two ways: see `daemon::relayed`")
+)]
 #![expect(clippy::unwrap_used, reason = "what is not there fails the test, here as well as in a `#[test]`")]
 
 mod support;

@@ -9,6 +9,8 @@
 //! - [`projects`]: `projects`, one client on several projects, with and without Switchboard.
 //! - [`windows`]: `windows`, several windows with several servers, with and without the daemon.
 //! - [`run`]: `run`, `many` and `all`, the comparison of the floors with Switchboard.
+//! - [`attached`]: `attached`, what a window pays for sharing the daemon.
+//! - [`run`]: `run`, the comparison of the two with Switchboard.
 //! - [`soak`]: `soak`, clients, backends and the daemon killed at random for a long time.
 //!
 //! Nothing here knows Switchboard's crates: it is measured from outside, as a client sees it.
@@ -24,6 +26,7 @@
 
 #[cfg(target_os = "linux")]
 mod aggregate;
+mod attached;
 #[cfg(target_os = "linux")]
 mod backend;
 #[cfg(target_os = "linux")]
@@ -57,6 +60,7 @@ usage: switchboard-bench run [OPTIONS]           compare direct, pump and switch
                                                  the MCP server that all of them talk to
        switchboard-bench projects …              processes, memory and CPU time on several projects
        switchboard-bench soak …                  everybody is killed at random, for a long time
+       switchboard-bench attached …              latency, start and memory of a window, next to `--solo`
        switchboard-bench windows …               the same of several windows with four servers each
 `switchboard-bench run --help` lists the options.";
 
@@ -66,6 +70,7 @@ fn main() -> ExitCode {
     let command = arguments.next().unwrap_or_default();
     let rest: Vec<_> = arguments.collect();
     let outcome = match command.to_str() {
+        Some("attached") => attached::main(&rest),
         Some("backend") => backend::main(&rest),
         Some("pump") => pump::main(&rest),
         Some("projects") => projects::main(&rest),

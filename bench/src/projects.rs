@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, ExitCode, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const USAGE: &str = "\
 usage: switchboard-bench projects --switchboard FILE --server FILE [--projects N] [--rounds N] [--calls N]
@@ -219,6 +219,27 @@ impl Connection {
                 return Ok(answer);
             }
         }
+    }
+
+    /// How long each of so many small calls takes, one after the other.
+    pub(crate) fn times_of_calls(&mut self, count: usize) -> std::io::Result<Vec<Duration>> {
+        let mut times = Vec::with_capacity(count);
+        let mut line = Vec::new();
+        for _ in 0..count {
+            self.next += 1;
+            let request = format!(
+                "{{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"tools/call\",\"params\":{{\"name\":\"tiny\",\"arguments\":{{}}}}}}\n",
+                self.next
+            );
+            line.clear();
+            let start = Instant::now();
+            self.input.write_all(request.as_bytes())?;
+            if self.output.read_until(b'\n', &mut line)? == 0 {
+                return Err(std::io::Error::other("no answer to a small call"));
+            }
+            times.push(start.elapsed());
+        }
+        Ok(times)
     }
 
     fn read_file(&mut self, file: &Path, project: usize) -> std::io::Result<()> {

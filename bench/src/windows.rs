@@ -1,6 +1,7 @@
 //! `windows`: several windows, each with several real node servers, with and without Switchboard's daemon. How many
 //! processes is that, and how much memory; how soon is one more window served; how large is an attachment?
 
+use crate::attached;
 use crate::projects::{Connection, Seen, look};
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -135,6 +136,8 @@ fn compare(setting: &Setting) -> std::io::Result<ExitCode> {
             std::thread::sleep(Duration::from_secs(4));
         }
     }
+    println!();
+    attached::run(&setting.switchboard, &setting.scratch.join("attached"))?;
     Ok(ExitCode::SUCCESS)
 }
 

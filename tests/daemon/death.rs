@@ -126,10 +126,15 @@ fn a_window_panics() {
     let house = House::new();
     let mut other = house.open("a");
     let server = server_of(&mut other);
-    for task in ["link", "serving", "following", "outbox", "time", "ending"] {
+    for task in ["lending", "link", "serving", "following", "outbox", "time", "ending"] {
         let file = house.path("panic");
         let wish = format!("{task}@{}", file.display());
-        let mut window = house.window("a").env("SWITCHBOARD_PANIC_IN", wish).start();
+        let window = house.window("a").env("SWITCHBOARD_PANIC_IN", wish);
+        // The others are those of a window that carries every message itself.
+        let mut window = match task {
+            "lending" => window.env("SWITCHBOARD_RELAY", "0").start(),
+            _ => window.env("SWITCHBOARD_RELAY", "1").start(),
+        };
         window.initialize();
         let open = other.start_call("hold", json!({ "label": task }));
         window.start_call("hang", json!({ "label": task }));

@@ -14,12 +14,17 @@ use switchboard_testkit::record::Record;
 use switchboard_testkit::scratch::Scratch;
 use switchboard_testkit::tree::Process;
 
-pub(crate) struct House {
+/// Windows whose streams the daemon reads and writes itself, where it can.
+pub(crate) type House = Home<false>;
+/// Windows that carry every message themselves, as they do where nothing can be handed over.
+pub(crate) type Relayed = Home<true>;
+
+pub(crate) struct Home<const RELAYED: bool> {
     scratch: Scratch,
     config: PathBuf,
 }
 
-impl House {
+impl<const RELAYED: bool> Home<RELAYED> {
     /// With the fake backend as the only server, and a short linger.
     pub(crate) fn new() -> Self {
         Self::with(json!({}), json!({}), &[])
@@ -59,6 +64,7 @@ impl House {
             .env("SWITCHBOARD_STATE_DIR", self.path("state"))
             .env("XDG_RUNTIME_DIR", self.path("r"))
             .env("SWITCHBOARD_SOLO", "0")
+            .env("SWITCHBOARD_RELAY", if RELAYED { "1" } else { "0" })
             .env("COLUMNS", "80")
             .cwd(self.scratch.folder(folder))
     }
@@ -172,7 +178,7 @@ pub(crate) fn server_of(client: &mut Client) -> u32 {
     }
 }
 
-impl Drop for House {
+impl<const RELAYED: bool> Drop for Home<RELAYED> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.processes().iter().for_each(|process| process.tell(Word::Kill));

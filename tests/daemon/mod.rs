@@ -2,6 +2,7 @@
 //! another, or of the daemon.
 //!
 //! - `house`: windows that share a home, a config and a runtime folder; nothing of it outlives its test.
+//! - `relayed`: the most important ones once more, with windows that carry every message themselves.
 //! - the rest: a promise each.
 
 pub(crate) mod house;
@@ -14,3 +15,8 @@ mod alone;
 mod commands;
 mod upgrade;
 mod hardened;
+mod handover;
+
+/// Only debug builds can be told to.
+#[cfg(debug_assertions)]
+mod relayed;

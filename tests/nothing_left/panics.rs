@@ -16,7 +16,7 @@ use switchboard_testkit::zoo;
 /// Tasks of `--raw`.
 const RAW: &[&str] = &["input", "output", "words"];
 /// Tasks of the daemon, and of those who attach to it: see `tests/daemon`.
-const DAEMONS: &[&str] = &["accepting", "attachment", "forgetting", "link", "watching"];
+const DAEMONS: &[&str] = &["accepting", "attachment", "forgetting", "lending", "link", "watching"];
 /// Tasks that are over before there is a backend.
 const EARLY: &[&str] = &["sweeping"];
 

@@ -6,20 +6,20 @@ use crate::event::{Action, BackendId, ClientId, Launch, Peer};
 use crate::exchange::Core;
 use crate::fact::Fact;
 use serde_json::{Value, json};
-use switchboard_protocol::{Dialect, ErrorAnswer, Outgoing, RawId};
+use switchboard_protocol::{Answers, Dialect, ErrorAnswer, Outgoing, RawId};
 
 impl Core {
     /// Sends an answer to a client, alone or as part of its batch. It must already fit.
-    fn put_answer(&mut self, client: ClientId, batch: Option<u32>, out: Outgoing) {
+    fn put_answer(&mut self, client: ClientId, id: &RawId, batch: Option<u32>, out: Outgoing) {
         let client = self.face(client);
         let Some(c) = self.clients.get_mut(&client) else { return };
         if c.presence == Presence::Lost {
             return;
         }
         let out = match batch {
-            None => out,
+            None => out.answering(Answers::One(id.clone())),
             Some(batch) => match c.batches.done(batch, Some(out.to_vec())) {
-                Some(array) => Outgoing::raw(array.into()),
+                Some(array) => Outgoing::raw(array.into()).answering(Answers::Batch),
                 None => return,
             },
         };
@@ -32,8 +32,12 @@ impl Core {
         let Some(batch) = batch else { return };
         let client = self.face(client);
         let Some(c) = self.clients.get_mut(&client) else { return };
-        if let Some(array) = c.batches.done(batch, None) {
-            self.put_answer(client, None, Outgoing::raw(array.into()));
+        if let Some(array) = c.batches.done(batch, None)
+            && c.presence != Presence::Lost
+        {
+            let out = Outgoing::raw(array.into()).answering(Answers::Batch);
+            c.queued += out.len();
+            self.actions.push(Action::ToClient { client, out });
         }
     }
 
@@ -48,7 +52,7 @@ impl Core {
             self.answer_error(client, id, batch, &error);
             return false;
         }
-        self.put_answer(client, batch, out);
+        self.put_answer(client, id, batch, out);
         true
     }
 
@@ -62,7 +66,7 @@ impl Core {
     ) {
         let Some(c) = self.clients.get(&client) else { return };
         let bytes = error.to_bytes(id, c.ear.dialect());
-        self.put_answer(client, batch, Outgoing::raw(bytes));
+        self.put_answer(client, id, batch, Outgoing::raw(bytes));
     }
 
     /// Sends a notification or request of a server to its client; `false` if there is no room or nobody.

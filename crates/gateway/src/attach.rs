@@ -6,6 +6,9 @@ use crate::backends::Plan;
 use crate::config::Config;
 use crate::environments::Vars;
 use crate::fronts::{self, Arrival, Wanted};
+use crate::handed::ledger::State;
+use crate::handed::lend::{self, Lent, Watch};
+use crate::handed::serve::{Manner, serve};
 use crate::hello::{AdHoc, Newcomer};
 use crate::hub::Hub;
 use crate::intake::ClientReader;
@@ -18,9 +21,10 @@ use std::io;
 use std::sync::Mutex;
 use std::time::Duration;
 use switchboard_core::{
-    Boards, ClientId, Core, FramingChoice, Limits, OnTimeout, Pool, Roots, ServerId, ServerSettings,
+    Boards, ClientId, Core, Event, FramingChoice, Limits, OnTimeout, Pool, Roots, ServerId, ServerSettings,
     Settings, Surroundings,
 };
+use switchboard_process::handover::Streams;
 use switchboard_process::local::Address;
 use switchboard_process::memory::forget_the_start;
 use switchboard_process::parent::Parent;
@@ -35,8 +39,6 @@ const STARTED: Duration = Duration::from_secs(2);
 /// How often a daemon that is at work for us is asked whether it lives.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(1);
-/// What all servers together are called.
-const EVERYTHING: &str = "switchboard";
 
 /// What to attach, and where to.
 pub struct Attach {
@@ -51,6 +53,13 @@ pub struct Attach {
     pub ignore_parent: bool,
 }
 
+/// Where the client's streams are while we carry every message ourselves.
+enum Streamed {
+    Own(OwnStdio),
+    /// They were another's before.
+    Handed(Streams),
+}
+
 /// No daemon can be had: the streams are given back.
 pub struct Alone {
     pub stdio: OwnStdio,
@@ -60,7 +69,7 @@ pub struct Alone {
 /// Serves the client until it, or a signal, ends it. Must be called within a tokio runtime.
 pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
     let parent = Parent::watch();
-    let link = Link {
+    let mut link = Link {
         address: attach.address,
         command: attach.command,
         newcomer: newcomer(attach.server.as_deref(), attach.ad_hoc, &attach.roots),
@@ -71,18 +80,38 @@ pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
         Ok(signals) => signals,
         Err(why) => return Err(Alone { stdio, why }),
     };
-    match link.open().await {
-        Ok(connection) => {
-            *link.first.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(connection)
-        }
+    let streams = lend::streams_of(&stdio);
+    let (connection, takes_streams) = match link.open(streams.is_some()).await {
+        Ok(opened) => opened,
         Err(why) => return Err(Alone { stdio, why }),
-    }
+    };
+    let forgetting = task::spawn("forgetting", async {
+        tokio::time::sleep(STARTED).await;
+        forget_the_start();
+    });
+    let (streamed, signals, parent) = match streams.filter(|_| takes_streams) {
+        Some(streams) => {
+            // Nobody here is woken by what the client says.
+            drop(stdio);
+            let grace = attach.config.shutdown_grace;
+            let watch = Watch { signals, parent, ignore_parent: attach.ignore_parent, grace };
+            let lending = task::spawn("lending", async move {
+                let lent = lend::lend(&link, connection, streams, watch).await;
+                (link, lent)
+            });
+            let Ok((back, lent)) = lending.await else { return Ok(()) };
+            let Lent::Back(streams, watch) = lent else { return Ok(()) };
+            link = back;
+            (Streamed::Handed(streams), watch.signals, watch.parent)
+        }
+        None => {
+            *link.first.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(connection);
+            (Streamed::Own(stdio), signals, parent)
+        }
+    };
+    let name = link.newcomer.shown().to_owned();
     let telemetry = Telemetry::silent();
-    let hub = Hub::new(
-        Core::new(settings(&attach.config, attach.server.as_deref().unwrap_or(EVERYTHING))),
-        Plan::Daemon(Box::new(link)),
-        telemetry,
-    );
+    let hub = Hub::new(Core::new(settings(&attach.config, &name)), Plan::Daemon(Box::new(link)), telemetry);
     let client = ClientId(1);
     let time = task::spawn("time", hub.clone().keep_time());
     let ending = task::spawn("ending", solo::obey(hub.clone(), signals));
@@ -90,12 +119,23 @@ pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
     let surroundings = Surroundings::default();
     let here = Arrival { client, wants: Wanted::One(ServerId(0)), surroundings, reader };
     let (framing, limit) = (fixed(attach.config.framing), attach.config.max_message_bytes);
-    let serving = task::spawn("serving", fronts::stdio::serve(hub.clone(), here, stdio, framing, limit));
+    let serving = match streamed {
+        Streamed::Own(stdio) => {
+            task::spawn("serving", fronts::stdio::serve(hub.clone(), here, stdio, framing, limit))
+        }
+        Streamed::Handed(streams) => {
+            let manner = Manner { framing, limit, grace: attach.config.shutdown_grace, server: name };
+            let hub = hub.clone();
+            task::spawn("serving", async move {
+                let served = serve(&hub, here, &streams, manner, std::future::pending()).await;
+                // Nobody reads any more.
+                if served.is_err() || matches!(served, Ok(State::Over)) {
+                    hub.handle(Event::ClientLost { client });
+                }
+            })
+        }
+    };
     let following = task::spawn("following", solo::follow(hub.clone(), client, parent, attach.ignore_parent));
-    let forgetting = task::spawn("forgetting", async {
-        tokio::time::sleep(STARTED).await;
-        forget_the_start();
-    });
     hub.finished(client, PATIENCE).await;
     for task in [time, ending, serving, following, forgetting] {
         task.abort();
@@ -117,6 +157,7 @@ fn newcomer(server: Option<&str>, ad_hoc: Option<AdHoc>, roots: &RootOptions) ->
         given: own.given,
         default: own.default,
         env: Vars::own().all().filter_map(text).collect(),
+        streams: false,
     }
 }
 

@@ -5,9 +5,12 @@ use crate::backends::Plan;
 use crate::backends::launch;
 use crate::backends::process::Processes;
 use crate::catalogue::Shelf;
-use crate::config::{Config, Guard, LogLevel, ServerConfig};
+use crate::config::{self, Config, Guard, LogLevel, ServerConfig};
 use crate::environments::Vars;
-use crate::fronts::Wanted;
+use crate::fronts::{Arrival, Wanted};
+use crate::handed::ledger::State;
+use crate::handed::serve::Manner;
+use crate::handed::{hold, lend};
 use crate::hello::{self, Envelope, Hello, Newcomer, OrderWord, Reply, Wants};
 use crate::hub::{Hub, MEASURE_EVERY};
 use crate::intake::{self, ClientReader};
@@ -27,6 +30,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use switchboard_core::{ClientId, Core, Event, Order, Peer, ServerId, Surroundings};
+use switchboard_process::handover::Streams;
 use switchboard_process::local::{Address, BindError, Connection, Listener};
 use switchboard_process::signals::Signals;
 use switchboard_protocol::{Framer, Framing};
@@ -71,6 +75,8 @@ pub(crate) struct Household {
     /// The clients that are here, with what they brought along.
     clients: Mutex<BTreeMap<ClientId, Brought>>,
     limit: usize,
+    framing: config::Framing,
+    grace: Duration,
     next_client: AtomicU32,
     retired: Notify,
 }
@@ -97,6 +103,7 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
     let warden = launch::warden_for(&daemon.servers, &daemon.state_folder);
     telemetry.desk().take(solo::layers(&warden, Guard::Auto));
     let limit = daemon.config.max_message_bytes;
+    let (framing, grace) = (daemon.config.framing, daemon.config.shutdown_grace);
     let register = Register::new(daemon.servers, vars.clone());
     let processes = Processes::new(register.clone(), vars.clone(), limit, warden, shelf);
     let hub = Hub::new(Core::new(settings), Plan::Processes(Box::new(processes)), telemetry.clone());
@@ -108,6 +115,8 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
         vars,
         clients: Mutex::default(),
         limit,
+        framing,
+        grace,
         next_client: AtomicU32::new(1),
         retired: Notify::new(),
     });
@@ -211,14 +220,14 @@ async fn attend(household: Arc<Household>, mut connection: Connection) {
 impl Household {
     /// A client, from its coming to its going.
     async fn receive(&self, connection: Connection, newcomer: Newcomer) {
-        let Connection { reader, writer, .. } = connection;
         if !self.hub.is_serving() {
             // It hears nothing, and looks for another.
             return;
         }
         let found = self.server_for(&newcomer).await;
-        let reply = found.as_ref().map_or_else(Reply::refusal, |_| Reply::with(Value::Null));
-        let is_told = hello::say(&writer, &reply).await.is_ok();
+        let result = if newcomer.streams { json!({ "streams": true }) } else { Value::Null };
+        let reply = found.as_ref().map_or_else(Reply::refusal, |_| Reply::with(result));
+        let is_told = hello::say(&connection.writer, &reply).await.is_ok();
         let (Ok(id), true) = (found, is_told) else { return };
         let habit = match id {
             Some(id) => self.register.habit(id),
@@ -227,6 +236,7 @@ impl Household {
         let (Some(habit), Plan::Processes(processes)) = (habit, self.hub.plan()) else { return };
         let client = ClientId(self.next_client.fetch_add(1, Ordering::Relaxed));
         let vars = Arc::new(newcomer.vars());
+        let (offers_streams, name) = (newcomer.streams, newcomer.shown().to_owned());
         let server = id.and_then(|id| self.register.server(id));
         let environment = server.map_or(0, |server| processes.environments.number(&server, &vars));
         let wants = match id {
@@ -236,13 +246,37 @@ impl Household {
         let surroundings = surroundings(environment, newcomer, &vars);
         self.clients().insert(client, (id, vars));
         let hub = &self.hub;
+        if offers_streams {
+            let here = Arrival { client, wants, surroundings, reader: ClientReader::new(habit) };
+            return self.hold(connection, here, name).await;
+        }
+        let Connection { reader, writer, .. } = connection;
         hub.open_outbox(Peer::Client(client), writer, Framing::Newline);
         hub.handle(wants.event(client, surroundings));
         let framer = Framer::new(Some(Framing::Newline), self.limit);
         intake::read_client(hub, client, reader, framer, ClientReader::new(habit)).await;
         // An attachment closes when it is done, or it is gone: nobody reads any more.
+        self.part_with(client);
+    }
+
+    /// The same for one whose own streams we get. The attachment only says when that is to end.
+    async fn hold(&self, mut connection: Connection, here: Arrival, server: String) {
+        let client = here.client;
+        let framing = wiring::fixed(self.framing);
+        let manner = Manner { framing, limit: self.limit, grace: self.grace, server };
+        let held = match Streams::receive(&mut connection).await {
+            Ok(streams) => hold::hold(&self.hub, here, &streams, manner, &mut connection).await,
+            Err(_) => State::LetGo,
+        };
+        self.part_with(client);
+        if held == State::Over {
+            let _ = lend::say(&connection.writer, lend::OVER).await;
+        }
+    }
+
+    fn part_with(&self, client: ClientId) {
         self.clients().remove(&client);
-        let mut turn = hub.turn();
+        let mut turn = self.hub.turn();
         turn.handle(Event::ClientLost { client });
         turn.forget_client(client);
     }

@@ -86,6 +86,8 @@ pub(crate) struct Newcomer {
     pub(crate) default: Option<String>,
     /// Variables that are no text are left out: no setting could name them.
     pub(crate) env: Vec<(String, String)>,
+    /// It offers its client's own streams. Whoever does not know them takes no notice.
+    pub(crate) streams: bool,
 }
 
 /// A server that a command line gave, as far as that can say.
@@ -139,7 +141,15 @@ impl AdHoc {
     }
 }
 
+/// What a client of all servers is told that it talks to.
+const EVERYTHING: &str = "switchboard";
+
 impl Newcomer {
+    /// The server's name, for people.
+    pub(crate) fn shown(&self) -> &str {
+        if self.server.is_empty() { EVERYTHING } else { &self.server }
+    }
+
     pub(crate) fn vars(&self) -> Vars {
         let pairs = self.env.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
         Vars::new(pairs.collect())

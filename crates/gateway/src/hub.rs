@@ -3,6 +3,7 @@
 
 use crate::backends::Plan;
 use crate::backends::process::{self, Order, Setting};
+use crate::handed::way::Way;
 use crate::link;
 use crate::outbox::{Left, Outbox};
 use crate::places;
@@ -16,7 +17,6 @@ use switchboard_core::catalogue::Offer;
 use switchboard_core::status::Status;
 use switchboard_core::{Action, Change, ClientId, Core, Done, Event, Fact, Launch, Moment, Peer, ServerId};
 use switchboard_process::aside;
-use switchboard_process::pipe::ByteWriter;
 use switchboard_process::tree::Tree;
 use switchboard_process::warden::Swept;
 use switchboard_protocol::{Frame, Framing, Outgoing};
@@ -115,13 +115,13 @@ impl Hub {
     }
 
     /// Gives a peer its outbox, and the outbox the task that writes what is left behind.
-    pub(crate) fn open_outbox(self: &Arc<Self>, peer: Peer, writer: ByteWriter, framing: Framing) {
-        let mut outbox = Outbox::new(writer, framing);
-        let (hub, writer, left) = (self.clone(), outbox.writer(), outbox.left());
+    pub(crate) fn open_outbox(self: &Arc<Self>, peer: Peer, way: impl Into<Way>, framing: Framing) {
+        let mut outbox = Outbox::new(way.into(), framing);
+        let (hub, way, left) = (self.clone(), outbox.way(), outbox.left());
         let task = task::spawn("outbox", async move {
             loop {
                 left.notified().await;
-                if writer.writable().await.is_err() {
+                if way.writable().await.is_err() {
                     return;
                 }
                 hub.turn().touch(peer);
@@ -168,18 +168,20 @@ impl Hub {
         }
     }
 
-    async fn written(self: &Arc<Self>, peer: Peer) {
+    pub(crate) async fn written(self: &Arc<Self>, peer: Peer) {
         loop {
             let room = self.room.notified();
-            let writer = match self.turn().inside.outboxes.get(&peer) {
-                Some(outbox) if outbox.is_empty() => outbox.writer(),
-                Some(_) => {
-                    room.await;
-                    continue;
-                }
-                None => return,
+            // The lock is let go before anything is waited for: whoever writes needs it.
+            let way = {
+                let turn = self.turn();
+                let Some(outbox) = turn.inside.outboxes.get(&peer) else { return };
+                outbox.is_empty().then(|| outbox.way())
             };
-            return writer.drained().await;
+            let Some(way) = way else {
+                room.await;
+                continue;
+            };
+            return way.drained().await;
         }
     }
 
@@ -278,7 +280,7 @@ impl<'a> Turn<'a> {
     }
 
     /// Marks an outbox as having something to write.
-    fn touch(&mut self, peer: Peer) {
+    pub(crate) fn touch(&mut self, peer: Peer) {
         if !self.inside.dirty.contains(&peer) {
             self.inside.dirty.push(peer);
         }
@@ -403,6 +405,11 @@ impl<'a> Turn<'a> {
         if let Some(control) = self.inside.controls.get(&launch).filter(|_| was_open) {
             let _ = control.try_send(Order::CutOff);
         }
+    }
+
+    /// Something of the gateway's own, when the core has no more to say.
+    pub(crate) fn say(&mut self, client: ClientId, out: Outgoing) {
+        self.put(Peer::Client(client), out);
     }
 
     fn put(&mut self, peer: Peer, out: Outgoing) {

@@ -1,11 +1,13 @@
 //! Reading: bytes from a peer become frames, frames become events. The same loop for both sides.
 
+use crate::handed::ledger::Ledger;
 use crate::hub::Hub;
 use crate::places::{self, Resolver};
 use crate::register::Habit;
 use crate::spare;
 use bytes::Bytes;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 use switchboard_core::roots::path::{self, Style};
 use switchboard_core::roots::places::{named, roots_in_initialize};
@@ -27,6 +29,10 @@ struct Source {
     framing: Option<Framing>,
     /// It is known to be ASCII.
     plain: bool,
+    /// How much was read.
+    read: u64,
+    /// Where in that the frame ends.
+    upto: u64,
 }
 
 impl Source {
@@ -44,6 +50,8 @@ impl Source {
 pub(crate) struct ClientReader {
     habit: watch::Receiver<Habit>,
     resolver: Resolver,
+    /// Where is noted what was read, if others may have to go on with it.
+    ledger: Option<Arc<Ledger>>,
 }
 
 /// Nothing is.
@@ -59,7 +67,21 @@ type Unresolved = Vec<(usize, (NamedBy, String))>;
 impl ClientReader {
     /// As the server's settings say, which may change.
     pub(crate) fn new(habit: watch::Receiver<Habit>) -> Self {
-        Self { habit, resolver: Resolver::new() }
+        Self { habit, resolver: Resolver::new(), ledger: None }
+    }
+
+    /// What is read is entered there before anybody acts upon it.
+    pub(crate) fn noting(self, ledger: Arc<Ledger>) -> Self {
+        Self { ledger: Some(ledger), ..self }
+    }
+
+    /// Enters what is about to be acted upon; `false` if it is another's to act upon by now.
+    fn enter(&self, upto: u64, event: &Event) -> bool {
+        match (&self.ledger, event) {
+            (Some(ledger), Event::FromClient { frame, .. }) => ledger.take(upto, frame),
+            (Some(ledger), Event::ClientTooLong { glimpses, .. }) => ledger.take_too_long(upto, glimpses),
+            (None, _) | (Some(_), _) => true,
+        }
     }
 
     fn names(&self, frame: &Result<Parsed, Broken>) -> Unresolved {
@@ -135,6 +157,23 @@ pub(crate) async fn read_client(
     read_all(hub, Peer::Client(client), reader, framer, &mut own).await;
 }
 
+/// Tells the core once more what a client said to one before us. It was entered then.
+pub(crate) async fn repeat(
+    hub: &Arc<Hub>,
+    client: ClientId,
+    bytes: Bytes,
+    framing: Option<Framing>,
+    own: &mut ClientReader,
+) {
+    let frame = Source { framing, ..Source::default() }.parse(bytes);
+    let unresolved = own.names(&frame);
+    let places = match own.known(&unresolved) {
+        Some(places) => places,
+        None => own.look_up(&unresolved).await,
+    };
+    hub.handle(Event::FromClient { client, frame, places });
+}
+
 /// Reads a backend to its end.
 pub(crate) async fn read_backend(hub: &Arc<Hub>, launch: Launch, reader: ByteReader, framer: Framer) {
     read_all(hub, Peer::Backend(launch), reader, framer, &mut ClientReader::default()).await;
@@ -147,9 +186,11 @@ async fn read_all(
     mut framer: Framer,
     own: &mut ClientReader,
 ) {
-    let mut source = Source::default();
+    let read = own.ledger.as_ref().map_or(0, |ledger| ledger.taken().load(Ordering::Acquire));
+    let mut source = Source { read, ..Source::default() };
     // An error is an end too: there is nothing more to be had from this peer.
-    while let Ok(1..) = reader.read(framer.buffer()).await {
+    while let Ok(count @ 1..) = reader.read(framer.buffer()).await {
+        source.read += count as u64;
         spare::enlarge(framer.buffer());
         take_frames(hub, peer, &mut framer, &mut source, own).await;
         hub.wait_for_room(peer).await;
@@ -157,6 +198,7 @@ async fn read_all(
     if let Some(frame) = framer.end() {
         hub.turn().show(peer, &frame);
         source.plain = false;
+        source.upto = source.read;
         handle_frame(hub, peer, frame, source, own).await;
     }
 }
@@ -171,7 +213,7 @@ async fn take_frames(
     while let Some(held) = take_short_frames(hub, peer, framer, source, own) {
         match held {
             Held::Long(bytes) => handle_frame(hub, peer, Frame::Message(bytes), *source, own).await,
-            Held::Placed(frame, unresolved) => place(hub, peer, frame, &unresolved, own).await,
+            Held::Placed(frame, unresolved) => place(hub, peer, frame, source.upto, &unresolved, own).await,
         }
     }
 }
@@ -181,6 +223,7 @@ async fn place(
     hub: &Arc<Hub>,
     peer: Peer,
     frame: Result<Parsed, Broken>,
+    upto: u64,
     unresolved: &Unresolved,
     own: &mut ClientReader,
 ) {
@@ -189,7 +232,15 @@ async fn place(
         Some(places) => places,
         None => own.look_up(unresolved).await,
     };
-    hub.handle(Event::FromClient { client, frame, places });
+    tell(hub, Event::FromClient { client, frame, places }, upto, own);
+}
+
+/// Enters it first, under the lock: whoever lets the client go does so under it too.
+fn tell(hub: &Arc<Hub>, event: Event, upto: u64, own: &ClientReader) {
+    let mut turn = hub.turn();
+    if own.enter(upto, &event) {
+        turn.handle(event);
+    }
 }
 
 /// One turn for all the short frames that have arrived, so that what they cause is written together. Gives
@@ -209,10 +260,12 @@ fn take_short_frames(
             turn.write();
         }
         source.plain = framer.gave_plain();
+        source.upto = source.read - framer.buffer().len() as u64;
         if source.framing != framer.framing() {
             source.framing = framer.framing();
             if let (Peer::Client(_), Some(framing)) = (peer, source.framing) {
                 turn.set_framing(peer, framing);
+                own.ledger.iter().for_each(|ledger| ledger.speaks(framing));
             }
         }
         turn.show(peer, &frame);
@@ -223,11 +276,22 @@ fn take_short_frames(
                     Event::FromClient { frame, .. } => {
                         let unresolved = own.names(&frame);
                         match own.known(&unresolved) {
-                            Some(places) => turn.handle(Event::FromClient { client, frame, places }),
+                            Some(places) => {
+                                let event = Event::FromClient { client, frame, places };
+                                if !own.enter(source.upto, &event) {
+                                    return None;
+                                }
+                                turn.handle(event);
+                            }
                             None => return Some(Held::Placed(frame, unresolved)),
                         }
                     }
-                    event => turn.handle(event),
+                    event => {
+                        if !own.enter(source.upto, &event) {
+                            return None;
+                        }
+                        turn.handle(event);
+                    }
                 },
                 Peer::Backend(launch) => {
                     from_backend(launch, frame, *source, &mut |event| turn.handle(event))
@@ -251,9 +315,9 @@ async fn handle_frame(hub: &Arc<Hub>, peer: Peer, frame: Frame, source: Source, 
         match event {
             Event::FromClient { frame, .. } => {
                 let unresolved = own.names(&frame);
-                place(hub, peer, frame, &unresolved, own).await;
+                place(hub, peer, frame, source.upto, &unresolved, own).await;
             }
-            event => hub.handle(event),
+            event => tell(hub, event, source.upto, own),
         }
     }
 }

@@ -9,6 +9,7 @@
 //! - [`daemon`]: all windows' clients, and one set of backends; [`attach`]: a client's way to it, by `link`; `hello`: their
 //!   first words; [`control`]: questions and orders; `register`: the servers that there are; `reload`: a changed config;
 //!   `environments`: what clients bring along.
+//! - `handed`: a client whose own streams are handed to whoever serves it.
 //! - [`places`]: paths that messages and the environment name, looked up on disk.
 //! - [`explain`]: says which workspace a request would be routed to, and why.
 //! - `fronts`: the code that talks to clients.
@@ -39,6 +40,7 @@ mod collisions;
 mod known;
 mod hello;
 mod link;
+mod handed;
 pub mod attach;
 pub mod daemon;
 pub mod control;

@@ -3,6 +3,7 @@
 
 use crate::backends::Plan;
 use crate::backends::process::Order;
+use crate::handed::lend;
 use crate::hello::{self, Newcomer, Reply, Wants};
 use crate::hub::Hub;
 use crate::intake;
@@ -40,10 +41,10 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Connected and greeted.
-    pub(crate) async fn open(&self) -> io::Result<Connection> {
-        if let Some(connection) = self.try_open().await? {
-            return Ok(connection);
+    /// Connected and greeted; and whether the other takes the client's own streams, if they are offered.
+    pub(crate) async fn open(&self, streams: bool) -> io::Result<(Connection, bool)> {
+        if let Some(opened) = self.try_open(streams).await? {
+            return Ok(opened);
         }
         let lock = tokio::time::timeout(START, StartLock::take(&self.address)).await;
         let late = || {
@@ -51,15 +52,15 @@ impl Link {
         };
         let _lock = lock.map_err(|_| late())??;
         // Another may have started it meanwhile.
-        if let Some(connection) = self.try_open().await? {
-            return Ok(connection);
+        if let Some(opened) = self.try_open(streams).await? {
+            return Ok(opened);
         }
         let DaemonCommand { program, args, env, log } = &self.command;
         local::start_detached(program, args, env, log.as_deref())?;
         let deadline = Instant::now() + START;
         loop {
-            if let Some(connection) = self.try_open().await? {
-                return Ok(connection);
+            if let Some(opened) = self.try_open(streams).await? {
+                return Ok(opened);
             }
             if Instant::now() > deadline {
                 let text = format!("the daemon did not answer within {} s", START.as_secs());
@@ -70,13 +71,13 @@ impl Link {
     }
 
     /// Nothing if nobody listens, or only one that is about to go.
-    async fn try_open(&self) -> io::Result<Option<Connection>> {
+    async fn try_open(&self, streams: bool) -> io::Result<Option<(Connection, bool)>> {
         let mut connection = match local::connect(&self.address).await {
             Ok(connection) => connection,
             Err(error) if is_nobody(&error) => return Ok(None),
             Err(error) => return Err(error),
         };
-        let wants = Wants::Client(Box::new(self.newcomer.clone()));
+        let wants = Wants::Client(Box::new(Newcomer { streams, ..self.newcomer.clone() }));
         let reply = match hello::ask(&mut connection, wants).await {
             Ok(reply) => reply,
             // It ended just now.
@@ -90,7 +91,7 @@ impl Link {
         }
         match reply {
             Reply { error: Some(why), .. } => Err(io::Error::other(why)),
-            Reply { .. } => Ok(Some(connection)),
+            reply => Ok(Some((connection, streams && lend::takes_streams(&reply)))),
         }
     }
 
@@ -114,7 +115,7 @@ pub(crate) async fn run(hub: Arc<Hub>, launch: Launch, mut orders: mpsc::Receive
     let ready = link.first.lock().unwrap_or_else(PoisonError::into_inner).take();
     let opened = match ready {
         Some(connection) => Ok(connection),
-        None => link.open().await,
+        None => link.open(false).await.map(|(connection, _)| connection),
     };
     let Connection { reader, writer, peer } = match opened {
         Ok(connection) => connection,

@@ -1,12 +1,13 @@
 //! What waits to be written to one peer. A message is written by the task that brought it, directly, while
 //! the peer keeps up; what does not go is left to the outbox's own task. Must not know what a message means.
 
+use crate::handed::ledger::State;
+use crate::handed::way::{Kept, Way};
 use crate::spare;
 use bytes::{Buf, Bytes};
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::sync::Arc;
-use switchboard_process::pipe::ByteWriter;
 use switchboard_protocol::splice::Piece;
 use switchboard_protocol::{Framing, Outgoing};
 use tokio::sync::Notify;
@@ -30,7 +31,7 @@ pub(crate) enum Left {
 }
 
 pub(crate) struct Outbox {
-    writer: Arc<ByteWriter>,
+    way: Arc<Way>,
     framing: Framing,
     /// Pieces in order; then `small`.
     queue: VecDeque<Bytes>,
@@ -40,23 +41,26 @@ pub(crate) struct Outbox {
     left: Arc<Notify>,
     task: Option<AbortHandle>,
     broken: bool,
+    /// What was put in and is not to go out, though it counts as such.
+    swallowed: usize,
 }
 
 impl Outbox {
-    pub(crate) fn new(writer: ByteWriter, framing: Framing) -> Self {
+    pub(crate) fn new(way: Way, framing: Framing) -> Self {
         Self {
-            writer: Arc::new(writer),
+            way: Arc::new(way),
             framing,
             queue: VecDeque::new(),
             small: Vec::new(),
             left: Arc::new(Notify::new()),
             task: None,
             broken: false,
+            swallowed: 0,
         }
     }
 
-    pub(crate) fn writer(&self) -> Arc<ByteWriter> {
-        self.writer.clone()
+    pub(crate) fn way(&self) -> Arc<Way> {
+        self.way.clone()
     }
 
     pub(crate) fn left(&self) -> Arc<Notify> {
@@ -73,11 +77,25 @@ impl Outbox {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
+        self.holds_nothing()
+            && match &*self.way {
+                Way::Direct(_) => true,
+                Way::Kept(kept) => kept.log.unsent() == 0,
+            }
+    }
+
+    fn holds_nothing(&self) -> bool {
         self.queue.is_empty() && self.small.is_empty()
     }
 
     /// Puts a message in, framed in the peer's manner.
     pub(crate) fn put(&mut self, out: Outgoing) {
+        if let Way::Kept(kept) = &*self.way
+            && !kept.note(&out)
+        {
+            self.swallowed += out.len();
+            return;
+        }
         let out = match self.framing {
             Framing::Newline => out.on_one_line(),
             Framing::ContentLength => out,
@@ -113,8 +131,12 @@ impl Outbox {
 
     /// Writes what goes without waiting; says how many bytes that was and what is left.
     pub(crate) fn flush(&mut self) -> (usize, Left) {
-        let mut flushed = 0;
-        while !self.is_empty() && !self.broken {
+        let mut flushed = std::mem::take(&mut self.swallowed);
+        if let Way::Kept(kept) = &*self.way.clone() {
+            let (sent, left) = self.flush_kept(kept);
+            return (flushed + sent, left);
+        }
+        while !self.holds_nothing() && !self.broken {
             match self.write_some() {
                 Ok(written) => flushed += written,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -134,9 +156,50 @@ impl Outbox {
         (flushed, Left::Nothing)
     }
 
+    /// All of it goes where it outlives us, and from there to the peer.
+    fn flush_kept(&mut self, kept: &Kept) -> (usize, Left) {
+        let mut flushed = 0;
+        let kept_all = match self.holds_nothing() || self.broken {
+            true => Ok(()),
+            false => self.keep(kept),
+        };
+        let mut outcome = kept_all;
+        while outcome.is_ok() && !self.broken && kept.log.unsent() > 0 {
+            outcome = kept.log.send().map(|sent| flushed += sent);
+        }
+        match outcome {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.left.notify_one();
+                return (flushed, Left::Something);
+            }
+            Err(_) => {
+                self.broken = true;
+                // Nobody reads any more, whoever serves.
+                kept.ledger.close(State::Over);
+            }
+            Ok(()) => {}
+        }
+        (flushed, if self.broken { Left::Broken } else { Left::Nothing })
+    }
+
+    fn keep(&mut self, kept: &Kept) -> io::Result<()> {
+        let pieces = self.queue.iter().map(|piece| &piece[..]).chain([&self.small[..]]);
+        let slices: Vec<IoSlice<'_>> = pieces.filter(|piece| !piece.is_empty()).map(IoSlice::new).collect();
+        kept.keep(&slices)?;
+        drop(slices);
+        self.queue.drain(..).for_each(spare::give);
+        if self.small.capacity() <= KEPT {
+            self.small.clear();
+        } else {
+            self.small = Vec::new();
+        }
+        Ok(())
+    }
+
     fn write_some(&mut self) -> io::Result<usize> {
+        let Way::Direct(writer) = &*self.way else { return Err(io::ErrorKind::Unsupported.into()) };
         if self.queue.is_empty() {
-            let written = self.writer.try_write(&[IoSlice::new(&self.small)])?;
+            let written = writer.try_write(&[IoSlice::new(&self.small)])?;
             if written == self.small.len() && self.small.capacity() <= KEPT {
                 self.small.clear();
             } else {
@@ -154,7 +217,7 @@ impl Outbox {
             *slice = IoSlice::new(piece);
             count += 1;
         }
-        let written = self.writer.try_write(&slices[..count])?;
+        let written = writer.try_write(&slices[..count])?;
         self.forget(written);
         Ok(written)
     }

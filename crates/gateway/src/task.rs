@@ -3,7 +3,7 @@
 use tokio::task::JoinHandle;
 
 /// All names, so that a test can make each of them fail.
-pub const NAMES: [&str; 21] = [
+pub const NAMES: [&str; 22] = [
     "accepting",
     "attachment",
     "backend",
@@ -11,6 +11,7 @@ pub const NAMES: [&str; 21] = [
     "following",
     "forgetting",
     "input",
+    "lending",
     "link",
     "lookup",
     "offer",

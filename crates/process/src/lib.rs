@@ -15,6 +15,8 @@
 //! - [`tree`]: all that belongs to a child, and how much memory it holds.
 //! - [`local`]: the socket over which the processes of one user meet: `name` (what it is called) and per system
 //!   the folder, the lock, who the other is, and how a process is started that outlives us.
+//! - [`handover`]: a client's streams, in the hands of another process of ours: `store` (what outlives it), `input`,
+//!   `output`, `journal`, and `pass` (how they get there).
 //! - [`parent`]: the end of whoever started us.
 //! - [`signals`]: requests that we end. [`stderr`]: our own, for those who must not wait for its reader.
 //! - [`aside`]: work on a thread of its own.
@@ -30,6 +32,7 @@ pub mod aside;
 pub mod child;
 #[cfg(unix)]
 mod guard;
+pub mod handover;
 #[cfg(unix)]
 mod inherit;
 pub mod local;

@@ -137,6 +137,13 @@ pub struct Connection {
     pub peer: u32,
 }
 
+impl Connection {
+    /// Ends the other's process at once. Only for one that is known to be there still: it has not hung up.
+    pub fn kill_peer(&self) {
+        os::kill(self.peer);
+    }
+}
+
 /// Goes to the one who listens there. `NotFound` and `ConnectionRefused` say that nobody does;
 /// `PermissionDenied` that it is another user, or that others could have put something into the folder.
 ///

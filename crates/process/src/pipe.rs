@@ -22,8 +22,12 @@ use std::io::{self, IoSlice};
 
 #[cfg(unix)]
 pub(crate) use descriptor::Inherited;
+#[cfg(target_os = "linux")]
+pub(crate) use descriptor::Kind;
 #[cfg(unix)]
-use descriptor::{Descriptor, Direction};
+pub(crate) use descriptor::{Descriptor, Direction};
+#[cfg(target_os = "linux")]
+pub(crate) use polled::register;
 #[cfg(unix)]
 pub(crate) use unix::both_ways;
 #[cfg(windows)]
@@ -45,6 +49,8 @@ enum Reader {
     Polled(polled::PolledReader),
     #[cfg(windows)]
     Named(named::NamedReader),
+    #[cfg(target_os = "linux")]
+    Handed(Box<crate::handover::Input>),
     Threaded(threaded::ThreadedReader),
 }
 
@@ -69,6 +75,8 @@ impl ByteReader {
             Reader::Polled(polled) => polled.read(buf).await,
             #[cfg(windows)]
             Reader::Named(named) => named.read(buf).await,
+            #[cfg(target_os = "linux")]
+            Reader::Handed(handed) => handed.read(buf).await,
             Reader::Threaded(threaded) => threaded.read(buf).await,
         }
     }
@@ -180,6 +188,56 @@ mod unix {
             match polled::register(descriptor, Direction::Write)? {
                 Ok(fd) => Ok(Self(Writer::Polled(polled::PolledWriter::new(fd)))),
                 Err(unpollable) => Ok(Self(Writer::Threaded(threaded::ThreadedWriter::start(unpollable)?))),
+            }
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use super::*;
+    use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+    impl ByteReader {
+        pub(crate) fn handed(input: crate::handover::Input) -> Self {
+            Self(Reader::Handed(Box::new(input)))
+        }
+
+        /// One more descriptor, if it can be handed to another process.
+        pub(crate) fn share(&self) -> Option<OwnedFd> {
+            match &self.0 {
+                Reader::Polled(polled) => polled.descriptor().share(),
+                Reader::Handed(_) | Reader::Threaded(_) => None,
+            }
+        }
+
+        /// Waits until there is something to be read, for those who read it themselves. Cancel-safe.
+        pub(crate) async fn readable(&self) -> io::Result<()> {
+            match &self.0 {
+                Reader::Polled(polled) => polled.readable().await,
+                Reader::Handed(_) | Reader::Threaded(_) => Err(io::ErrorKind::Unsupported.into()),
+            }
+        }
+
+        pub(crate) fn wait_anew(&self) {
+            if let Reader::Polled(polled) = &self.0 {
+                polled.wait_anew();
+            }
+        }
+    }
+
+    impl ByteWriter {
+        pub(crate) fn share(&self) -> Option<OwnedFd> {
+            match &self.0 {
+                Writer::Polled(polled) => polled.descriptor().share(),
+                Writer::Threaded(_) => None,
+            }
+        }
+
+        pub(crate) fn socket(&self) -> Option<BorrowedFd<'_>> {
+            match &self.0 {
+                Writer::Polled(polled) => Some(polled.descriptor().as_fd()),
+                Writer::Threaded(_) => None,
             }
         }
     }

@@ -33,5 +33,5 @@ pub use framing::{Frame, Framer, Framing};
 pub use id::RawId;
 pub use message::{Kind, Message};
 pub use method::Method;
-pub use splice::{Outgoing, Patch};
+pub use splice::{Answers, Outgoing, Patch};
 pub use touch::{Part, Span};

@@ -25,10 +25,21 @@ impl Patch {
     }
 }
 
+/// Which requests of the receiver are answered by a message, for those who keep books of them.
+#[derive(Debug, Clone, Default)]
+pub enum Answers {
+    #[default]
+    Nothing,
+    One(RawId),
+    /// Those of the answers in this array.
+    Batch,
+}
+
 /// A message on its way out.
 #[derive(Debug, Clone)]
 pub struct Outgoing {
     bytes: Bytes,
+    answers: Answers,
     /// In the order of their places, not overlapping.
     splices: SmallVec<[(Span, Patch); 2]>,
     /// The bytes did not come as a line, and may have line breaks in them.
@@ -38,12 +49,21 @@ pub struct Outgoing {
 impl Outgoing {
     pub fn of(message: &Message) -> Self {
         let splices = message.patch().into_iter().collect();
-        Self { bytes: message.bytes().clone(), splices, multiline: message.is_multiline() }
+        Self { splices, multiline: message.is_multiline(), ..Self::raw(message.bytes().clone()) }
     }
 
     /// Bytes that stand on one line as they are.
     pub fn raw(bytes: Bytes) -> Self {
-        Self { bytes, splices: SmallVec::new(), multiline: false }
+        Self { bytes, answers: Answers::Nothing, splices: SmallVec::new(), multiline: false }
+    }
+
+    /// Notes what it is the answer to.
+    pub fn answering(self, answers: Answers) -> Self {
+        Self { answers, ..self }
+    }
+
+    pub fn answers(&self) -> &Answers {
+        &self.answers
     }
 
     /// Puts `patch` in place of the bytes at `span`; an empty span inserts.

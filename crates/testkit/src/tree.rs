@@ -50,6 +50,10 @@ impl Process {
         matches!(self.state, 'T' | 't')
     }
 
+    pub fn is_asleep(&self) -> bool {
+        self.state == 'S'
+    }
+
     pub fn tell(&self, word: Word) {
         if self.again().is_some() {
             pids::tell(self.pid, word);

@@ -12,6 +12,7 @@ mod peer;
 use super::{Address, BindError, Connection, LOOK, SOCKET};
 use crate::{pipe, private};
 use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -138,6 +139,12 @@ pub(super) async fn connect(address: &Address) -> io::Result<Connection> {
     };
     let peer = peer::same_user(&socket)?;
     connection(socket.into(), peer)
+}
+
+pub(super) fn kill(process: u32) {
+    if let Some(process) = i32::try_from(process).ok().and_then(Pid::from_raw) {
+        let _ = kill_process(process, Signal::KILL);
+    }
 }
 
 fn connection(socket: OwnedFd, peer: u32) -> io::Result<Connection> {

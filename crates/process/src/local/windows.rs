@@ -171,3 +171,6 @@ impl Lock {
         }
     }
 }
+
+/// Nothing is handed over here that would be another's to end.
+pub(super) fn kill(_: u32) {}

@@ -21,14 +21,14 @@ use std::{
 const WIDE: usize = 512 * 1024;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Direction {
+pub(crate) enum Direction {
     Read,
     Write,
 }
 
 /// What a descriptor is, as far as waiting for it goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum Kind {
     Pipe,
     StreamSocket,
     /// A read takes one packet, however many more there are.
@@ -38,7 +38,7 @@ enum Kind {
 }
 
 impl Kind {
-    fn of(fd: BorrowedFd<'_>) -> io::Result<Self> {
+    pub(crate) fn of(fd: BorrowedFd<'_>) -> io::Result<Self> {
         Ok(match FileType::from_raw_mode(fstat(fd)?.st_mode) {
             FileType::Fifo => Self::Pipe,
             FileType::Socket => {
@@ -86,7 +86,7 @@ impl Inherited {
 }
 
 /// An open descriptor, and how to use it without waiting.
-pub(super) struct Descriptor {
+pub(crate) struct Descriptor {
     fd: OwnedFd,
     kind: Kind,
     /// Present if the description is to be made blocking again, by the last holder of the token.
@@ -94,7 +94,7 @@ pub(super) struct Descriptor {
 }
 
 impl Descriptor {
-    pub(super) fn private(fd: OwnedFd) -> io::Result<Self> {
+    pub(crate) fn private(fd: OwnedFd) -> io::Result<Self> {
         let kind = Kind::of(fd.as_fd())?;
         if kind != Kind::Unpollable && !kind.asks_per_call() {
             set_blocking(fd.as_fd(), false)?;
@@ -141,6 +141,18 @@ impl Descriptor {
         }
     }
 
+    #[cfg(target_os = "linux")]
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// One more descriptor for a stream that can be handed to another process: nobody else would find it changed.
+    #[cfg(target_os = "linux")]
+    pub(super) fn share(&self) -> Option<OwnedFd> {
+        let is_fit = matches!(self.kind, Kind::Pipe | Kind::StreamSocket) && self.restore.is_none();
+        is_fit.then(|| rustix::io::fcntl_dupfd_cloexec(&self.fd, 3).ok())?
+    }
+
     pub(super) fn can_be_polled(&self) -> bool {
         self.kind != Kind::Unpollable
     }
@@ -151,7 +163,7 @@ impl Descriptor {
         matches!(self.kind, Kind::Pipe | Kind::StreamSocket)
     }
 
-    pub(super) fn read_now(&self, spare: &mut [MaybeUninit<u8>]) -> rustix::io::Result<usize> {
+    pub(crate) fn read_now(&self, spare: &mut [MaybeUninit<u8>]) -> rustix::io::Result<usize> {
         #[cfg(target_os = "linux")]
         if self.kind.asks_per_call() {
             let ((filled, _), _) = rustix::net::recv(&self.fd, spare, rustix::net::RecvFlags::DONTWAIT)?;
@@ -201,6 +213,12 @@ impl Drop for Descriptor {
             // Nobody is left to be told, and the description may be gone already.
             let _ = set_blocking(self.fd.as_fd(), true);
         }
+    }
+}
+
+impl AsFd for Descriptor {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
     }
 }
 

@@ -24,7 +24,7 @@ use tokio::{
 };
 
 /// Puts the descriptor under the poller's eye, or gives it back if it cannot be polled.
-pub(super) fn register(
+pub(crate) fn register(
     descriptor: Descriptor,
     direction: Direction,
 ) -> io::Result<Result<AsyncFd<Descriptor>, Descriptor>> {
@@ -111,6 +111,26 @@ impl PolledReader {
         Self { fd: Fd::whole(fd), widened: false }
     }
 
+    #[cfg(target_os = "linux")]
+    pub(super) fn descriptor(&self) -> &Descriptor {
+        self.fd.get_ref()
+    }
+
+    /// Waits until there is something to be read. Cancel-safe.
+    #[cfg(target_os = "linux")]
+    pub(super) async fn readable(&self) -> io::Result<()> {
+        self.fd.readable().await?.retain_ready();
+        Ok(())
+    }
+
+    /// Nothing was there, though it seemed so.
+    #[cfg(target_os = "linux")]
+    pub(super) fn wait_anew(&self) {
+        let _ = self
+            .fd
+            .try_io(Interest::READABLE, |_| -> io::Result<()> { Err(io::ErrorKind::WouldBlock.into()) });
+    }
+
     pub(super) async fn read(&mut self, buf: &mut BytesMut) -> io::Result<usize> {
         if buf.len() > LARGE && !self.widened {
             self.widened = true;
@@ -151,6 +171,11 @@ pub(super) struct PolledWriter {
 impl PolledWriter {
     pub(super) fn new(fd: AsyncFd<Descriptor>) -> Self {
         Self { fd: Fd::whole(fd), widened: AtomicBool::new(false) }
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(super) fn descriptor(&self) -> &Descriptor {
+        self.fd.get_ref()
     }
 
     pub(super) fn try_write(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {

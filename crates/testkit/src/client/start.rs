@@ -4,6 +4,8 @@ use super::Client;
 use crate::record::Record;
 use crate::scratch::Scratch;
 use std::ffi::{OsStr, OsString};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,6 +15,16 @@ use std::process::{Command, Stdio};
 pub enum Framing {
     Newline,
     ContentLength,
+}
+
+/// What the program's standard streams are.
+#[derive(Debug)]
+enum Streams {
+    Pipes,
+    /// As node makes them.
+    Sockets,
+    /// Its input is this file.
+    File(PathBuf),
 }
 
 /// A client in the making.
@@ -28,6 +40,7 @@ pub struct Start {
     cwd: Option<PathBuf>,
     user: Option<u32>,
     own_group: bool,
+    streams: Streams,
 }
 
 impl Start {
@@ -55,6 +68,7 @@ impl Start {
             cwd: None,
             user: None,
             own_group: false,
+            streams: Streams::Pipes,
         }
     }
 
@@ -111,6 +125,18 @@ impl Start {
         self
     }
 
+    /// Its input and output are sockets.
+    pub fn over_sockets(mut self) -> Self {
+        self.streams = Streams::Sockets;
+        self
+    }
+
+    /// Its input is a file. What the test sends goes nowhere.
+    pub fn reading_file(mut self, file: impl Into<PathBuf>) -> Self {
+        self.streams = Streams::File(file.into());
+        self
+    }
+
     pub fn framing(mut self, framing: Framing) -> Self {
         self.framing = framing;
         self
@@ -134,16 +160,42 @@ impl Start {
         command.args(&self.args).env_clear().envs(self.env.iter().map(|(name, value)| (name, value)));
         command.current_dir(self.cwd.as_deref().unwrap_or(self.scratch.path()));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let sockets = self.connect(&mut command);
         self.dress(&mut command);
         #[expect(
             clippy::disallowed_methods,
             reason = "this plays an IDE, which starts us; `Client` cleans up"
         )]
-        let child = match command.spawn() {
+        let mut child = match command.spawn() {
             Ok(child) => child,
             Err(error) => panic!("{} cannot be started: {error}", self.binary.display()),
         };
+        if let Some((input, output)) = sockets {
+            child.stdin = Some(input.into());
+            child.stdout.get_or_insert_with(|| output.into());
+        }
+        // Else its copies of the other ends would stay open here.
+        drop(command);
         Client::adopt(child, self)
+    }
+
+    /// Our ends of streams that are no pipes.
+    fn connect(&self, command: &mut Command) -> Option<(OwnedFd, OwnedFd)> {
+        let pair = || UnixStream::pair().unwrap_or_else(|error| panic!("no sockets: {error}"));
+        match &self.streams {
+            Streams::Pipes => None,
+            Streams::Sockets => {
+                let ((ours, theirs), (our_output, their_output)) = (pair(), pair());
+                command.stdin(OwnedFd::from(theirs)).stdout(OwnedFd::from(their_output));
+                Some((ours.into(), our_output.into()))
+            }
+            Streams::File(path) => {
+                let file = std::fs::File::open(path);
+                command.stdin(file.unwrap_or_else(|error| panic!("{}: {error}", path.display())));
+                let (ours, output) = pair();
+                Some((ours.into(), output.into()))
+            }
+        }
     }
 
     fn dress(&self, command: &mut Command) {

@@ -1,0 +1,249 @@
+//! The side that gives a client's streams away, and outlives all who hold them. While one holds them there is nothing to
+//! do but to watch it; when it is gone, what it owed is settled at once, and the streams are given to the next as soon
+//! as the client wants something.
+
+use super::settle::settle;
+use super::way::Kept;
+use crate::hello;
+use crate::link::Link;
+use bytes::BytesMut;
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+use std::time::{Duration, Instant};
+use switchboard_process::handover::{Streams, Waiting};
+use switchboard_process::local::Connection;
+use switchboard_process::parent::Parent;
+use switchboard_process::pipe::ByteWriter;
+use switchboard_process::signals::Signals;
+
+/// What is said on the connection while the streams are elsewhere: a byte each.
+pub(crate) const ALIVE: u8 = b'a';
+/// To the one who holds them: end with what is open.
+pub(crate) const END: u8 = b'e';
+/// From it: the client has ended, and has its answers.
+pub(crate) const OVER: u8 = b'o';
+
+/// How often is looked whether there is work, and how long one may be silent that was asked.
+const LOOK: Duration = Duration::from_secs(5);
+const SILENCE: Duration = Duration::from_secs(10);
+/// How long the last answers may take to be read.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// So many that die within this time are enough: the slower way knows how to wait between tries.
+const MOST_DEATHS: usize = 5;
+const WITHIN: Duration = Duration::from_secs(60);
+
+/// Who we look out for.
+pub(crate) struct Watch {
+    pub(crate) signals: Signals,
+    pub(crate) parent: Parent,
+    pub(crate) ignore_parent: bool,
+    pub(crate) grace: Duration,
+}
+
+/// What became of it.
+pub(crate) enum Lent {
+    /// The client has ended, or we are to.
+    Over,
+    /// Nobody can be had who takes them.
+    Back(Streams, Watch),
+}
+
+enum End {
+    Over,
+    /// The one who held them is gone, or has let go.
+    Lost,
+}
+
+/// The connection is with one who has said that it takes them.
+pub(crate) async fn lend(link: &Link, connection: Connection, streams: Streams, mut watch: Watch) -> Lent {
+    let mut connection = connection;
+    let mut deaths = VecDeque::new();
+    loop {
+        let end = match streams.pass(&connection).await {
+            Ok(()) => watch.over(&mut connection, &streams).await,
+            Err(_) => End::Lost,
+        };
+        if let End::Over = end {
+            return Lent::Over;
+        }
+        drop(connection);
+        let now = Instant::now();
+        deaths.push_back(now);
+        deaths.retain(|&death| now.duration_since(death) < WITHIN);
+        let Ok(kept) = settle(&streams, link.newcomer.shown()) else { return Lent::Over };
+        if let End::Over = watch.until_wanted(&streams, kept).await {
+            return Lent::Over;
+        }
+        if deaths.len() > MOST_DEATHS {
+            return Lent::Back(streams, watch);
+        }
+        let opened = tokio::select! {
+            opened = link.open(true) => opened,
+            () = watch.ended() => return Lent::Over,
+        };
+        connection = match opened {
+            Ok((connection, true)) => connection,
+            Ok((_, false)) | Err(_) => return Lent::Back(streams, watch),
+        };
+    }
+}
+
+impl Watch {
+    /// A signal, or the end of whoever started us.
+    async fn ended(&mut self) {
+        let Self { signals, parent, ignore_parent, .. } = self;
+        tokio::select! {
+            _ = signals.next() => {}
+            () = parent.gone(), if !*ignore_parent => {}
+        }
+    }
+
+    /// While another holds the streams.
+    async fn over(&mut self, connection: &mut Connection, streams: &Streams) -> End {
+        let mut words = BytesMut::with_capacity(64);
+        let mut look = tokio::time::interval(LOOK);
+        look.tick().await;
+        let mut work = Work::None;
+        let Self { signals, parent, ignore_parent, grace } = self;
+        loop {
+            tokio::select! {
+                read = connection.reader.read(&mut words) => {
+                    if !matches!(read, Ok(1..)) {
+                        return End::Lost;
+                    }
+                    if words.contains(&OVER) {
+                        return End::Over;
+                    }
+                    words.clear();
+                    work = Work::None;
+                }
+                _ = signals.next() => {
+                    // The first asks to end in order, the second at once; and nobody waits for ever.
+                    let orderly = async {
+                        let _ = say(&connection.writer, END).await;
+                        while matches!(connection.reader.read(&mut words).await, Ok(1..)) && !words.contains(&OVER) {}
+                    };
+                    tokio::select! {
+                        () = orderly => {}
+                        _ = signals.next() => {}
+                        () = tokio::time::sleep(*grace + 2 * PATIENCE) => {}
+                    }
+                    return End::Over;
+                }
+                () = parent.gone(), if !*ignore_parent => return End::Over,
+                _ = look.tick() => {
+                    let is_wanted = streams.open_requests() > 0 || streams.waiting() == Waiting::Something;
+                    work = work.next(is_wanted, Instant::now());
+                    match work {
+                        Work::None | Work::Some => {}
+                        Work::Asked { silent_since } if silent_since.elapsed() >= SILENCE => {
+                            // It must not wake up and go on with what is another's by then. Its guards clear up.
+                            connection.kill_peer();
+                            return End::Lost;
+                        }
+                        Work::Asked { .. } => {
+                            if say(&connection.writer, ALIVE).await.is_err() {
+                                return End::Lost;
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// While nobody holds them: gives out what is left, until the client says something.
+    async fn until_wanted(&mut self, streams: &Streams, kept: Kept) -> End {
+        let has_open = kept.ledger.with_books(|books| !books.open.is_empty());
+        let taken = kept.ledger.with_books(|books| books.taken);
+        if has_open || streams.has_unread(taken).unwrap_or(true) {
+            return End::Lost;
+        }
+        let wanted = async {
+            loop {
+                match streams.waiting() {
+                    Waiting::Something => return End::Lost,
+                    Waiting::Nothing => {
+                        if streams.readable().await.is_err() {
+                            return End::Over;
+                        }
+                    }
+                    Waiting::Ended => {
+                        let _ = tokio::time::timeout(PATIENCE, give_out(&kept)).await;
+                        return End::Over;
+                    }
+                }
+            }
+        };
+        let giving = async {
+            give_out(&kept).await;
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            end = wanted => end,
+            () = giving => End::Over,
+            () = self.ended() => End::Over,
+        }
+    }
+}
+
+/// Whether there is work for the one who holds the streams, and whether it does it.
+#[derive(Debug, Clone, Copy)]
+enum Work {
+    None,
+    /// It may be that it has only just come.
+    Some,
+    Asked {
+        silent_since: Instant,
+    },
+}
+
+impl Work {
+    fn next(self, is_wanted: bool, now: Instant) -> Self {
+        match (self, is_wanted) {
+            (Self::None, true) => Self::Some,
+            (Self::Some, true) => Self::Asked { silent_since: now },
+            // It owes us a word.
+            (Self::Asked { silent_since }, _) => Self::Asked { silent_since },
+            (Self::None | Self::Some, false) => Self::None,
+        }
+    }
+}
+
+async fn give_out(kept: &Kept) {
+    while kept.log.unsent() > 0 {
+        match kept.log.send() {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                if kept.log.writable().await.is_err() {
+                    return;
+                }
+            }
+            Err(_) => return,
+        }
+    }
+}
+
+pub(crate) async fn say(writer: &ByteWriter, word: u8) -> io::Result<()> {
+    loop {
+        match writer.try_write(&[IoSlice::new(&[word])]) {
+            Ok(_) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => writer.writable().await?,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// In debug builds `SWITCHBOARD_RELAY=1` keeps the streams here, as everywhere but on Linux.
+pub(crate) fn streams_of(stdio: &switchboard_process::stdio::OwnStdio) -> Option<Streams> {
+    #[cfg(debug_assertions)]
+    if std::env::var_os("SWITCHBOARD_RELAY").is_some_and(|wish| wish == "1") {
+        return None;
+    }
+    Streams::of(stdio)
+}
+
+/// What a daemon's reply says about them.
+pub(crate) fn takes_streams(reply: &hello::Reply) -> bool {
+    reply.result["streams"] == true
+}

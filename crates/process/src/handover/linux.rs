@@ -1,0 +1,123 @@
+//! The two streams and the file, as they change hands.
+
+use super::input::Input;
+use super::store::{Control, Store};
+use super::{Waiting, input, output, pass};
+use crate::local::Connection;
+use crate::pipe::{ByteReader, Descriptor, Direction, Kind, register};
+use crate::stdio::OwnStdio;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, fcntl_dupfd_cloexec};
+use rustix::net::{RecvFlags, recv};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::io::unix::AsyncFd;
+
+pub use super::journal::Journal;
+pub use super::output::Log;
+
+const _: () = assert!(size_of::<Control>() <= super::store::PAGE as usize);
+
+/// A client's streams, and what is known of them.
+pub struct Streams {
+    input: OwnedFd,
+    output: OwnedFd,
+    store: Arc<Store>,
+}
+
+impl Streams {
+    /// If they are such as can be handed over: a pipe or a stream socket each, and none that somebody else would find
+    /// changed.
+    pub fn of(stdio: &OwnStdio) -> Option<Self> {
+        let (input, output) = (stdio.input.share()?, stdio.output.share()?);
+        Some(Self { input, output, store: Arc::new(Store::new().ok()?) })
+    }
+
+    #[cfg(test)]
+    pub(super) fn over(input: OwnedFd, output: OwnedFd, store: Arc<Store>) -> Self {
+        Self { input, output, store }
+    }
+
+    #[cfg(test)]
+    pub(super) fn file(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.store.file.as_fd()
+    }
+
+    /// Sends them to whoever is at the other end. We keep ours.
+    pub async fn pass(&self, connection: &Connection) -> io::Result<()> {
+        pass::send(connection, [self.input.as_fd(), self.output.as_fd(), self.store.file.as_fd()]).await
+    }
+
+    /// What the other side sends.
+    pub async fn receive(connection: &mut Connection) -> io::Result<Self> {
+        let [input, output, file] = pass::receive(connection).await?;
+        for fd in [&input, &output] {
+            if !matches!(Kind::of(fd.as_fd())?, Kind::Pipe | Kind::StreamSocket) {
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    "not a stream that can be waited for",
+                ));
+            }
+        }
+        Ok(Self { input, output, store: Arc::new(Store::over(file)?) })
+    }
+
+    /// What others have noted. The journal is to be renewed before it is used.
+    pub fn notes(&self) -> io::Result<(Journal, Vec<Vec<u8>>)> {
+        Journal::read(&self.store)
+    }
+
+    /// Reads on behind what was dealt with. `limit` is how much of one thing is kept.
+    pub fn reader(&self, taken: Arc<AtomicU64>, limit: usize) -> io::Result<ByteReader> {
+        let fd = registered(&self.input, Direction::Read)?;
+        Ok(ByteReader::handed(Input::at(&self.store, fd, taken, limit)?))
+    }
+
+    /// Writes on behind what was committed.
+    pub fn log(&self, committed: u64) -> io::Result<Log> {
+        Ok(output::Log::at(&self.store, registered(&self.output, Direction::Write)?, committed))
+    }
+
+    /// How many requests are open, as the one who holds the streams has said last.
+    pub fn open_requests(&self) -> u32 {
+        // SAFETY: the control page is mapped as long as the store is there, and this part of it is atomic.
+        unsafe { (*self.store.control()).open.load(Ordering::Relaxed) }
+    }
+
+    /// What there is to be read.
+    pub fn waiting(&self) -> Waiting {
+        let mut polled = [PollFd::new(&self.input, PollFlags::IN)];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        match (poll(&mut polled, Some(&at_once)), Kind::of(self.input.as_fd())) {
+            (Ok(1..), Ok(Kind::StreamSocket)) => {
+                let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+                match recv(&self.input, &mut [0_u8; 1][..], flags) {
+                    Ok((1.., _)) => Waiting::Something,
+                    Err(Errno::AGAIN | Errno::INTR) => Waiting::Nothing,
+                    Ok(_) | Err(_) => Waiting::Ended,
+                }
+            }
+            (Ok(1..), _) if polled[0].revents().contains(PollFlags::IN) => Waiting::Something,
+            (Ok(1..), _) => Waiting::Ended,
+            (Ok(0) | Err(_), _) => Waiting::Nothing,
+        }
+    }
+
+    /// Waits until there may be something to be read, or never will. Cancel-safe.
+    pub async fn readable(&self) -> io::Result<()> {
+        registered(&self.input, Direction::Read)?.readable().await?.retain_ready();
+        Ok(())
+    }
+
+    /// Whether something was read behind this place that is more than white space.
+    pub fn has_unread(&self, from: u64) -> io::Result<bool> {
+        input::holds_more(&self.store, from)
+    }
+}
+
+fn registered(fd: &OwnedFd, direction: Direction) -> io::Result<AsyncFd<Descriptor>> {
+    let copy = fcntl_dupfd_cloexec(fd, 3)?;
+    register(Descriptor::private(copy)?, direction)?.map_err(|_| Errno::PERM.into())
+}

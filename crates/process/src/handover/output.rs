@@ -1,0 +1,221 @@
+//! What goes out: first into the file, and from there to the client, so that the next can go on at the very byte. How
+//! much has gone is noted by the system, in the call that sends it: nobody can be killed between the two.
+//!
+//! To a pipe with `splice`, which moves the offset on that it is given; to a socket with `sendmmsg`, which writes down
+//! the count. Both addresses lie in the file. `splice` puts the file's pages themselves into the pipe: so what was
+//! given out is never written over.
+
+use super::store::{Mapping, OUTPUT, PAGE, Store};
+use crate::pipe::{Descriptor, Kind};
+use rustix::io::Errno;
+use std::io::{self, IoSlice};
+use std::os::fd::AsRawFd;
+use std::ptr;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+/// So much of the file is seen at a time, to be sent to a socket.
+const WINDOW: u64 = 1 << 20;
+/// Less than this is copied without a system call.
+const SMALL: usize = 16 << 10;
+/// What has gone is given back in pieces of about this size.
+const PIECE: u64 = 256 << 10;
+
+pub struct Log {
+    store: Arc<Store>,
+    fd: AsyncFd<Descriptor>,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// What was appended.
+    end: u64,
+    /// What of it may go.
+    committed: u64,
+    /// What has been given back.
+    freed: u64,
+    /// Where something was sent from last.
+    window: Option<(u64, Mapping)>,
+    /// Where something was appended last.
+    tail: Option<(u64, Mapping)>,
+}
+
+impl Log {
+    /// Goes on behind what was committed.
+    pub(super) fn at(store: &Arc<Store>, fd: AsyncFd<Descriptor>, committed: u64) -> Self {
+        let state = State { end: committed, committed, freed: 0, window: None, tail: None };
+        let log = Self { store: store.clone(), fd, state: Mutex::new(state) };
+        log.state().freed = log.sent();
+        log
+    }
+
+    /// Puts bytes behind the others; they stay here until they are committed. Says where they end.
+    pub fn append(&self, bufs: &[IoSlice<'_>]) -> io::Result<u64> {
+        let mut state = self.state();
+        let length: usize = bufs.iter().map(|buf| buf.len()).sum();
+        let base = state.end / WINDOW * WINDOW;
+        if length < SMALL && state.end + length as u64 <= base + WINDOW {
+            if state.tail.as_ref().is_none_or(|(at, _)| *at != base) {
+                state.tail = Some((base, self.store.map(OUTPUT + base, WINDOW as usize)?));
+            }
+            for buf in bufs {
+                let at = (state.end - base) as usize;
+                state.tail.iter().for_each(|(_, tail)| tail.put(at, buf));
+                state.end += buf.len() as u64;
+            }
+            return Ok(state.end);
+        }
+        let mut rest: Vec<IoSlice<'_>> = bufs.to_vec();
+        let mut bufs = &mut rest[..];
+        while !bufs.is_empty() {
+            let some = &bufs[..bufs.len().min(1024)];
+            let at = OUTPUT + state.end;
+            let written = rustix::io::retry_on_intr(|| rustix::io::pwritev(&self.store.file, some, at))?;
+            state.end += written as u64;
+            IoSlice::advance_slices(&mut bufs, written);
+            // What is empty at the front is not advanced over by nothing.
+            while bufs.first().is_some_and(|buf| buf.is_empty()) {
+                bufs = &mut bufs[1..];
+            }
+        }
+        Ok(state.end)
+    }
+
+    /// What was appended may go. Whoever is killed before this has appended nothing.
+    pub fn commit(&self) {
+        let mut state = self.state();
+        state.committed = state.end;
+    }
+
+    /// What is committed and has not gone.
+    pub fn unsent(&self) -> u64 {
+        let committed = self.state().committed;
+        committed.saturating_sub(self.sent())
+    }
+
+    /// Sends what goes without waiting; `WouldBlock` if nothing does.
+    pub fn send(&self) -> io::Result<usize> {
+        let mut state = self.state();
+        if state.committed <= self.sent() {
+            return Ok(0);
+        }
+        let sent = match self.send_now(&mut state) {
+            // See `PolledWriter`: the cached readiness may only be cleared against a tick from before the call.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.fd.try_io(Interest::WRITABLE, |_| self.send_now(&mut state))
+            }
+            result => result,
+        }?;
+        self.free(&mut state);
+        Ok(sent)
+    }
+
+    pub async fn writable(&self) -> io::Result<()> {
+        self.fd.writable().await?.retain_ready();
+        Ok(())
+    }
+
+    fn send_now(&self, state: &mut State) -> io::Result<usize> {
+        loop {
+            let result = match self.fd.get_ref().kind() {
+                Kind::Pipe => self.splice(state.committed),
+                Kind::StreamSocket | Kind::PacketSocket | Kind::Unpollable => self.send_message(state),
+            };
+            match result {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => return result,
+            }
+        }
+    }
+
+    /// How much has gone, as the system has noted it.
+    fn sent(&self) -> u64 {
+        let control = self.store.control();
+        // SAFETY: the control page is mapped; only the one who holds the streams, under the lock or before anyone
+        // else has this, changes it.
+        unsafe {
+            match self.fd.get_ref().kind() {
+                Kind::Pipe => ptr::read_volatile(&raw const (*control).sent).max(OUTPUT) - OUTPUT,
+                Kind::StreamSocket | Kind::PacketSocket | Kind::Unpollable => {
+                    let turn = (*control).turn.load(Ordering::Acquire) as usize & 1;
+                    let turn = &raw const (*control).turns[turn];
+                    ptr::read_volatile(&raw const (*turn).before)
+                        + u64::from(ptr::read_volatile(&raw const (*turn).message.msg_len))
+                }
+            }
+        }
+    }
+
+    fn splice(&self, committed: u64) -> io::Result<usize> {
+        let control = self.store.control();
+        let sent = self.sent();
+        // SAFETY: the offset lies in the control page, which is mapped, and nobody else looks at it meanwhile. The
+        // system writes it on its way back from a call that has moved something.
+        let moved = unsafe {
+            let offset = &raw mut (*control).sent;
+            ptr::write_volatile(offset, OUTPUT + sent);
+            libc::splice(
+                self.store.file.as_raw_fd(),
+                offset.cast(),
+                self.fd.get_ref().as_raw_fd(),
+                ptr::null_mut(),
+                (committed - sent) as usize,
+                libc::SPLICE_F_NONBLOCK,
+            )
+        };
+        usize::try_from(moved).map_err(|_| io::Error::last_os_error())
+    }
+
+    fn send_message(&self, state: &mut State) -> io::Result<usize> {
+        let sent = self.sent();
+        let base = sent / WINDOW * WINDOW;
+        if state.window.as_ref().is_none_or(|(at, _)| *at != base) {
+            state.window = Some((base, self.store.map(OUTPUT + base, WINDOW as usize)?));
+        }
+        let Some((_, window)) = &state.window else { return Err(Errno::NOMEM.into()) };
+        let length = (state.committed.min(base + WINDOW) - sent) as usize;
+        let mut data = libc::iovec { iov_base: window.at((sent - base) as usize).cast(), iov_len: length };
+        let control = self.store.control();
+        // SAFETY: the next turn is prepared where nobody looks, then made the one that counts; `data` and the window
+        // live until the call has returned.
+        unsafe {
+            let next = 1 - ((*control).turn.load(Ordering::Relaxed) & 1);
+            let turn = &raw mut (*control).turns[next as usize];
+            let mut message: libc::mmsghdr = std::mem::zeroed();
+            message.msg_hdr.msg_iov = &raw mut data;
+            message.msg_hdr.msg_iovlen = 1;
+            ptr::write_volatile(&raw mut (*turn).before, sent);
+            ptr::write_volatile(&raw mut (*turn).message, message);
+            (*control).turn.store(next, Ordering::Release);
+            let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+            let done = libc::sendmmsg(self.fd.get_ref().as_raw_fd(), &raw mut (*turn).message, 1, flags);
+            if done < 1 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok((self.sent() - sent) as usize)
+    }
+
+    /// What lies in the pipe is left alone: it holds no more than this, and the rest was read.
+    fn free(&self, state: &mut State) {
+        let done = self.sent();
+        if done < state.freed + 2 * PIECE {
+            return;
+        }
+        let under_way = match self.fd.get_ref().kind() {
+            Kind::Pipe => rustix::pipe::fcntl_getpipe_size(self.fd.get_ref()).unwrap_or(1 << 20) as u64,
+            Kind::StreamSocket | Kind::PacketSocket | Kind::Unpollable => 0,
+        };
+        let to = done.saturating_sub(under_way) / PAGE * PAGE;
+        if to > state.freed {
+            self.store.give_back(OUTPUT + state.freed / PAGE * PAGE, OUTPUT + to);
+            state.freed = to;
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,161 @@
+//! The file in memory: where its parts lie, and how they are given back.
+
+use rustix::fs::{
+    FallocateFlags, MemfdFlags, SealFlags, fallocate, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate,
+    memfd_create,
+};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use std::ffi::c_void;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU32, Ordering, compiler_fence};
+
+/// Each part has room for more than a client could ever say.
+pub(super) const JOURNALS: [u64; 2] = [0, 1 << 48];
+pub(super) const INPUT: u64 = 1 << 49;
+pub(super) const OUTPUT: u64 = 1 << 50;
+const CONTROL: u64 = 1 << 51;
+const SIZE: u64 = CONTROL + PAGE;
+pub(super) const PAGE: u64 = 4096;
+
+/// Nobody who holds it can make it shorter: that would end whoever has it mapped.
+const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
+
+pub(super) struct Store {
+    pub(super) file: OwnedFd,
+    control: Mapping,
+}
+
+/// What the system itself writes while it sends, and what is looked at from both sides. All zero at first.
+#[repr(C)]
+pub(super) struct Control {
+    /// For a pipe: where in the file the next byte to be sent lies, from the beginning of the output; the system
+    /// moves it on.
+    pub(super) sent: u64,
+    /// For a socket: which of the two turns counts.
+    pub(super) turn: AtomicU32,
+    /// How many requests are open.
+    pub(super) open: AtomicU32,
+    pub(super) turns: [Turn; 2],
+}
+
+/// One call that sends to a socket.
+#[repr(C)]
+pub(super) struct Turn {
+    /// How much had gone before it.
+    pub(super) before: u64,
+    /// The system writes into its `msg_len` how much this one sent.
+    pub(super) message: libc::mmsghdr,
+}
+
+impl Store {
+    pub(super) fn new() -> io::Result<Self> {
+        let file = memfd_create("switchboard", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+        ftruncate(&file, SIZE)?;
+        fcntl_add_seals(&file, SEALS)?;
+        Self::over(file)
+    }
+
+    /// One that came from another process of ours.
+    pub(super) fn over(file: OwnedFd) -> io::Result<Self> {
+        let is_ours = fcntl_get_seals(&file).is_ok_and(|seals| seals.contains(SEALS))
+            && u64::try_from(fstat(&file)?.st_size) == Ok(SIZE);
+        if !is_ours {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "not a file of ours"));
+        }
+        let control = Mapping::new(&file, CONTROL, PAGE as usize)?;
+        Ok(Self { file, control })
+    }
+
+    pub(super) fn control(&self) -> *mut Control {
+        self.control.start.cast::<Control>().as_ptr()
+    }
+
+    pub(super) fn map(&self, at: u64, length: usize) -> io::Result<Mapping> {
+        Mapping::new(&self.file, at, length)
+    }
+
+    /// Gives whole pages back; they read as zeros from then on. A page that is still under way in a pipe stays what it
+    /// is for whoever reads it there.
+    pub(super) fn give_back(&self, from: u64, to: u64) {
+        let (from, to) = (from.next_multiple_of(PAGE), to / PAGE * PAGE);
+        if from < to {
+            let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            // Memory is held for longer then, and nothing else.
+            let _ = fallocate(&self.file, flags, from, to - from);
+        }
+    }
+
+    pub(super) fn write_at(&self, mut bytes: &[u8], mut at: u64) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let written = rustix::io::retry_on_intr(|| rustix::io::pwrite(&self.file, bytes, at))?;
+            bytes = &bytes[written..];
+            at += written as u64;
+        }
+        Ok(())
+    }
+
+    /// Up to so many bytes from there.
+    pub(super) fn read_at(&self, length: usize, at: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; length];
+        let read = rustix::io::retry_on_intr(|| rustix::io::pread(&self.file, &mut bytes, at))?;
+        bytes.truncate(read);
+        Ok(bytes)
+    }
+}
+
+/// A stretch of the file in our address space.
+pub(super) struct Mapping {
+    start: NonNull<c_void>,
+    length: usize,
+}
+
+// SAFETY: it is memory that stays where it is until it is dropped, whichever thread looks at it.
+unsafe impl Send for Mapping {}
+// SAFETY: as above; it hands out nothing but the address.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    fn new(file: &OwnedFd, at: u64, length: usize) -> io::Result<Self> {
+        // SAFETY: a new mapping, at an address of the system's choice.
+        let start = unsafe {
+            mmap(
+                std::ptr::null_mut(),
+                length,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED,
+                file,
+                at,
+            )?
+        };
+        let start = NonNull::new(start).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self { start, length })
+    }
+
+    pub(super) fn at(&self, offset: usize) -> *mut u8 {
+        assert!(offset <= self.length);
+        // SAFETY: within the mapping, or right behind it.
+        unsafe { self.start.as_ptr().cast::<u8>().add(offset) }
+    }
+
+    /// Copies bytes to there, the last one last: whoever is killed on the way has not written it.
+    pub(super) fn put(&self, offset: usize, bytes: &[u8]) {
+        assert!(offset <= self.length && bytes.len() <= self.length - offset);
+        let Some((last, most)) = bytes.split_last() else { return };
+        // SAFETY: within the mapping, of which nobody holds a reference.
+        unsafe {
+            let to = self.at(offset);
+            ptr::copy_nonoverlapping(most.as_ptr(), to, most.len());
+            compiler_fence(Ordering::SeqCst);
+            to.add(most.len()).write_volatile(*last);
+        }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: made by `new`, and nobody has kept an address.
+        let _ = unsafe { munmap(self.start.as_ptr(), self.length) };
+    }
+}

@@ -1,0 +1,197 @@
+//! Holders that die at every step. A holder is what it has in its own memory; a death is that all of it is dropped, and
+//! the next one has nothing but the file.
+
+#![expect(clippy::unwrap_used, reason = "what is not there fails the test")]
+
+use super::os::Streams;
+use super::store::Store;
+use crate::pipe::ByteReader;
+use bytes::BytesMut;
+use std::io::{IoSlice, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The client's ends, and ours.
+struct Client {
+    says: Box<dyn Write>,
+    hears: Box<dyn Read>,
+    streams: Streams,
+}
+
+fn client(is_socket: bool) -> Client {
+    let store = Arc::new(Store::new().unwrap());
+    let (says, input, hears, output): (Box<dyn Write>, OwnedFd, Box<dyn Read>, OwnedFd) = if is_socket {
+        let ((one, input), (two, output)) = (UnixStream::pair().unwrap(), UnixStream::pair().unwrap());
+        two.set_nonblocking(true).unwrap();
+        (Box::new(one), input.into(), Box::new(two), output.into())
+    } else {
+        let ((input, one), (two, output)) = (std::io::pipe().unwrap(), std::io::pipe().unwrap());
+        let flags = rustix::fs::OFlags::NONBLOCK;
+        rustix::fs::fcntl_setfl(&two, flags).unwrap();
+        (Box::new(one), input.into(), Box::new(two), output.into())
+    };
+    Client { says, hears, streams: Streams::over(input, output, store) }
+}
+
+/// Numbers that differ, and are the same each time.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % limit
+    }
+}
+
+fn hear(client: &mut Client, heard: &mut Vec<u8>) {
+    let mut buffer = vec![0; 300_000];
+    while let Ok(count @ 1..) = client.hears.read(&mut buffer) {
+        heard.extend_from_slice(&buffer[..count]);
+    }
+}
+
+/// Messages of all sizes are given out by holders that die at any step; the client hears every one that was committed,
+/// once and whole, and nothing else.
+#[tokio::test]
+async fn what_is_committed_goes_out_once_and_whole() {
+    for is_socket in [false, true] {
+        for seed in 0..60 {
+            let mut dice = Dice(seed);
+            let mut client = client(is_socket);
+            let (mut meant, mut heard): (Vec<u8>, Vec<u8>) = (Vec::new(), Vec::new());
+            for _life in 0..12 {
+                let log = client.streams.log(meant.len() as u64).unwrap();
+                for step in 0..dice.below(8) {
+                    let size = [1, 30, 5000, 20_000, 200_000][dice.below(5)];
+                    let message = vec![b'a' + (meant.len() % 26) as u8; size];
+                    let cut = dice.below(size);
+                    let end = log.append(&[IoSlice::new(&message[..cut]), IoSlice::new(&message[cut..])]);
+                    // Death before the commit: it was never said.
+                    if dice.below(6) == 0 {
+                        break;
+                    }
+                    meant.extend_from_slice(&message);
+                    assert_eq!(end.unwrap(), meant.len() as u64, "seed {seed}, step {step}");
+                    log.commit();
+                    // Death at any moment of the sending.
+                    for _ in 0..dice.below(4) {
+                        let _ = log.send();
+                        if dice.below(3) == 0 {
+                            hear(&mut client, &mut heard);
+                        }
+                    }
+                }
+            }
+            let log = client.streams.log(meant.len() as u64).unwrap();
+            while log.unsent() > 0 {
+                let _ = log.send();
+                hear(&mut client, &mut heard);
+            }
+            hear(&mut client, &mut heard);
+            assert!(heard == meant, "seed {seed}, socket {is_socket}: {} of {}", heard.len(), meant.len());
+        }
+    }
+}
+
+async fn read(reader: &mut ByteReader, buffer: &mut BytesMut) -> usize {
+    let soon = std::time::Duration::from_millis(1);
+    tokio::time::timeout(soon, reader.read(buffer)).await.map_or(0, |count| count.unwrap())
+}
+
+/// A client says lines of all sizes; holders read them, deal with some, and die. Each line is dealt with once.
+#[tokio::test]
+async fn what_was_read_and_not_dealt_with_is_there_for_the_next() {
+    for is_socket in [false, true] {
+        for seed in 0..40 {
+            let mut dice = Dice(seed);
+            let mut client = client(is_socket);
+            let taken = Arc::new(AtomicU64::new(0));
+            let (mut said, mut dealt): (Vec<u8>, Vec<u8>) = (Vec::new(), Vec::new());
+            for _life in 0..10 {
+                let size = [1, 50, 3000, 60_000][dice.below(4)];
+                let mut line = vec![b'a' + (said.len() % 26) as u8; size];
+                line.push(b'\n');
+                client.says.write_all(&line).unwrap();
+                said.extend_from_slice(&line);
+                let mut reader = client.streams.reader(taken.clone(), 1 << 20).unwrap();
+                let mut buffer = BytesMut::new();
+                for _ in 0..1 + dice.below(5) {
+                    read(&mut reader, &mut buffer).await;
+                    let Some(end) = buffer.iter().position(|&byte| byte == b'\n') else { continue };
+                    if dice.below(3) > 0 {
+                        dealt.extend_from_slice(&buffer.split_to(end + 1));
+                        taken.store(dealt.len() as u64, Ordering::Release);
+                    }
+                }
+            }
+            let mut reader = client.streams.reader(taken.clone(), 1 << 20).unwrap();
+            let mut rest = BytesMut::new();
+            while dealt.len() + rest.len() < said.len() {
+                let before = rest.len();
+                read(&mut reader, &mut rest).await;
+                assert!(rest.len() > before || is_socket, "seed {seed}: something is lost");
+            }
+            dealt.extend_from_slice(&rest);
+            assert!(dealt == said, "seed {seed}, socket {is_socket}");
+        }
+    }
+}
+
+/// The read has happened, and whoever read was killed before it knew.
+#[tokio::test]
+async fn a_read_that_nobody_knows_of_is_found() {
+    let mut client = client(false);
+    client.says.write_all(b"one\ntwo\n").unwrap();
+    let taken = Arc::new(AtomicU64::new(0));
+    let mut buffer = BytesMut::new();
+    drop({
+        let mut reader = client.streams.reader(taken.clone(), 1000).unwrap();
+        assert_eq!(read(&mut reader, &mut buffer).await, 8);
+        reader
+    });
+    taken.store(4, Ordering::Release);
+    assert!(client.streams.has_unread(4).unwrap());
+    assert!(!client.streams.has_unread(8).unwrap());
+    let mut reader = client.streams.reader(taken, 1000).unwrap();
+    buffer.clear();
+    assert_eq!(read(&mut reader, &mut buffer).await, 4);
+    assert_eq!(&buffer[..], b"two\n");
+}
+
+/// What is far too long is not kept, and still known to be as long.
+#[tokio::test]
+async fn what_is_too_long_is_not_kept() {
+    let mut client = client(true);
+    let streams = &client.streams;
+    let taken = Arc::new(AtomicU64::new(0));
+    let mut reader = streams.reader(taken.clone(), 1000).unwrap();
+    let mut buffer = BytesMut::new();
+    for _ in 0..64 {
+        client.says.write_all(&[b'x'; 50_000]).unwrap();
+        buffer.clear();
+        while buffer.len() < 50_000 {
+            read(&mut reader, &mut buffer).await;
+        }
+    }
+    let held = rustix::fs::fstat(streams.file()).unwrap().st_blocks as u64 * 512;
+    assert!(held < 1 << 20, "{held} bytes of 3 MB");
+    drop(reader);
+    let mut next = streams.reader(taken, 1000).unwrap();
+    let mut length = 0;
+    while length < 64 * 50_000 {
+        buffer.clear();
+        length += read(&mut next, &mut buffer).await;
+    }
+}
+
+/// A file that others could cut short would end whoever has it mapped.
+#[test]
+fn a_file_that_is_not_ours_is_not_taken() {
+    let flags = rustix::fs::MemfdFlags::CLOEXEC | rustix::fs::MemfdFlags::ALLOW_SEALING;
+    let file = rustix::fs::memfd_create("other", flags).unwrap();
+    assert!(Store::over(file).is_err());
+    let ours = Store::new().unwrap();
+    assert!(rustix::fs::ftruncate(&ours.file, 10).is_err());
+}

@@ -1,0 +1,16 @@
+//! The same promises of windows that carry every message themselves, as they do where nothing can be handed over.
+
+mod house {
+    pub(crate) use crate::daemon::house::{Relayed as House, server_of};
+}
+
+#[path = "../death.rs"]
+mod death;
+#[path = "../hardened.rs"]
+mod hardened;
+#[path = "../leaving.rs"]
+mod leaving;
+#[path = "../sharing.rs"]
+mod sharing;
+#[path = "../upgrade.rs"]
+mod upgrade;
