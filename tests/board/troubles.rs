@@ -32,12 +32,11 @@ fn has_bad(client: &mut Client) -> bool {
 }
 
 /// It is waited for as long as it may take, and no longer; when it comes, the client is told.
-#[test]
-fn one_that_takes_too_long_comes_later() {
-    let servers = beside(json!({ "startTimeout": "1s" }), &[]);
+#[track_caller]
+fn check_late(keys: Value) {
+    let mut servers = beside(json!({}), &[]);
     let gate = servers.path("gate");
-    let mut servers = servers;
-    servers.put("bad", json!({ "startTimeout": "1s" }), &["--gate", gate.to_str().unwrap()]);
+    servers.put("bad", keys, &["--gate", gate.to_str().unwrap()]);
     let mut client = servers.open();
     check_good(&servers, &mut client);
     assert!(!has_bad(&mut client));
@@ -49,6 +48,17 @@ fn one_that_takes_too_long_comes_later() {
     }
     assert!(client.call("bad__echo", json!({})).get("result").is_some());
     check_good(&servers, &mut client);
+}
+
+#[test]
+fn one_that_takes_too_long_comes_later() {
+    check_late(json!({ "startTimeout": "1s", "framing": "newline" }));
+}
+
+/// The same where it is tried in the other framing first, in which it says nothing either.
+#[test]
+fn one_that_takes_too_long_comes_later_after_both_framings() {
+    check_late(json!({ "startTimeout": "1s" }));
 }
 
 /// It comes within its time: what the client asks first waits for it.
