@@ -4,7 +4,7 @@
 use super::{Rng, World};
 use crate::spawn::{self, Group};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Write};
@@ -31,6 +31,10 @@ struct Window<'a> {
     lines: Receiver<String>,
     /// By their ids, as they are spelled.
     open: BTreeMap<String, Open>,
+    /// Cancelled, and not waited for any more.
+    taken_back: BTreeSet<String>,
+    /// A last line without an end.
+    cut_off: Option<String>,
     next: u64,
     rng: Rng,
 }
@@ -75,14 +79,27 @@ impl<'a> Window<'a> {
         };
         let (sender, lines) = mpsc::sync_channel(4096);
         std::thread::spawn(move || {
-            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                if sender.send(line).is_err() {
+            let mut stdout = BufReader::new(stdout);
+            let mut line = String::new();
+            while stdout.read_line(&mut line).is_ok_and(|length| length > 0) {
+                if sender.send(std::mem::take(&mut line)).is_err() {
                     return;
                 }
             }
         });
         world.tally.add(|tally| &tally.windows);
-        Ok(Self { world, name, child, stdin: Some(stdin), lines, open: BTreeMap::new(), next: 0, rng })
+        Ok(Self {
+            world,
+            name,
+            child,
+            stdin: Some(stdin),
+            lines,
+            open: BTreeMap::new(),
+            taken_back: BTreeSet::new(),
+            cut_off: None,
+            next: 0,
+            rng,
+        })
     }
 
     fn work(&mut self, lifetime: Duration, end: End) {
@@ -159,9 +176,13 @@ impl<'a> Window<'a> {
         }
         // What was cancelled may be answered all the same, or not.
         let cancelled = |open: &Open| open.is_cancelled && open.since.elapsed() > Duration::from_secs(2);
-        let before = self.open.len();
-        self.open.retain(|_, open| !cancelled(open));
-        (self.open.len()..before).for_each(|_| self.world.tally.add(|tally| &tally.cancelled));
+        let over: Vec<String> =
+            self.open.iter().filter(|(_, open)| cancelled(open)).map(|(id, _)| id.clone()).collect();
+        for id in over {
+            self.open.remove(&id);
+            self.taken_back.insert(id);
+            self.world.tally.add(|tally| &tally.cancelled);
+        }
         let late = |open: &Open| open.since.elapsed() > PATIENCE;
         while let Some(id) = self.open.iter().find(|(_, open)| late(open)).map(|(id, _)| id.clone()) {
             let tag = self.open.remove(&id).map(|open| open.tag).unwrap_or_default();
@@ -174,26 +195,41 @@ impl<'a> Window<'a> {
         self.world.complain(|tally| &tally.lost, &format!("window {}: {text}", self.name));
     }
 
-    fn wrong(&self, line: &str) {
-        let shown: String = line.chars().take(300).collect();
-        self.world.complain(|tally| &tally.wrong, &format!("window {}: {shown}", self.name));
+    fn wrong(&self, line: &str, why: &str) {
+        let (length, shown) = (line.len(), line.chars().take(300).collect::<String>());
+        self.world
+            .complain(|tally| &tally.wrong, &format!("window {}: {why}, {length} bytes: {shown}", self.name));
     }
 
     fn hear(&mut self, line: &str) {
-        let Ok(message) = serde_json::from_str::<Value>(line) else { return self.wrong(line) };
+        if !line.ends_with('\n') {
+            // Whoever is killed may be in the middle of a line; nobody else.
+            self.cut_off = Some(line.to_owned());
+            return;
+        }
+        let Ok(message) = serde_json::from_str::<Value>(line) else { return self.wrong(line, "not JSON") };
         if message["method"] == "notifications/progress" {
             let params = &message["params"];
             let tag = self.open.get(&params["progressToken"].to_string()).map(|open| open.tag.as_str());
             match tag {
                 Some(tag) if params["message"] == tag => self.world.tally.add(|tally| &tally.progress),
-                Some(_) | None => self.wrong(line),
+                Some(_) => self.wrong(line, "another's progress"),
+                None if self.taken_back.contains(&params["progressToken"].to_string()) => {}
+                None => self.wrong(line, "progress of nothing"),
             }
             return;
         }
         if message.get("method").is_some() {
             return;
         }
-        let Some(open) = self.open.remove(&message["id"].to_string()) else { return self.wrong(line) };
+        let id = message["id"].to_string();
+        let Some(open) = self.open.remove(&id) else {
+            // What was taken back may be answered all the same, however late; once.
+            if !self.taken_back.remove(&id) {
+                self.wrong(line, "an answer to nothing");
+            }
+            return;
+        };
         let is_error = message["error"]["data"]["kind"].is_string();
         let is_right = match open.tag.as_str() {
             "initialize" => message["result"]["serverInfo"]["name"] == "soak",
@@ -203,7 +239,14 @@ impl<'a> Window<'a> {
         match (is_right, is_error) {
             (true, _) => self.world.tally.add(|tally| &tally.answers),
             (false, true) => self.world.tally.add(|tally| &tally.errors),
-            (false, false) => self.wrong(line),
+            (false, false) => self.wrong(line, "another's answer"),
+        }
+    }
+
+    /// The end of a window that was not killed: its last line was whole.
+    fn check_last_line(&mut self) {
+        if let Some(line) = self.cut_off.take() {
+            self.wrong(&line, "cut off");
         }
     }
 
@@ -248,6 +291,7 @@ impl<'a> Window<'a> {
         if was_killed {
             return self.abandon();
         }
+        self.check_last_line();
         for (_, open) in std::mem::take(&mut self.open) {
             match open.is_cancelled {
                 true => self.world.tally.add(|tally| &tally.cancelled),

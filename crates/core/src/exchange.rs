@@ -70,6 +70,8 @@ pub struct Core {
     pub(crate) backends: BTreeMap<BackendId, Backend>,
     pub(crate) next_backend: u32,
     pub(crate) next_delegate: u32,
+    /// Backends that were missed, and are to be tried again once they can be.
+    pub(crate) start_again: Vec<BackendId>,
     /// How several servers look as one, for all who see the same.
     pub(crate) views: Views,
     pub(crate) servers: Vec<Server>,
@@ -114,6 +116,7 @@ impl Core {
             backends: BTreeMap::new(),
             next_backend: 1,
             next_delegate: delegate_numbers(),
+            start_again: Vec::new(),
             views: Views::new(dice),
             servers,
             nobody: Arc::new(ServerSettings::new("?")),
@@ -154,6 +157,7 @@ impl Core {
         self.after_failed_greetings();
         self.give_turns();
         self.move_on();
+        self.start_missed();
         self.end_left();
         self.serve_line();
         self.let_clients_go();

@@ -94,7 +94,7 @@ impl Core {
         self.backends.values().find(has_it).map(|b| b.id)
     }
 
-    fn subscribed(&mut self, backend: BackendId, client: ClientId, uri: Vec<u8>) {
+    pub(crate) fn subscribed(&mut self, backend: BackendId, client: ClientId, uri: Vec<u8>) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         match b.subscriptions.iter_mut().find(|known| known.uri == uri) {
             Some(known) if known.clients.contains(&client) => {}
@@ -121,9 +121,12 @@ impl Core {
                 && !p.is_of(client)
                 && request.is_some_and(|request| request.part(Part::Uri) == Some(uri))
         };
-        if self.pending.iter().any(|(_, pending)| is_about_to(pending)) {
-            return true;
-        }
+        self.pending.iter().any(|(_, pending)| is_about_to(pending))
+            || self.is_heard_by_others(backend, client, uri)
+    }
+
+    /// The server has said to another that it will tell of it.
+    pub(crate) fn is_heard_by_others(&self, backend: BackendId, client: ClientId, uri: &[u8]) -> bool {
         let subscriptions =
             self.backends.get(&backend).map(|b| b.subscriptions.as_slice()).unwrap_or_default();
         subscriptions

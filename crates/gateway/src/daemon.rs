@@ -133,6 +133,7 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
     ];
     hub.over().await;
     tasks.iter().for_each(|task| task.abort());
+    hub.all_kept(PATIENCE).await;
     hub.close_warden().await;
     telemetry.close(PATIENCE);
     Ok(Served::ToTheEnd)

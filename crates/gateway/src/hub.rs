@@ -11,6 +11,7 @@ use crate::task;
 use crate::telemetry::{Desk, Telemetry};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use switchboard_core::catalogue::Offer;
@@ -40,6 +41,9 @@ pub(crate) struct Hub {
     finished: Notify,
     /// We have begun to end.
     draining: Notify,
+    /// What is being written down, and that something has been.
+    keeping: AtomicUsize,
+    kept: Notify,
 }
 
 struct Inside {
@@ -77,6 +81,8 @@ impl Hub {
             room: Notify::new(),
             finished: Notify::new(),
             draining: Notify::new(),
+            keeping: AtomicUsize::new(0),
+            kept: Notify::new(),
         })
     }
 
@@ -146,6 +152,20 @@ impl Hub {
     pub(crate) async fn finished(self: &Arc<Self>, client: ClientId, patience: Duration) {
         self.over().await;
         let _ = tokio::time::timeout(patience, self.written(Peer::Client(client))).await;
+    }
+
+    /// Waits until all that was to be written down is, for a while.
+    pub(crate) async fn all_kept(&self, patience: Duration) {
+        let all = async {
+            loop {
+                let kept = self.kept.notified();
+                if self.keeping.load(Ordering::Relaxed) == 0 {
+                    return;
+                }
+                kept.await;
+            }
+        };
+        let _ = tokio::time::timeout(patience, all).await;
     }
 
     /// Waits until we begin to end. For one who waits.
@@ -331,7 +351,12 @@ impl<'a> Turn<'a> {
             }
             Action::KeepOffer { server, profile, offer } => {
                 let hub = self.hub.clone();
-                task::spawn("offer", async move { hub.keep_offer(server, profile, offer).await });
+                hub.keeping.fetch_add(1, Ordering::Relaxed);
+                task::spawn("offer", async move {
+                    hub.keep_offer(server, profile, offer).await;
+                    hub.keeping.fetch_sub(1, Ordering::Relaxed);
+                    hub.kept.notify_waiters();
+                });
             }
             Action::Stop { launch, how } => {
                 let peer = Peer::Backend(launch);

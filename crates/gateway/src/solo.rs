@@ -80,6 +80,7 @@ pub async fn run(solo: Solo, stdio: OwnStdio) -> std::io::Result<()> {
     for task in [time, ending, serving, sweeping, following].into_iter().chain(measuring) {
         task.abort();
     }
+    hub.all_kept(PATIENCE).await;
     hub.close_warden().await;
     telemetry.close(PATIENCE);
     Ok(())

@@ -2,6 +2,7 @@
 //! is no longer so.
 
 use super::{Delegate, Held, News};
+use crate::backend::State;
 use crate::catalogue::{List, Offer, Page, View};
 use crate::event::{BackendId, ClientId};
 use crate::exchange::Core;
@@ -220,9 +221,26 @@ impl Core {
         for delegate in missed {
             let home = self.clients.get(&delegate).and_then(|c| c.home);
             if let Some(home) = home.filter(|_| self.offer_for(delegate).is_none()) {
-                self.ensure_started(home);
+                self.start_again.push(home);
             }
         }
+        self.start_missed();
+    }
+
+    /// Starts those that were missed, as soon as what is left of them is gone.
+    pub(crate) fn start_missed(&mut self) {
+        if self.start_again.is_empty() || !self.is_running() {
+            return;
+        }
+        for backend in std::mem::take(&mut self.start_again) {
+            match self.backends.get(&backend).map(|b| &b.state) {
+                Some(State::Stopped | State::Failed { .. }) => self.ensure_started(backend),
+                Some(State::Starting { .. } | State::Stopping { .. }) => self.start_again.push(backend),
+                Some(State::Ready { .. } | State::Backoff { .. }) | None => {}
+            }
+        }
+        self.start_again.sort();
+        self.start_again.dedup();
     }
 }
 

@@ -121,12 +121,12 @@ impl Core {
             FoundUri::Several(_) | FoundUri::Perhaps(_) | FoundUri::Nobody if !self.is_settled(client) => {
                 Owner::Later
             }
-            FoundUri::Several(members) | FoundUri::Perhaps(members) => {
+            FoundUri::Several(members) => {
                 let names = members.iter().filter_map(|&at| view.members().get(at));
                 let names: Vec<&str> = names.map(|member| member.naming.server.as_str()).collect();
                 Owner::Nobody(self.unknown_resource(&uri, &names))
             }
-            FoundUri::Nobody => Owner::Nobody(self.unknown_resource(&uri, &[])),
+            FoundUri::Perhaps(_) | FoundUri::Nobody => Owner::Nobody(self.unknown_resource(&uri, &[])),
         }
     }
 
