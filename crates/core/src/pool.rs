@@ -2,6 +2,7 @@
 //! first. What waits for room waits in a line.
 
 use crate::backend::{Backend, State, Then, Waiting};
+use crate::board::Fetch;
 use crate::event::{BackendId, Launch, ServerId, StopHow};
 use crate::exchange::{Core, Server};
 use crate::fact::Fact;
@@ -68,10 +69,12 @@ impl Core {
         if self.line.is_empty() {
             return;
         }
-        let backends = &self.backends;
-        self.line.retain(|id| {
-            backends.get(id).is_some_and(|b| matches!(b.state, State::Stopped) && !b.waiting.is_empty())
-        });
+        let line = std::mem::take(&mut self.line);
+        let is_wanted = |id: &BackendId| {
+            let is_waited_for = |b: &Backend| !b.waiting.is_empty() || self.is_awaited(*id);
+            self.backends.get(id).is_some_and(|b| matches!(b.state, State::Stopped) && is_waited_for(b))
+        };
+        self.line = line.into_iter().filter(is_wanted).collect();
         while let Some(at) = self.line.iter().position(|&waiting| self.has_room_for(waiting))
             && let Some(next) = self.line.remove(at)
         {
@@ -121,6 +124,7 @@ impl Core {
             || !b.subscriptions.is_empty()
             || b.tasks.iter().any(|task| task.until > self.now)
             || b.greeter.is_some()
+            || b.fetch.as_ref().is_some_and(Fetch::is_under_way)
             || self.pending.iter().any(|(_, pending)| is_use(pending, b.id))
             || self.asked.iter().any(|(_, asked)| asked.is_of(b.id))
     }

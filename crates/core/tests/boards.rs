@@ -312,3 +312,50 @@ fn a_server_that_is_another_now_is_asked_anew_and_told_of_once() {
         "#,
     );
 }
+
+/// More servers than may run: each is started, greeted and asked in its turn.
+#[test]
+fn more_servers_than_there_is_room_for_are_asked_one_after_the_other() {
+    play(
+        |settings| {
+            two(settings);
+            settings.pool.max_backends = 1;
+        },
+        r#"
+        A comes; folder /p; server all
+        A greets
+            start 1 at /p
+            - waits for room
+        1 spawns
+            1< …
+        1 greets with {"tools":{}}
+            - another workspace needs its place
+            stop 1
+        1 ends
+            start 2 at /p
+        2 spawns
+            2< …
+        2 greets with {"tools":{}}
+            A< {"id":0,"result":…}
+        A confirms
+            - waits for room
+            2< {"method":"notifications/initialized"}
+            2< {"id":4,"method":"tools/list"}
+        2> {"jsonrpc":"2.0","id":4,"result":{"tools":[{"name":"write"}]}}
+            keep 1
+            - another workspace needs its place
+            stop 2
+        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        2 ends
+            start 3 at /p
+        3 spawns
+            3< …
+        3 greets with {"tools":{}}
+            3< {"method":"notifications/initialized"}
+            3< {"id":7,"method":"tools/list"}
+        3> {"jsonrpc":"2.0","id":7,"result":{"tools":[{"name":"read"}]}}
+            keep 0
+            A< {"id":1,"result":{"tools":[{"name":"files__read"},{"name":"more__write"}]}}
+        "#,
+    );
+}

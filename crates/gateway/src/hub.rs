@@ -23,6 +23,10 @@ use switchboard_process::warden::Swept;
 use switchboard_protocol::{Frame, Framing, Outgoing};
 use tokio::sync::{Notify, mpsc};
 
+/// So many short messages to one peer are written together: enough to make a system call cheap, and few enough for the
+/// other side to begin while the rest is still looked at.
+const TOGETHER: usize = 16;
+
 /// Longer lists are made out on another thread, so that they do not hold up everyone else.
 const SHORT_LISTS: usize = 32 << 10;
 
@@ -440,7 +444,11 @@ impl<'a> Turn<'a> {
     fn put(&mut self, peer: Peer, out: Outgoing) {
         if let Some(outbox) = self.inside.outboxes.get_mut(&peer) {
             outbox.put(out);
-            self.touch(peer);
+            if outbox.gathered() >= TOGETHER {
+                self.flush(peer);
+            } else {
+                self.touch(peer);
+            }
         }
     }
 

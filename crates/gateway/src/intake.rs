@@ -142,10 +142,6 @@ enum Held {
     Placed(Result<Parsed, Broken>, Unresolved),
 }
 
-/// So many short messages are written together: enough to make a system call cheap, and few enough for the
-/// other side to begin while the rest is still looked at.
-const TOGETHER: usize = 16;
-
 /// Reads a client to its end.
 pub(crate) async fn read_client(
     hub: &Arc<Hub>,
@@ -253,12 +249,7 @@ fn take_short_frames(
     own: &ClientReader,
 ) -> Option<Held> {
     let mut turn = hub.turn();
-    let mut taken = 0;
     while let Some(frame) = framer.next_frame() {
-        taken += 1;
-        if taken % TOGETHER == 0 {
-            turn.write();
-        }
         source.plain = framer.gave_plain();
         source.upto = source.read - framer.buffer().len() as u64;
         if source.framing != framer.framing() {

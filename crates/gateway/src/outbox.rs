@@ -43,6 +43,8 @@ pub(crate) struct Outbox {
     broken: bool,
     /// What was put in and is not to go out, though it counts as such.
     swallowed: usize,
+    /// How many messages were put in since it was written last.
+    gathered: usize,
 }
 
 impl Outbox {
@@ -56,6 +58,7 @@ impl Outbox {
             task: None,
             broken: false,
             swallowed: 0,
+            gathered: 0,
         }
     }
 
@@ -88,8 +91,13 @@ impl Outbox {
         self.queue.is_empty() && self.small.is_empty()
     }
 
+    pub(crate) fn gathered(&self) -> usize {
+        self.gathered
+    }
+
     /// Puts a message in, framed in the peer's manner.
     pub(crate) fn put(&mut self, out: Outgoing) {
+        self.gathered += 1;
         if let Way::Kept(kept) = &*self.way
             && !kept.note(&out)
         {
@@ -132,6 +140,7 @@ impl Outbox {
     /// Writes what goes without waiting; says how many bytes that was and what is left.
     pub(crate) fn flush(&mut self) -> (usize, Left) {
         let mut flushed = std::mem::take(&mut self.swallowed);
+        self.gathered = 0;
         if let Way::Kept(kept) = &*self.way.clone() {
             let (sent, left) = self.flush_kept(kept);
             return (flushed + sent, left);

@@ -189,6 +189,11 @@ impl Core {
         }
         for delegate in self.delegates(client) {
             self.client_initialized(delegate, message);
+            // One that had to make room, after it was greeted, is yet to be asked what it offers.
+            let news = self.clients.get(&delegate).and_then(|c| self.board(client)?.delegates.get(&c.server));
+            if news.is_some_and(|it| matches!(it.news, News::Awaited { until } if until > self.now)) {
+                self.rouse_if_unknown(delegate);
+            }
         }
     }
 

@@ -32,6 +32,18 @@ impl Core {
         })
     }
 
+    /// A client of many servers waits to hear what a backend has to offer.
+    pub(crate) fn is_awaited(&self, backend: BackendId) -> bool {
+        let is_it = |client: ClientId| {
+            let Some(c) = self.clients.get(&client).filter(|c| c.is_delegate()) else { return false };
+            let news =
+                self.board(c.face()).and_then(|board| board.delegates.get(&c.server)).map(|it| it.news);
+            matches!(news, Some(News::Awaited { until }) if until > self.now)
+                && self.offer_for(client).is_none()
+        };
+        self.lessees(backend).any(is_it)
+    }
+
     /// Nobody has to be waited for any more.
     pub(super) fn is_settled(&self, client: ClientId) -> bool {
         let is_awaited = |it: &Delegate| match it.news {

@@ -119,8 +119,11 @@ fn looks_secret(name: &str) -> bool {
 /// Whether `name` fits `pattern`, in which `*` stands for any characters. Goes back to the last `*` only,
 /// so its time is bounded by the product of the two lengths.
 fn matches(pattern: &str, name: &str, ignore_case: bool) -> bool {
-    let fold = |text: &str| if ignore_case { text.to_uppercase() } else { text.to_owned() };
-    let (pattern, name) = (fold(pattern), fold(name));
+    if ignore_case && !(pattern.is_ascii() && name.is_ascii()) {
+        return matches(&pattern.to_uppercase(), &name.to_uppercase(), false);
+    }
+    // Asked of every variable for every pattern and server: without a copy.
+    let is_same = |one: u8, other: u8| one == other || (ignore_case && one.eq_ignore_ascii_case(&other));
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut p, mut n) = (0, 0);
     let mut star = None;
@@ -128,7 +131,7 @@ fn matches(pattern: &str, name: &str, ignore_case: bool) -> bool {
         if pattern.get(p) == Some(&b'*') {
             star = Some((p, n));
             p += 1;
-        } else if pattern.get(p) == Some(&name[n]) {
+        } else if pattern.get(p).is_some_and(|&byte| is_same(byte, name[n])) {
             p += 1;
             n += 1;
         } else if let Some((at, from)) = star {
