@@ -197,6 +197,8 @@ pub(crate) struct Client {
     /// The log level that it asked for.
     pub(crate) level: Option<Level>,
     pub(crate) ear: Ear,
+    /// It wants to know what messages are about.
+    pub(crate) goes_by_request: bool,
     pub(crate) presence: Presence,
     pub(crate) farewell: Option<Farewell>,
     pub(crate) batches: Batches,

@@ -228,9 +228,9 @@ impl Core {
         let Some(settings) = self.servers.get(server.0 as usize).map(|server| server.settings.clone()) else {
             return;
         };
-        let environment = surroundings.environment;
+        let Surroundings { environment, goes_by_request, .. } = surroundings;
         let known = self.what_is_known(surroundings);
-        let client = Client { environment, known, ..self.newcomer(id, server, settings) };
+        let client = Client { environment, known, goes_by_request, ..self.newcomer(id, server, settings) };
         self.clients.insert(id, client);
         self.report(Fact::ClientConnected { client: id });
         self.start_early(id);
@@ -269,6 +269,7 @@ impl Core {
             parked: VecDeque::new(),
             level: None,
             ear: self.settings.dialect,
+            goes_by_request: false,
             presence: Presence::Here,
             farewell: None,
             batches: Batches::default(),

@@ -2,15 +2,16 @@
 //! fit becomes a small error (a request, an answer) or is counted and dropped (a notification).
 
 use crate::client::Presence;
-use crate::event::{Action, BackendId, ClientId, Launch, Peer};
+use crate::event::{About, Action, BackendId, ClientId, Launch, Peer};
 use crate::exchange::Core;
 use crate::fact::Fact;
+use crate::pending::{Asker, Pending};
 use serde_json::{Value, json};
 use switchboard_protocol::{Dialect, ErrorAnswer, Outgoing, RawId};
 
 impl Core {
     /// Sends an answer to a client, alone or as part of its batch. It must already fit.
-    fn put_answer(&mut self, client: ClientId, batch: Option<u32>, out: Outgoing) {
+    fn put_answer(&mut self, client: ClientId, about: About, batch: Option<u32>, out: Outgoing) {
         let client = self.face(client);
         let Some(c) = self.clients.get_mut(&client) else { return };
         if c.presence == Presence::Lost {
@@ -24,7 +25,7 @@ impl Core {
             },
         };
         c.queued += out.len();
-        self.actions.push(Action::ToClient { client, out });
+        self.actions.push(Action::ToClient { client, out, about });
     }
 
     /// A member of a batch that gets no answer.
@@ -33,7 +34,7 @@ impl Core {
         let client = self.face(client);
         let Some(c) = self.clients.get_mut(&client) else { return };
         if let Some(array) = c.batches.done(batch, None) {
-            self.put_answer(client, None, Outgoing::raw(array.into()));
+            self.put_answer(client, About::Nothing, None, Outgoing::raw(array.into()));
         }
     }
 
@@ -48,7 +49,8 @@ impl Core {
             self.answer_error(client, id, batch, &error);
             return false;
         }
-        self.put_answer(client, batch, out);
+        let about = About::Answer(id.clone());
+        self.put_answer(client, about, batch, out);
         true
     }
 
@@ -62,11 +64,16 @@ impl Core {
     ) {
         let Some(c) = self.clients.get(&client) else { return };
         let bytes = error.to_bytes(id, c.ear.dialect());
-        self.put_answer(client, batch, Outgoing::raw(bytes));
+        self.put_answer(client, About::Answer(id.clone()), batch, Outgoing::raw(bytes));
     }
 
     /// Sends a notification or request of a server to its client; `false` if there is no room or nobody.
     pub(crate) fn tell_client(&mut self, client: ClientId, out: Outgoing) -> bool {
+        self.tell_client_about(client, out, About::Nothing)
+    }
+
+    /// The same, of something that belongs to one of its requests.
+    pub(crate) fn tell_client_about(&mut self, client: ClientId, out: Outgoing, about: About) -> bool {
         let limit = self.settings.limits.client_bytes / 2;
         let client = self.face(client);
         let Some(c) = self.clients.get_mut(&client) else { return false };
@@ -80,8 +87,21 @@ impl Core {
             return false;
         }
         c.queued += out.len();
-        self.actions.push(Action::ToClient { client, out });
+        self.actions.push(Action::ToClient { client, out, about });
         true
+    }
+
+    /// The latest request of a client that a backend works on.
+    pub(crate) fn at_hand(&self, client: ClientId, backend: BackendId) -> About {
+        if !self.clients.get(&self.face(client)).is_some_and(|c| c.goes_by_request) {
+            return About::Nothing;
+        }
+        let is_open = |pending: &Pending| pending.was_sent_to(backend) && pending.is_wanted();
+        let own = self.pending.iter().filter(|(_, pending)| pending.is_of(client) && is_open(pending));
+        match own.max_by_key(|(minted, _)| *minted).map(|(_, pending)| &pending.asker) {
+            Some(Asker::Client { id, .. }) => About::Request(id.clone()),
+            Some(_) | None => About::Nothing,
+        }
     }
 
     /// Tells a client something of our own, as it speaks itself.

@@ -265,7 +265,7 @@ impl Stage {
                     flushed.push((Peer::Backend(launch), out.len()));
                     seen.push(format!("{number}< {}", text.replace(r#""jsonrpc":"2.0","#, "")));
                 }
-                Action::ToClient { client, out } => {
+                Action::ToClient { client, out, .. } => {
                     let name = char::from(b'A' + client.0 as u8 - 1);
                     let text = String::from_utf8_lossy(&out.to_vec()).into_owned();
                     flushed.push((Peer::Client(client), out.len()));

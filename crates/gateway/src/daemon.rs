@@ -303,5 +303,6 @@ fn surroundings(environment: u32, newcomer: Newcomer, vars: &Arc<Vars>) -> Surro
         default: newcomer.default,
         named: places::of_environment(&|name| vars.get(name)),
         working_folder: newcomer.working_folder,
+        goes_by_request: false,
     }
 }

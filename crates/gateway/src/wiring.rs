@@ -36,6 +36,7 @@ pub(crate) fn own_surroundings(roots: &RootOptions) -> Surroundings {
         default: roots.default.as_deref().and_then(places::canonical),
         named: places::of_environment(&|name| std::env::var_os(name)),
         working_folder: places::working_folder(),
+        goes_by_request: false,
     }
 }
 

@@ -69,10 +69,11 @@ impl Core {
         surroundings: Surroundings,
         environments: Vec<(ServerId, u32)>,
     ) {
+        let goes_by_request = surroundings.goes_by_request;
         let known = self.what_is_known(surroundings);
         let board = Board { environments: environments.into_iter().collect(), ..Board::default() };
         let role = Role::Board(Box::new(board));
-        let client = Client { role, known, ..self.newcomer(id, EVERY, self.nobody.clone()) };
+        let client = Client { role, known, goes_by_request, ..self.newcomer(id, EVERY, self.nobody.clone()) };
         self.clients.insert(id, client);
         self.report(Fact::ClientConnected { client: id });
     }
