@@ -141,12 +141,12 @@ mod tests {
     use super::*;
 
     /// All kinds. The match makes sure that a new one is not forgotten.
-    fn all() -> [ErrorKind; 12] {
+    fn all() -> [ErrorKind; 15] {
         use ErrorKind::*;
         match BadMessage {
             BackendSpawnFailed | BackendUnavailable | BackendTimeout | RoutingFailed | Overloaded
             | ShuttingDown | ClientTooSlow | ClientTimeout | MessageTooLarge | BadAnswer | MethodNotFound
-            | BadMessage => {}
+            | BadMessage | UnknownName | UnknownResource | StaleCursor => {}
         }
         [
             BackendSpawnFailed,
@@ -161,6 +161,9 @@ mod tests {
             BadAnswer,
             MethodNotFound,
             BadMessage,
+            UnknownName,
+            UnknownResource,
+            StaleCursor,
         ]
     }
 
