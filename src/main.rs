@@ -29,6 +29,8 @@ fn run(cli: cli::Cli) -> anyhow::Result<Exit> {
         None => commands::stdio::run(cli.stdio),
         Some(Command::Stdio(args)) => commands::stdio::run(*args),
         Some(Command::Daemon(args)) => commands::daemon::run(&args),
+        Some(Command::Serve(args)) => commands::serve::run(&args),
+        Some(Command::Token(args)) => commands::token::run(&args),
         Some(Command::Status(args)) => commands::status::run(&args),
         Some(Command::Logs(args)) => commands::logs::run(&args),
         Some(Command::Restart(args)) => commands::order::run(&args, commands::order::Word::Restart),

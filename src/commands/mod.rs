@@ -3,6 +3,8 @@
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod daemon;
+pub(crate) mod serve;
+pub(crate) mod token;
 pub(crate) mod demo;
 pub(crate) mod example_server;
 pub(crate) mod explain;

@@ -3,10 +3,12 @@
 use tokio::task::JoinHandle;
 
 /// All names, so that a test can make each of them fail.
-pub const NAMES: [&str; 21] = [
+pub const NAMES: [&str; 26] = [
     "accepting",
+    "accounting",
     "attachment",
     "backend",
+    "connection",
     "ending",
     "following",
     "forgetting",
@@ -14,6 +16,7 @@ pub const NAMES: [&str; 21] = [
     "link",
     "lookup",
     "offer",
+    "parting",
     "measuring",
     "outbox",
     "output",
@@ -22,8 +25,10 @@ pub const NAMES: [&str; 21] = [
     "serving",
     "stderr",
     "sweeping",
+    "tidying",
     "time",
     "watching",
+    "welcoming",
     "words",
 ];
 
