@@ -26,6 +26,8 @@ mod roots;
 mod pool;
 #[cfg(target_os = "linux")]
 mod daemon;
+#[cfg(target_os = "linux")]
+mod board;
 mod logs;
 mod raw;
 mod config;
@@ -34,6 +36,7 @@ mod leftovers;
 mod nothing_left;
 
 mod cli;
+mod command_line;
 mod explain;
 mod demo;
 mod docs;
