@@ -87,6 +87,12 @@ pub(crate) enum Command {
     ///
     /// `stdio` starts one by itself if there is none.
     Daemon(Box<DaemonArgs>),
+    /// Serve clients over HTTP: all servers of the config at /mcp, each at /servers/NAME/mcp.
+    ///
+    /// It is the daemon with a listener: windows that run `stdio` with the same config share its servers.
+    Serve(Box<ServeArgs>),
+    /// The token that clients over HTTP must have.
+    Token(TokenArgs),
     /// List the tools that the servers offer.
     Tools(Box<ListArgs>),
     /// List the prompts that the servers offer.
@@ -263,6 +269,22 @@ fn process_name(name: &str) -> Result<String, String> {
 }
 
 impl DaemonArgs {
+    /// The daemon that `serve` is.
+    pub(crate) fn for_serving(args: &ServeArgs) -> Self {
+        Self {
+            command: None,
+            config: args.config.clone(),
+            project: false,
+            backend: None,
+            node: None,
+            auggie_entry: None,
+            mode: None,
+            max_backends: None,
+            idle_ttl_seconds: None,
+            log_level: args.log_level,
+        }
+    }
+
     pub(crate) fn overrides(&self) -> Overrides {
         Overrides { max_backends: self.max_backends, idle_ttl_seconds: self.idle_ttl_seconds }
     }
@@ -282,6 +304,46 @@ impl StdioArgs {
             && self.roots.root.is_empty()
             && !self.solo
     }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// Where to listen: an address with its port, or `unix:` and a path. May be given several times. Over the config;
+    /// otherwise 127.0.0.1:7411.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Vec<String>,
+
+    /// The config file. Otherwise the one that `stdio` would use.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Let everybody in who is on this machine. Only for addresses of this machine.
+    #[arg(long)]
+    pub(crate) no_auth: bool,
+
+    /// A file with the certificate, as PEM. Over the config.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+
+    /// A file with its key, as PEM. Over the config.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+
+    /// How much is logged. Over the config.
+    #[arg(long, value_name = "LEVEL", value_enum)]
+    pub(crate) log_level: Option<LevelArg>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TokenArgs {
+    #[command(subcommand)]
+    pub(crate) command: TokenCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TokenCommand {
+    /// Print it; it is made if there is none.
+    Show,
 }
 
 #[derive(Debug, Args)]

@@ -29,6 +29,8 @@ fn run(cli: cli::Cli) -> anyhow::Result<Exit> {
         None => commands::stdio::run(cli.stdio),
         Some(Command::Stdio(args)) => commands::stdio::run(*args),
         Some(Command::Daemon(args)) => commands::daemon::run(&args),
+        Some(Command::Serve(args)) => commands::serve::run(&args),
+        Some(Command::Token(args)) => commands::token::run(&args),
         Some(Command::Tools(args)) => commands::list::run(&args, commands::list::What::Tools),
         Some(Command::Prompts(args)) => commands::list::run(&args, commands::list::What::Prompts),
         Some(Command::Resources(args)) => commands::list::run(&args, commands::list::What::Resources),

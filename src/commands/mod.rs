@@ -9,6 +9,8 @@ mod columns;
 pub(crate) mod completions;
 mod content;
 pub(crate) mod daemon;
+pub(crate) mod serve;
+pub(crate) mod token;
 pub(crate) mod demo;
 pub(crate) mod example_server;
 pub(crate) mod explain;

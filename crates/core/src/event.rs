@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use switchboard_protocol::hunt::Glimpse;
-use switchboard_protocol::{Broken, Framing, Message, Outgoing, Parsed};
+use switchboard_protocol::{Broken, Framing, Message, Outgoing, Parsed, RawId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClientId(pub u32);
@@ -66,6 +66,10 @@ pub struct Surroundings {
     /// The root that its environment names.
     pub named: Option<String>,
     pub working_folder: Option<String>,
+    /// Its messages go different ways, so that each must say what it is about.
+    pub goes_by_request: bool,
+    /// It is on another machine: what it calls a folder is none of ours.
+    pub is_elsewhere: bool,
 }
 
 /// A place, and which member of the frame named it.
@@ -89,6 +93,8 @@ pub enum Event {
         surroundings: Surroundings,
         /// Which environment the backends of each server get, in place of the one number of the surroundings.
         environments: Vec<(ServerId, u32)>,
+        /// Those of them that it wants, if not all.
+        only: Option<Vec<ServerId>>,
     },
     FromClient {
         client: ClientId,
@@ -178,6 +184,17 @@ pub enum Event {
     Kill,
 }
 
+/// Which of a client's requests a message to it belongs to; said to those who want to know
+/// ([`Surroundings::goes_by_request`]).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum About {
+    /// It is the answer to this one.
+    Answer(RawId),
+    /// It comes while this one is worked on, and most likely because of it.
+    Request(RawId),
+    Nothing,
+}
+
 /// How a backend is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopHow {
@@ -210,6 +227,7 @@ pub enum Action {
     ToClient {
         client: ClientId,
         out: Outgoing,
+        about: About,
     },
     /// Find out which folders these are; to be answered with [`Event::RootsLookedUp`].
     LookUp {

@@ -199,8 +199,8 @@ impl Core {
             Event::ClientConnected { client, server, surroundings } => {
                 self.client_connected(client, server, surroundings);
             }
-            Event::BoardConnected { client, surroundings, environments } => {
-                self.board_connected(client, surroundings, environments);
+            Event::BoardConnected { client, surroundings, environments, only } => {
+                self.board_connected(client, surroundings, environments, only);
             }
             Event::OfferRead { launch, round, offer } => self.offer_read(launch, round, offer),
             Event::FromClient { client, frame, places } => self.client_sent(client, frame, places),
@@ -232,9 +232,15 @@ impl Core {
         let Some(settings) = self.servers.get(server.0 as usize).map(|server| server.settings.clone()) else {
             return;
         };
-        let environment = surroundings.environment;
+        let Surroundings { environment, goes_by_request, is_elsewhere, .. } = surroundings;
         let known = self.what_is_known(surroundings);
-        let client = Client { environment, known, ..self.newcomer(id, server, settings) };
+        let client = Client {
+            environment,
+            known,
+            goes_by_request,
+            is_elsewhere,
+            ..self.newcomer(id, server, settings)
+        };
         self.clients.insert(id, client);
         self.report(Fact::ClientConnected { client: id });
         self.start_early(id);
@@ -273,6 +279,8 @@ impl Core {
             parked: VecDeque::new(),
             level: None,
             ear: self.settings.dialect,
+            goes_by_request: false,
+            is_elsewhere: false,
             presence: Presence::Here,
             farewell: None,
             batches: Batches::default(),

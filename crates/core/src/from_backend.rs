@@ -4,7 +4,7 @@
 use crate::backend::{Backend, Manner, State};
 use crate::client::Presence;
 use crate::debounce;
-use crate::event::{BackendId, ClientId, Launch};
+use crate::event::{About, BackendId, ClientId, Launch};
 use crate::exchange::{Core, TaskToken};
 use crate::fact::{Fact, Outcome};
 use crate::pending::{Asked, AskedBy, Asker, Pending, Progress, name_of};
@@ -226,7 +226,8 @@ impl Core {
         if token.is_some() {
             out.replace(message.span(Part::MetaProgressToken), Patch::Id(ours));
         }
-        if !self.tell_client(client, out) {
+        let about = self.at_hand(client, backend);
+        if !self.tell_client_about(client, out, about) {
             let error = self.overloaded(Some(backend), "the client does not read what it is sent");
             return self.refuse_backend(launch, &id, &error);
         }
@@ -275,34 +276,39 @@ impl Core {
     pub(crate) fn spread_notification(&mut self, backend: BackendId, message: &Message) {
         for client in self.audience(backend, message) {
             let out = self.for_client(client, message);
-            self.tell_client(client, out);
+            let about = match message.method() {
+                // Of what a server does at the moment. Anything else is news to all.
+                Method::LogMessage => self.at_hand(client, backend),
+                _ => About::Nothing,
+            };
+            self.tell_client_about(client, out, about);
         }
     }
 
     fn backend_progress(&mut self, launch: Launch, message: &Message) {
         let Some(minted) = message.part(Part::ProgressToken).and_then(RawId::minted) else { return };
-        let Some((client, token)) = self.token_owner(launch, minted) else {
+        let Some((client, token, about)) = self.token_owner(launch, minted) else {
             // The request is over. Passing its progress on would name a token that the client has forgotten.
             return self.late_answer(launch);
         };
         let mut out = self.for_client(client, message);
         out.replace(message.span(Part::ProgressToken), Patch::Id(token));
-        self.tell_client(client, out);
+        self.tell_client_about(client, out, about);
     }
 
     /// Whose progress token this is. Progress moves the request's deadline.
-    fn token_owner(&mut self, launch: Launch, minted: u64) -> Option<(ClientId, RawId)> {
+    fn token_owner(&mut self, launch: Launch, minted: u64) -> Option<(ClientId, RawId, About)> {
         let (now, timeout) = (self.now, self.settings_of(launch.backend).timeout);
         if let Some(pending) = self.pending.get_mut(minted)
             && pending.backend == launch.backend
         {
-            let Asker::Client { client, .. } = pending.asker else { return None };
             pending.go_on_until(now + timeout);
-            return pending.token.clone().map(|token| (client, token));
+            let Asker::Client { client, id, .. } = &pending.asker else { return None };
+            return pending.token.clone().map(|token| (*client, token, About::Request(id.clone())));
         }
         let kept =
             self.task_tokens.iter().find(|kept| kept.minted == minted && kept.backend == launch.backend)?;
-        Some((kept.client, kept.token.clone()))
+        Some((kept.client, kept.token.clone(), About::Nothing))
     }
 
     fn backend_cancels(&mut self, launch: Launch, message: &Message) {

@@ -73,7 +73,7 @@ impl Core {
 
     /// When we are to end, if nobody comes.
     pub(crate) fn unused_at(&self) -> Option<Moment> {
-        if !self.lives_on() || !self.is_running() {
+        if !self.lives_on() || !self.is_running() || self.settings.stays {
             return None;
         }
         let patience = if self.next_backend == 1 { FIRST_CLIENT } else { NEXT_CLIENT };

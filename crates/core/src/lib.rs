@@ -63,7 +63,9 @@ mod turns;
 mod outgoing;
 
 pub use change::Change;
-pub use event::{Action, BackendId, ClientId, Event, Launch, Named, Peer, ServerId, StopHow, Surroundings};
+pub use event::{
+    About, Action, BackendId, ClientId, Event, Launch, Named, Peer, ServerId, StopHow, Surroundings,
+};
 pub use exchange::Core;
 pub use fact::{Fact, Outcome};
 pub use moment::Moment;

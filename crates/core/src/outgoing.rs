@@ -2,9 +2,10 @@
 //! fit becomes a small error (a request, an answer) or is counted and dropped (a notification).
 
 use crate::client::Presence;
-use crate::event::{Action, BackendId, ClientId, Launch, Peer};
+use crate::event::{About, Action, BackendId, ClientId, Launch, Peer};
 use crate::exchange::Core;
 use crate::fact::Fact;
+use crate::pending::{Asker, Pending};
 use serde_json::{Value, json};
 use switchboard_protocol::{Answers, Dialect, ErrorAnswer, Outgoing, RawId};
 
@@ -24,7 +25,8 @@ impl Core {
             },
         };
         c.queued += out.len();
-        self.actions.push(Action::ToClient { client, out });
+        let about = About::Answer(id.clone());
+        self.actions.push(Action::ToClient { client, out, about });
     }
 
     /// A member of a batch that gets no answer.
@@ -37,7 +39,7 @@ impl Core {
         {
             let out = Outgoing::raw(array.into()).answering(Answers::Batch);
             c.queued += out.len();
-            self.actions.push(Action::ToClient { client, out });
+            self.actions.push(Action::ToClient { client, out, about: About::Nothing });
         }
     }
 
@@ -71,6 +73,11 @@ impl Core {
 
     /// Sends a notification or request of a server to its client; `false` if there is no room or nobody.
     pub(crate) fn tell_client(&mut self, client: ClientId, out: Outgoing) -> bool {
+        self.tell_client_about(client, out, About::Nothing)
+    }
+
+    /// The same, of something that belongs to one of its requests.
+    pub(crate) fn tell_client_about(&mut self, client: ClientId, out: Outgoing, about: About) -> bool {
         let limit = self.settings.limits.client_bytes / 2;
         let client = self.face(client);
         let Some(c) = self.clients.get_mut(&client) else { return false };
@@ -84,8 +91,21 @@ impl Core {
             return false;
         }
         c.queued += out.len();
-        self.actions.push(Action::ToClient { client, out });
+        self.actions.push(Action::ToClient { client, out, about });
         true
+    }
+
+    /// The latest request of a client that a backend works on.
+    pub(crate) fn at_hand(&self, client: ClientId, backend: BackendId) -> About {
+        if !self.clients.get(&self.face(client)).is_some_and(|c| c.goes_by_request) {
+            return About::Nothing;
+        }
+        let is_open = |pending: &Pending| pending.was_sent_to(backend) && pending.is_wanted();
+        let own = self.pending.iter().filter(|(_, pending)| pending.is_of(client) && is_open(pending));
+        match own.max_by_key(|(minted, _)| *minted).map(|(_, pending)| &pending.asker) {
+            Some(Asker::Client { id, .. }) => About::Request(id.clone()),
+            Some(_) | None => About::Nothing,
+        }
     }
 
     /// Tells a client something of our own, as it speaks itself.

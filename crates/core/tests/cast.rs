@@ -49,6 +49,7 @@ pub(crate) fn play(change: impl FnOnce(&mut Settings), story: &str) {
         limits: Limits::default(),
         linger: None,
         boards: Boards::default(),
+        stays: false,
         first_question: 1,
         seed: 1,
         report_routes: false,
@@ -273,7 +274,7 @@ impl Stage {
                     flushed.push((Peer::Backend(launch), out.len()));
                     seen.push(format!("{number}< {}", text.replace(r#""jsonrpc":"2.0","#, "")));
                 }
-                Action::ToClient { client, out } => {
+                Action::ToClient { client, out, .. } => {
                     let name = char::from(b'A' + client.0 as u8 - 1);
                     let text = String::from_utf8_lossy(&out.to_vec()).into_owned();
                     flushed.push((Peer::Client(client), out.len()));
@@ -320,7 +321,7 @@ fn of_client(client: ClientId, what: &str) -> Event {
         }
         return match server {
             Some(server) => Event::ClientConnected { client, server, surroundings },
-            None => Event::BoardConnected { client, surroundings, environments: Vec::new() },
+            None => Event::BoardConnected { client, surroundings, environments: Vec::new(), only: None },
         };
     }
     if let Some(capabilities) = what.strip_prefix(" greets") {

@@ -94,6 +94,7 @@ impl Crowd {
             limits: Limits::default(),
             linger: Some(Duration::from_secs(30)),
             boards: Boards::default(),
+            stays: false,
             first_question: 1,
             seed: 1,
             report_routes: false,
@@ -132,7 +133,7 @@ impl Crowd {
                     self.at_backend(&text);
                     self.tell(Event::Flushed { peer: Peer::Backend(launch), bytes: text.len() });
                 }
-                Action::ToClient { client, out } => {
+                Action::ToClient { client, out, .. } => {
                     let text = out.to_vec();
                     self.at_client(client.0 as usize - 1, &text);
                     self.tell(Event::Flushed { peer: Peer::Client(client), bytes: text.len() });

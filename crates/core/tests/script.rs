@@ -74,6 +74,7 @@ fn settings() -> Settings {
         limits: Limits::default(),
         linger: None,
         boards: Boards::default(),
+        stays: false,
         first_question: 1,
         seed: 1,
         report_routes: false,

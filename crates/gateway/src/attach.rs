@@ -184,6 +184,7 @@ fn settings(config: &Config, server: &str) -> Settings {
         limits: wiring::limits(config),
         linger: None,
         boards: Boards::default(),
+        stays: false,
         first_question: 1,
         seed: u64::from(std::process::id()),
         report_routes: false,

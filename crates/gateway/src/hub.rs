@@ -5,6 +5,7 @@ use crate::backends::Plan;
 use crate::backends::process::{self, Order, Setting};
 use crate::handed::way::Way;
 use crate::link;
+use crate::mailbox::Mailbox;
 use crate::outbox::{Left, Outbox};
 use crate::places;
 use crate::task;
@@ -16,7 +17,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use switchboard_core::catalogue::Offer;
 use switchboard_core::status::Status;
-use switchboard_core::{Action, Change, ClientId, Core, Done, Event, Fact, Launch, Moment, Peer, ServerId};
+use switchboard_core::{
+    About, Action, Change, ClientId, Core, Done, Event, Fact, Launch, Moment, Peer, ServerId,
+};
 use switchboard_process::aside;
 use switchboard_process::tree::Tree;
 use switchboard_process::warden::Swept;
@@ -54,6 +57,7 @@ struct Inside {
     core: Core,
     actions: Vec<Action>,
     outboxes: BTreeMap<Peer, Outbox>,
+    mailboxes: BTreeMap<Peer, Arc<dyn Mailbox>>,
     controls: BTreeMap<Launch, mpsc::Sender<Order>>,
     /// What to measure.
     trees: BTreeMap<Launch, Tree>,
@@ -70,6 +74,7 @@ impl Hub {
             core,
             actions: Vec::new(),
             outboxes: BTreeMap::new(),
+            mailboxes: BTreeMap::new(),
             controls: BTreeMap::new(),
             trees: BTreeMap::new(),
             dirty: Vec::new(),
@@ -139,6 +144,11 @@ impl Hub {
         });
         outbox.set_task(task.abort_handle());
         self.turn().inside.outboxes.insert(peer, outbox);
+    }
+
+    /// Gives a peer that is no stream its place.
+    pub(crate) fn open_mailbox(self: &Arc<Self>, peer: Peer, mailbox: Arc<dyn Mailbox>) {
+        self.turn().inside.mailboxes.insert(peer, mailbox);
     }
 
     /// Waits while a peer leaves so much unread that nothing more should be read from it.
@@ -312,8 +322,8 @@ impl<'a> Turn<'a> {
 
     fn perform(&mut self, action: Action) {
         match action {
-            Action::ToClient { client, out } => self.put(Peer::Client(client), out),
-            Action::ToBackend { launch, out } => self.put(Peer::Backend(launch), out),
+            Action::ToClient { client, out, about } => self.put(Peer::Client(client), out, about),
+            Action::ToBackend { launch, out } => self.put(Peer::Backend(launch), out, About::Nothing),
             Action::Disconnect { client } => {
                 self.flush(Peer::Client(client));
                 self.forget_client(client);
@@ -366,7 +376,7 @@ impl<'a> Turn<'a> {
                 let peer = Peer::Backend(launch);
                 self.flush(peer);
                 // Its input is closed: the first and politest request to end.
-                self.inside.outboxes.remove(&peer);
+                self.shut(peer);
                 if let Some(control) = self.inside.controls.get(&launch) {
                     // A full channel holds orders to end already.
                     let _ = control.try_send(Order::Stop(how));
@@ -381,14 +391,14 @@ impl<'a> Turn<'a> {
 
     /// A process is gone; nothing can be said to it any more.
     pub(crate) fn forget(&mut self, launch: Launch) {
-        self.inside.outboxes.remove(&Peer::Backend(launch));
+        self.shut(Peer::Backend(launch));
         self.inside.controls.remove(&launch);
         self.inside.trees.remove(&launch);
     }
 
     /// A client is gone: nothing can be said to it any more.
     pub(crate) fn forget_client(&mut self, client: ClientId) {
-        self.inside.outboxes.remove(&Peer::Client(client));
+        self.shut(Peer::Client(client));
     }
 
     pub(crate) fn status(&self) -> Status {
@@ -430,7 +440,7 @@ impl<'a> Turn<'a> {
     /// Nothing more can be said to a process, or heard from it. If it is not being stopped already it is ended,
     /// and those who watch it report that: whoever waits for it must not wait in vain.
     pub(crate) fn cut_off(&mut self, launch: Launch) {
-        let was_open = self.inside.outboxes.remove(&Peer::Backend(launch)).is_some();
+        let was_open = self.shut(Peer::Backend(launch));
         if let Some(control) = self.inside.controls.get(&launch).filter(|_| was_open) {
             let _ = control.try_send(Order::CutOff);
         }
@@ -438,10 +448,10 @@ impl<'a> Turn<'a> {
 
     /// Something of the gateway's own, when the core has no more to say.
     pub(crate) fn say(&mut self, client: ClientId, out: Outgoing) {
-        self.put(Peer::Client(client), out);
+        self.put(Peer::Client(client), out, About::Nothing);
     }
 
-    fn put(&mut self, peer: Peer, out: Outgoing) {
+    fn put(&mut self, peer: Peer, out: Outgoing, about: About) {
         if let Some(outbox) = self.inside.outboxes.get_mut(&peer) {
             outbox.put(out);
             if outbox.gathered() >= TOGETHER {
@@ -449,7 +459,18 @@ impl<'a> Turn<'a> {
             } else {
                 self.touch(peer);
             }
+        } else if let Some(mailbox) = self.inside.mailboxes.get(&peer) {
+            mailbox.put(out, about);
         }
+    }
+
+    /// Closes the way to a peer. `true` if it was open.
+    fn shut(&mut self, peer: Peer) -> bool {
+        let mailbox = self.inside.mailboxes.remove(&peer);
+        if let Some(mailbox) = &mailbox {
+            mailbox.close();
+        }
+        self.inside.outboxes.remove(&peer).is_some() || mailbox.is_some()
     }
 
     /// Writes what the events so far have brought forth, as far as it goes.

@@ -17,7 +17,7 @@
 //! - `catalogue`: what servers offer, kept on disk between runs; `collisions`: what of it would have the same name.
 //! - `known`: packages of which we know what they keep between calls.
 //! - `intake`: reading, for both.
-//! - `outbox`: writing, for both.
+//! - `outbox`: writing, for both; `mailbox`: the same where there is no stream to write to.
 //! - `spare`: a large buffer, kept for the next large message.
 //! - [`task`]: starts what runs side by side.
 //! - `hub`: the core under its lock, and the hands that do what it says.
@@ -32,7 +32,7 @@ pub mod raw;
 pub mod peer;
 pub mod places;
 pub mod explain;
-mod fronts;
+pub mod fronts;
 mod backends;
 mod intake;
 mod catalogue;
@@ -49,6 +49,7 @@ mod register;
 mod reload;
 pub mod wiring;
 mod outbox;
+mod mailbox;
 mod spare;
 pub mod task;
 mod hub;

@@ -3,10 +3,12 @@
 use tokio::task::JoinHandle;
 
 /// All names, so that a test can make each of them fail.
-pub const NAMES: [&str; 22] = [
+pub const NAMES: [&str; 27] = [
     "accepting",
+    "accounting",
     "attachment",
     "backend",
+    "connection",
     "ending",
     "following",
     "forgetting",
@@ -15,6 +17,7 @@ pub const NAMES: [&str; 22] = [
     "link",
     "lookup",
     "offer",
+    "parting",
     "measuring",
     "outbox",
     "output",
@@ -23,8 +26,10 @@ pub const NAMES: [&str; 22] = [
     "serving",
     "stderr",
     "sweeping",
+    "tidying",
     "time",
     "watching",
+    "welcoming",
     "words",
 ];
 

@@ -28,7 +28,7 @@ impl Core {
     ) {
         let minted = self.accept(client, NOWHERE, id, batch, initialize.clone());
         let Some(c) = self.clients.get_mut(&client) else { return };
-        c.declared = Declared::of(&initialize, true);
+        c.declared = Declared::of(&initialize, true).here(!c.is_elsewhere);
         if !places.is_empty() {
             c.known.client = places.into_iter().map(|place| place.path).collect();
         }

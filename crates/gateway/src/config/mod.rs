@@ -33,6 +33,7 @@ mod read;
 mod report;
 mod safe_list;
 mod schema;
+mod serve;
 mod sharing;
 mod syntax;
 pub mod trust;
@@ -47,7 +48,7 @@ pub use choices::{
     RetryAfterCrash, Scope, State,
 };
 pub use missing::Missing;
-pub use model::{Config, FilterConfig, LogConfig, PoolConfig, ServerConfig};
+pub use model::{Config, FilterConfig, LogConfig, PoolConfig, ServeConfig, ServerConfig};
 pub use problem::{Problem, Severity};
 pub use schema::schema;
 pub use variables::{Lookup, Variables};

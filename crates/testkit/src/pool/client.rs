@@ -129,6 +129,7 @@ impl World {
             default: self.plan.default.clone(),
             named: some_root(rng, 10),
             working_folder: if rng.percent(30) { Some("/home".into()) } else { some_root(rng, 30) },
+            ..Surroundings::default()
         };
         self.stats.pinned_clients += u64::from(surroundings.pinned.is_some());
         let roots = &self.plan.settings.roots;

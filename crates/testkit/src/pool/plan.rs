@@ -128,6 +128,7 @@ fn settings(rng: &mut Rng, seed: u64) -> Settings {
         limits: Limits::default(),
         linger: None,
         boards: Boards::default(),
+        stays: false,
         first_question: 1,
         seed,
         report_routes: false,

@@ -143,7 +143,7 @@ impl World {
             Action::Start { launch, root, environment, .. } => self.start(launch, root, environment),
             Action::Stop { launch, how } => self.stop(launch, how),
             Action::ToBackend { launch, out } => self.at_process(launch, &out.to_vec()),
-            Action::ToClient { client, out } => self.at_client(client, &out.to_vec()),
+            Action::ToClient { client, out, .. } => self.at_client(client, &out.to_vec()),
             Action::LookUp { client, inquiry, paths } => self.look_up(client, inquiry, &paths),
             Action::ReadOffer { .. } | Action::KeepOffer { .. } => Err("clients here have one server".into()),
             Action::Disconnect { client } => Err(format!("{client} is let go, and we are no daemon")),

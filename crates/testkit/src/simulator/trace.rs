@@ -36,7 +36,7 @@ impl Trace {
             Action::ToBackend { launch, out } => {
                 format!("    => {launch}  {}", String::from_utf8_lossy(&out.to_vec()))
             }
-            Action::ToClient { client, out } => {
+            Action::ToClient { client, out, .. } => {
                 format!("    => {client}  {}", String::from_utf8_lossy(&out.to_vec()))
             }
             Action::Start { launch, framing, root, environment, .. } => {

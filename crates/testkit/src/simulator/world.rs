@@ -113,7 +113,7 @@ impl World {
             Action::Start { launch, framing, .. } => self.start(launch, framing),
             Action::Stop { launch, how } => self.stop(launch, how),
             Action::ToBackend { launch, out } => self.at_backend(launch, &out),
-            Action::ToClient { client, out } => self.at_client(client, &out),
+            Action::ToClient { client, out, .. } => self.at_client(client, &out),
             Action::LookUp { .. } => Err("nobody here has workspaces".into()),
             Action::ReadOffer { .. } | Action::KeepOffer { .. } => Err("clients here have one server".into()),
             Action::Disconnect { client } => Err(format!("{client} is let go, and we are no daemon")),
