@@ -26,6 +26,8 @@ mod roots;
 mod pool;
 #[cfg(target_os = "linux")]
 mod daemon;
+#[cfg(target_os = "linux")]
+mod http;
 mod logs;
 mod raw;
 mod config;
