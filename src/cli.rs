@@ -1,5 +1,9 @@
 //! The command line.
 
+mod asking;
+
+pub(crate) use asking::{CallArgs, GatewayArgs, GetArgs, ListArgs, ReadArgs};
+
 use clap::builder::{FalseyValueParser, OsStringValueParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
@@ -17,6 +21,8 @@ Examples:
       stand between a client and one server
   switchboard stdio
       serve what the config file names
+  switchboard tools
+      list what the servers of the config file offer
   switchboard check
       say what is wrong with the config file
 
@@ -25,8 +31,8 @@ In an IDE's MCP settings, put `switchboard` before a server's own command:
     \"args\": [\"stdio\", \"--\", \"npx\", \"-y\", \"some-server\"] }
 
 Exit codes: 0 ended in order, 1 failure, 2 wrong usage, 3 config missing or
-wrong; with --raw the command's own, 126 if it cannot be executed, 127 if it
-is not found.";
+wrong, 130 interrupted; with --raw the command's own, 126 if it cannot be
+executed, 127 if it is not found.";
 
 /// One MCP server for your IDE; every other MCP server behind it: started once, shared, routed by workspace,
 /// and never left running.
@@ -87,6 +93,19 @@ pub(crate) enum Command {
     Serve(Box<ServeArgs>),
     /// The token that clients over HTTP must have.
     Token(TokenArgs),
+    /// List the tools that the servers offer.
+    Tools(Box<ListArgs>),
+    /// List the prompts that the servers offer.
+    Prompts(Box<ListArgs>),
+    /// List the resources that the servers offer, and the templates for more.
+    Resources(Box<ListArgs>),
+    /// Call a tool, and print what it answers.
+    #[command(after_help = asking::AFTER_CALL)]
+    Call(Box<CallArgs>),
+    /// Print a resource.
+    Read(Box<ReadArgs>),
+    /// Print what a prompt says to a model.
+    Get(Box<GetArgs>),
     /// Show what runs: daemons, clients, servers, and their instances.
     Status(StatusArgs),
     /// Show the log, or what a server writes to stderr.

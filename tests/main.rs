@@ -27,6 +27,8 @@ mod pool;
 #[cfg(target_os = "linux")]
 mod daemon;
 #[cfg(target_os = "linux")]
+mod board;
+#[cfg(target_os = "linux")]
 mod http;
 mod logs;
 mod raw;
@@ -36,6 +38,7 @@ mod leftovers;
 mod nothing_left;
 
 mod cli;
+mod command_line;
 mod explain;
 mod demo;
 mod docs;

@@ -64,6 +64,9 @@ pub enum Served {
     Taken,
 }
 
+/// A client's server, if it wants one alone, and the variables that it brought.
+type Brought = (Option<ServerId>, Arc<Vars>);
+
 /// What every connection needs.
 pub(crate) struct Household {
     pub(crate) hub: Arc<Hub>,
@@ -73,7 +76,7 @@ pub(crate) struct Household {
     /// Our own.
     pub(crate) vars: Arc<Vars>,
     /// The clients that are here, with what they brought along.
-    clients: Mutex<BTreeMap<ClientId, (Option<ServerId>, Arc<Vars>)>>,
+    clients: Mutex<BTreeMap<ClientId, Brought>>,
     pub(crate) limit: usize,
     /// We serve over HTTP.
     stays: bool,
@@ -316,7 +319,7 @@ impl Household {
         *self.profiles.lock().unwrap_or_else(PoisonError::into_inner) = new;
     }
 
-    pub(crate) fn clients(&self) -> MutexGuard<'_, BTreeMap<ClientId, (Option<ServerId>, Arc<Vars>)>> {
+    pub(crate) fn clients(&self) -> MutexGuard<'_, BTreeMap<ClientId, Brought>> {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -281,8 +281,8 @@ object! {
 object! {
     /// Which of a server's tools or prompts clients see, and what they are called.
     FilterEntry, ignoring &[], {
-        /// Patterns of the server's own names: only what fits one of them is seen; `*` stands for any characters.
-        /// Everything unless given; nothing if empty.
+        /// Patterns of the server's own names: only what fits one of them is seen; `*` stands for any characters, `?` for
+        /// one. Everything unless given; nothing if empty.
         #[schemars(example = json!(["read_*", "list_*"]))]
         "allow" => allow: Words,
 
@@ -299,8 +299,8 @@ object! {
 object! {
     /// Which of a server's resources clients see.
     ResourceFilterEntry, ignoring &[], {
-        /// Patterns of URIs: only what fits one of them is seen; `*` stands for any characters. Everything unless given;
-        /// nothing if empty.
+        /// Patterns of URIs: only what fits one of them is seen; `*` stands for any characters, `?` for one. Everything
+        /// unless given; nothing if empty.
         #[schemars(example = json!(["file:///work/*"]))]
         "allow" => allow: Words,
 

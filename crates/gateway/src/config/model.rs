@@ -88,7 +88,7 @@ pub struct PoolConfig {
 }
 
 /// What of a server's tools, prompts or resources clients see. Patterns are for the server's own names (of resources:
-/// their URIs); `*` stands for any characters.
+/// their URIs); `*` stands for any characters, `?` for one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FilterConfig {
     /// Empty: all that are not denied.
