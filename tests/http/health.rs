@@ -1,9 +1,9 @@
 //! Whether we live, and whether calls would be served.
 
-use super::served::{FAKE, Served};
+use super::served::Served;
 use crate::support::fake_backend;
 use serde_json::{Value, json};
-use switchboard_testkit::http::hello;
+use switchboard_testkit::http::Talk;
 use switchboard_testkit::patience;
 use switchboard_testkit::scratch::Scratch;
 
@@ -12,8 +12,12 @@ fn ready(served: &Served) -> (u16, Value) {
     (reply.status, reply.json())
 }
 
-fn knock(served: &Served, path: &str) {
-    served.web.post(path, hello("2025-11-25", json!({})).to_string()).send().text();
+/// Somebody who wants all servers, and so needs each of them.
+#[track_caller]
+fn guest(served: &Served) -> Talk {
+    let talk = Talk::open(&served.web, "/mcp");
+    talk.request("tools/list", json!({}));
+    talk
 }
 
 #[test]
@@ -30,7 +34,7 @@ fn it_lives_and_is_ready() {
 #[test]
 fn it_is_not_ready_when_all_servers_fail() {
     let served = Served::with(json!({}), json!({}), &["--exit-at-start", "3"]);
-    knock(&served, FAKE);
+    let _guest = guest(&served);
     patience::until_true("it is not ready", || ready(&served).0 == 503);
     assert_eq!(ready(&served).1["failing"], json!(["fake"]));
     assert_eq!(served.web.get("/healthz").send().status, 200, "it lives all the same");
@@ -47,9 +51,9 @@ fn it_is_not_ready_when_a_required_server_fails() {
         bad["required"] = json!(is_required);
         let served =
             Served::with(json!({ "mcpServers": { "good": entry("good"), "bad": bad } }), json!({}), &[]);
-        knock(&served, "/servers/good/mcp");
+        Talk::open(&served.web, "/servers/good/mcp");
         assert_eq!(ready(&served).0, 200);
-        knock(&served, "/servers/bad/mcp");
+        let _guest = guest(&served);
         patience::until_true("it is seen to fail", || ready(&served).1["failing"] == json!(["bad"]));
         assert_eq!(ready(&served).0, code);
     }

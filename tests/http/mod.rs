@@ -4,7 +4,7 @@
 //! - `served`: the program with a listener, in a house of its own; nothing of it outlives its test.
 //! - the rest: a promise each.
 
-mod served;
+pub(crate) mod served;
 
 mod sessions;
 mod answers;
@@ -15,3 +15,4 @@ mod legacy;
 mod targets;
 mod health;
 mod ending;
+mod doors;

@@ -4,6 +4,7 @@ use super::served::{FAKE, Served, refused};
 use crate::daemon::house::{House, server_of};
 use crate::support::fake_backend;
 use serde_json::{Value, json};
+use switchboard_testkit::client::VERSION;
 use switchboard_testkit::http::{Talk, hello};
 use switchboard_testkit::scratch::Scratch;
 
@@ -82,7 +83,9 @@ fn windows_and_clients_over_http_share_a_server() {
     let served = Served::new();
     let folder = served.house.path("w");
     let mut window = served.house.open("w");
-    let talk = Talk::open(&served.web.with("Switchboard-Root", &folder.display().to_string()), FAKE);
+    // Who speaks another version has a server of its own.
+    let web = served.web.with("Switchboard-Root", &folder.display().to_string());
+    let talk = Talk::open_as(&web, FAKE, VERSION, json!({}));
     let pid = talk.call("facts", json!({}))["result"]["pid"].as_u64().unwrap();
     assert_eq!(u64::from(server_of(&mut window)), pid);
     assert_eq!(served.record().launches(), 1);

@@ -25,3 +25,5 @@ mod window;
 mod chains;
 mod sdk_clients;
 mod rmcp_client;
+#[cfg(target_os = "linux")]
+mod conformance;
