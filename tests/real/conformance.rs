@@ -70,7 +70,7 @@ fn found(folder: &Path) -> Found {
     entries
         .map(|entry| {
             let name = entry.file_name().into_string().unwrap();
-            let name = name.rsplitn(6, '-').last().unwrap_or_default().to_owned();
+            let name = name.rsplitn(7, '-').last().unwrap_or_default().to_owned();
             let checks: Vec<Value> =
                 serde_json::from_slice(&fs::read(entry.path().join("checks.json")).unwrap()).unwrap();
             let mut outcomes = BTreeMap::new();

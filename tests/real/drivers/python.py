@@ -1,8 +1,10 @@
 """Drives server-everything, or the time server, with the official Python SDK; prints one line of JSON a step.
 
     python python.py (session | legacy | auto) (everything | time) COMMAND ARGS…
+    python python.py (session | legacy | auto) everything URL (http | sse) TOKEN [PREFIX]
 
-`session` is the way of the 1.x line, the other two are that of 2.x.
+`session` is the way of the 1.x line, the other two are that of 2.x. PREFIX is what names of tools and prompts begin
+with, where there are those of several servers.
 """
 
 import json
@@ -22,6 +24,8 @@ except ImportError:
 # It warns of what the newest era no longer has.
 warnings.simplefilter("ignore")
 mode, server, command, *args = sys.argv[1:]
+is_remote = command.startswith("http:")
+prefix = args[2] if is_remote and len(args) > 2 else ""
 messages = []
 updated = []
 news = anyio.Event()
@@ -77,9 +81,38 @@ async def message(message):
         wake()
 
 
+def remote():
+    way, token = args[:2]
+    headers = {"Authorization": f"Bearer {token}"}
+    if way == "sse":
+        from mcp.client.sse import sse_client
+
+        return sse_client(command, headers=headers)
+    from mcp.client.streamable_http import streamable_http_client
+    from mcp.shared._httpx_utils import create_mcp_http_client
+
+    return streamable_http_client(command, http_client=create_mcp_http_client(headers=headers))
+
+
+class Prefixed:
+    """A client to whom names are told without their prefix."""
+
+    def __init__(self, client):
+        self.client = client
+
+    def __getattr__(self, name):
+        return getattr(self.client, name)
+
+    def call_tool(self, name, *rest, **named):
+        return self.client.call_tool(prefix + name, *rest, **named)
+
+    def get_prompt(self, name, *rest, **named):
+        return self.client.get_prompt(prefix + name, *rest, **named)
+
+
 @asynccontextmanager
 async def connect():
-    parameters = StdioServerParameters(command=command, args=args)
+    parameters = None if is_remote else StdioServerParameters(command=command, args=args)
     callbacks = {
         "sampling_callback": sampling,
         "elicitation_callback": elicitation,
@@ -88,15 +121,16 @@ async def connect():
         "message_handler": message,
     }
     if mode == "session":
-        async with stdio_client(parameters) as (read, write), ClientSession(read, write, **callbacks) as client:
-            show("server", await client.initialize())
-            yield client
+        async with remote() if is_remote else stdio_client(parameters) as streams:
+            async with ClientSession(*streams[:2], **callbacks) as client:
+                show("server", await client.initialize())
+                yield Prefixed(client)
     else:
         from mcp import Client
 
-        async with Client(parameters, mode=mode, **callbacks) as client:
+        async with Client(remote() if is_remote else parameters, mode=mode, **callbacks) as client:
             show("server", [client.session.server_info, client.session.instructions])
-            yield client
+            yield Prefixed(client)
 
 
 async def attempt(step, awaitable):
