@@ -32,6 +32,8 @@ mod pool;
 mod daemon;
 #[cfg(target_os = "linux")]
 mod board;
+#[cfg(target_os = "linux")]
+mod http;
 mod logs;
 mod raw;
 mod config;

@@ -29,3 +29,5 @@ mod rmcp_client;
 mod board;
 mod board_clients;
 mod codex;
+#[cfg(target_os = "linux")]
+mod conformance;

@@ -190,7 +190,7 @@ pub(crate) fn driver(name: &str) -> PathBuf {
 }
 
 #[track_caller]
-fn installed(name: &str) -> PathBuf {
+pub(crate) fn installed(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real").join(name);
     assert!(path.exists(), "{} is missing: run scripts/setup first", path.display());
     path

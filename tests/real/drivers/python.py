@@ -1,9 +1,10 @@
 """Drives server-everything, or the time server, with the official Python SDK; prints one line of JSON a step.
 
     python python.py (session | legacy | auto) (everything | time) COMMAND ARGS…
+    python python.py (session | legacy | auto) everything URL (http | sse) TOKEN [PREFIX]
 
-`session` is the way of the 1.x line, the other two are that of 2.x. $PREFIX stands before the tools and prompts, where
-the server is one of several.
+`session` is the way of the 1.x line, the other two are that of 2.x. PREFIX (or $PREFIX) is what names of tools and prompts begin
+with, where there are those of several servers.
 """
 
 import json
@@ -24,7 +25,8 @@ except ImportError:
 # It warns of what the newest era no longer has.
 warnings.simplefilter("ignore")
 mode, server, command, *args = sys.argv[1:]
-prefix = os.environ.get("PREFIX", "")
+is_remote = command.startswith("http:")
+prefix = args[2] if is_remote and len(args) > 2 else os.environ.get("PREFIX", "")
 messages = []
 updated = []
 news = anyio.Event()
@@ -80,9 +82,38 @@ async def message(message):
         wake()
 
 
+def remote():
+    way, token = args[:2]
+    headers = {"Authorization": f"Bearer {token}"}
+    if way == "sse":
+        from mcp.client.sse import sse_client
+
+        return sse_client(command, headers=headers)
+    from mcp.client.streamable_http import streamable_http_client
+    from mcp.shared._httpx_utils import create_mcp_http_client
+
+    return streamable_http_client(command, http_client=create_mcp_http_client(headers=headers))
+
+
+class Prefixed:
+    """A client to whom names are told without their prefix."""
+
+    def __init__(self, client):
+        self.client = client
+
+    def __getattr__(self, name):
+        return getattr(self.client, name)
+
+    def call_tool(self, name, *rest, **named):
+        return self.client.call_tool(prefix + name, *rest, **named)
+
+    def get_prompt(self, name, *rest, **named):
+        return self.client.get_prompt(prefix + name, *rest, **named)
+
+
 @asynccontextmanager
 async def connect():
-    parameters = StdioServerParameters(command=command, args=args)
+    parameters = None if is_remote else StdioServerParameters(command=command, args=args)
     callbacks = {
         "sampling_callback": sampling,
         "elicitation_callback": elicitation,
@@ -91,15 +122,16 @@ async def connect():
         "message_handler": message,
     }
     if mode == "session":
-        async with stdio_client(parameters) as (read, write), ClientSession(read, write, **callbacks) as client:
-            show("server", await client.initialize())
-            yield client
+        async with remote() if is_remote else stdio_client(parameters) as streams:
+            async with ClientSession(*streams[:2], **callbacks) as client:
+                show("server", await client.initialize())
+                yield Prefixed(client)
     else:
         from mcp import Client
 
-        async with Client(parameters, mode=mode, **callbacks) as client:
+        async with Client(remote() if is_remote else parameters, mode=mode, **callbacks) as client:
             show("server", [client.session.server_info, client.session.instructions])
-            yield client
+            yield Prefixed(client)
 
 
 async def attempt(step, awaitable):
@@ -117,13 +149,13 @@ async def everything():
         show("tools", (await client.list_tools()).tools)
         show("resources", (await client.list_resources()).resources)
         show("prompts", (await client.list_prompts()).prompts)
-        show("prompt", await client.get_prompt(prefix + "args-prompt", {"city": "Zürich"}))
+        show("prompt", await client.get_prompt("args-prompt", {"city": "Zürich"}))
         show("read", await client.read_resource("demo://resource/dynamic/text/7"))
-        show("echo", await client.call_tool(prefix + "echo", {"message": "„hi“ 😀"}))
-        show("structured", await client.call_tool(prefix + "get-structured-content", {"location": "Chicago"}))
-        show("image", await client.call_tool(prefix + "get-tiny-image", {}))
-        show("roots", await client.call_tool(prefix + "get-roots-list", {}))
-        await attempt("unknown tool", client.call_tool(prefix + "no-such-tool", {}))
+        show("echo", await client.call_tool("echo", {"message": "„hi“ 😀"}))
+        show("structured", await client.call_tool("get-structured-content", {"location": "Chicago"}))
+        show("image", await client.call_tool("get-tiny-image", {}))
+        show("roots", await client.call_tool("get-roots-list", {}))
+        await attempt("unknown tool", client.call_tool("no-such-tool", {}))
         await attempt("unknown resource", client.read_resource("demo://nowhere"))
 
         progress = []
@@ -132,16 +164,16 @@ async def everything():
             progress.append([done, total, message])
 
         operation = {"duration": 1, "steps": 4}
-        show("long", await client.call_tool(prefix + "trigger-long-running-operation", operation, progress_callback=step))
+        show("long", await client.call_tool("trigger-long-running-operation", operation, progress_callback=step))
         # The last step comes with the answer, and the SDK may then have stopped listening.
         show("progress", progress[:3])
-        show("sampling", await client.call_tool(prefix + "trigger-sampling-request", {"prompt": "p"}))
-        show("elicitation", await client.call_tool(prefix + "trigger-elicitation-request", {}))
+        show("sampling", await client.call_tool("trigger-sampling-request", {"prompt": "p"}))
+        show("elicitation", await client.call_tool("trigger-elicitation-request", {}))
 
         said = {}
 
         async def echo(text):
-            said[text] = plain(await client.call_tool(prefix + "echo", {"message": text}))
+            said[text] = plain(await client.call_tool("echo", {"message": text}))
 
         async with anyio.create_task_group() as group:
             for text in ["one", "two", "three"]:
@@ -156,15 +188,15 @@ async def everything():
                     scope.cancel()
 
                 hour = {"duration": 3600, "steps": 36000}
-                await client.call_tool(prefix + "trigger-long-running-operation", hour, progress_callback=stop)
+                await client.call_tool("trigger-long-running-operation", hour, progress_callback=stop)
             show("cancelled", scope.cancelled_caught)
 
         uri = "demo://resource/dynamic/text/1"
         show("subscribe", await client.subscribe_resource(uri))
-        show("toggle", await client.call_tool(prefix + "toggle-subscriber-updates", {}))
+        show("toggle", await client.call_tool("toggle-subscriber-updates", {}))
         await until(lambda: updated)
         show("updated", updated)
-        show("toggle", await client.call_tool(prefix + "toggle-subscriber-updates", {}))
+        show("toggle", await client.call_tool("toggle-subscriber-updates", {}))
         show("unsubscribe", await client.unsubscribe_resource(uri))
     show("closed", True)
 
@@ -173,7 +205,7 @@ async def time():
     async with connect() as client:
         show("tools", (await client.list_tools()).tools)
         for zone in ["Asia/Tokyo", "Nowhere/None"]:
-            result = await client.call_tool(prefix + "get_current_time", {"timezone": zone})
+            result = await client.call_tool("get_current_time", {"timezone": zone})
             show(zone, [result.content, plain(result).get("structuredContent"), plain(result)["isError"]])
     show("closed", True)
 

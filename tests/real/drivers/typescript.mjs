@@ -1,13 +1,16 @@
 // Drives server-everything with the official TypeScript SDK and prints one line of JSON a step.
 //
 //   node typescript.mjs (1 | 2-legacy | 2-auto) COMMAND ARGS…
+//   node typescript.mjs (1 | 2-legacy | 2-auto) URL (http | sse) TOKEN [PREFIX]
 //
-// $PREFIX stands before its tools and prompts, where it is one of several servers.
+// PREFIX (or $PREFIX) is what names of tools and prompts begin with, where there are those of several servers.
 const [flavour, command, ...args] = process.argv.slice(2);
-const named = (name) => (process.env.PREFIX ?? "") + name;
+const isRemote = command.startsWith("http:");
+const prefix = (isRemote && args[2]) || process.env.PREFIX || "";
 
-const { client, transport, on, call } = flavour === "1" ? await lineOne() : await lineTwo();
+const { client, transport, on, call: callPlain } = flavour === "1" ? await lineOne() : await lineTwo();
 
+const call = ({ name, ...rest }, options) => callPlain({ name: prefix + name, ...rest }, options);
 const print = (step, value) => console.log(JSON.stringify({ step, value }));
 const attempt = async (step, promise) => {
   try {
@@ -49,9 +52,9 @@ print("tools", await client.listTools());
 print("resources", await client.listResources());
 print("templates", await client.listResourceTemplates());
 print("prompts", await client.listPrompts());
-print("prompt", await client.getPrompt({ name: named("args-prompt"), arguments: { city: "Zürich" } }));
+print("prompt", await client.getPrompt({ name: `${prefix}args-prompt`, arguments: { city: "Zürich" } }));
 print("read", await client.readResource({ uri: "demo://resource/dynamic/text/7" }));
-const ref = { type: "ref/prompt", name: named("completable-prompt") };
+const ref = { type: "ref/prompt", name: `${prefix}completable-prompt` };
 print("completion", await client.complete({ ref, argument: { name: "department", value: "S" } }));
 print("level", await client.setLoggingLevel("debug"));
 
@@ -93,6 +96,8 @@ print("closed", true);
 async function lineOne() {
   const { Client } = await import("@modelcontextprotocol/sdk/client/index.js");
   const { StdioClientTransport } = await import("@modelcontextprotocol/sdk/client/stdio.js");
+  const { StreamableHTTPClientTransport } = await import("@modelcontextprotocol/sdk/client/streamableHttp.js");
+  const { SSEClientTransport } = await import("@modelcontextprotocol/sdk/client/sse.js");
   const types = await import("@modelcontextprotocol/sdk/types.js");
   const schemas = {
     "roots/list": types.ListRootsRequestSchema,
@@ -107,12 +112,13 @@ async function lineOne() {
     if (method.startsWith("notifications/")) client.setNotificationHandler(schemas[method], act);
     else client.setRequestHandler(schemas[method], act);
   };
-  const call = (params, options) => client.callTool({ ...params, name: named(params.name) }, undefined, options);
-  return { client, transport: new StdioClientTransport({ command, args, stderr: "inherit" }), on, call };
+  const call = (params, options) => client.callTool(params, undefined, options);
+  const transport = transportOf(StdioClientTransport, StreamableHTTPClientTransport, SSEClientTransport);
+  return { client, transport, on, call };
 }
 
 async function lineTwo() {
-  const { Client } = await import("@modelcontextprotocol/client");
+  const { Client, StreamableHTTPClientTransport, SSEClientTransport } = await import("@modelcontextprotocol/client");
   const { StdioClientTransport } = await import("@modelcontextprotocol/client/stdio");
   const mode = flavour === "2-auto" ? "auto" : "legacy";
   const options = { capabilities: capabilities(), versionNegotiation: { mode } };
@@ -121,8 +127,16 @@ async function lineTwo() {
     if (method.startsWith("notifications/")) client.setNotificationHandler(method, act);
     else client.setRequestHandler(method, act);
   };
-  const call = (params, options) => client.callTool({ ...params, name: named(params.name) }, options);
-  return { client, transport: new StdioClientTransport({ command, args, stderr: "inherit" }), on, call };
+  const call = (params, options) => client.callTool(params, options);
+  const transport = transportOf(StdioClientTransport, StreamableHTTPClientTransport, SSEClientTransport);
+  return { client, transport, on, call };
+}
+
+function transportOf(Stdio, Streamable, Events) {
+  if (!isRemote) return new Stdio({ command, args, stderr: "inherit" });
+  const [way, token] = args;
+  const requestInit = { headers: { Authorization: `Bearer ${token}` } };
+  return way === "sse" ? new Events(new URL(command), { requestInit }) : new Streamable(new URL(command), { requestInit });
 }
 
 function capabilities() {

@@ -7,15 +7,19 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use std::convert::Infallible;
 use std::fmt;
+use std::future::Future;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant, SystemTime};
 use switchboard_process::path_socket::PathListener;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
+use tokio::time::{Sleep, sleep};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
@@ -24,6 +28,8 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 /// Somebody who takes longer to say what he wants is not waited for.
 const HEAD_TIME: Duration = Duration::from_secs(10);
+/// How often a connection on which several requests can go at a time is asked whether the other side is still there.
+const ALIVE: Duration = Duration::from_secs(30);
 /// So many connections are served at a time; the others wait to be let in.
 const MOST_CONNECTIONS: usize = 8192;
 /// How often it is looked whether a certificate is another now.
@@ -197,8 +203,8 @@ where
     });
     let mut builder = Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).pipeline_flush(true);
-    builder.http2().timer(TokioTimer::new()).max_concurrent_streams(256);
-    let connection = builder.serve_connection(TokioIo::new(stream), service);
+    builder.http2().timer(TokioTimer::new()).max_concurrent_streams(256).keep_alive_interval(ALIVE);
+    let connection = builder.serve_connection(TokioIo::new(Punctual::new(stream)), service);
     tokio::pin!(connection);
     tokio::select! {
         // Whatever it was, it concerns this client alone.
@@ -206,6 +212,73 @@ where
         _ = closing.wait_for(|is_closing| *is_closing) => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;
+}
+
+/// A connection whose other side must say its first words soon. Which HTTP it speaks is told from them, and while that is
+/// not known nobody else looks at the time.
+struct Punctual<S> {
+    stream: S,
+    /// So many bytes at most are looked at for that.
+    missing: usize,
+    patience: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> Punctual<S> {
+    fn new(stream: S) -> Self {
+        const PREFACE: usize = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".len();
+        Self { stream, missing: PREFACE, patience: Some(Box::pin(sleep(HEAD_TIME))) }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Punctual<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = into.filled().len();
+        let polled = Pin::new(&mut self.stream).poll_read(context, into);
+        self.missing = self.missing.saturating_sub(into.filled().len() - before);
+        if self.missing == 0 {
+            self.patience = None;
+        }
+        match &mut self.patience {
+            Some(patience) if polled.is_pending() => {
+                patience.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
+            }
+            _ => polled,
+        }
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Punctual<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, bytes)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
 }
 
 /// A certificate that may become another while we serve.

@@ -15,7 +15,15 @@ pub(super) fn with(status: StatusCode, kind: &'static str, body: Answer) -> Repl
 
 /// A JSON-RPC error about no request in particular: what clients of MCP expect where HTTP alone would say enough.
 pub(super) fn refusal(code: StatusCode, message: &str) -> Reply {
-    let number = if code == StatusCode::NOT_FOUND { -32001 } else { -32000 };
+    numbered(code, -32000, message)
+}
+
+/// The number is that of the official servers, by which a client knows that it must begin again.
+pub(super) fn session_is_over(message: &str) -> Reply {
+    numbered(StatusCode::NOT_FOUND, -32001, message)
+}
+
+fn numbered(code: StatusCode, number: i32, message: &str) -> Reply {
     let body = json!({ "jsonrpc": "2.0", "id": null, "error": { "code": number, "message": message } });
     with(code, "application/json", Answer::text(body.to_string()))
 }

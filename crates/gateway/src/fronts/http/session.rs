@@ -19,6 +19,8 @@ use tokio::sync::{mpsc, oneshot};
 const MOST_UNSAID: usize = 256;
 /// The client's own stream.
 const OWN: u64 = 0;
+/// After how many milliseconds one who has lost a stream should come back.
+const RETRY: u32 = 500;
 
 pub(crate) struct Session {
     pub(crate) id: String,
@@ -131,8 +133,15 @@ impl Session {
 
     /// Since when it has been of no use, if it is.
     pub(crate) fn idle_since(&self) -> Option<Instant> {
-        let inside = self.lock();
-        (inside.calls.is_empty() && inside.streams.is_empty()).then_some(inside.used)
+        let inside = &mut *self.lock();
+        // A stream that its client has left is still here until something would be said on it.
+        inside.streams.retain(|_, stream| !stream.is_closed());
+        if !inside.calls.is_empty() || !inside.streams.is_empty() {
+            // It is in use, and only from when it is not any more does its time count.
+            inside.used = Instant::now();
+            return None;
+        }
+        Some(inside.used)
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -146,6 +155,14 @@ impl Session {
 
     pub(crate) fn touch(&self) {
         self.lock().used = Instant::now();
+    }
+
+    /// The version that a request names. The answer to a handshake may have gone where it is not looked at.
+    pub(crate) fn heed_version(&self, version: &str) {
+        let mut inside = self.lock();
+        if inside.version.is_empty() {
+            inside.version = version.to_owned();
+        }
     }
 
     /// A call with these requests; nothing if one of their ids is in use.
@@ -177,13 +194,6 @@ impl Session {
             return;
         }
         self.to_stream(inside, call);
-        // Older clients take an event without a message for a broken one.
-        if inside.version.as_str() >= "2025-11-25" {
-            let id = inside.log.mint(call);
-            self.put_raw(inside, call, format!("id: {id}\ndata: \n\n").into());
-        } else {
-            self.put_raw(inside, call, Bytes::from_static(b": \n\n"));
-        }
     }
 
     /// A call can no longer be answered whole.
@@ -198,9 +208,20 @@ impl Session {
         if reply.send(Reply::Stream(parcels)).is_ok() {
             inside.streams.insert(number, sender);
         }
+        self.prime(inside, number);
         for answer in answers {
             self.say(inside, number, answer, None, 0);
         }
+    }
+
+    /// The first event of a stream says nothing but its number, so that it can be come back to from the beginning, and when.
+    fn prime(&self, inside: &mut Inside, stream: u64) {
+        // Older clients take an event without a message for a broken one.
+        let first = match inside.version.as_str() >= "2025-11-25" {
+            true => format!("id: {}\nretry: {RETRY}\ndata: \n\n", inside.log.mint(stream)).into(),
+            false => Bytes::from_static(b": \n\n"),
+        };
+        self.put_raw(inside, stream, first);
     }
 
     /// The client's own stream.

@@ -135,7 +135,7 @@ impl Front {
                 return Err(refusal(StatusCode::FORBIDDEN, &text));
             }
         };
-        match places::canonical(Path::new(path)) {
+        match places::canonical(Path::new(path)).filter(|root| Path::new(root).is_dir()) {
             Some(root) => Ok(Some(root)),
             None => Err(refusal(StatusCode::BAD_REQUEST, &format!("the root `{named}` is no folder here"))),
         }

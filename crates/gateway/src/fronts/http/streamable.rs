@@ -5,7 +5,7 @@ use super::body::Events;
 use super::events::EventId;
 use super::gate::text;
 use super::listen::Origin;
-use super::reply::{accepted, message, not_allowed, refusal, stream};
+use super::reply::{accepted, message, not_allowed, refusal, session_is_over, stream};
 use super::route::Target;
 use super::session::{Manner, NoStream, Reply as Outcome, Session};
 use super::{Front, Reply};
@@ -92,6 +92,9 @@ impl Front {
             }
         };
         session.touch();
+        if let Some(version) = text(&head.headers, &VERSION) {
+            session.heed_version(version);
+        }
         let reply = self.pass(&session, members, is_batch, takes_streams).await;
         let is_new = is_opening && text(&head.headers, &SESSION).is_none();
         self.introduce(&session, reply, is_new)
@@ -269,7 +272,7 @@ fn bad_message(broken: &Broken) -> Reply {
 }
 
 pub(super) fn unknown_session() -> Reply {
-    refusal(StatusCode::NOT_FOUND, "this session is over, or was never begun: begin again with `initialize`")
+    session_is_over("this session is over, or was never begun: begin again with `initialize`")
 }
 
 /// The version that a handshake ended with; nothing if it failed.

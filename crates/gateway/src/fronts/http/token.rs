@@ -12,6 +12,8 @@ pub fn get(state_folder: &Path) -> io::Result<String> {
         return Ok(known);
     }
     let made = random()?;
+    // At the very first start there is none.
+    std::fs::create_dir_all(state_folder)?;
     private::write(&state_folder.join(FILE), made.as_bytes())?;
     // Another may have made one at the same moment: what stands in the file counts.
     Ok(read(state_folder).unwrap_or(made))

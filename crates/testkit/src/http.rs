@@ -1,0 +1,195 @@
+//! A small client over HTTP, which keeps to nothing but what a test tells it: every header can be another, every
+//! connection can be cut at any byte. It shares no code with the program. Everything that waits has a limit.
+//!
+//! - [`Web`]: where requests go, and what all of them carry. [`Ask`]: one request. [`Reply`]: what comes of it.
+//! - [`Talk`]: a session of MCP over it.
+
+mod reply;
+mod talk;
+
+pub use reply::{Event, Reply};
+pub use talk::{Talk, answer, call, hello};
+
+use crate::patience::LIMIT;
+pub use reply::Wire;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+#[cfg(unix)]
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+
+/// Where requests go, and what all of them carry.
+#[derive(Debug, Clone)]
+pub struct Web {
+    place: Place,
+    headers: Vec<(String, String)>,
+}
+
+#[derive(Debug, Clone)]
+enum Place {
+    Tcp(SocketAddr),
+    Path(PathBuf),
+}
+
+impl Web {
+    pub fn at(address: SocketAddr) -> Self {
+        Self { place: Place::Tcp(address), headers: vec![("Host".into(), address.to_string())] }
+    }
+
+    pub fn at_path(path: impl Into<PathBuf>) -> Self {
+        Self { place: Place::Path(path.into()), headers: vec![("Host".into(), "localhost".into())] }
+    }
+
+    /// The port, where there is one.
+    pub fn port(&self) -> u16 {
+        match &self.place {
+            Place::Tcp(address) => address.port(),
+            Place::Path(_) => 0,
+        }
+    }
+
+    /// With this header in every request, in place of another of its name.
+    pub fn with(&self, name: &str, value: &str) -> Self {
+        let mut web = self.without(name);
+        web.headers.push((name.into(), value.into()));
+        web
+    }
+
+    pub fn without(&self, name: &str) -> Self {
+        let mut web = self.clone();
+        web.headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+        web
+    }
+
+    /// A connection on which nothing was said.
+    #[track_caller]
+    pub fn connect(&self) -> Box<dyn Connection> {
+        match self.try_connect() {
+            Ok(connection) => connection,
+            Err(error) => panic!("{:?} cannot be reached: {error}", self.place),
+        }
+    }
+
+    pub fn try_connect(&self) -> io::Result<Box<dyn Connection>> {
+        Ok(match &self.place {
+            Place::Tcp(address) => {
+                let stream = TcpStream::connect_timeout(address, LIMIT)?;
+                stream.set_nodelay(true)?;
+                stream.set_read_timeout(Some(LIMIT))?;
+                stream.set_write_timeout(Some(LIMIT))?;
+                Box::new(stream)
+            }
+            #[cfg(unix)]
+            Place::Path(path) => {
+                let stream = UnixStream::connect(path)?;
+                stream.set_read_timeout(Some(LIMIT))?;
+                stream.set_write_timeout(Some(LIMIT))?;
+                Box::new(stream)
+            }
+            #[cfg(not(unix))]
+            Place::Path(_) => return Err(io::ErrorKind::Unsupported.into()),
+        })
+    }
+
+    pub fn get(&self, path: &str) -> Ask {
+        self.ask("GET", path).header("Accept", "text/event-stream")
+    }
+
+    pub fn delete(&self, path: &str) -> Ask {
+        self.ask("DELETE", path)
+    }
+
+    /// As clients of MCP post.
+    pub fn post(&self, path: &str, body: impl Into<Vec<u8>>) -> Ask {
+        let mut ask = self.ask("POST", path);
+        ask.body = Some(body.into());
+        ask.header("Content-Type", "application/json").header("Accept", "application/json, text/event-stream")
+    }
+
+    pub fn ask(&self, method: &str, path: &str) -> Ask {
+        Ask { web: self.clone(), line: format!("{method} {path} HTTP/1.1"), body: None }
+    }
+}
+
+/// Something that bytes go over.
+pub trait Connection: Read + Write + Send {}
+impl<T: Read + Write + Send> Connection for T {}
+
+/// One request.
+#[derive(Debug)]
+pub struct Ask {
+    web: Web,
+    line: String,
+    body: Option<Vec<u8>>,
+}
+
+impl Ask {
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.web = self.web.with(name, value);
+        self
+    }
+
+    pub fn without(mut self, name: &str) -> Self {
+        self.web = self.web.without(name);
+        self
+    }
+
+    /// One more, beside another of its name.
+    pub fn also(mut self, name: &str, value: &str) -> Self {
+        self.web.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// As it goes over the wire.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut text = format!("{}\r\n", self.line);
+        for (name, value) in &self.web.headers {
+            text += &format!("{name}: {value}\r\n");
+        }
+        if let Some(body) = &self.body {
+            text += &format!("Content-Length: {}\r\n", body.len());
+        }
+        text += "\r\n";
+        [text.as_bytes(), self.body.as_deref().unwrap_or_default()].concat()
+    }
+
+    /// On a connection of its own.
+    #[track_caller]
+    pub fn send(self) -> Reply {
+        let connection = self.web.connect();
+        self.send_on(connection)
+    }
+
+    #[track_caller]
+    pub fn send_on(self, connection: Box<dyn Connection>) -> Reply {
+        let what = self.line.clone();
+        match self.begin_on(connection).and_then(Reply::read) {
+            Ok(reply) => reply,
+            Err(error) => panic!("{what}: {error}"),
+        }
+    }
+
+    /// Says it, and does not wait for an answer: the connection is cut when what this gives is dropped.
+    #[track_caller]
+    pub fn begin(self) -> Wire {
+        let what = self.line.clone();
+        let connection = self.web.connect();
+        match self.begin_on(connection) {
+            Ok(wire) => wire,
+            Err(error) => panic!("{what}: {error}"),
+        }
+    }
+
+    fn begin_on(self, mut connection: Box<dyn Connection>) -> io::Result<Wire> {
+        // A server that refuses does not read the rest: what it says counts, not that this could not be written.
+        let _ = connection.write_all(&self.to_bytes()).and_then(|()| connection.flush());
+        Ok(Wire::new(connection))
+    }
+}
+
+impl From<Ask> for Reply {
+    #[track_caller]
+    fn from(ask: Ask) -> Self {
+        ask.send()
+    }
+}

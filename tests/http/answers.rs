@@ -1,0 +1,211 @@
+//! A request is answered whole if its answer comes first, and by a stream as soon as anything else does.
+
+use super::served::{FAKE, Served, asking, refused};
+use crate::support::{saying, text};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use switchboard_testkit::http::{Reply, Talk, answer, call};
+
+const PROGRESS: &str =
+    r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%TOKEN,"progress":1}}"#;
+const LOG: &str =
+    r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"said"}}"#;
+const ANSWER: &str = r#"{"jsonrpc":"2.0","id":%ID,"result":{"content":[]}}"#;
+
+#[test]
+fn notifications_and_answers_are_accepted_without_a_body() {
+    let served = Served::new();
+    let talk = served.open();
+    for message in [
+        json!({ "jsonrpc": "2.0", "method": "notifications/of-the-house", "params": {} }),
+        json!({ "jsonrpc": "2.0", "id": "never asked", "result": {} }),
+        json!([{ "jsonrpc": "2.0", "method": "notifications/one" }, { "jsonrpc": "2.0", "method": "notifications/two" }]),
+    ] {
+        let mut reply = talk.say(&message).send();
+        assert_eq!((reply.status, reply.text().as_str()), (202, ""), "{message}");
+    }
+    served.record().wait_for(1, "notifications/two");
+}
+
+#[test]
+fn an_answer_that_comes_first_comes_whole() {
+    let served = Served::new();
+    let talk = served.open();
+    let mut reply = talk.begin("echo", json!({ "a": 1 }));
+    assert_eq!((reply.status, reply.kind()), (200, "application/json"));
+    assert_eq!(text(&reply.json()), r#"{"a":1}"#);
+}
+
+#[test]
+fn ids_come_back_as_they_were_spelled() {
+    let served = Served::new();
+    let talk = served.open();
+    for id in [r#""1""#, "1", "1.0", "-0", r#""é 😀""#, "12345678901234567890123", r#""""#] {
+        let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+        let reply = talk.web.post(FAKE, body).header("Mcp-Session-Id", &talk.session).send().text();
+        assert!(reply.contains(&format!(r#""id":{id}"#)), "{id}: {reply}");
+    }
+}
+
+#[test]
+fn what_comes_before_the_answer_makes_a_stream() {
+    let served = Served::new();
+    let talk = served.open();
+    for (said, method) in [(PROGRESS, "notifications/progress"), (LOG, "notifications/message")] {
+        let (id, message) = talk.call_of("say", json!({ "text": format!("{said}\n{ANSWER}\n") }));
+        let mut reply = talk.say(&message).send();
+        assert_eq!((reply.status, reply.kind()), (200, "text/event-stream"), "{said}");
+        assert_eq!(reply.header("cache-control"), Some("no-cache, no-transform"));
+        let first = reply.event().unwrap();
+        assert_eq!(
+            (first.id.is_some(), &*first.data),
+            (true, ""),
+            "it can be come back to from the beginning"
+        );
+        let next = reply.event().unwrap();
+        assert!(next.id.is_some(), "{next:?}");
+        assert_eq!(next.json()["method"], method);
+        assert_eq!(reply.message().unwrap()["id"], id);
+        assert_eq!(reply.event(), None, "it ends with the answer");
+    }
+}
+
+/// A client that takes no streams gets its answer all the same.
+#[test]
+fn a_client_without_streams_is_answered_whole() {
+    let served = Served::new();
+    let talk = served.open();
+    let (id, message) = talk.call_of("say", json!({ "text": format!("{PROGRESS}\n{LOG}\n{ANSWER}\n") }));
+    let mut reply = talk.say(&message).header("Accept", "application/json").send();
+    assert_eq!((reply.status, reply.kind()), (200, "application/json"));
+    assert_eq!(reply.json()["id"], id);
+    refused(talk.say(&message).header("Accept", "text/html").send(), 406);
+    refused(
+        talk.web.get(FAKE).header("Mcp-Session-Id", &talk.session).header("Accept", "text/html").send(),
+        406,
+    );
+}
+
+#[test]
+fn what_a_server_asks_comes_with_the_call_and_is_answered_by_a_post() {
+    let served = Served::new();
+    for (path, tool) in [(FAKE, "ask"), ("/mcp", "fake__ask")] {
+        let talk = Talk::open_as(&served.web, path, "2025-11-25", json!({ "sampling": {} }));
+        let (id, message) = talk.call_of(tool, asking());
+        let mut reply = talk.say(&message).send();
+        assert!(reply.is_stream());
+        let asked = reply.message().unwrap();
+        assert_eq!(asked["method"], "sampling/createMessage", "{asked}");
+        talk.answer(&asked["id"], json!({ "role": "assistant", "said": "a sample" }));
+        let answer = answer(reply, id);
+        assert!(text(&answer).contains("a sample"), "{answer}");
+    }
+}
+
+/// Somebody else cannot answer in a client's place, even if he knows under which id it was asked.
+#[test]
+fn only_who_was_asked_can_answer() {
+    let served = Served::new();
+    let talks = [(); 2].map(|()| Talk::open_as(&served.web, FAKE, "2025-11-25", json!({ "sampling": {} })));
+    for at in 0..2 {
+        let (id, message) = talks[at].call_of("ask", asking());
+        let mut reply = talks[at].say(&message).send();
+        let asked = reply.message().unwrap();
+        talks[1 - at].answer(&asked["id"], json!({ "said": "a lie" }));
+        talks[at].answer(&asked["id"], json!({ "said": format!("by {at}") }));
+        let answer = answer(reply, id);
+        assert!(text(&answer).contains(&format!("by {at}")), "{answer}");
+    }
+}
+
+#[test]
+fn a_batch_is_answered_as_a_batch() {
+    let served = Served::new();
+    let talk = Talk::open_as(&served.web, FAKE, "2025-03-26", json!({}));
+    let note = json!({ "jsonrpc": "2.0", "method": "notifications/aside" });
+    let batch = json!([call(1, "echo", json!({ "n": 1 })), note, call(2, "echo", json!({ "n": 2 }))]);
+    let answers = talk.say(&batch).send().json();
+    let ids: BTreeSet<u64> =
+        answers.as_array().unwrap().iter().map(|it| it["id"].as_u64().unwrap()).collect();
+    assert_eq!(ids, BTreeSet::from([1, 2]));
+    // As soon as there is more than answers, one by one.
+    let batch = json!([call(3, "echo", json!({})), call(4, "say", saying(&format!("{PROGRESS}\n{ANSWER}")))]);
+    let mut reply = talk.say(&batch).send();
+    assert!(reply.is_stream());
+    let mut said: Vec<Value> = Vec::new();
+    while let Some(message) = reply.message() {
+        said.push(message);
+    }
+    let ids: BTreeSet<u64> = said.iter().filter_map(|it| it["id"].as_u64()).collect();
+    assert_eq!((ids, said.len()), (BTreeSet::from([3, 4]), 3), "{said:?}");
+}
+
+#[test]
+fn what_is_no_message_is_refused() {
+    let served = Served::new();
+    let talk = served.open();
+    for (body, code) in [
+        ("", -32700),
+        ("{", -32700),
+        ("nonsense", -32700),
+        ("[]", -32600),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"forbidden"}"#, -32600),
+        (r#"{"jsonrpc":"2.0","id":1,"Method":"forbidden"}"#, -32600),
+        ("7", -32600),
+    ] {
+        let mut reply = talk.web.post(FAKE, body).header("Mcp-Session-Id", &talk.session).send();
+        let status = reply.status;
+        let answer = reply.json();
+        assert_eq!((status, &answer["error"]["code"]), (400, &json!(code)), "{body}: {answer}");
+    }
+    served.check_unheard("forbidden");
+}
+
+#[test]
+fn equal_ids_of_two_sessions_are_two_requests() {
+    let served = Served::new();
+    let talks = [served.open(), served.open(), served.open()];
+    let wires: Vec<_> = talks
+        .iter()
+        .enumerate()
+        .map(|(at, talk)| talk.say(&call(7, "hold", json!({ "label": at }))).begin())
+        .collect();
+    for at in 0..talks.len() {
+        served.record().wait_for(1, &format!(r#""label":{at}"#));
+    }
+    talks[0].call("release", json!({ "labels": [2, 0, 1] }));
+    for (at, wire) in wires.into_iter().enumerate() {
+        assert_eq!(answer(Reply::read(wire).unwrap(), 7)["result"]["label"], at);
+    }
+}
+
+#[test]
+fn an_id_that_is_in_use_cannot_be_used_again_before_its_answer() {
+    let served = Served::new();
+    let talk = served.open();
+    let wire = talk.say(&call(7, "hold", json!({}))).begin();
+    served.record().wait_for(1, "hold");
+    refused(talk.say(&call(7, "echo", json!({ "is": "forbidden" }))).send(), 400);
+    let twice =
+        json!([call(8, "echo", json!({ "is": "forbidden" })), call(8, "echo", json!({ "is": "forbidden" }))]);
+    refused(talk.say(&twice).send(), 400);
+    talk.call("release", json!({}));
+    assert!(answer(Reply::read(wire).unwrap(), 7)["result"].is_object());
+    assert!(answer(talk.say(&call(7, "echo", json!({}))).send(), 7)["result"].is_object());
+    served.check_unheard("forbidden");
+}
+
+#[test]
+fn the_own_stream_is_one_and_carries_what_belongs_to_no_request() {
+    let served = Served::new();
+    let talk = served.open();
+    let mut own = talk.listen();
+    assert_eq!((own.status, own.kind()), (200, "text/event-stream"));
+    refused(talk.listen(), 409);
+    // From another session's call: it is about nothing that this one asked.
+    let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    served.open().call("say", json!({ "text": format!("{changed}\n{ANSWER}\n") }));
+    assert_eq!(own.message().unwrap()["method"], "notifications/tools/list_changed");
+    drop(own);
+    switchboard_testkit::patience::until_true("the stream can be had again", || talk.listen().status == 200);
+}

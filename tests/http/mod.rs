@@ -1,0 +1,18 @@
+//! The promise: clients over HTTP get what clients over pipes get, whatever becomes of their connections, and nobody
+//! else gets anything.
+//!
+//! - `served`: the program with a listener, in a house of its own; nothing of it outlives its test.
+//! - the rest: a promise each.
+
+pub(crate) mod served;
+
+mod sessions;
+mod answers;
+mod resuming;
+mod gate;
+mod limits;
+mod legacy;
+mod targets;
+mod health;
+mod ending;
+mod doors;
