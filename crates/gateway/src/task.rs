@@ -3,15 +3,17 @@
 use tokio::task::JoinHandle;
 
 /// All names, so that a test can make each of them fail.
-pub const NAMES: [&str; 21] = [
+pub const NAMES: [&str; 23] = [
     "accepting",
     "attachment",
     "backend",
     "ending",
+    "exchange",
     "following",
     "forgetting",
     "input",
     "link",
+    "listening",
     "lookup",
     "offer",
     "measuring",
