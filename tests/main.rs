@@ -26,6 +26,7 @@ mod roots;
 mod pool;
 #[cfg(target_os = "linux")]
 mod daemon;
+mod remote;
 mod logs;
 mod raw;
 mod config;

@@ -37,7 +37,11 @@ impl Vars {
             let elsewhere = server.remote.iter().flat_map(|remote| {
                 std::iter::once(&remote.url).chain(remote.headers.iter().map(|(_, value)| value))
             });
-            std::iter::once(&server.command).chain(&server.args).chain(own).chain(&server.cwd).chain(elsewhere)
+            std::iter::once(&server.command)
+                .chain(&server.args)
+                .chain(own)
+                .chain(&server.cwd)
+                .chain(elsewhere)
         };
         // HOME may stand behind a `~`.
         let is_named = |name: &str| name == "HOME" || texts().any(|text| text.contains(name));

@@ -261,7 +261,9 @@ async fn handle_frame(hub: &Arc<Hub>, peer: Peer, frame: Frame, source: Source, 
 /// What a backend that is no stream has sent, as events; scanned elsewhere if it is long. It may hold line breaks.
 pub(crate) async fn understand_backend(launch: Launch, frame: Frame) -> Vec<Event> {
     match &frame {
-        Frame::Message(bytes) if bytes.len() > LONG => aside::run(move || understand_short(launch, frame)).await,
+        Frame::Message(bytes) if bytes.len() > LONG => {
+            aside::run(move || understand_short(launch, frame)).await
+        }
         Frame::Message(_) | Frame::Noise(_) | Frame::TooLong { .. } => understand_short(launch, frame),
     }
 }

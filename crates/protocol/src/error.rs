@@ -157,7 +157,8 @@ mod tests {
         match BadMessage {
             BackendSpawnFailed | BackendUnavailable | BackendTimeout | RoutingFailed | Overloaded
             | ShuttingDown | ClientTooSlow | ClientTimeout | MessageTooLarge | BadAnswer | MethodNotFound
-            | BadMessage | UnknownName | UnknownResource | StaleCursor | Unauthorized | Forbidden | RateLimited => {}
+            | BadMessage | UnknownName | UnknownResource | StaleCursor | Unauthorized | Forbidden
+            | RateLimited => {}
         }
         [
             BackendSpawnFailed,

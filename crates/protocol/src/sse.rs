@@ -26,10 +26,7 @@ pub enum SseItem {
         data: Bytes,
     },
     /// An event with more data than is accepted; what was seen of it.
-    TooLong {
-        length: u64,
-        glimpses: Vec<Glimpse>,
-    },
+    TooLong { length: u64, glimpses: Vec<Glimpse> },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -322,7 +319,11 @@ mod tests {
 
     #[test]
     fn comments_and_strangers_are_passed_over() {
-        check(": hello\n:\n\ndata: a\n: in between\nfoo: bar\nDATA: x\n data: y\ndatax: z\n\n", &[("", "a")], None);
+        check(
+            ": hello\n:\n\ndata: a\n: in between\nfoo: bar\nDATA: x\n data: y\ndatax: z\n\n",
+            &[("", "a")],
+            None,
+        );
         check("dat: x\ndatadata: x\n\n", &[], None);
     }
 
@@ -347,7 +348,14 @@ mod tests {
         assert_eq!(retry("retry: 1500\n"), Some(1500));
         assert_eq!(retry("retry:0\r"), Some(0));
         assert_eq!(retry("retry: 1500\nretry: soon\n"), Some(1500));
-        for none in ["retry: -1\n", "retry: 1.5\n", "retry:\n", "retry\n", "retry: 999999999999999999999\n", "retry: 15"] {
+        for none in [
+            "retry: -1\n",
+            "retry: 1.5\n",
+            "retry:\n",
+            "retry\n",
+            "retry: 999999999999999999999\n",
+            "retry: 15",
+        ] {
             assert_eq!(retry(none), None, "{none:?}");
         }
     }
@@ -367,15 +375,33 @@ mod tests {
     /// Pieces of streams, in which everything occurs that is treated in a way of its own.
     fn stream() -> impl Strategy<Value = String> {
         let piece = prop::sample::select(vec![
-            "data", "id", "event", "retry", ":", ": ", " ", "\n", "\r", "\r\n", "\n\n", "\u{feff}", "é", "1", "x\0",
-            "data: a\n\n", "id: 5\n", "data: {\"id\":1}\r\n\r\n", ":c\n",
+            "data",
+            "id",
+            "event",
+            "retry",
+            ":",
+            ": ",
+            " ",
+            "\n",
+            "\r",
+            "\r\n",
+            "\n\n",
+            "\u{feff}",
+            "é",
+            "1",
+            "x\0",
+            "data: a\n\n",
+            "id: 5\n",
+            "data: {\"id\":1}\r\n\r\n",
+            ":c\n",
         ]);
         prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
     }
 
     /// As the standard has it, line by line, for streams that are whole in memory.
     fn plainly(stream: &str) -> (Vec<SseItem>, Option<String>, Option<Duration>) {
-        let stream = stream.strip_prefix('\u{feff}').unwrap_or(stream).replace("\r\n", "\n").replace('\r', "\n");
+        let stream =
+            stream.strip_prefix('\u{feff}').unwrap_or(stream).replace("\r\n", "\n").replace('\r', "\n");
         let (mut items, mut last, mut retry) = (Vec::new(), None, None);
         let (mut data, mut name, mut id) = (String::new(), String::new(), None);
         let whole = stream.rfind('\n').map_or("", |end| &stream[..end]);

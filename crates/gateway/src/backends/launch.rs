@@ -40,7 +40,8 @@ pub struct Examined {
 pub fn examine(server: &ServerConfig, root: Option<PathBuf>) -> Result<Examined, String> {
     let plan = LaunchPlan { server: server.clone(), root, vars: Arc::new(Vars::own()) };
     if server.remote.is_some() {
-        let target = Target::prepare(server, plan.root.as_deref(), &plan.vars).map_err(|unready| unready.reason)?;
+        let target =
+            Target::prepare(server, plan.root.as_deref(), &plan.vars).map_err(|unready| unready.reason)?;
         return Ok(Examined { command_line: target.described(), doubt: None });
     }
     let launch = plan.expand().map_err(|unready| unready.reason)?.launch;

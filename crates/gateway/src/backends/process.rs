@@ -65,7 +65,8 @@ impl Processes {
 
     /// Which environments the backends of a client with these variables get, if it has all servers.
     pub(crate) fn environments_of(&self, vars: &Arc<Vars>) -> Vec<(ServerId, u32)> {
-        let number = |(id, server): (ServerId, Arc<ServerConfig>)| (id, self.environments.number(&server, vars));
+        let number =
+            |(id, server): (ServerId, Arc<ServerConfig>)| (id, self.environments.number(&server, vars));
         self.register.listed().into_iter().map(number).collect()
     }
 }

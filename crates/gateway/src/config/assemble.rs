@@ -11,7 +11,8 @@ use super::read::{Count, Key, Size, Time};
 use super::report::{Place, Report, shown};
 use super::syntax::{self, span};
 use super::{
-    Config, Fallback, Guard, LogConfig, Names, PoolConfig, Problem, ServerConfig, defaults, offers, remote, sharing,
+    Config, Fallback, Guard, LogConfig, Names, PoolConfig, Problem, ServerConfig, defaults, offers, remote,
+    sharing,
 };
 
 const SMALLEST_MESSAGE_LIMIT: usize = 1 << 10;

@@ -49,8 +49,8 @@ pub use choices::{
 };
 pub use missing::Missing;
 pub use model::{Config, FilterConfig, LogConfig, PoolConfig, RemoteConfig, ServerConfig};
+pub use problem::{Problem, Severity};
 pub use remote::Transport;
 pub(crate) use remote::is_loopback;
-pub use problem::{Problem, Severity};
 pub use schema::schema;
 pub use variables::{Lookup, Variables};

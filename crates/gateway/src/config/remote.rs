@@ -41,8 +41,7 @@ const OUR_OWN: &[&str] = &[
 
 /// Whether an entry says where a server is, rather than what to start.
 pub(super) fn is_remote(entry: &ServerEntry) -> bool {
-    let is_kind =
-        |kind: &String| [HTTP, SSE, EITHER].iter().any(|kinds| kinds.contains(&kind.as_str()));
+    let is_kind = |kind: &String| [HTTP, SSE, EITHER].iter().any(|kinds| kinds.contains(&kind.as_str()));
     entry.command.is_absent()
         && (matches!(&entry.kind, Key::Given(kind, _) if is_kind(kind))
             || !entry.url.is_absent()
@@ -51,9 +50,14 @@ pub(super) fn is_remote(entry: &ServerEntry) -> bool {
 }
 
 /// `None` after a problem was reported.
-pub(super) fn remote(entry: &mut ServerEntry, place: &Place, report: &mut Report<'_>) -> Option<RemoteConfig> {
+pub(super) fn remote(
+    entry: &mut ServerEntry,
+    place: &Place,
+    report: &mut Report<'_>,
+) -> Option<RemoteConfig> {
     let is_given = |key: &Key<String>| !key.is_absent();
-    let by_name = if is_given(&entry.url) || is_given(&entry.server_url) { Transport::Auto } else { Transport::Http };
+    let by_name =
+        if is_given(&entry.url) || is_given(&entry.server_url) { Transport::Auto } else { Transport::Http };
     let transport = match std::mem::replace(&mut entry.kind, Key::Absent).value().as_deref() {
         Some(kind) if HTTP.contains(&kind) => Transport::Http,
         Some(kind) if SSE.contains(&kind) => Transport::Sse,
@@ -66,7 +70,11 @@ pub(super) fn remote(entry: &mut ServerEntry, place: &Place, report: &mut Report
         Some(Key::Given(url, at)) => checked_url(url, &at, report),
         Some(Key::Wrong) => None,
         Some(Key::Absent) | None => {
-            report.error(place, "`url` is missing", "add where the server is, such as \"url\": \"https://…\"");
+            report.error(
+                place,
+                "`url` is missing",
+                "add where the server is, such as \"url\": \"https://…\"",
+            );
             None
         }
     };

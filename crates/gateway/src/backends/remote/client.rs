@@ -49,7 +49,10 @@ fn make(sort: Sort) -> Result<reqwest::Client, reqwest::Error> {
         .tcp_nodelay(true)
         .tcp_keepalive(ALIVE);
     let builder = match sort.is_secure {
-        true => builder.pool_idle_timeout(IDLE_SECURE).http2_keep_alive_interval(ALIVE).http2_adaptive_window(true),
+        true => builder
+            .pool_idle_timeout(IDLE_SECURE)
+            .http2_keep_alive_interval(ALIVE)
+            .http2_adaptive_window(true),
         // No authorities are needed there, and reading them takes a while.
         false => builder.pool_idle_timeout(IDLE_PLAIN).tls_certs_only([]),
     };

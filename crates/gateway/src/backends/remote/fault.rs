@@ -12,25 +12,55 @@ use switchboard_protocol::{ErrorAnswer, ErrorKind};
 #[derive(Debug, Clone)]
 pub(super) enum Fault {
     /// No connection: nothing was sent.
-    Unreachable { why: String, hint: &'static str, may_pass: bool },
+    Unreachable {
+        why: String,
+        hint: &'static str,
+        may_pass: bool,
+    },
     /// It was sent, and the connection broke before the answer came.
-    Broken { why: String },
+    Broken {
+        why: String,
+    },
     /// The same, and the server does not say the rest again.
-    NotResumed { why: String },
+    NotResumed {
+        why: String,
+    },
     /// The server does not know our session (any more).
     SessionLost,
-    Unauthorized { wants_oauth: bool, said: String },
-    Forbidden { said: String },
+    Unauthorized {
+        wants_oauth: bool,
+        said: String,
+    },
+    Forbidden {
+        said: String,
+    },
     /// 404 or 410, and no session that could be lost.
     NotFound,
     /// 400 or 405 or another refusal.
-    Refused { status: u16, said: String },
+    Refused {
+        status: u16,
+        said: String,
+    },
     /// 429 or 503.
-    Busy { status: u16, after: Option<Duration>, said: String },
-    Failed { status: u16, said: String },
-    Elsewhere { status: u16, to: Option<String> },
+    Busy {
+        status: u16,
+        after: Option<Duration>,
+        said: String,
+    },
+    Failed {
+        status: u16,
+        said: String,
+    },
+    Elsewhere {
+        status: u16,
+        to: Option<String>,
+    },
+    /// The refusal was an answer in itself, and has been heard.
+    Answered,
     /// An answer that is none.
-    Unexpected { what: String },
+    Unexpected {
+        what: String,
+    },
 }
 
 /// What a person reads.
@@ -56,8 +86,10 @@ impl Fault {
     pub(super) fn status(status: u16, headers: &HeaderMap, said: String) -> Self {
         match status {
             401 => {
-                let challenge = headers.get(WWW_AUTHENTICATE).and_then(|it| it.to_str().ok()).unwrap_or_default();
-                let wants_oauth = challenge.contains("resource_metadata") || challenge.contains("authorization_uri");
+                let challenge =
+                    headers.get(WWW_AUTHENTICATE).and_then(|it| it.to_str().ok()).unwrap_or_default();
+                let wants_oauth =
+                    challenge.contains("resource_metadata") || challenge.contains("authorization_uri");
                 Self::Unauthorized { wants_oauth, said }
             }
             403 => Self::Forbidden { said },
@@ -75,6 +107,11 @@ impl Fault {
     /// Whether an older kind of server may be there: one that knows no POST to this address.
     pub(super) fn may_be_older(&self) -> bool {
         matches!(self, Self::NotFound | Self::Refused { status: 400 | 405, .. })
+    }
+
+    /// Whether the server says that there is no such thing, which will not change.
+    pub(super) fn is_not_offered(&self) -> bool {
+        matches!(self, Self::Refused { status: 405, .. })
     }
 
     pub(super) fn words(&self, target: &Target) -> Words {
@@ -163,6 +200,7 @@ impl Fault {
                     retryable: false,
                 }
             }
+            Self::Answered => unavailable(format!("{at} refused this"), "see its answer"),
             Self::Unexpected { what } => Words {
                 kind: ErrorKind::BadAnswer,
                 text: format!("{at} sent no answer that can be used: {what}"),
@@ -180,7 +218,9 @@ impl Fault {
             .retryable(retryable)
             .hint(hint);
         match self {
-            Self::Busy { after: Some(after), .. } => answer.with("retryAfterMs", json!(after.as_millis() as u64)),
+            Self::Busy { after: Some(after), .. } => {
+                answer.with("retryAfterMs", json!(after.as_millis() as u64))
+            }
             _ => answer,
         }
     }
@@ -204,7 +244,11 @@ pub(super) fn innermost(error: &reqwest::Error) -> String {
     }
     if cause.downcast_ref::<reqwest::Error>().is_some() {
         // Its own text names the address.
-        return if error.is_timeout() { "it took too long".to_owned() } else { "the request failed".to_owned() };
+        return if error.is_timeout() {
+            "it took too long".to_owned()
+        } else {
+            "the request failed".to_owned()
+        };
     }
     cause.to_string()
 }
@@ -231,7 +275,9 @@ fn advice(error: &reqwest::Error, why: &str) -> (&'static str, bool) {
     }
     let kind = causes(error).find_map(|it| it.downcast_ref::<io::Error>()).map(io::Error::kind);
     match kind {
-        Some(io::ErrorKind::ConnectionRefused) => ("nobody listens there: start the server, or check `url`", true),
+        Some(io::ErrorKind::ConnectionRefused) => {
+            ("nobody listens there: start the server, or check `url`", true)
+        }
         _ if error.is_timeout() => ("check `url`, and that a firewall or proxy lets this through", false),
         Some(_) | None => ("check `url`, and that the server runs", true),
     }

@@ -1,7 +1,9 @@
 //! HTTP with server-sent events, as of 2024-11-05: one stream says everything, and first of all where to post to. The
 //! session is the stream.
 
+use super::budget::pause;
 use super::fault::Fault;
+use super::post::MOST_CONNECTS;
 use super::session::Session;
 use super::streams::{Heard, Mark};
 use super::{Remote, Way};
@@ -9,10 +11,15 @@ use reqwest::{Response, Url};
 use std::sync::Arc;
 use switchboard_protocol::{SseItem, SseParser};
 
+/// A stream that is lost is asked for again after pauses that grow from a second to half a minute, for some ten minutes.
+/// After that, by whoever has something to say.
+const FIRST_RENEWALS: u32 = 3;
+const MOST_RENEWALS: u32 = 24;
+
 impl Remote {
     /// Opens the stream and waits for its first word.
     pub(super) async fn open_legacy(self: &Arc<Self>, number: u32) -> Result<(), Fault> {
-        let mut response = self.open_stream(&Session::default(), None).await?;
+        let mut response = self.open_patiently().await?;
         let (endpoint, rest) = self.endpoint(&mut response).await?;
         self.state().way = Way::Legacy(Some(endpoint));
         let remote = self.clone();
@@ -28,6 +35,22 @@ impl Remote {
             remote.lose_stream(number, why).await;
         });
         Ok(())
+    }
+
+    /// Nothing is sent, so that it can be tried again.
+    async fn open_patiently(&self) -> Result<Response, Fault> {
+        let mut tries = 0;
+        loop {
+            match self.open_stream(&Session::default(), None).await {
+                Err(Fault::Unreachable { may_pass: true, .. })
+                    if tries < MOST_CONNECTS && self.may_try_again() =>
+                {
+                    tokio::time::sleep(pause(tries)).await;
+                    tries += 1;
+                }
+                opened => return opened,
+            }
+        }
     }
 
     /// Where to post to; and what came along with that.
@@ -73,8 +96,14 @@ impl Remote {
         }
         let remote = self.clone();
         self.spawn("listening", async move {
-            if let Err(fault) = remote.renew(number).await {
-                remote.note(&format!("no new session: {}", fault.words(&remote.target).text));
+            for tries in FIRST_RENEWALS..MOST_RENEWALS {
+                match remote.renew(number).await {
+                    Ok(()) => return,
+                    Err(fault) => {
+                        remote.note(&format!("no new session: {}", fault.words(&remote.target).text))
+                    }
+                }
+                tokio::time::sleep(pause(tries)).await;
             }
         });
     }

@@ -20,6 +20,13 @@ const LONG: usize = 256 << 10;
 /// How long the answer to a cancelled request is still listened for. The server decides whether there is one.
 const AFTERMATH: Duration = Duration::from_secs(60);
 
+/// How long a server may take to hear that we are ready before it is taken to have heard it.
+const CONFIRMING: Duration = Duration::from_secs(10);
+
+/// How long is waited for the stream on which the server speaks by itself. Some say nothing before they have something to
+/// say.
+const LISTENING: Duration = Duration::from_millis(500);
+
 /// One message to the server.
 #[derive(Clone)]
 pub(super) struct Letter {
@@ -77,8 +84,11 @@ impl Flights {
         gone.map(|(id, _)| id).collect()
     }
 
-    fn of(&self, id: &RawId) -> Option<&Flight> {
-        self.0.get(id)
+    /// Nobody needs its answer any more. Gives what a cancellation has to wait for.
+    fn cancel(&mut self, id: &RawId) -> Option<watch::Receiver<bool>> {
+        let flight = self.0.remove(id)?;
+        flight.cancelled.notify_one();
+        Some(flight.sent)
     }
 }
 
@@ -147,11 +157,13 @@ pub(super) async fn deliver_all(
                 greeted?;
             }
             Method::Initialized => {
-                let sent = remote.post(&letter, None).await;
+                // Some have something to say as soon as they hear it.
+                remote.begin_listening().await;
+                // What follows must not come before it; but nobody has to be answered.
+                let sent = tokio::time::timeout(CONFIRMING, remote.post(&letter, None)).await;
                 remote.settle(&letter);
-                remote.report(&letter, sent.err());
-                let number = remote.session().number;
-                remote.listened.send_replace(number);
+                remote.report(&letter, sent.ok().and_then(Result::err));
+                remote.listen_again().await;
             }
             _ if letter.id.is_some() => {
                 let cancelled = remote.state().flights.begin(&letter);
@@ -170,15 +182,32 @@ pub(super) async fn deliver_all(
 }
 
 impl Remote {
+    /// What the server says by itself from now on must find someone who listens.
+    async fn begin_listening(&self) {
+        let number = self.session().number;
+        self.listened.send_replace(number);
+        if number > 0 && !self.is_legacy() {
+            let mut answered = self.answered.subscribe();
+            let _ =
+                tokio::time::timeout(LISTENING, answered.wait_for(|(answered, _)| *answered >= number)).await;
+        }
+    }
+
+    /// A server may not want to be listened to before the handshake is complete.
+    async fn listen_again(&self) {
+        if *self.answered.borrow() == (self.session().number, true) {
+            self.answered.send_replace((0, false));
+            self.begin_listening().await;
+        }
+    }
+
     /// What a cancellation has to wait for; the one that is meant hears of it.
     fn cancelled_by(&self, letter: &Letter) -> Option<watch::Receiver<bool>> {
         if letter.method != Method::Cancelled {
             return None;
         }
-        let state = self.state();
-        let flight = state.flights.of(&RawId::from_bytes(letter.message.as_ref()?.part(Part::RequestId)?))?;
-        flight.cancelled.notify_one();
-        Some(flight.sent.clone())
+        let id = RawId::from_bytes(letter.message.as_ref()?.part(Part::RequestId)?);
+        self.state().flights.cancel(&id)
     }
 
     /// A request: its answer, or an error in its place.
@@ -201,7 +230,12 @@ impl Remote {
     }
 
     /// A notification or an answer.
-    async fn tell(self: Arc<Self>, letter: Letter, after: [Option<watch::Receiver<bool>>; 2], busy: mpsc::Sender<()>) {
+    async fn tell(
+        self: Arc<Self>,
+        letter: Letter,
+        after: [Option<watch::Receiver<bool>>; 2],
+        busy: mpsc::Sender<()>,
+    ) {
         for mut earlier in after.into_iter().flatten() {
             let _ = earlier.wait_for(|sent| *sent).await;
         }

@@ -6,6 +6,10 @@ use super::fault::Fault;
 use super::session::Session;
 use super::streams::{Heard, Mark};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A stream that lasts no longer was none.
+const SHORT: Duration = Duration::from_secs(5);
 
 impl Remote {
     /// Listens for as long as there is a session, to whichever there is.
@@ -35,13 +39,19 @@ impl Remote {
         let mut mark = Mark::default();
         let (mut failures, mut has_one) = (0, false);
         loop {
-            match self.open_stream(session, mark.last_id.as_deref()).await {
+            let opened = self.open_stream(session, mark.last_id.as_deref()).await;
+            let is_refused = opened.as_ref().is_err_and(|fault| !fault.is_not_offered());
+            self.answered.send_replace((session.number, is_refused));
+            match opened {
                 Ok(mut response) => {
                     has_one = true;
-                    failures = 0;
+                    let (begun, before) = (Instant::now(), mark.last_id.clone());
                     match self.hear_stream(&mut response, None, &mut mark).await {
                         Heard::Answer | Heard::End(_) => {}
                     }
+                    // Some close it at once, each time: they are not asked every second.
+                    let is_fruitless = begun.elapsed() < SHORT && mark.last_id == before;
+                    failures = if is_fruitless { failures + 1 } else { 0 };
                 }
                 // That is what restarting a server looks like. What was subscribed to is wanted all the same.
                 Err(Fault::SessionLost) if has_one => {
@@ -50,9 +60,12 @@ impl Remote {
                     }
                     failures += 1;
                 }
-                Err(Fault::Unreachable { .. } | Fault::Broken { .. } | Fault::Busy { .. } | Fault::Failed { .. })
-                    if has_one || failures < 3 =>
-                {
+                Err(
+                    Fault::Unreachable { .. }
+                    | Fault::Broken { .. }
+                    | Fault::Busy { .. }
+                    | Fault::Failed { .. },
+                ) if has_one || failures < 3 => {
                     failures += 1;
                 }
                 // Where it went on is no longer known there.

@@ -69,6 +69,8 @@ struct Remote {
     budget: Mutex<Budget>,
     /// The number of the session whose stream is to be listened to.
     listened: watch::Sender<u32>,
+    /// The number of the session that was asked for such a stream last, and whether that was to no avail.
+    answered: watch::Sender<(u32, bool)>,
     /// Set at the end: everything that was begun is left.
     over: watch::Sender<bool>,
 }
@@ -122,7 +124,10 @@ pub(crate) async fn run(
         Ok(client) => Ok((target, client)),
         Err(error) => {
             let reason = format!("no secure connection can be made here: {}", fault::innermost(&error));
-            Err(Unready { reason, hint: Some("install this machine's certificates (ca-certificates)".to_owned()) })
+            Err(Unready {
+                reason,
+                hint: Some("install this machine's certificates (ca-certificates)".to_owned()),
+            })
         }
     });
     let (target, client) = match made {
@@ -143,6 +148,7 @@ pub(crate) async fn run(
         renewing: tokio::sync::Mutex::default(),
         budget: Mutex::new(Budget::new(Instant::now())),
         listened: watch::channel(0).0,
+        answered: watch::channel((0, false)).0,
         over: watch::channel(false).0,
     });
     hub.open_mailbox(Peer::Backend(launch), Arc::new(Slot(Mutex::new(Some(sender)))));
@@ -156,7 +162,7 @@ pub(crate) async fn run(
             order = orders.recv() => {
                 // Nothing more comes; what was said before is still sent.
                 if let Some(Order::Stop(StopHow::Gently { grace })) = order {
-                    let _ = tokio::time::timeout(grace, &mut delivering).await;
+                    let _ = tokio::time::timeout(grace.min(FAREWELL), &mut delivering).await;
                     remote.say_farewell(grace.min(FAREWELL)).await;
                 }
                 None
@@ -188,7 +194,9 @@ impl State {
     fn new(target: &Target) -> Self {
         let way = match target.transport {
             crate::config::Transport::Sse => Way::Legacy(None),
-            crate::config::Transport::Auto | crate::config::Transport::Http => Way::Streamable(target.url.clone()),
+            crate::config::Transport::Auto | crate::config::Transport::Http => {
+                Way::Streamable(target.url.clone())
+            }
         };
         Self {
             way,

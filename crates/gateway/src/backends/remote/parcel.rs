@@ -77,7 +77,10 @@ impl Body for Courier {
     type Data = Bytes;
     type Error = Infallible;
 
-    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         self.trace.0.store(true, Ordering::Release);
         let piece = self.parcel.pieces.get(self.next).cloned();
         if let Some(piece) = &piece {

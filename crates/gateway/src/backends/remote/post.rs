@@ -10,20 +10,21 @@ use super::{Remote, Way};
 use bytes::BytesMut;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Response, Url};
+use serde_json::value::RawValue;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 use switchboard_core::Event;
-use switchboard_protocol::hunt::{Glimpse, Hunter};
+use switchboard_protocol::hunt::{self, Glimpse, Hunter};
 use switchboard_protocol::{Message, Method, RawId};
 use tokio::sync::oneshot;
 
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-const MOST_CONNECTS: u32 = 5;
+pub(super) const MOST_CONNECTS: u32 = 5;
 const MOST_WAITS: u32 = 3;
 /// Nobody is kept waiting for longer before a message is sent again.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
-const MOST_REDIRECTS: u32 = 3;
+pub(super) const MOST_REDIRECTS: u32 = 3;
 
 /// How often a message was posted again, and why.
 #[derive(Default)]
@@ -44,7 +45,9 @@ impl Again {
                 Some(pause(self.connects - 1))
             }
             // It may have been executed; but then nothing was changed by that.
-            Fault::Broken { .. } | Fault::NotResumed { .. } if letter.is_repeatable() && !self.is_repeated => {
+            Fault::Broken { .. } | Fault::NotResumed { .. }
+                if letter.is_repeatable() && !self.is_repeated =>
+            {
                 self.is_repeated = true;
                 Some(pause(0))
             }
@@ -104,21 +107,23 @@ impl Remote {
             self.state().own.remove(id);
         }
         let begun = posted?;
-        let answer = answer.await.map_err(|_| Fault::Broken { why: "the stream of events ended".to_owned() })?;
+        let answer =
+            answer.await.map_err(|_| Fault::Broken { why: "the stream of events ended".to_owned() })?;
         Ok((answer, begun))
     }
 
-    fn may_try_again(&self) -> bool {
+    pub(super) fn may_try_again(&self) -> bool {
         self.budget.lock().unwrap_or_else(PoisonError::into_inner).spend(Instant::now())
     }
 
     async fn attempt(&self, letter: &Letter, session: &Session) -> Result<Option<HeaderValue>, Fault> {
-        let response = self.send(letter, session).await?;
+        let response = match self.send(letter, session).await {
+            Err(Fault::Answered) => return Ok(None),
+            sent => sent?,
+        };
         let begun = response.headers().get(SESSION_ID).cloned();
         if self.is_legacy() {
-            if let Some(id) = &letter.id {
-                self.state().flights.goes_on_elsewhere(id);
-            }
+            streams::drain(response).await;
             return Ok(None);
         }
         let Some(id) = &letter.id else {
@@ -145,9 +150,9 @@ impl Remote {
     /// Posts it where it belongs. Only a success comes back.
     async fn send(&self, letter: &Letter, session: &Session) -> Result<Response, Fault> {
         for _ in 0..=MOST_REDIRECTS {
-            let url = match self.state().way.clone() {
-                Way::Streamable(url) => url,
-                Way::Legacy(Some(url)) => url,
+            let way = self.state().way.clone();
+            let url = match &way {
+                Way::Streamable(url) | Way::Legacy(Some(url)) => url.clone(),
                 Way::Legacy(None) => return Err(Fault::SessionLost),
             };
             let trace = Trace::default();
@@ -158,6 +163,10 @@ impl Remote {
                 .header(CONTENT_TYPE, "application/json")
                 .header(ACCEPT, "application/json, text/event-stream")
                 .body(letter.parcel.body(&trace));
+            if let (Way::Legacy(_), Some(id)) = (&way, &letter.id) {
+                // The answer may be there before the word that the request has been taken.
+                self.state().flights.goes_on_elsewhere(id);
+            }
             let response = request.send().await.map_err(|error| Fault::sending(error, trace.is_begun()))?;
             let status = response.status();
             if status.is_success() {
@@ -167,7 +176,7 @@ impl Remote {
                 return Err(self.why_not(response, session, Some(letter)).await);
             }
             let to = self.redirected(&url, &response)?;
-            self.state().way = match self.state().way.clone() {
+            self.state().way = match way {
                 Way::Streamable(_) => Way::Streamable(to),
                 Way::Legacy(_) => Way::Legacy(Some(to)),
             };
@@ -177,8 +186,14 @@ impl Remote {
 
     /// Where a response leads to, if that is on the same server.
     pub(super) fn redirected(&self, from: &Url, response: &Response) -> Result<Url, Fault> {
-        let to = response.headers().get(LOCATION).and_then(|to| to.to_str().ok()).and_then(|to| from.join(to).ok());
-        let is_near = |to: &Url| to.origin() == from.origin() && matches!(response.status().as_u16(), 301 | 302 | 307 | 308);
+        let to = response
+            .headers()
+            .get(LOCATION)
+            .and_then(|to| to.to_str().ok())
+            .and_then(|to| from.join(to).ok());
+        let is_near = |to: &Url| {
+            to.origin() == from.origin() && matches!(response.status().as_u16(), 301 | 302 | 307 | 308)
+        };
         match to {
             Some(to) if is_near(&to) => Ok(to),
             to => Err(Fault::elsewhere(response.status().as_u16(), to.as_ref())),
@@ -204,6 +219,13 @@ impl Remote {
         let is_known = session.number > 0 || session.id.is_some() || self.is_legacy();
         if is_known && !is_greeting && means_lost_session(status, session, &said) {
             return Fault::SessionLost;
+        }
+        if let Some(id) = to.and_then(|letter| letter.id.as_ref())
+            && !matches!(status, 401 | 403 | 429 | 503)
+            && is_answer(&said, id)
+            && self.hear(said.clone().into(), Some(id)).await
+        {
+            return Fault::Answered;
         }
         Fault::status(status, &headers, self.target.scrub(&streams::gist(&said)))
     }
@@ -242,15 +264,9 @@ impl Remote {
     }
 
     /// Something beyond the limit went by. `true` if it was the answer to `wanted`.
-    pub(super) fn hear_too_long(
-        &self,
-        length: u64,
-        glimpses: Vec<Glimpse>,
-        wanted: &RawId,
-    ) -> bool {
-        let is_it = glimpses.iter().any(|glimpse| {
-            glimpse.method.is_none() && glimpse.id.as_ref() == Some(wanted)
-        });
+    pub(super) fn hear_too_long(&self, length: u64, glimpses: Vec<Glimpse>, wanted: &RawId) -> bool {
+        let is_it =
+            glimpses.iter().any(|glimpse| glimpse.method.is_none() && glimpse.id.as_ref() == Some(wanted));
         self.hub.handle(Event::BackendTooLong { launch: self.launch, length, glimpses });
         is_it
     }
@@ -264,6 +280,12 @@ fn means_lost_session(status: u16, session: &Session, said: &[u8]) -> bool {
         400 => said.contains("session") || said.contains("not initialized"),
         _ => false,
     }
+}
+
+/// Whether an error's body is the answer to this very request.
+fn is_answer(said: &[u8], id: &RawId) -> bool {
+    let glimpse = hunt::look(said);
+    glimpse.is_answer && glimpse.id.as_ref() == Some(id) && serde_json::from_slice::<&RawValue>(said).is_ok()
 }
 
 fn no_answer() -> Fault {
@@ -289,7 +311,11 @@ mod tests {
     fn a_call_is_sent_again_only_if_it_was_not_sent() {
         let unreachable = Fault::Unreachable { why: String::new(), hint: "", may_pass: true };
         let broken = Fault::Broken { why: String::new() };
-        let busy = |seconds| Fault::Busy { status: 503, after: Some(Duration::from_secs(seconds)), said: String::new() };
+        let busy = |seconds| Fault::Busy {
+            status: 503,
+            after: Some(Duration::from_secs(seconds)),
+            said: String::new(),
+        };
         let tries = |method: &str, fault: &Fault| {
             let (mut again, letter) = (Again::default(), letter(method));
             std::iter::from_fn(|| again.after(fault, &letter)).take(100).count()
@@ -311,8 +337,16 @@ mod tests {
         let none = Session { number: 1, ..Session::default() };
         assert!(means_lost_session(404, &known, b""));
         assert!(!means_lost_session(404, &none, b"no such page"));
-        assert!(means_lost_session(400, &known, br#"{"error":{"message":"Bad Request: No valid session ID provided"}}"#));
-        assert!(means_lost_session(400, &none, br#"{"error":{"message":"Bad Request: Server not initialized"}}"#));
+        assert!(means_lost_session(
+            400,
+            &known,
+            br#"{"error":{"message":"Bad Request: No valid session ID provided"}}"#
+        ));
+        assert!(means_lost_session(
+            400,
+            &none,
+            br#"{"error":{"message":"Bad Request: Server not initialized"}}"#
+        ));
         assert!(!means_lost_session(400, &known, b"bad json"));
         assert!(!means_lost_session(500, &known, b"session"));
     }

@@ -23,7 +23,9 @@ impl Remote {
             self.open_legacy(number).await?;
         }
         let (answer, id) = match self.ask(letter, &Session::default()).await {
-            Err(fault) if fault.may_be_older() && self.target.transport == Transport::Auto && !self.is_legacy() => {
+            Err(fault)
+                if fault.may_be_older() && self.target.transport == Transport::Auto && !self.is_legacy() =>
+            {
                 self.greet_older(letter, number, fault).await?
             }
             asked => asked?,
@@ -114,7 +116,8 @@ impl Remote {
     /// It may offer other things than before.
     fn tell_of_changes(&self, answer: &Message) {
         let answer: serde_json::Value = serde_json::from_slice(answer.bytes()).unwrap_or_default();
-        let changes = CHANGES.iter().filter(|what| answer["result"]["capabilities"][**what]["listChanged"] == true);
+        let changes =
+            CHANGES.iter().filter(|what| answer["result"]["capabilities"][**what]["listChanged"] == true);
         for what in changes {
             let text = format!(r#"{{"jsonrpc":"2.0","method":"notifications/{what}/list_changed"}}"#);
             for event in intake::understand_short(self.launch, Frame::Message(text.into())) {

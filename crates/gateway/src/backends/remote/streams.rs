@@ -2,6 +2,7 @@
 
 use super::budget::{jittered, pause};
 use super::fault::{Fault, innermost};
+use super::post::MOST_REDIRECTS;
 use super::session::Session;
 use super::{Remote, Way};
 use reqwest::Response;
@@ -86,7 +87,10 @@ impl Remote {
             tries += 1;
             let may_pass = matches!(
                 fault,
-                Fault::Unreachable { may_pass: true, .. } | Fault::Broken { .. } | Fault::Busy { .. } | Fault::Failed { .. }
+                Fault::Unreachable { may_pass: true, .. }
+                    | Fault::Broken { .. }
+                    | Fault::Busy { .. }
+                    | Fault::Failed { .. }
             );
             if !may_pass || tries >= MOST_RESUMES {
                 let why = match fault {
@@ -99,7 +103,12 @@ impl Remote {
     }
 
     /// Hears a stream to its end, or to the answer that is wanted.
-    pub(super) async fn hear_stream(&self, response: &mut Response, wanted: Option<&RawId>, mark: &mut Mark) -> Heard {
+    pub(super) async fn hear_stream(
+        &self,
+        response: &mut Response,
+        wanted: Option<&RawId>,
+        mark: &mut Mark,
+    ) -> Heard {
         let mut parser = SseParser::new(self.limit);
         loop {
             let chunk = match response.chunk().await {
@@ -131,7 +140,9 @@ impl Remote {
             }
             // Some send names of their own, such as `ping`.
             (SseItem::Event { .. }, _) => false,
-            (SseItem::TooLong { length, glimpses }, Some(wanted)) => self.hear_too_long(length, glimpses, wanted),
+            (SseItem::TooLong { length, glimpses }, Some(wanted)) => {
+                self.hear_too_long(length, glimpses, wanted)
+            }
             (SseItem::TooLong { length, glimpses }, None) => {
                 for id in glimpses.iter().filter(|it| it.method.is_none()).filter_map(|it| it.id.as_ref()) {
                     self.state().flights.arrived(id);
@@ -143,24 +154,39 @@ impl Remote {
     }
 
     /// Asks for a stream of events: what the server says by itself, or what follows on an event.
-    pub(super) async fn open_stream(&self, session: &Session, last_id: Option<&str>) -> Result<Response, Fault> {
-        let url = match self.state().way.clone() {
+    pub(super) async fn open_stream(
+        &self,
+        session: &Session,
+        last_id: Option<&str>,
+    ) -> Result<Response, Fault> {
+        let mut url = match self.state().way.clone() {
             Way::Streamable(url) => url,
             Way::Legacy(_) => self.target.url.clone(),
         };
-        let mut request = self.client.get(url).headers(self.headers(session)).header(ACCEPT, "text/event-stream");
-        if let Some(last_id) = last_id {
-            request = request.header(LAST_EVENT, last_id);
-        }
-        let response = request.send().await.map_err(|error| Fault::sending(error, false))?;
-        if response.status().is_redirection() {
-            let to = self.redirected(&self.target.url, &response)?;
-            return Err(Fault::elsewhere(response.status().as_u16(), Some(&to)));
-        }
+        let mut redirects = 0;
+        let response = loop {
+            let headers = self.headers(session);
+            let mut request =
+                self.client.get(url.clone()).headers(headers).header(ACCEPT, "text/event-stream");
+            if let Some(last_id) = last_id {
+                request = request.header(LAST_EVENT, last_id);
+            }
+            let response = request.send().await.map_err(|error| Fault::sending(error, false))?;
+            if !response.status().is_redirection() {
+                break response;
+            }
+            let to = self.redirected(&url, &response)?;
+            redirects += 1;
+            if redirects > MOST_REDIRECTS {
+                return Err(Fault::elsewhere(response.status().as_u16(), Some(&to)));
+            }
+            url = to;
+        };
         if !response.status().is_success() {
             return Err(self.why_not(response, session, None).await);
         }
-        let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let kind =
+            response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         if !kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream") {
             return Err(Fault::Unexpected { what: "it is no stream of events".to_owned() });
         }
@@ -197,7 +223,8 @@ pub(super) fn gist(said: &[u8]) -> String {
     let text = String::from_utf8_lossy(said);
     let told = |value: &Value| {
         let error = &value["error"];
-        let text = [&error["message"], &value["error_description"], &value["message"], &value["detail"], error];
+        let text =
+            [&error["message"], &value["error_description"], &value["message"], &value["detail"], error];
         text.into_iter().find_map(Value::as_str).map(str::to_owned)
     };
     let text = match serde_json::from_slice::<Value>(said) {

@@ -30,7 +30,8 @@ impl Target {
         };
         // The text is not repeated: there may be a key in it.
         let url = Url::parse(url.trim()).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-        let url = url.ok_or_else(|| unready(format!("server \"{}\", url: not an http(s) address", server.name)))?;
+        let url =
+            url.ok_or_else(|| unready(format!("server \"{}\", url: not an http(s) address", server.name)))?;
         let mut secrets: Vec<String> = url.password().map(str::to_owned).into_iter().collect();
         secrets.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
         let mut headers = HeaderMap::new();
@@ -58,7 +59,8 @@ impl Target {
             Transport::Sse => "sse",
         };
         let names: Vec<&str> = self.headers.keys().map(HeaderName::as_str).collect();
-        let names = if names.is_empty() { String::new() } else { format!(" (headers: {})", names.join(", ")) };
+        let names =
+            if names.is_empty() { String::new() } else { format!(" (headers: {})", names.join(", ")) };
         format!("{kind} {}{names}", shown(&self.url))
     }
 
@@ -88,8 +90,11 @@ mod tests {
             headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let remote =
             RemoteConfig { url: url.to_owned(), headers: Variables(headers), transport: Transport::Auto };
-        let server =
-            ServerConfig { remote: Some(remote), expand: true, ..ServerConfig::for_command("s", "", Vec::new()) };
+        let server = ServerConfig {
+            remote: Some(remote),
+            expand: true,
+            ..ServerConfig::for_command("s", "", Vec::new())
+        };
         let vars = Vars::new(vars.iter().map(|(name, value)| (name.into(), value.into())).collect());
         Target::prepare(&server, None, &vars).map_err(|unready| unready.reason)
     }
@@ -112,7 +117,9 @@ mod tests {
     #[test]
     fn what_cannot_be_filled_in_is_said_without_its_value() {
         let why = |url, headers: &[_], vars: &[_]| target(url, headers, vars).err().unwrap_or_default();
-        assert!(why("https://x/${NONE}", &[], &[]).starts_with("server \"s\", url: the variable NONE is not set"));
+        assert!(
+            why("https://x/${NONE}", &[], &[]).starts_with("server \"s\", url: the variable NONE is not set")
+        );
         assert_eq!(why("${U}", &[], &[("U", "file:///s3cret")]), "server \"s\", url: not an http(s) address");
         let why = why("https://x", &[("A", "${T}")], &[("T", "a\nb")]);
         assert_eq!(why, "server \"s\", headers.A: its value, filled in, cannot stand in a header");
