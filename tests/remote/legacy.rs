@@ -3,14 +3,14 @@
 use super::{far, finish};
 use crate::support::{error, text};
 use serde_json::{Value, json};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::sync::{Arc, Mutex};
 use switchboard_testkit::client::initialize_params;
 use switchboard_testkit::web::{Seen, Web, Wire, answer};
 
 /// The stream of the session that there is.
 #[derive(Default)]
-struct Stream(Mutex<Option<Sender<String>>>);
+struct Stream(Mutex<Option<SyncSender<String>>>);
 
 impl Stream {
     fn say(&self, message: &Value) {
@@ -24,7 +24,7 @@ impl Stream {
     }
 
     fn serve(&self, wire: &mut Wire<'_>, endpoint: &str) {
-        let (sender, said): (Sender<String>, Receiver<String>) = mpsc::channel();
+        let (sender, said): (SyncSender<String>, Receiver<String>) = mpsc::sync_channel(8);
         *self.0.lock().unwrap() = Some(sender);
         wire.begin_events(&[]);
         wire.chunk(format!("event: endpoint\r\ndata: {endpoint}\r\n\r\n"));

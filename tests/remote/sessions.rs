@@ -110,7 +110,7 @@ fn nobody_there_is_told_at_once_and_looked_for_again() {
 
 #[test]
 fn what_the_server_says_by_itself_is_heard_and_answered() {
-    let (say, said) = mpsc::channel::<&str>();
+    let (say, said) = mpsc::sync_channel::<&str>(8);
     let said = Mutex::new(said);
     let web = Web::start(move |seen, wire| match seen.what() {
         "GET" => {
@@ -139,7 +139,7 @@ fn what_the_server_says_by_itself_is_heard_and_answered() {
 
 #[test]
 fn a_cancellation_goes_after_what_it_cancels() {
-    let (release, released) = mpsc::channel::<()>();
+    let (release, released) = mpsc::sync_channel::<()>(8);
     let released = Mutex::new(released);
     let web = Web::start(move |seen, wire| match seen.what() {
         "tools/call" if seen.tool() == "slow" => {

@@ -100,7 +100,7 @@ fn the_limit_is_the_configs() {
 
 #[test]
 fn one_that_takes_its_time_holds_up_nobody() {
-    let (release, released) = mpsc::channel::<()>();
+    let (release, released) = mpsc::sync_channel::<()>(8);
     let released = Mutex::new(released);
     let web = Web::start(move |seen, wire| match seen.tool() {
         "slow" => {
@@ -131,7 +131,7 @@ fn one_that_takes_its_time_holds_up_nobody() {
 
 #[test]
 fn a_handshake_that_is_never_answered_fails_in_time() {
-    let (release, released) = mpsc::channel::<()>();
+    let (release, released) = mpsc::sync_channel::<()>(8);
     let released = Mutex::new(released);
     let web = Web::start(move |_, wire| {
         let _ = released.lock().unwrap().recv();

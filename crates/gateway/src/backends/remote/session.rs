@@ -35,15 +35,16 @@ impl Memory {
             Method::Initialized => self.initialized = Some(message.bytes().clone()),
             Method::SetLevel => self.level = Some(message.clone()),
             Method::Subscribe => {
-                if !self.subscriptions.iter().any(|other| other.part(Part::Uri) == message.part(Part::Uri)) {
-                    self.subscriptions.push(message.clone());
-                }
+                self.unsubscribe(message);
+                self.subscriptions.push(message.clone());
             }
-            Method::Unsubscribe => {
-                self.subscriptions.retain(|other| other.part(Part::Uri) != message.part(Part::Uri));
-            }
+            Method::Unsubscribe => self.unsubscribe(message),
             _ => {}
         }
+    }
+
+    fn unsubscribe(&mut self, message: &Message) {
+        self.subscriptions.retain(|other| other.part(Part::Uri) != message.part(Part::Uri));
     }
 
     pub(super) fn initialize(&self) -> Option<&Message> {
@@ -130,7 +131,7 @@ mod tests {
             memory.note(&message(text));
         }
         let ids: Vec<String> = memory.settings().iter().filter_map(|it| Some(it.id()?.to_string())).collect();
-        assert_eq!(ids, ["3", "4"]);
+        assert_eq!(ids, ["3", "6"]);
         assert!(memory.initialized().is_some());
         let out = readdressed(memory.initialize().unwrap(), &RawId::from_bytes(b"\"x\"")).to_vec();
         assert_eq!(out, br#"{"jsonrpc":"2.0","id":"x","method":"initialize","params":{}}"#);
