@@ -33,7 +33,7 @@ const GOOD: &str = r#"{
 const DOUBTFUL: &str = r#"{
   "mcpServers": {
     "slow": { "command": "sh", "timeot": 5, "timeout": 60000 },
-    "remote": { "url": "https://example.com/mcp" },
+    "remote": { "url": "http://example.com/mcp?key=s3cret", "headers": { "Authorization": "Bearer s3cret" } },
     "absent": { "command": "/no/such/program" },
     "unset": { "command": "${NO_SUCH_VARIABLE}/bin/x" }
   }

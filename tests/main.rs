@@ -34,6 +34,7 @@ mod daemon;
 mod board;
 #[cfg(target_os = "linux")]
 mod http;
+mod remote;
 mod logs;
 mod raw;
 mod config;

@@ -48,7 +48,10 @@ fn allow(trust: &Trust, path: &Path) -> anyhow::Result<Exit> {
     let trusted = trust.trust(path, &source)?;
     let mut text = format!("trusted as it is now: {}\n", trusted.path.display());
     for server in config.servers.iter().filter(|server| !server.disabled) {
-        writeln!(text, "  {} runs: {} {}", server.name, server.command, server.args.join(" "))?;
+        match &server.remote {
+            Some(remote) => writeln!(text, "  {} speaks with: {}", server.name, remote.url)?,
+            None => writeln!(text, "  {} runs: {} {}", server.name, server.command, server.args.join(" "))?,
+        }
     }
     text.push_str("when it changes, it is ignored until you run this again\n");
     super::print(&text)?;

@@ -5,18 +5,24 @@
 
 use super::scene::Scene;
 use super::setting::USUAL;
+use crate::remote::far;
 use serde_json::json;
 use std::fs;
 use std::time::Instant;
 use switchboard_gateway::task;
 use switchboard_testkit::client::{Start, initialize_params};
 use switchboard_testkit::tree::Process;
+use switchboard_testkit::web::{Web, mcp};
 use switchboard_testkit::zoo;
 
 /// Tasks of `--raw`.
 const RAW: &[&str] = &["input", "output", "words"];
 /// Tasks of the daemon, and of those who attach to it: see `tests/daemon`.
 const DAEMONS: &[&str] = &["accepting", "attachment", "forgetting", "lending", "link", "watching"];
+/// Tasks of servers elsewhere.
+const REMOTE: &[&str] = &["exchange", "listening"];
+/// Tasks of `serve`: see `tests/http`.
+const SERVING: &[&str] = &["accounting", "connection", "parting", "tidying", "welcoming"];
 /// Tasks that are over before there is a backend.
 const EARLY: &[&str] = &["sweeping"];
 
@@ -39,7 +45,7 @@ fn in_every_task_leaves_nothing() {
     if cfg!(not(debug_assertions)) {
         return;
     }
-    let is_ours = |task: &&str| !EARLY.contains(task) && !DAEMONS.contains(task);
+    let is_ours = |task: &&str| ![EARLY, DAEMONS, REMOTE, SERVING].iter().any(|others| others.contains(task));
     for task in task::NAMES.into_iter().filter(is_ours) {
         let flags: &[&str] = if RAW.contains(&task) { &["--raw"] } else { &[] };
         let start = match task {
@@ -60,6 +66,23 @@ fn in_every_task_leaves_nothing() {
         let since = Instant::now();
         fs::write(scene.client.scratch().join("panic"), "").unwrap();
         check_end(scene, task, since);
+    }
+}
+
+#[test]
+fn in_a_task_of_a_server_elsewhere_ends_us_too() {
+    if cfg!(not(debug_assertions)) {
+        return;
+    }
+    for task in REMOTE {
+        let web = Web::start(|seen, wire| mcp(seen, wire, "s-1"));
+        let mut client = doomed(far(&web.url("/mcp"), json!({})), task).start();
+        client.initialize();
+        client.call("one", json!({}));
+        fs::write(client.scratch().join("panic"), "").unwrap();
+        let end = client.wait_for_end();
+        assert_eq!(end.code, None, "{task}: a signal ends it; it said {:?}", end.stderr);
+        assert!(end.stderr.contains(&format!("`{task}`")), "{task}: {:?}", end.stderr);
     }
 }
 

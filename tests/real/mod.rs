@@ -2,12 +2,14 @@
 //! must be the same. `scripts/setup` installs the programs.
 //!
 //! - `peers`: the programs and how they are started.
+//! - `elsewhere`: servers that we do not start, and reach by HTTP.
 //! - `talk`: a conversation with a server, written down and compared.
 //! - `window`: us with a server behind that is several processes deep, and whether all of them are gone.
 //! - `board`: several servers as one, compared with each of them; `board_clients`, `codex`: its clients.
 //! - the rest: a server, or a kind of client, each.
 
 mod peers;
+mod elsewhere;
 mod talk;
 
 mod everything;
@@ -24,6 +26,7 @@ mod endings;
 mod window;
 #[cfg(target_os = "linux")]
 mod chains;
+mod remote;
 mod sdk_clients;
 mod rmcp_client;
 mod board;

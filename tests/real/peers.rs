@@ -1,5 +1,6 @@
 //! The programs that `scripts/setup` installed, and how they are started: directly, or behind us.
 
+use super::elsewhere::Elsewhere;
 use crate::support::program;
 #[cfg(target_os = "linux")]
 use serde_json::json;
@@ -13,6 +14,8 @@ use switchboard_testkit::scratch::Scratch;
 pub(crate) struct Server {
     words: Vec<OsString>,
     folder: Scratch,
+    /// Behind us it is one that runs elsewhere.
+    elsewhere: Option<Elsewhere>,
 }
 
 /// The way to a server.
@@ -27,7 +30,24 @@ impl Server {
         let folder = Scratch::new();
         let script = node_package("@modelcontextprotocol/server-everything/dist/index.js");
         let words = node(script).chain(["stdio".into(), mark(&folder).into()]).collect();
-        Self { words, folder }
+        Self { words, folder, elsewhere: None }
+    }
+
+    /// The same; behind us, it is one that is spoken to by HTTP, in this mode of its.
+    pub(crate) fn everything_elsewhere(mode: &'static str) -> Self {
+        let mut server = Self::everything();
+        server.elsewhere = Some(Elsewhere::everything(mode));
+        server
+    }
+
+    /// Of the Python SDK; behind us, in this mode.
+    pub(crate) fn python_elsewhere(mode: &'static str) -> Self {
+        let folder = Scratch::new();
+        let mut option = OsString::from("-Xmark=");
+        option.push(mark(&folder));
+        let words =
+            vec![python(".venv").into(), option, driver("server.py").into(), "stdio".into(), "0".into()];
+        Self { words, folder, elsewhere: Some(Elsewhere::python(mode)) }
     }
 
     /// May use the folder `files` inside its own.
@@ -35,7 +55,7 @@ impl Server {
         let folder = Scratch::new();
         let script = node_package("@modelcontextprotocol/server-filesystem/dist/index.js");
         let words = node(script).chain([folder.folder("files").into()]).collect();
-        Self { words, folder }
+        Self { words, folder, elsewhere: None }
     }
 
     /// Keeps what it is told in its folder.
@@ -46,7 +66,7 @@ impl Server {
         let script = node_package("@modelcontextprotocol/server-memory/dist/index.js");
         let words =
             ["env".into(), file].into_iter().chain(node(script)).chain([mark(&folder).into()]).collect();
-        Self { words, folder }
+        Self { words, folder, elsewhere: None }
     }
 
     pub(crate) fn time() -> Self {
@@ -58,14 +78,14 @@ impl Server {
         let words = words
             .chain(["mcp_server_time", "--local-timezone", "Europe/Paris"].map(OsString::from))
             .collect();
-        Self { words, folder }
+        Self { words, folder, elsewhere: None }
     }
 
     /// The same server as people start it who use `npx`: three processes, one below the other.
     pub(crate) fn everything_by_npx() -> Self {
         let folder = Scratch::new();
         let words = npx("mcp-server-everything").chain(["stdio".into(), mark(&folder).into()]).collect();
-        Self { words, folder }
+        Self { words, folder, elsewhere: None }
     }
 
     /// The time server as people start it who use `uvx`: two processes. What it would download lies in a folder.
@@ -85,7 +105,7 @@ impl Server {
             at("bin/python"),
             "mcp-server-time".into(),
         ];
-        Self { words, folder }
+        Self { words, folder, elsewhere: None }
     }
 
     /// Below `npx` too. It starts a browser once it is asked for a page, and gives it a profile in the folder
@@ -95,7 +115,7 @@ impl Server {
         let folder = Scratch::new();
         let config = folder.file("browser.json", browser().to_string());
         let words = npx("playwright-mcp").chain(["--config".into(), config.into()]).collect();
-        Self { words, folder }
+        Self { words, folder, elsewhere: None }
     }
 
     pub(crate) fn folder(&self) -> &Scratch {
@@ -120,7 +140,14 @@ impl Server {
     pub(crate) fn start(&self, way: Way) -> Start {
         let start = match way {
             Way::Direct => Start::new(&self.words[0]).args(&self.words[1..]),
-            Way::Through => program().args(["stdio", "--"]).args(&self.words),
+            Way::Through => match &self.elsewhere {
+                None => program().args(["stdio", "--"]).args(&self.words),
+                Some(elsewhere) => {
+                    let config = serde_json::json!({ "mcpServers": { "far": { "url": elsewhere.url() } } });
+                    let path = self.folder.file("config.json", config.to_string());
+                    program().args(["stdio", "--server", "far", "--config"]).arg(path)
+                }
+            },
         };
         start.env("HOME", self.folder.folder("home")).cwd(self.folder.path())
     }

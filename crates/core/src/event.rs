@@ -127,6 +127,7 @@ pub enum Event {
 
     Spawned {
         launch: Launch,
+        /// 0 of a server elsewhere, which is no process of ours.
         pid: u32,
     },
     SpawnFailed {

@@ -107,7 +107,8 @@ pub enum Fact {
     },
     Spawned {
         backend: BackendId,
-        pid: u32,
+        /// None of a server elsewhere.
+        pid: Option<u32>,
     },
     SpawnFailed {
         backend: BackendId,

@@ -70,7 +70,8 @@ impl Core {
         let Some(b) = self.backends.get_mut(&launch.backend).filter(|b| b.is_current(launch)) else { return };
         let State::Starting { is_spawned, .. } = &mut b.state else { return };
         *is_spawned = true;
-        b.pid = Some(pid);
+        let pid = (pid != 0).then_some(pid);
+        b.pid = pid;
         self.report(Fact::Spawned { backend: launch.backend, pid });
         self.adopt_greeting(launch.backend);
         self.make_ready(launch);

@@ -189,6 +189,10 @@ fn launch(server: &ServerConfig) -> String {
     words.extend([if cwd.is_some() { "in" } else { "" }, cwd.unwrap_or_default()]);
     // `${HOME}` is a folder to one and six letters to the other.
     words.push(if server.expand { "expand" } else { "" });
+    if let Some(remote) = &server.remote {
+        words.extend(["remote", &remote.url]);
+        words.extend(remote.headers.iter().flat_map(|(name, value)| [name.as_str(), value.as_str()]));
+    }
     hash(&words)
 }
 

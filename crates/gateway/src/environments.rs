@@ -28,10 +28,20 @@ impl Vars {
     /// Those that the server gets, or that its entry may name. Of the rest only the names, for the hint that it may miss one
     /// of them: their values are nobody's business.
     fn for_server(&self, server: &ServerConfig) -> Self {
-        let gets = child_environment(self.all(), server.inherit_env, &server.pass_env, &[]).vars;
+        let gets = match server.remote {
+            Some(_) => Default::default(),
+            None => child_environment(self.all(), server.inherit_env, &server.pass_env, &[]).vars,
+        };
         let texts = || {
             let own = server.env.iter().map(|(_, value)| value);
-            std::iter::once(&server.command).chain(&server.args).chain(own).chain(&server.cwd)
+            let elsewhere = server.remote.iter().flat_map(|remote| {
+                std::iter::once(&remote.url).chain(remote.headers.iter().map(|(_, value)| value))
+            });
+            std::iter::once(&server.command)
+                .chain(&server.args)
+                .chain(own)
+                .chain(&server.cwd)
+                .chain(elsewhere)
         };
         // HOME may stand behind a `~`.
         let is_named = |name: &str| name == "HOME" || texts().any(|text| text.contains(name));
@@ -88,6 +98,13 @@ fn fingerprint(server: &ServerConfig, vars: &Vars) -> [u8; 32] {
             put(parts.command.as_ref());
             parts.args.iter().for_each(|arg| put(arg.as_ref()));
             put(parts.cwd.as_deref().unwrap_or(Path::new("")).as_os_str());
+            if let Some((url, headers)) = &parts.remote {
+                put(url.as_ref());
+                for (name, value) in headers.iter() {
+                    put(name.as_ref());
+                    put(value.as_ref());
+                }
+            }
             &parts.env[..]
         }
         Err(error) => {
@@ -95,6 +112,10 @@ fn fingerprint(server: &ServerConfig, vars: &Vars) -> [u8; 32] {
             &[]
         }
     };
+    // A server elsewhere gets no variables: those who differ in nothing else share it.
+    if server.remote.is_some() {
+        return hash.finalize().into();
+    }
     for (name, value) in child_environment(vars.all(), server.inherit_env, &server.pass_env, own).vars {
         put(&name);
         put(&value);

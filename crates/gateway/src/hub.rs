@@ -151,6 +151,12 @@ impl Hub {
         self.turn().inside.mailboxes.insert(peer, mailbox);
     }
 
+    /// Bytes have left a mailbox.
+    pub(crate) fn flushed(self: &Arc<Self>, peer: Peer, bytes: usize) {
+        self.handle(Event::Flushed { peer, bytes });
+        self.room.notify_waiters();
+    }
+
     /// Waits while a peer leaves so much unread that nothing more should be read from it.
     pub(crate) async fn wait_for_room(self: &Arc<Self>, peer: Peer) {
         loop {

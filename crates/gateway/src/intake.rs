@@ -322,6 +322,24 @@ async fn handle_frame(hub: &Arc<Hub>, peer: Peer, frame: Frame, source: Source, 
     }
 }
 
+/// What a backend that is no stream has sent, as events; scanned elsewhere if it is long. It may hold line breaks.
+pub(crate) async fn understand_backend(launch: Launch, frame: Frame) -> Vec<Event> {
+    match &frame {
+        Frame::Message(bytes) if bytes.len() > LONG => {
+            aside::run(move || understand_short(launch, frame)).await
+        }
+        Frame::Message(_) | Frame::Noise(_) | Frame::TooLong { .. } => understand_short(launch, frame),
+    }
+}
+
+/// The same, of what is known to be short.
+pub(crate) fn understand_short(launch: Launch, frame: Frame) -> Vec<Event> {
+    let mut events = Vec::new();
+    let source = Source { framing: Some(Framing::ContentLength), ..Source::default() };
+    from_backend(launch, frame, source, &mut |event| events.push(event));
+    events
+}
+
 /// What a frame means, as events.
 fn understand(peer: Peer, frame: Frame, source: Source, tell: &mut dyn FnMut(Event)) {
     match peer {

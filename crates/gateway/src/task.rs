@@ -3,18 +3,20 @@
 use tokio::task::JoinHandle;
 
 /// All names, so that a test can make each of them fail.
-pub const NAMES: [&str; 27] = [
+pub const NAMES: [&str; 29] = [
     "accepting",
     "accounting",
     "attachment",
     "backend",
     "connection",
     "ending",
+    "exchange",
     "following",
     "forgetting",
     "input",
     "lending",
     "link",
+    "listening",
     "lookup",
     "offer",
     "parting",

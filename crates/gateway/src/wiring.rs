@@ -159,7 +159,11 @@ pub(crate) fn server_settings(server: &ServerConfig, vars: &Vars, verdicts: &Ver
         memory_limit: server.memory_limit,
         health: server.health,
         debounce: server.debounce.clone(),
-        framing: fixed(server.framing).map_or_else(|| verdicts.choice(server), FramingChoice::Fixed),
+        framing: match (&server.remote, fixed(server.framing)) {
+            (Some(_), _) => FramingChoice::Fixed(switchboard_protocol::Framing::Newline),
+            (None, Some(framing)) => FramingChoice::Fixed(framing),
+            (None, None) => verdicts.choice(server),
+        },
         start_timeout: server.start_timeout,
         timeout: server.timeout,
         hard_timeout: server.hard_timeout,

@@ -26,6 +26,11 @@ pub enum ErrorKind {
     UnknownResource,
     /// What it leads through is no longer there.
     StaleCursor,
+    /// A remote server wants to know who we are.
+    Unauthorized,
+    /// It knows, and refuses.
+    Forbidden,
+    RateLimited,
 }
 
 impl ErrorKind {
@@ -46,6 +51,9 @@ impl ErrorKind {
             Self::UnknownName => "unknown_name",
             Self::UnknownResource => "resource_not_found",
             Self::StaleCursor => "stale_cursor",
+            Self::Unauthorized => "unauthorized",
+            Self::Forbidden => "forbidden",
+            Self::RateLimited => "rate_limited",
         }
     }
 
@@ -66,7 +74,10 @@ impl ErrorKind {
             | Self::ClientTooSlow
             | Self::ClientTimeout
             | Self::MessageTooLarge
-            | Self::BadAnswer => -32603,
+            | Self::BadAnswer
+            | Self::Unauthorized
+            | Self::Forbidden
+            | Self::RateLimited => -32603,
         }
     }
 }
@@ -141,12 +152,13 @@ mod tests {
     use super::*;
 
     /// All kinds. The match makes sure that a new one is not forgotten.
-    fn all() -> [ErrorKind; 15] {
+    fn all() -> [ErrorKind; 18] {
         use ErrorKind::*;
         match BadMessage {
             BackendSpawnFailed | BackendUnavailable | BackendTimeout | RoutingFailed | Overloaded
             | ShuttingDown | ClientTooSlow | ClientTimeout | MessageTooLarge | BadAnswer | MethodNotFound
-            | BadMessage | UnknownName | UnknownResource | StaleCursor => {}
+            | BadMessage | UnknownName | UnknownResource | StaleCursor | Unauthorized | Forbidden
+            | RateLimited => {}
         }
         [
             BackendSpawnFailed,
@@ -164,6 +176,9 @@ mod tests {
             UnknownName,
             UnknownResource,
             StaleCursor,
+            Unauthorized,
+            Forbidden,
+            RateLimited,
         ]
     }
 

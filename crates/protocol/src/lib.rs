@@ -2,6 +2,7 @@
 //!
 //! # Layout, in the order of a message's way
 //! - [`framing`]: bytes of a stream, cut into frames (newline or `Content-Length`), and put on again.
+//! - [`sse`]: the same for a stream of server-sent events.
 //! - [`json`]: the validating scanner, one pass, nothing decoded.
 //! - [`touch`]: which places of a message we may have to read or replace.
 //! - [`envelope`]: a frame becomes a [`message::Message`]: its bytes, its kind, the spans of those places.
@@ -14,6 +15,7 @@
 //! This crate must not know who talks to whom, nor when.
 
 pub mod framing;
+pub mod sse;
 pub mod json;
 pub mod touch;
 pub mod envelope;
@@ -34,4 +36,5 @@ pub use id::RawId;
 pub use message::{Kind, Message};
 pub use method::Method;
 pub use splice::{Answers, Outgoing, Patch};
+pub use sse::{SseItem, SseParser};
 pub use touch::{Part, Span};

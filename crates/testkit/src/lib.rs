@@ -5,6 +5,7 @@
 //! - [`pool`]: the same for workspaces, sharing and budgets: many clients, few backends.
 //! - [`client`]: a scripted client that starts the real program and speaks to it over pipes.
 //! - [`http`]: a small client over HTTP.
+//! - [`web`]: a scripted HTTP server, for what is remote.
 //! - [`record`]: what the fake backend (`src/fake`, the binary `fake-backend`) was told, byte for byte.
 //! - [`zoo`]: the kinds of process that a server may leave behind (`src/fake/zoo.rs`), seen from outside.
 //! - [`scratch`]: a folder that goes with its test. [`pids`]: processes by their numbers. [`tree`]: whose
@@ -25,6 +26,7 @@ pub mod http;
 pub mod record;
 #[cfg(target_os = "linux")]
 pub mod zoo;
+pub mod web;
 pub mod scratch;
 #[cfg(unix)]
 pub mod pids;

@@ -1,5 +1,6 @@
 //! From a server's entry to exactly what exec gets, and what to say when that does not work.
 
+use crate::backends::remote::Target;
 use crate::config::environment::{child_environment, withheld_hint};
 use crate::config::{self, Missing, ServerConfig, expand};
 use crate::environments::Vars;
@@ -38,6 +39,11 @@ pub struct Examined {
 /// Looks at what would be run for a server, without running it; an error says what is missing.
 pub fn examine(server: &ServerConfig, root: Option<PathBuf>) -> Result<Examined, String> {
     let plan = LaunchPlan { server: server.clone(), root, vars: Arc::new(Vars::own()) };
+    if server.remote.is_some() {
+        let target =
+            Target::prepare(server, plan.root.as_deref(), &plan.vars).map_err(|unready| unready.reason)?;
+        return Ok(Examined { command_line: target.described(), doubt: None });
+    }
     let launch = plan.expand().map_err(|unready| unready.reason)?.launch;
     let doubt = launch.resolve().err().map(|error| format!("{error}\n    help: {}", error.hint()));
     let words = [launch.program].into_iter().chain(launch.args);
@@ -65,6 +71,10 @@ impl LaunchPlan {
         let server = &self.server;
         if let Some(Missing { reason, hint }) = server.missing.clone() {
             return Err(Unready { reason, hint: Some(hint) });
+        }
+        if server.remote.is_some() {
+            let reason = "it is a remote server: there is nothing to start".to_owned();
+            return Err(Unready { reason, hint: Some("leave out `--raw`".to_owned()) });
         }
         let parts = expand::launch_parts(server, self.root.as_deref(), &|name| self.vars.get(name))
             .map_err(|error| Unready { reason: error.to_string(), hint: None })?;

@@ -2,6 +2,7 @@
 
 pub(crate) mod launch;
 pub(crate) mod process;
+pub(crate) mod remote;
 mod stderr;
 
 use crate::link::Link;

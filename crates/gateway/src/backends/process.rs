@@ -2,6 +2,7 @@
 
 use crate::backends::Plan;
 use crate::backends::launch::LaunchPlan;
+use crate::backends::remote;
 use crate::backends::stderr::{self, Tail};
 use crate::catalogue::Shelf;
 use crate::config::ServerConfig;
@@ -39,6 +40,8 @@ pub(crate) struct Processes {
     pub(crate) environments: Environments,
     pub(crate) max_message_bytes: usize,
     pub(crate) warden: Warden,
+    /// For servers that are no processes of ours.
+    pub(crate) clients: remote::Clients,
     /// What servers offer is kept there.
     pub(crate) shelf: Shelf,
 }
@@ -56,7 +59,8 @@ impl Processes {
         if let Some(server) = register.server(ServerId(0)) {
             environments.number(&server, &vars);
         }
-        Self { register, environments, max_message_bytes, warden, shelf }
+        let clients = remote::Clients::default();
+        Self { register, environments, max_message_bytes, warden, clients, shelf }
     }
 
     /// Which environments the backends of a client with these variables get, if it has all servers.
@@ -85,6 +89,11 @@ pub(crate) async fn run(
     let Plan::Processes(plan) = hub.plan() else { return };
     let Some(server) = plan.register.server(server) else { return };
     let name = server.name.clone();
+    if server.remote.is_some() {
+        let vars = plan.environments.vars(environment);
+        let surroundings = (&*vars, &plan.clients, plan.max_message_bytes);
+        return remote::run(hub.clone(), launch, &server, root.as_deref(), surroundings, orders).await;
+    }
     let filled = LaunchPlan { server: (*server).clone(), root, vars: plan.environments.vars(environment) };
     let spawned = match start(&plan.warden, &filled).await {
         Ok(spawned) => spawned,

@@ -11,8 +11,8 @@ use super::read::{Count, Key, Size, Time};
 use super::report::{Place, Report, shown};
 use super::syntax::{self, span};
 use super::{
-    Config, Fallback, Guard, LogConfig, Names, PoolConfig, Problem, ServerConfig, defaults, offers, serve,
-    sharing,
+    Config, Fallback, Guard, LogConfig, Names, PoolConfig, Problem, ServerConfig, defaults, offers, remote,
+    serve, sharing,
 };
 
 const SMALLEST_MESSAGE_LIMIT: usize = 1 << 10;
@@ -61,7 +61,7 @@ fn file(entry: FileEntry, top: &Place, report: &mut Report<'_>) -> Config {
     let first = named(entry.mcp_servers);
     let second = named(entry.servers);
     refuse_in_both(&first, &second, report);
-    // Those that are not loaded included: a remote server is no slip of the pen.
+    // Those that are not loaded included: they are no slip of the pen.
     let written: Vec<String> = first.iter().chain(&second).map(|(name, ..)| name.clone()).collect();
     let names = entry.names.or(defaults::NAMES);
     let servers: Vec<(ServerConfig, Place)> = first
@@ -136,16 +136,16 @@ fn message_limit(limit: Key<Size>, report: &mut Report<'_>) -> usize {
 fn server(
     name: String,
     place: &Place,
-    entry: ServerEntry,
+    mut entry: ServerEntry,
     common: &Common,
     report: &mut Report<'_>,
 ) -> Option<ServerConfig> {
     check_name(&name, place, report);
-    if entry.command.is_absent() && is_remote(&entry) {
-        let remedy = "until then, keep it in your IDE's own config".to_owned();
-        report.warning(place, "remote servers come with a later release; skipped", Some(remedy));
-        return None;
-    }
+    let (remote, command) = if remote::is_remote(&entry) {
+        (Some(remote::remote(&mut entry, place, report)?), String::new())
+    } else {
+        (None, command(entry.command, place, report)?)
+    };
     let pass_env = pass_env(entry.pass_env, report);
     let guard = entry.guard.or(defaults::GUARD);
     let keep = keep(entry.keep, guard, report);
@@ -153,8 +153,9 @@ fn server(
     let timeout = not_zero(entry.timeout.into(), defaults::TIMEOUT, report);
     let hard_timeout = hard_timeout(entry.hard_timeout, timeout, place, report);
     Some(ServerConfig {
-        command: command(entry.command, place, report)?,
+        command,
         name,
+        remote,
         args: entry.args.or(Vec::new()),
         env: entry.env.or(Default::default()),
         cwd: entry.cwd.value(),
@@ -199,14 +200,6 @@ fn check_name(name: &str, place: &Place, report: &mut Report<'_>) {
     } else if name.contains(char::is_control) {
         report.error(place, "a control character in a server's name", "use letters, digits, - and _");
     }
-}
-
-fn is_remote(entry: &ServerEntry) -> bool {
-    const KINDS: &[&str] = &["http", "sse", "streamable-http", "streamableHttp", "streamable_http", "remote"];
-    matches!(&entry.kind, Key::Given(kind, _) if KINDS.contains(&kind.as_str()))
-        || !entry.url.is_absent()
-        || !entry.http_url.is_absent()
-        || !entry.server_url.is_absent()
 }
 
 fn command(command: Key<String>, server: &Place, report: &mut Report<'_>) -> Option<String> {

@@ -17,6 +17,8 @@ pub struct Expanded {
     pub args: Vec<String>,
     pub env: Variables,
     pub cwd: Option<PathBuf>,
+    /// Where the server is, if there is nothing to start: its address and what is sent along.
+    pub remote: Option<(String, Variables)>,
 }
 
 /// A text that could not be filled in.
@@ -78,12 +80,23 @@ pub fn launch_parts(
             args: server.args.clone(),
             env: server.env.clone(),
             cwd: server.cwd.as_ref().map(PathBuf::from),
+            remote: server.remote.as_ref().map(|remote| (remote.url.clone(), remote.headers.clone())),
         });
     }
     let at =
         |key: String| move |cause| ExpandError { place: format!("server \"{}\", {key}", server.name), cause };
     let filler = Filler { root, vars, folders: None };
     let listing = Filler { folders: Some(&server.ignored_folders), ..filler };
+
+    if let Some(remote) = &server.remote {
+        let url = filler.fill(&remote.url).map_err(at("url".into()))?;
+        let mut headers = Variables::default();
+        for (name, value) in remote.headers.iter() {
+            headers.push((name.clone(), filler.fill(value).map_err(at(format!("headers.{name}")))?));
+        }
+        let (command, args, env) = (String::new(), Vec::new(), Variables::default());
+        return Ok(Expanded { command, args, env, cwd: None, remote: Some((url, headers)) });
+    }
 
     let command = filler.fill_path(&server.command).map_err(at("command".into()))?;
     if command.trim().is_empty() {
@@ -100,7 +113,7 @@ pub fn launch_parts(
     let cwd = server.cwd.as_ref().map(|cwd| filler.fill_path(cwd).map_err(at("cwd".into()))).transpose()?;
     // Joining leaves an absolute path as it is.
     let cwd = cwd.map(|cwd| root.map_or_else(|| PathBuf::from(&cwd), |root| root.join(&cwd)));
-    Ok(Expanded { command, args, env, cwd })
+    Ok(Expanded { command, args, env, cwd, remote: None })
 }
 
 /// Whether what `server` starts depends on the root, so that each root needs a backend of its own. Trying

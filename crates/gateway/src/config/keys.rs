@@ -43,7 +43,6 @@ pub(super) const FOREIGN_IN_SERVER: &[&str] = &[
     "env_vars",
     "excludeTools",
     "gallery",
-    "headers",
     "headersHelper",
     "http_headers",
     "icon",
@@ -357,11 +356,12 @@ object! {
         #[schemars(example = json!({ "deny": ["*.env"] }))]
         "resources" => resources: Short<ResourceFilterEntry>,
 
-        /// `stdio`, or what the server is reached by otherwise.
-        #[schemars(extend("default" = "stdio"), example = json!("stdio"))]
+        /// `stdio` for a program that is started; `http` (Streamable HTTP) or `sse` for a server elsewhere. Which of the two
+        /// is found out unless given.
+        #[schemars(example = json!("http"))]
         "type" => kind: String,
 
-        /// Where a remote server is. Remote servers come with a later release.
+        /// Where a remote server is, instead of `command`.
         #[schemars(example = json!("https://example.com/mcp"))]
         "url" => url: String,
 
@@ -372,6 +372,10 @@ object! {
         /// Windsurf's name for `url`.
         #[schemars(example = json!("https://example.com/mcp"))]
         "serverUrl" => server_url: String,
+
+        /// Sent to a remote server with every request.
+        #[schemars(extend("default" = {}), example = json!({ "Authorization": "Bearer ${TOKEN}" }))]
+        "headers" => headers: Named<String>,
 
         /// How messages are told apart on the server's side.
         #[schemars(extend("default" = defaults::FRAMING.word()), example = json!("content-length"))]

@@ -6,7 +6,7 @@
 //! # Layout
 //! - [`load`] reads a file's text: `syntax` (JSON with comments), `keys` (every key, once), `read` (one
 //!   value), `lists` (many), `assemble` (entries to [`Config`]), `sharing` (that part of it which is about pools and
-//!   workspaces), `offers` (that which is about what clients see). What it dislikes becomes a [`Problem`], which knows how to
+//!   workspaces), `offers` (that which is about what clients see), `remote` (that which is about servers elsewhere). What it dislikes becomes a [`Problem`], which knows how to
 //!   show itself.
 //! - [`schema`] is the JSON Schema, made from `keys`.
 //! - [`expand`] fills in `${VAR}`; [`environment`] decides which variables a child gets.
@@ -30,6 +30,7 @@ pub(crate) mod os;
 mod problem;
 mod quantity;
 mod read;
+mod remote;
 mod report;
 mod safe_list;
 mod schema;
@@ -48,7 +49,9 @@ pub use choices::{
     RetryAfterCrash, Scope, State,
 };
 pub use missing::Missing;
-pub use model::{Config, FilterConfig, LogConfig, PoolConfig, ServeConfig, ServerConfig};
+pub use model::{Config, FilterConfig, LogConfig, PoolConfig, RemoteConfig, ServeConfig, ServerConfig};
 pub use problem::{Problem, Severity};
+pub use remote::Transport;
+pub(crate) use remote::is_loopback;
 pub use schema::schema;
 pub use variables::{Lookup, Variables};

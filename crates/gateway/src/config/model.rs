@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{
     Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Missing, Names,
-    OnTimeout, RetryAfterCrash, Scope, State, Variables, defaults,
+    OnTimeout, RetryAfterCrash, Scope, State, Transport, Variables, defaults,
 };
 
 /// All settings.
@@ -109,11 +109,22 @@ pub struct LogConfig {
     pub bodies: bool,
 }
 
+/// Where a server is that is no process of ours. `url` and the values of `headers` are as written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoteConfig {
+    pub url: String,
+    /// Sent with every request. The values may be secrets.
+    pub headers: Variables,
+    pub transport: Transport,
+}
+
 /// How to reach one MCP server. `command`, `args`, `env` and `cwd` are as written, `${…}` included:
 /// [`expand::launch_parts`](super::expand::launch_parts) fills that in, once per root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerConfig {
     pub name: String,
+    /// Not started but spoken to; `command` is empty then.
+    pub remote: Option<RemoteConfig>,
     pub command: String,
     pub args: Vec<String>,
     pub env: Variables,
@@ -179,6 +190,7 @@ impl ServerConfig {
     pub fn for_command(name: impl Into<String>, command: impl Into<String>, args: Vec<String>) -> Self {
         Self {
             name: name.into(),
+            remote: None,
             command: command.into(),
             args,
             env: Variables::default(),

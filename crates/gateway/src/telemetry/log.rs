@@ -179,7 +179,8 @@ fn tell(fact: &Fact, server: &str, root: &str) {
             warn!(bytes, limit, "all servers together hold more memory than they may");
         }
         Fact::Starting { framing, .. } => debug!(server, root, framing = framing.name(), "starting"),
-        Fact::Spawned { pid, .. } => info!(server, root, pid, "spawned"),
+        Fact::Spawned { pid: Some(pid), .. } => info!(server, root, pid, "spawned"),
+        Fact::Spawned { pid: None, .. } => info!(server, root, "remote"),
         Fact::SpawnFailed { reason, .. } => error!(server, root, reason, "could not be started"),
         Fact::Ready { after, restarted, .. } => info!(server, root, ms = ms(*after), restarted, "ready"),
         Fact::Crashed { how, pending, stderr, .. } => {

@@ -319,14 +319,68 @@ fn what_only_other_clients_know_is_ignored() {
 }
 
 #[test]
-fn remote_servers_are_skipped_with_a_word() {
-    for keys in [r#""url": "https://x""#, r#""type": "http""#, r#""type": "sse""#, r#""httpUrl": "x""#] {
-        check_problems(
-            &format!(r#"{{ "mcpServers": {{ "r": {{ {keys} }}, "s": {{ "command": "c" }} }} }}"#),
-            &["warning mcpServers.r 1:19 remote servers come with a later release; skipped \
-               | until then, keep it in your IDE's own config"],
-        );
+fn remote_servers_are_written_in_several_ways() {
+    use crate::config::{RemoteConfig, Transport};
+    for (keys, transport) in [
+        (r#""url": "https://x/mcp""#, Transport::Auto),
+        (r#""serverUrl": "https://x/mcp""#, Transport::Auto),
+        (r#""httpUrl": "https://x/mcp""#, Transport::Http),
+        (r#""type": "http", "url": "https://x/mcp""#, Transport::Http),
+        (r#""type": "streamable-http", "url": "https://x/mcp""#, Transport::Http),
+        (r#""type": "streamableHttp", "serverUrl": "https://x/mcp""#, Transport::Http),
+        (r#""type": "sse", "url": "https://x/mcp""#, Transport::Sse),
+        (r#""type": "remote", "url": "https://x/mcp""#, Transport::Auto),
+    ] {
+        let source =
+            format!(r#"{{ "mcpServers": {{ "r": {{ {keys}, "headers": {{ "X-Key": "${{KEY}}" }} }} }} }}"#);
+        check_problems(&source, &[]);
+        let server = load(Path::new(""), &source).config.unwrap().servers.remove(0);
+        let headers = vec![("X-Key".to_owned(), "${KEY}".to_owned())].into();
+        let remote = RemoteConfig { url: "https://x/mcp".to_owned(), headers, transport };
+        assert_eq!((server.command.as_str(), server.remote), ("", Some(remote)), "{keys}");
     }
+}
+
+#[test]
+fn what_is_wrong_with_a_remote_server_is_told_without_its_secrets() {
+    let check = |keys: &str, expect: &[&str]| {
+        check_problems(&format!(r#"{{ "mcpServers": {{ "r": {{ {keys} }} }} }}"#), expect);
+    };
+    check(
+        r#""type": "http""#,
+        &[
+            "error mcpServers.r 1:19 `url` is missing | add where the server is, such as \"url\": \"https://…\"",
+        ],
+    );
+    let remedy = "write where it is, such as \"https://example.com/mcp\"";
+    check(
+        r#""url": "ftp://x""#,
+        &[&format!("error mcpServers.r.url 1:33 `url` begins with neither https:// nor http:// | {remedy}")],
+    );
+    check(
+        r#""url": "example.com/mcp""#,
+        &[&format!("error mcpServers.r.url 1:33 `url` is not one: relative URL without a base | {remedy}")],
+    );
+    check(
+        r#""url": "http://example.com/mcp""#,
+        &[
+            "warning mcpServers.r.url 1:33 http:// to another machine can be read on the way, `headers` included \
+           | use https:// if the server offers it",
+        ],
+    );
+    for fine in
+        ["http://localhost:1/mcp", "http://127.0.0.1/mcp", "http://[::1]:80/", "${URL}", "http://${HOST}/mcp"]
+    {
+        check(&format!(r#""url": "{fine}""#), &[]);
+    }
+    check(
+        r#""url": "https://x", "headers": { "A B": "1", "Mcp-Session-Id": "2", "X": "3", "x": "4" }"#,
+        &[
+            "error mcpServers.r.headers.\"A B\" 1:59 not the name of a header | use letters, digits and -",
+            "error mcpServers.r.headers.Mcp-Session-Id 1:71 this header is set by Switchboard itself | remove it",
+            "error mcpServers.r.headers.x 1:104 this header is given twice | remove one of the two",
+        ],
+    );
 }
 
 #[test]

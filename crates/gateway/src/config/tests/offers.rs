@@ -135,8 +135,6 @@ fn a_notification_goes_to_servers_that_there_are() {
         r#"{ "mcpServers": { "github": { "command": "c" }, "far": { "url": "https://x" }, "off": { "command": "c", "disabled": true } },
   "notifications": { "notifications/x": ["github", "githib", "far", "off"], "editor/opened": ["other"] } }"#,
         &[
-            "warning mcpServers.far 1:49 remote servers come with a later release; skipped \
-             | until then, keep it in your IDE's own config",
             "error notifications.\"notifications/x\"[1] 2:52 there is no server `githib` | did you mean `github`?",
             "error notifications.\"editor/opened\" 2:77 `editor/opened` is not the method of a notification \
              | write its full name, such as \"notifications/roots/list_changed\"",

@@ -1,0 +1,308 @@
+//! What went wrong with a remote server, in words: what happened, and what to do. No value of a header is among them.
+
+use super::target::{Target, shown};
+use reqwest::Url;
+use reqwest::header::{HeaderMap, WWW_AUTHENTICATE};
+use serde_json::json;
+use std::error::Error;
+use std::io;
+use std::time::Duration;
+use switchboard_protocol::{ErrorAnswer, ErrorKind};
+
+#[derive(Debug, Clone)]
+pub(super) enum Fault {
+    /// No connection: nothing was sent.
+    Unreachable {
+        why: String,
+        hint: &'static str,
+        may_pass: bool,
+    },
+    /// It was sent, and the connection broke before the answer came.
+    Broken {
+        why: String,
+    },
+    /// The same, and the server does not say the rest again.
+    NotResumed {
+        why: String,
+    },
+    /// The server does not know our session (any more).
+    SessionLost,
+    Unauthorized {
+        wants_oauth: bool,
+        said: String,
+    },
+    Forbidden {
+        said: String,
+    },
+    /// 404 or 410, and no session that could be lost.
+    NotFound,
+    /// 400 or 405 or another refusal.
+    Refused {
+        status: u16,
+        said: String,
+    },
+    /// 429 or 503.
+    Busy {
+        status: u16,
+        after: Option<Duration>,
+        said: String,
+    },
+    Failed {
+        status: u16,
+        said: String,
+    },
+    Elsewhere {
+        status: u16,
+        to: Option<String>,
+    },
+    /// The refusal was an answer in itself, and has been heard.
+    Answered,
+    /// An answer that is none.
+    Unexpected {
+        what: String,
+    },
+}
+
+/// What a person reads.
+pub(super) struct Words {
+    pub(super) kind: ErrorKind,
+    pub(super) text: String,
+    pub(super) hint: String,
+    pub(super) retryable: bool,
+}
+
+impl Fault {
+    /// An error of the HTTP client, before there was a response.
+    pub(super) fn sending(error: reqwest::Error, was_begun: bool) -> Self {
+        let why = innermost(&error);
+        if was_begun && !error.is_connect() {
+            return Self::Broken { why };
+        }
+        let (hint, may_pass) = advice(&error, &why);
+        Self::Unreachable { why, hint, may_pass }
+    }
+
+    /// A response with a status that is no success.
+    pub(super) fn status(status: u16, headers: &HeaderMap, said: String) -> Self {
+        match status {
+            401 => {
+                let challenge =
+                    headers.get(WWW_AUTHENTICATE).and_then(|it| it.to_str().ok()).unwrap_or_default();
+                let wants_oauth =
+                    challenge.contains("resource_metadata") || challenge.contains("authorization_uri");
+                Self::Unauthorized { wants_oauth, said }
+            }
+            403 => Self::Forbidden { said },
+            404 | 410 => Self::NotFound,
+            429 | 503 => Self::Busy { status, after: retry_after(headers), said },
+            400..=499 => Self::Refused { status, said },
+            _ => Self::Failed { status, said },
+        }
+    }
+
+    pub(super) fn elsewhere(status: u16, to: Option<&Url>) -> Self {
+        Self::Elsewhere { status, to: to.map(shown) }
+    }
+
+    /// Whether an older kind of server may be there: one that knows no POST to this address.
+    pub(super) fn may_be_older(&self) -> bool {
+        matches!(self, Self::NotFound | Self::Refused { status: 400 | 405, .. })
+    }
+
+    /// Whether the server says that there is no such thing, which will not change.
+    pub(super) fn is_not_offered(&self) -> bool {
+        matches!(self, Self::Refused { status: 405, .. })
+    }
+
+    pub(super) fn words(&self, target: &Target) -> Words {
+        let at = shown(&target.url);
+        let unavailable = |text: String, hint: &str| Words {
+            kind: ErrorKind::BackendUnavailable,
+            text,
+            hint: hint.to_owned(),
+            retryable: true,
+        };
+        let unknown = "whether this request took effect is unknown; it was not sent a second time";
+        match self {
+            Self::Unreachable { why, hint, .. } => {
+                unavailable(format!("{at} cannot be reached: {why}"), &format!("{hint}; nothing was sent"))
+            }
+            Self::Broken { why } => {
+                unavailable(format!("the connection to {at} broke before the answer came: {why}"), unknown)
+            }
+            Self::NotResumed { why } => unavailable(
+                format!("the connection to {at} broke before the answer came, and could not be resumed: {why}"),
+                unknown,
+            ),
+            Self::SessionLost => unavailable(
+                format!("{at} forgets its session at once, each time"),
+                "this is a fault of that server, or of what stands before it: requests of one session must reach \
+                 the same one",
+            ),
+            Self::Unauthorized { wants_oauth: true, said } => Words {
+                kind: ErrorKind::Unauthorized,
+                text: with(format!("{at} wants a login with OAuth (401), which Switchboard cannot do yet"), said),
+                hint: "if the server also takes a token, give it in `headers` as \"Authorization\": \"Bearer ${TOKEN}\""
+                    .to_owned(),
+                retryable: false,
+            },
+            Self::Unauthorized { wants_oauth: false, said } => Words {
+                kind: ErrorKind::Unauthorized,
+                text: with(format!("{at} does not know who we are (401)"), said),
+                hint: "give a token in `headers`, such as \"Authorization\": \"Bearer ${TOKEN}\", and see that the \
+                       variable is set where Switchboard is started; a login with OAuth cannot be done yet"
+                    .to_owned(),
+                retryable: false,
+            },
+            Self::Forbidden { said } => Words {
+                kind: ErrorKind::Forbidden,
+                text: with(format!("{at} refuses this (403)"), said),
+                hint: "the token in `headers` may lack a permission, or the server does not accept calls from here"
+                    .to_owned(),
+                retryable: false,
+            },
+            Self::NotFound => Words {
+                kind: ErrorKind::BackendUnavailable,
+                text: format!("there is no MCP server at {at} (404)"),
+                hint: "check `url`; most end in /mcp or /sse".to_owned(),
+                retryable: false,
+            },
+            Self::Refused { status, said } => Words {
+                kind: ErrorKind::BackendUnavailable,
+                text: with(format!("{at} refused this request ({status})"), said),
+                hint: "check `url`, `type` and `headers` of this server".to_owned(),
+                retryable: false,
+            },
+            Self::Busy { status, after, said } => {
+                let wait = after.map_or("in a while".to_owned(), |after| format!("in {} s", after.as_secs().max(1)));
+                Words {
+                    kind: if *status == 429 { ErrorKind::RateLimited } else { ErrorKind::BackendUnavailable },
+                    text: with(format!("{at} takes no more at the moment ({status})"), said),
+                    hint: format!("try again {wait}"),
+                    retryable: true,
+                }
+            }
+            Self::Failed { status, said } => Words {
+                text: with(format!("{at} failed ({status})"), said),
+                ..unavailable(String::new(), unknown)
+            },
+            Self::Elsewhere { status, to } => {
+                let (to, hint) = match to {
+                    Some(to) => (format!("to {to}"), format!("if that is right, write {to} as `url`")),
+                    None => ("to nowhere".to_owned(), "check `url`".to_owned()),
+                };
+                Words {
+                    kind: ErrorKind::BackendUnavailable,
+                    text: format!(
+                        "{at} redirects {to} ({status}), which is not followed: `headers` are for one place only"
+                    ),
+                    hint,
+                    retryable: false,
+                }
+            }
+            Self::Answered => unavailable(format!("{at} refused this"), "see its answer"),
+            Self::Unexpected { what } => Words {
+                kind: ErrorKind::BadAnswer,
+                text: format!("{at} sent no answer that can be used: {what}"),
+                hint: "check that `url` is that of an MCP server; else it is a fault of that server".to_owned(),
+                retryable: false,
+            },
+        }
+    }
+
+    pub(super) fn answer(&self, target: &Target, server: &str, root: Option<&str>) -> ErrorAnswer {
+        let Words { kind, text, hint, retryable } = self.words(target);
+        let answer = ErrorAnswer::new(kind, format!("the server `{server}`: {text}"))
+            .server(server)
+            .with("root", json!(root))
+            .retryable(retryable)
+            .hint(hint);
+        match self {
+            Self::Busy { after: Some(after), .. } => {
+                answer.with("retryAfterMs", json!(after.as_millis() as u64))
+            }
+            _ => answer,
+        }
+    }
+}
+
+fn with(text: String, said: &str) -> String {
+    if said.is_empty() { text } else { format!("{text}; it said: {said}") }
+}
+
+/// In seconds. A date is as good as none: clocks differ.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = headers.get(reqwest::header::RETRY_AFTER)?.to_str().ok()?;
+    text.trim().parse().ok().map(Duration::from_secs)
+}
+
+/// The last cause: the ones before only say that there is one.
+pub(super) fn innermost(error: &reqwest::Error) -> String {
+    let mut cause: &dyn Error = error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    if cause.downcast_ref::<reqwest::Error>().is_some() {
+        // Its own text names the address.
+        return if error.is_timeout() {
+            "it took too long".to_owned()
+        } else {
+            "the request failed".to_owned()
+        };
+    }
+    cause.to_string()
+}
+
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    let mut next = Some(error);
+    std::iter::from_fn(move || {
+        let this = next?;
+        next = this.source();
+        Some(this)
+    })
+}
+
+/// What to do about a connection that did not come about, and whether it may come about by itself.
+fn advice(error: &reqwest::Error, why: &str) -> (&'static str, bool) {
+    let texts = || causes(error).map(ToString::to_string);
+    if texts().any(|text| text.contains("dns error")) {
+        return ("check the name in `url`, and that this machine is online", false);
+    }
+    if why.contains("certificate") || causes(error).any(|it| it.downcast_ref::<rustls::Error>().is_some()) {
+        let hint = "the server's certificate is not trusted on this machine; add its authority to the system's, or name \
+                    a file with it in SSL_CERT_FILE";
+        return (hint, false);
+    }
+    let kind = causes(error).find_map(|it| it.downcast_ref::<io::Error>()).map(io::Error::kind);
+    match kind {
+        Some(io::ErrorKind::ConnectionRefused) => {
+            ("nobody listens there: start the server, or check `url`", true)
+        }
+        _ if error.is_timeout() => ("check `url`, and that a firewall or proxy lets this through", false),
+        Some(_) | None => ("check `url`, and that the server runs", true),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reqwest::header::{HeaderValue, RETRY_AFTER};
+
+    #[test]
+    fn a_status_says_what_to_do() {
+        let headers = |pairs: &[(reqwest::header::HeaderName, &'static str)]| -> HeaderMap {
+            pairs.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect()
+        };
+        let oauth = headers(&[(WWW_AUTHENTICATE, "Bearer resource_metadata=\"https://x\"")]);
+        let fault = |status, headers: &HeaderMap| Fault::status(status, headers, String::new());
+        assert!(matches!(fault(401, &oauth), Fault::Unauthorized { wants_oauth: true, .. }));
+        assert!(matches!(fault(401, &headers(&[])), Fault::Unauthorized { wants_oauth: false, .. }));
+        assert!(matches!(fault(404, &headers(&[])), Fault::NotFound));
+        let later = headers(&[(RETRY_AFTER, "7")]);
+        assert!(matches!(fault(503, &later), Fault::Busy { after: Some(after), .. } if after.as_secs() == 7));
+        assert!(matches!(fault(405, &headers(&[])), Fault::Refused { status: 405, .. }));
+        assert!(matches!(fault(502, &headers(&[])), Fault::Failed { status: 502, .. }));
+        assert!(fault(405, &headers(&[])).may_be_older());
+        assert!(!fault(401, &headers(&[])).may_be_older());
+    }
+}

@@ -1,0 +1,78 @@
+//! What a server says by itself: the stream of events that a session may have besides those that answer its requests.
+
+use super::Remote;
+use super::budget::pause;
+use super::fault::Fault;
+use super::session::Session;
+use super::streams::{Heard, Mark};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A stream that lasts no longer was none.
+const SHORT: Duration = Duration::from_secs(5);
+
+impl Remote {
+    /// Listens for as long as there is a session, to whichever there is.
+    pub(super) async fn keep_listening(self: Arc<Self>) {
+        let mut listened = self.listened.subscribe();
+        loop {
+            if listened.wait_for(|number| *number > 0).await.is_err() {
+                return;
+            }
+            let number = *listened.borrow_and_update();
+            let session = self.session();
+            let following = async {
+                if session.number == number && !self.is_legacy() {
+                    self.follow(&session).await;
+                }
+                std::future::pending::<()>().await;
+            };
+            tokio::select! {
+                () = following => {}
+                changed = listened.changed() => if changed.is_err() { return },
+            }
+        }
+    }
+
+    /// Until the server says that there is no such stream. Many have none.
+    async fn follow(self: &Arc<Self>, session: &Session) {
+        let mut mark = Mark::default();
+        let (mut failures, mut has_one) = (0, false);
+        loop {
+            let opened = self.open_stream(session, mark.last_id.as_deref()).await;
+            let is_refused = opened.as_ref().is_err_and(|fault| !fault.is_not_offered());
+            self.answered.send_replace((session.number, is_refused));
+            match opened {
+                Ok(mut response) => {
+                    has_one = true;
+                    let (begun, before) = (Instant::now(), mark.last_id.clone());
+                    match self.hear_stream(&mut response, None, &mut mark).await {
+                        Heard::Answer | Heard::End(_) => {}
+                    }
+                    // Some close it at once, each time: they are not asked every second.
+                    let is_fruitless = begun.elapsed() < SHORT && mark.last_id == before;
+                    failures = if is_fruitless { failures + 1 } else { 0 };
+                }
+                // That is what restarting a server looks like. What was subscribed to is wanted all the same.
+                Err(Fault::SessionLost) if has_one => {
+                    if self.renew(session.number).await.is_ok() {
+                        return;
+                    }
+                    failures += 1;
+                }
+                Err(
+                    Fault::Unreachable { .. }
+                    | Fault::Broken { .. }
+                    | Fault::Busy { .. }
+                    | Fault::Failed { .. },
+                ) if has_one || failures < 3 => {
+                    failures += 1;
+                }
+                // Where it went on is no longer known there.
+                Err(_) if has_one && mark.last_id.is_some() => mark.last_id = None,
+                Err(_) => return,
+            }
+            tokio::time::sleep(mark.pause().max(pause(failures))).await;
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! A backend that is a server elsewhere, spoken to by HTTP. To the core it is a process like any other: it is started
+//! (found), spoken to, and ends.
+//!
+//! # Layout
+//! - here: one of them, from its start to its end.
+//! - `target`: where it is, and what is sent along; `client`: the pools of connections.
+//! - `letter`: a message to it, and how it is delivered; `parcel`: its bytes.
+//! - `post`: a message is sent, and what comes back is heard; `streams`: events, and how a broken stream is taken up again.
+//! - `listen`: what the server says by itself; `legacy`: the same for servers of 2024-11-05, which say everything there.
+//! - `session`, `renew`: what the server knows of us, and how it is told again.
+//! - `fault`: what can go wrong, in words; `budget`: how often something is tried again.
+//!
+//! What the messages mean to anybody is not known here, apart from the handshake and what has to be said again.
+
+mod budget;
+mod client;
+mod fault;
+mod legacy;
+mod letter;
+mod listen;
+mod parcel;
+mod post;
+mod renew;
+mod session;
+mod streams;
+mod target;
+
+pub(crate) use client::Clients;
+pub(crate) use target::Target;
+
+use crate::backends::launch::Unready;
+use crate::backends::process::Order;
+use crate::config::ServerConfig;
+use crate::environments::Vars;
+use crate::hub::Hub;
+use crate::intake;
+use crate::mailbox::Mailbox;
+use crate::task;
+use budget::Budget;
+use bytes::Bytes;
+use fault::{Fault, Words};
+use letter::Flights;
+use reqwest::Url;
+use session::{Memory, Session};
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use switchboard_core::{About, Event, Launch, Peer, StopHow};
+use switchboard_protocol::{Dialect, Frame, Kind, Message, Outgoing, RawId};
+use tokio::sync::{mpsc, oneshot, watch};
+
+/// How long a server may take to hear that we go.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// One that is spoken to.
+struct Remote {
+    hub: Arc<Hub>,
+    launch: Launch,
+    name: String,
+    root: Option<String>,
+    client: reqwest::Client,
+    target: Target,
+    /// The largest message that it may send.
+    limit: usize,
+    state: Mutex<State>,
+    /// Held by whoever makes a new session.
+    renewing: tokio::sync::Mutex<()>,
+    budget: Mutex<Budget>,
+    /// The number of the session whose stream is to be listened to.
+    listened: watch::Sender<u32>,
+    /// The number of the session that was asked for such a stream last, and whether that was to no avail.
+    answered: watch::Sender<(u32, bool)>,
+    /// Set at the end: everything that was begun is left.
+    over: watch::Sender<bool>,
+}
+
+struct State {
+    way: Way,
+    session: Session,
+    memory: Memory,
+    flights: Flights,
+    /// Who waits for the answer to a request of our own.
+    own: HashMap<RawId, oneshot::Sender<Message>>,
+    asked: u32,
+}
+
+/// How messages get there.
+#[derive(Clone)]
+enum Way {
+    /// To this address, which may be another one than is written in the config.
+    Streamable(Url),
+    /// To the address that the stream of events has named; nowhere while there is no stream.
+    Legacy(Option<Url>),
+}
+
+/// What waits to be sent.
+struct Slot(Mutex<Option<mpsc::UnboundedSender<Outgoing>>>);
+
+impl Mailbox for Slot {
+    fn put(&self, out: Outgoing, _: About) {
+        if let Some(sender) = &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            // Nobody takes it any more if it is over.
+            let _ = sender.send(out);
+        }
+    }
+
+    fn close(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+/// One remote backend, from its start to its end.
+pub(crate) async fn run(
+    hub: Arc<Hub>,
+    launch: Launch,
+    server: &ServerConfig,
+    root: Option<&Path>,
+    surroundings: (&Vars, &Clients, usize),
+    mut orders: mpsc::Receiver<Order>,
+) {
+    let (vars, clients, limit) = surroundings;
+    let made = Target::prepare(server, root, vars).and_then(|target| match clients.of(&target) {
+        Ok(client) => Ok((target, client)),
+        Err(error) => {
+            let reason = format!("no secure connection can be made here: {}", fault::innermost(&error));
+            Err(Unready {
+                reason,
+                hint: Some("install this machine's certificates (ca-certificates)".to_owned()),
+            })
+        }
+    });
+    let (target, client) = match made {
+        Ok(made) => made,
+        Err(Unready { reason, hint }) => return fail(&hub, launch, reason, hint),
+    };
+    #[expect(clippy::disallowed_methods, reason = "the core's byte credits are its limit")]
+    let (sender, letters) = mpsc::unbounded_channel();
+    let remote = Arc::new(Remote {
+        hub: hub.clone(),
+        launch,
+        name: server.name.clone(),
+        root: root.map(|root| root.to_string_lossy().into_owned()),
+        state: Mutex::new(State::new(&target)),
+        client,
+        target,
+        limit,
+        renewing: tokio::sync::Mutex::default(),
+        budget: Mutex::new(Budget::new(Instant::now())),
+        listened: watch::channel(0).0,
+        answered: watch::channel((0, false)).0,
+        over: watch::channel(false).0,
+    });
+    hub.open_mailbox(Peer::Backend(launch), Arc::new(Slot(Mutex::new(Some(sender)))));
+    hub.handle(Event::Spawned { launch, pid: 0 });
+    remote.spawn("listening", remote.clone().keep_listening());
+    let ended = {
+        let delivering = letter::deliver_all(&remote, letters);
+        tokio::pin!(delivering);
+        tokio::select! {
+            fault = &mut delivering => Some(fault),
+            order = orders.recv() => {
+                // Nothing more comes; what was said before is still sent.
+                if let Some(Order::Stop(StopHow::Gently { grace })) = order {
+                    let _ = tokio::time::timeout(grace.min(FAREWELL), &mut delivering).await;
+                    remote.say_farewell(grace.min(FAREWELL)).await;
+                }
+                None
+            }
+        }
+    };
+    remote.over.send_replace(true);
+    match ended.and_then(Result::err) {
+        Some(fault) => {
+            let Words { text, hint, .. } = fault.words(&remote.target);
+            fail(&hub, launch, text, Some(hint));
+        }
+        None => {
+            let mut turn = hub.turn();
+            turn.forget(launch);
+            let (how, stderr) = ("it was closed".to_owned(), String::new());
+            turn.handle(Event::BackendEnded { launch, how, stderr, hint: None });
+        }
+    }
+}
+
+fn fail(hub: &Arc<Hub>, launch: Launch, reason: String, hint: Option<String>) {
+    let mut turn = hub.turn();
+    turn.forget(launch);
+    turn.handle(Event::SpawnFailed { launch, reason, hint });
+}
+
+impl State {
+    fn new(target: &Target) -> Self {
+        let way = match target.transport {
+            crate::config::Transport::Sse => Way::Legacy(None),
+            crate::config::Transport::Auto | crate::config::Transport::Http => {
+                Way::Streamable(target.url.clone())
+            }
+        };
+        Self {
+            way,
+            session: Session::default(),
+            memory: Memory::default(),
+            flights: Flights::default(),
+            own: HashMap::new(),
+            asked: 0,
+        }
+    }
+}
+
+impl Remote {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn session(&self) -> Session {
+        self.state().session.clone()
+    }
+
+    fn peer(&self) -> Peer {
+        Peer::Backend(self.launch)
+    }
+
+    /// Something that goes on beside the rest, until it or all of it is over.
+    fn spawn(&self, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {
+        let mut over = self.over.subscribe();
+        task::spawn(name, async move {
+            tokio::select! {
+                () = work => {}
+                _ = over.wait_for(|over| *over) => {}
+            }
+        });
+    }
+
+    /// Into the server's own log.
+    fn note(&self, text: &str) {
+        self.hub.telemetry().stderr(&self.name, format!("[switchboard] {}", self.target.scrub(text)));
+    }
+
+    /// Tells the core what the server has sent. Says whether the answer to `wanted` was among it.
+    async fn hear(&self, bytes: Bytes, wanted: Option<&RawId>) -> bool {
+        let frame = Frame::Message(bytes);
+        self.hub.turn().show(self.peer(), &frame);
+        let events = intake::understand_backend(self.launch, frame).await;
+        let mut is_answered = false;
+        for event in events {
+            match self.claim(event, wanted, &mut is_answered) {
+                Some(event) => self.hub.handle(event),
+                None => continue,
+            }
+        }
+        self.hub.wait_for_room(self.peer()).await;
+        is_answered
+    }
+
+    /// Takes out what is for us.
+    fn claim(&self, event: Event, wanted: Option<&RawId>, is_answered: &mut bool) -> Option<Event> {
+        let Event::FromBackend { message, .. } = &event else { return Some(event) };
+        let (Kind::Response { .. }, Some(id)) = (message.kind(), message.id()) else { return Some(event) };
+        *is_answered |= wanted == Some(&id);
+        let mut state = self.state();
+        state.flights.arrived(&id);
+        match state.own.remove(&id) {
+            Some(asker) => {
+                let _ = asker.send(message.clone());
+                None
+            }
+            None => Some(event),
+        }
+    }
+
+    /// Answers a request with what went wrong with it.
+    fn answer(&self, id: &RawId, fault: &Fault) {
+        let answer = fault.answer(&self.target, &self.name, self.root.as_deref());
+        let bytes = answer.to_bytes(id, Dialect::Standard);
+        for event in intake::understand_short(self.launch, Frame::Message(bytes)) {
+            self.hub.handle(event);
+        }
+    }
+
+    /// A number for a request of our own. The core's are numbers too, without quotes.
+    fn next_id(&self) -> RawId {
+        let mut state = self.state();
+        state.asked += 1;
+        RawId::from_bytes(format!("\"switchboard-{}\"", state.asked).as_bytes())
+    }
+}

@@ -1,0 +1,103 @@
+//! A message on its way to a remote server: as the body of a request, as often as it has to be sent, without being
+//! copied; and how far it has got.
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use switchboard_protocol::Outgoing;
+use switchboard_protocol::splice::Piece;
+use tokio::sync::watch;
+
+#[derive(Clone)]
+pub(super) struct Parcel {
+    pieces: Arc<[Bytes]>,
+    length: usize,
+    /// All of it has been handed to a connection once.
+    sent: Arc<watch::Sender<bool>>,
+}
+
+/// Whether a server can have seen anything of one attempt.
+#[derive(Clone, Default)]
+pub(super) struct Trace(Arc<AtomicBool>);
+
+impl Trace {
+    pub(super) fn is_begun(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+impl Parcel {
+    pub(super) fn of(out: &Outgoing) -> Self {
+        let piece = |piece: Piece<'_>| match piece {
+            Piece::Kept(range) => out.original().slice(range),
+            Piece::Put(bytes) => Bytes::copy_from_slice(bytes),
+        };
+        let pieces = out.pieces().map(piece).filter(|piece| !piece.is_empty()).collect();
+        Self { pieces, length: out.len(), sent: Arc::new(watch::channel(false).0) }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.length
+    }
+
+    pub(super) fn to_bytes(&self) -> Bytes {
+        match &self.pieces[..] {
+            [one] => one.clone(),
+            many => many.concat().into(),
+        }
+    }
+
+    pub(super) fn sent(&self) -> watch::Receiver<bool> {
+        self.sent.subscribe()
+    }
+
+    /// It was, or never will be.
+    pub(super) fn settle(&self) {
+        self.sent.send_replace(true);
+    }
+
+    pub(super) fn body(&self, trace: &Trace) -> reqwest::Body {
+        let left = self.length as u64;
+        reqwest::Body::wrap(Courier { parcel: self.clone(), next: 0, left, trace: trace.clone() })
+    }
+}
+
+struct Courier {
+    parcel: Parcel,
+    next: usize,
+    left: u64,
+    trace: Trace,
+}
+
+impl Body for Courier {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.trace.0.store(true, Ordering::Release);
+        let piece = self.parcel.pieces.get(self.next).cloned();
+        if let Some(piece) = &piece {
+            self.next += 1;
+            self.left -= piece.len() as u64;
+        }
+        if self.left == 0 {
+            self.parcel.settle();
+        }
+        Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.left == 0
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.left)
+    }
+}

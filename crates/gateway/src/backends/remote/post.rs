@@ -1,0 +1,353 @@
+//! A message is posted, and what comes back is heard, to the answer. Posted again only if that is safe: see `Again`.
+
+use super::budget::{jittered, pause};
+use super::fault::Fault;
+use super::letter::Letter;
+use super::parcel::Trace;
+use super::session::Session;
+use super::streams::{self, MOST_SAID};
+use super::{Remote, Way};
+use bytes::BytesMut;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use reqwest::{Response, Url};
+use serde_json::value::RawValue;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+use switchboard_core::Event;
+use switchboard_protocol::hunt::{self, Glimpse, Hunter};
+use switchboard_protocol::{Message, Method, RawId};
+use tokio::sync::oneshot;
+
+pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+pub(super) const MOST_CONNECTS: u32 = 5;
+const MOST_WAITS: u32 = 3;
+/// Nobody is kept waiting for longer before a message is sent again.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+pub(super) const MOST_REDIRECTS: u32 = 3;
+
+/// How often a message was posted again, and why.
+#[derive(Default)]
+struct Again {
+    connects: u32,
+    waits: u32,
+    is_repeated: bool,
+    is_renewed: bool,
+}
+
+impl Again {
+    /// After which pause it is posted once more, if it is.
+    fn after(&mut self, fault: &Fault, letter: &Letter) -> Option<Duration> {
+        match fault {
+            // Nothing was sent.
+            Fault::Unreachable { may_pass: true, .. } if self.connects < MOST_CONNECTS => {
+                self.connects += 1;
+                Some(pause(self.connects - 1))
+            }
+            // It may have been executed; but then nothing was changed by that.
+            Fault::Broken { .. } | Fault::NotResumed { .. }
+                if letter.is_repeatable() && !self.is_repeated =>
+            {
+                self.is_repeated = true;
+                Some(pause(0))
+            }
+            Fault::Busy { after, .. } if letter.is_repeatable() && self.waits < MOST_WAITS => {
+                self.waits += 1;
+                let wait = after.map_or_else(|| pause(self.waits + 2), jittered_up);
+                Some(wait).filter(|wait| *wait <= LONGEST_WAIT)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Not earlier than was asked for.
+fn jittered_up(time: Duration) -> Duration {
+    time + jittered(Duration::from_millis(200))
+}
+
+impl Remote {
+    /// Sends a message and hears what comes back. Under the session that there is, which is made anew if it is lost; or
+    /// under `session`, as it is. Gives the id of a session that the server has begun.
+    pub(super) async fn post(
+        self: &Arc<Self>,
+        letter: &Letter,
+        session: Option<&Session>,
+    ) -> Result<Option<HeaderValue>, Fault> {
+        let mut again = Again::default();
+        loop {
+            let under = session.cloned().unwrap_or_else(|| self.session());
+            let fault = match self.attempt(letter, &under).await {
+                Ok(begun) => return Ok(begun),
+                Err(fault) => fault,
+            };
+            if matches!(fault, Fault::SessionLost) && session.is_none() && !again.is_renewed {
+                again.is_renewed = true;
+                self.renew(under.number).await?;
+                continue;
+            }
+            match again.after(&fault, letter) {
+                Some(pause) if self.may_try_again() => tokio::time::sleep(pause).await,
+                Some(_) | None => return Err(fault),
+            }
+        }
+    }
+
+    /// A request of our own, and its answer.
+    pub(super) async fn ask(
+        self: &Arc<Self>,
+        letter: &Letter,
+        session: &Session,
+    ) -> Result<(Message, Option<HeaderValue>), Fault> {
+        let Some(id) = &letter.id else { return Err(no_answer()) };
+        let (asker, answer) = oneshot::channel();
+        self.state().own.insert(id.clone(), asker);
+        let posted = self.post(letter, Some(session)).await;
+        if posted.is_err() {
+            self.state().own.remove(id);
+        }
+        let begun = posted?;
+        let answer =
+            answer.await.map_err(|_| Fault::Broken { why: "the stream of events ended".to_owned() })?;
+        Ok((answer, begun))
+    }
+
+    pub(super) fn may_try_again(&self) -> bool {
+        self.budget.lock().unwrap_or_else(PoisonError::into_inner).spend(Instant::now())
+    }
+
+    async fn attempt(&self, letter: &Letter, session: &Session) -> Result<Option<HeaderValue>, Fault> {
+        let response = match self.send(letter, session).await {
+            Err(Fault::Answered) => return Ok(None),
+            sent => sent?,
+        };
+        let begun = response.headers().get(SESSION_ID).cloned();
+        if self.is_legacy() {
+            streams::drain(response).await;
+            return Ok(None);
+        }
+        let Some(id) = &letter.id else {
+            streams::drain(response).await;
+            return Ok(None);
+        };
+        match media_type(response.headers()).as_str() {
+            "application/json" => match self.hear_body(response, letter).await? {
+                true => Ok(begun),
+                false => Err(no_answer()),
+            },
+            "text/event-stream" => {
+                let session = Session { id: begun.clone().or_else(|| session.id.clone()), ..session.clone() };
+                self.hear_to_answer(response, id, &session).await.map(|()| begun)
+            }
+            "" => Err(Fault::Unexpected { what: format!("nothing ({})", response.status().as_u16()) }),
+            other => {
+                let what = format!("it has the content type {}", self.target.scrub(other));
+                Err(Fault::Unexpected { what })
+            }
+        }
+    }
+
+    /// Posts it where it belongs. Only a success comes back.
+    async fn send(&self, letter: &Letter, session: &Session) -> Result<Response, Fault> {
+        for _ in 0..=MOST_REDIRECTS {
+            let way = self.state().way.clone();
+            let url = match &way {
+                Way::Streamable(url) | Way::Legacy(Some(url)) => url.clone(),
+                Way::Legacy(None) => return Err(Fault::SessionLost),
+            };
+            let trace = Trace::default();
+            let request = self
+                .client
+                .post(url.clone())
+                .headers(self.headers(session))
+                .header(CONTENT_TYPE, "application/json")
+                .header(ACCEPT, "application/json, text/event-stream")
+                .body(letter.parcel.body(&trace));
+            if let (Way::Legacy(_), Some(id)) = (&way, &letter.id) {
+                // The answer may be there before the word that the request has been taken.
+                self.state().flights.goes_on_elsewhere(id);
+            }
+            let response = request.send().await.map_err(|error| Fault::sending(error, trace.is_begun()))?;
+            let status = response.status();
+            if status.is_success() {
+                return Ok(response);
+            }
+            if !status.is_redirection() {
+                return Err(self.why_not(response, session, Some(letter)).await);
+            }
+            let to = self.redirected(&url, &response)?;
+            self.state().way = match way {
+                Way::Streamable(_) => Way::Streamable(to),
+                Way::Legacy(_) => Way::Legacy(Some(to)),
+            };
+        }
+        Err(Fault::elsewhere(307, Some(&self.target.url)))
+    }
+
+    /// Where a response leads to, if that is on the same server.
+    pub(super) fn redirected(&self, from: &Url, response: &Response) -> Result<Url, Fault> {
+        let to = response
+            .headers()
+            .get(LOCATION)
+            .and_then(|to| to.to_str().ok())
+            .and_then(|to| from.join(to).ok());
+        let is_near = |to: &Url| {
+            to.origin() == from.origin() && matches!(response.status().as_u16(), 301 | 302 | 307 | 308)
+        };
+        match to {
+            Some(to) if is_near(&to) => Ok(to),
+            to => Err(Fault::elsewhere(response.status().as_u16(), to.as_ref())),
+        }
+    }
+
+    pub(super) fn headers(&self, session: &Session) -> HeaderMap {
+        let mut headers = self.target.headers.clone();
+        headers.extend(session.id.clone().map(|id| (SESSION_ID, id)));
+        headers.extend(session.version.clone().map(|version| (VERSION, version)));
+        headers
+    }
+
+    pub(super) fn is_legacy(&self) -> bool {
+        matches!(self.state().way, Way::Legacy(_))
+    }
+
+    /// What a response without success means.
+    pub(super) async fn why_not(&self, response: Response, session: &Session, to: Option<&Letter>) -> Fault {
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let said = streams::first_words(response).await;
+        let is_greeting = to.is_some_and(|letter| letter.method == Method::Initialize);
+        let is_known = session.number > 0 || session.id.is_some() || self.is_legacy();
+        if is_known && !is_greeting && means_lost_session(status, session, &said) {
+            return Fault::SessionLost;
+        }
+        if let Some(id) = to.and_then(|letter| letter.id.as_ref())
+            && !matches!(status, 401 | 403 | 429 | 503)
+            && is_answer(&said, id)
+            && self.hear(said.clone().into(), Some(id)).await
+        {
+            return Fault::Answered;
+        }
+        Fault::status(status, &headers, self.target.scrub(&streams::gist(&said)))
+    }
+
+    /// One message, or an array of them.
+    async fn hear_body(&self, mut response: Response, letter: &Letter) -> Result<bool, Fault> {
+        let Some(id) = &letter.id else { return Ok(false) };
+        let most = response.content_length().map_or(0, |length| (length as usize).min(self.limit));
+        let mut body = BytesMut::with_capacity(most);
+        let mut hunter: Option<(Box<Hunter>, u64)> = None;
+        loop {
+            let chunk = match response.chunk().await {
+                Ok(Some(chunk)) => chunk,
+                Ok(None) => break,
+                Err(error) => return Err(Fault::Broken { why: super::fault::innermost(&error) }),
+            };
+            match &mut hunter {
+                Some((hunter, length)) => {
+                    hunter.feed(&chunk);
+                    *length += chunk.len() as u64;
+                }
+                None if body.len() + chunk.len() <= self.limit => body.extend_from_slice(&chunk),
+                None => {
+                    let mut fresh = Box::<Hunter>::default();
+                    fresh.feed(&body);
+                    fresh.feed(&chunk);
+                    hunter = Some((fresh, (body.len() + chunk.len()) as u64));
+                    body = BytesMut::new();
+                }
+            }
+        }
+        match hunter {
+            None => Ok(self.hear(body.freeze(), Some(id)).await),
+            Some((hunter, length)) => Ok(self.hear_too_long(length, hunter.finish(), id)),
+        }
+    }
+
+    /// Something beyond the limit went by. `true` if it was the answer to `wanted`.
+    pub(super) fn hear_too_long(&self, length: u64, glimpses: Vec<Glimpse>, wanted: &RawId) -> bool {
+        let is_it =
+            glimpses.iter().any(|glimpse| glimpse.method.is_none() && glimpse.id.as_ref() == Some(wanted));
+        self.hub.handle(Event::BackendTooLong { launch: self.launch, length, glimpses });
+        is_it
+    }
+}
+
+/// Servers differ in how they say that they do not know a session: 404 is the rule, and some older ones say 400.
+fn means_lost_session(status: u16, session: &Session, said: &[u8]) -> bool {
+    let said = String::from_utf8_lossy(&said[..said.len().min(MOST_SAID)]).to_lowercase();
+    match status {
+        404 | 410 => session.id.is_some() || said.contains("session"),
+        400 => said.contains("session") || said.contains("not initialized"),
+        _ => false,
+    }
+}
+
+/// Whether an error's body is the answer to this very request.
+fn is_answer(said: &[u8], id: &RawId) -> bool {
+    let glimpse = hunt::look(said);
+    glimpse.is_answer && glimpse.id.as_ref() == Some(id) && serde_json::from_slice::<&RawValue>(said).is_ok()
+}
+
+fn no_answer() -> Fault {
+    Fault::Unexpected { what: "the answer to this request is not in it".to_owned() }
+}
+
+fn media_type(headers: &HeaderMap) -> String {
+    let text = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use switchboard_protocol::Outgoing;
+
+    fn letter(method: &str) -> Letter {
+        let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}"}}"#);
+        Letter::of(&Outgoing::raw(text.into()))
+    }
+
+    #[test]
+    fn a_call_is_sent_again_only_if_it_was_not_sent() {
+        let unreachable = Fault::Unreachable { why: String::new(), hint: "", may_pass: true };
+        let broken = Fault::Broken { why: String::new() };
+        let busy = |seconds| Fault::Busy {
+            status: 503,
+            after: Some(Duration::from_secs(seconds)),
+            said: String::new(),
+        };
+        let tries = |method: &str, fault: &Fault| {
+            let (mut again, letter) = (Again::default(), letter(method));
+            std::iter::from_fn(|| again.after(fault, &letter)).take(100).count()
+        };
+        assert_eq!(tries("tools/call", &unreachable), MOST_CONNECTS as usize);
+        assert_eq!(tries("tools/call", &broken), 0);
+        assert_eq!(tries("tools/call", &busy(1)), 0);
+        assert_eq!(tries("tools/list", &broken), 1);
+        assert_eq!(tries("tools/list", &busy(1)), MOST_WAITS as usize);
+        assert_eq!(tries("tools/list", &busy(3600)), 0);
+        assert_eq!(tries("some/other", &broken), 0);
+        let never = Fault::Unreachable { why: String::new(), hint: "", may_pass: false };
+        assert_eq!(tries("tools/list", &never), 0);
+    }
+
+    #[test]
+    fn a_lost_session_is_told_in_several_ways() {
+        let known = Session { id: Some(HeaderValue::from_static("x")), number: 1, version: None };
+        let none = Session { number: 1, ..Session::default() };
+        assert!(means_lost_session(404, &known, b""));
+        assert!(!means_lost_session(404, &none, b"no such page"));
+        assert!(means_lost_session(
+            400,
+            &known,
+            br#"{"error":{"message":"Bad Request: No valid session ID provided"}}"#
+        ));
+        assert!(means_lost_session(
+            400,
+            &none,
+            br#"{"error":{"message":"Bad Request: Server not initialized"}}"#
+        ));
+        assert!(!means_lost_session(400, &known, b"bad json"));
+        assert!(!means_lost_session(500, &known, b"session"));
+    }
+}

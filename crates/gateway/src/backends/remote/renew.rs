@@ -1,0 +1,140 @@
+//! The handshake, and how it is repeated when the server does not know us any more.
+
+use super::fault::Fault;
+use super::letter::Letter;
+use super::session::{self, Session};
+use super::{Remote, Way};
+use crate::config::Transport;
+use crate::intake;
+use std::pin::Pin;
+use std::sync::Arc;
+use switchboard_core::Event;
+use switchboard_protocol::{Frame, Message, Outgoing};
+
+/// What a client hears whose server came back as another.
+const CHANGES: [&str; 3] = ["tools", "prompts", "resources"];
+
+impl Remote {
+    /// A client's own handshake. Finds out how the server is spoken to.
+    pub(super) async fn greet(self: &Arc<Self>, letter: &Letter) -> Result<(), Fault> {
+        let before = self.session();
+        let number = before.number + 1;
+        if self.is_legacy() {
+            self.open_legacy(number).await?;
+        }
+        let (answer, id) = match self.ask(letter, &Session::default()).await {
+            Err(fault)
+                if fault.may_be_older() && self.target.transport == Transport::Auto && !self.is_legacy() =>
+            {
+                self.greet_older(letter, number, fault).await?
+            }
+            asked => asked?,
+        };
+        if !session::is_refusal(&answer) {
+            let mut state = self.state();
+            state.memory.welcome(&answer);
+            state.session = Session { number, id, version: session::version(&answer) };
+        }
+        if before.id.is_some() {
+            // It was left for this one.
+            let remote = self.clone();
+            self.spawn("exchange", async move { remote.close(&before).await });
+        }
+        self.hub.handle(Event::FromBackend { launch: self.launch, message: answer });
+        Ok(())
+    }
+
+    /// It takes no POST here; perhaps it is older. If not, the first fault is the one to tell.
+    async fn greet_older(
+        self: &Arc<Self>,
+        letter: &Letter,
+        number: u32,
+        fault: Fault,
+    ) -> Result<(Message, Option<reqwest::header::HeaderValue>), Fault> {
+        if self.open_legacy(number).await.is_err() {
+            return Err(fault);
+        }
+        self.ask(letter, &Session::default()).await
+    }
+
+    /// A new session in place of the one with this number, unless somebody else has made one meanwhile. What the server
+    /// knew of us it is told again; nobody else notices.
+    pub(super) fn renew(
+        self: &Arc<Self>,
+        number: u32,
+    ) -> Pin<Box<dyn Future<Output = Result<(), Fault>> + Send + '_>> {
+        // Posting may need a new session, and a new session is made by posting.
+        Box::pin(self.make_new(number))
+    }
+
+    async fn make_new(self: &Arc<Self>, number: u32) -> Result<(), Fault> {
+        let _one = self.renewing.lock().await;
+        if self.session().number != number {
+            return Ok(());
+        }
+        let initialize = self.state().memory.initialize().cloned();
+        let Some(initialize) = initialize.filter(|_| number > 0) else { return Err(Fault::SessionLost) };
+        if self.is_legacy() {
+            self.open_legacy(number + 1).await?;
+        }
+        let (answer, id) = self.ask(&self.own_letter(&initialize), &Session::default()).await?;
+        if session::is_refusal(&answer) {
+            let what = "it refuses the handshake that it accepted before".to_owned();
+            return Err(Fault::Unexpected { what });
+        }
+        let session = Session { number: number + 1, id, version: session::version(&answer) };
+        let (initialized, settings) = {
+            let state = self.state();
+            (state.memory.initialized().cloned(), state.memory.settings())
+        };
+        if let Some(bytes) = &initialized {
+            self.post(&Letter::of(&Outgoing::raw(bytes.clone())), Some(&session)).await?;
+        }
+        for message in settings {
+            // What it does not want to hear again is not worth failing for.
+            let _ = self.ask(&self.own_letter(&message), &session).await;
+        }
+        let is_another = {
+            let mut state = self.state();
+            state.session = session;
+            state.memory.welcome(&answer)
+        };
+        self.note("the server had forgotten the session; a new one was made");
+        if is_another {
+            self.tell_of_changes(&answer);
+        }
+        if initialized.is_some() {
+            self.listened.send_replace(number + 1);
+        }
+        Ok(())
+    }
+
+    fn own_letter(&self, message: &Message) -> Letter {
+        Letter::of(&session::readdressed(message, &self.next_id()))
+    }
+
+    /// It may offer other things than before.
+    fn tell_of_changes(&self, answer: &Message) {
+        let answer: serde_json::Value = serde_json::from_slice(answer.bytes()).unwrap_or_default();
+        let changes =
+            CHANGES.iter().filter(|what| answer["result"]["capabilities"][**what]["listChanged"] == true);
+        for what in changes {
+            let text = format!(r#"{{"jsonrpc":"2.0","method":"notifications/{what}/list_changed"}}"#);
+            for event in intake::understand_short(self.launch, Frame::Message(text.into())) {
+                self.hub.handle(event);
+            }
+        }
+    }
+
+    /// Tells the server that we go, if it can be told.
+    pub(super) async fn say_farewell(&self, within: std::time::Duration) {
+        let session = self.session();
+        let _ = tokio::time::timeout(within, self.close(&session)).await;
+    }
+
+    async fn close(&self, session: &Session) {
+        let (Way::Streamable(url), Some(_)) = (self.state().way.clone(), &session.id) else { return };
+        // Not every server knows how; it is none of our business then.
+        let _ = self.client.delete(url).headers(self.headers(session)).send().await;
+    }
+}

@@ -1,0 +1,153 @@
+//! What a remote server knows of us, and what it would have to be told again by someone who starts anew. Pure.
+
+use bytes::Bytes;
+use reqwest::header::HeaderValue;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use switchboard_protocol::{Kind, Message, Method, Outgoing, Part, Patch, RawId};
+
+/// One talk with the server, from `initialize` on.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Session {
+    /// Each has another; 0 is none.
+    pub(super) number: u32,
+    pub(super) id: Option<HeaderValue>,
+    /// What was agreed on.
+    pub(super) version: Option<HeaderValue>,
+}
+
+/// What has to be said again on a new session, in the order of its saying.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    initialize: Option<Message>,
+    initialized: Option<Bytes>,
+    level: Option<Message>,
+    subscriptions: Vec<Message>,
+    /// What the server said to it.
+    welcome: Option<Bytes>,
+}
+
+impl Memory {
+    /// Notes what is on its way to the server.
+    pub(super) fn note(&mut self, message: &Message) {
+        match message.method() {
+            Method::Initialize => *self = Self { initialize: Some(message.clone()), ..Self::default() },
+            Method::Initialized => self.initialized = Some(message.bytes().clone()),
+            Method::SetLevel => self.level = Some(message.clone()),
+            Method::Subscribe => {
+                self.unsubscribe(message);
+                self.subscriptions.push(message.clone());
+            }
+            Method::Unsubscribe => self.unsubscribe(message),
+            _ => {}
+        }
+    }
+
+    fn unsubscribe(&mut self, message: &Message) {
+        self.subscriptions.retain(|other| other.part(Part::Uri) != message.part(Part::Uri));
+    }
+
+    pub(super) fn initialize(&self) -> Option<&Message> {
+        self.initialize.as_ref()
+    }
+
+    pub(super) fn initialized(&self) -> Option<&Bytes> {
+        self.initialized.as_ref()
+    }
+
+    /// Requests that make the new session what the old one was.
+    pub(super) fn settings(&self) -> Vec<Message> {
+        self.level.iter().chain(&self.subscriptions).cloned().collect()
+    }
+
+    /// Notes what the server answered to `initialize`. `true` if it is no longer what it was.
+    pub(super) fn welcome(&mut self, answer: &Message) -> bool {
+        let result = result_of(answer.bytes()).map(|result| Bytes::copy_from_slice(result.get().as_bytes()));
+        let before = std::mem::replace(&mut self.welcome, result);
+        before.is_some() && before != self.welcome
+    }
+}
+
+/// The same request under another id.
+pub(super) fn readdressed(message: &Message, id: &RawId) -> Outgoing {
+    let mut out = Outgoing::of(message);
+    out.replace(message.span(Part::Id), Patch::Id(id.clone()));
+    if message.has(Part::MetaProgressToken) {
+        out.replace(message.span(Part::MetaProgressToken), Patch::Id(id.clone()));
+    }
+    out
+}
+
+/// Which version the server has settled on.
+pub(super) fn version(answer: &Message) -> Option<HeaderValue> {
+    #[derive(Deserialize)]
+    struct Welcome {
+        #[serde(rename = "protocolVersion")]
+        version: String,
+    }
+    let welcome: Welcome = serde_json::from_str(result_of(answer.bytes())?.get()).ok()?;
+    HeaderValue::from_str(&welcome.version).ok()
+}
+
+fn result_of(answer: &[u8]) -> Option<&RawValue> {
+    #[derive(Deserialize)]
+    struct Answer<'a> {
+        #[serde(borrow)]
+        result: Option<&'a RawValue>,
+    }
+    serde_json::from_slice::<Answer<'_>>(answer).ok()?.result
+}
+
+pub(super) fn is_refusal(answer: &Message) -> bool {
+    matches!(answer.kind(), Kind::Response { failed: true })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use switchboard_protocol::{Parsed, parse};
+
+    fn message(text: &str) -> Message {
+        match parse(text.to_owned().into()) {
+            Ok(Parsed::One(message)) => message,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_was_set_is_said_again() {
+        let mut memory = Memory::default();
+        for text in [
+            r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+            r#"{"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{"level":"info"}}"#,
+            r#"{"jsonrpc":"2.0","id":3,"method":"logging/setLevel","params":{"level":"debug"}}"#,
+            r#"{"jsonrpc":"2.0","id":4,"method":"resources/subscribe","params":{"uri":"a:b"}}"#,
+            r#"{"jsonrpc":"2.0","id":5,"method":"resources/subscribe","params":{"uri":"a:c"}}"#,
+            r#"{"jsonrpc":"2.0","id":6,"method":"resources/subscribe","params":{"uri":"a:b"}}"#,
+            r#"{"jsonrpc":"2.0","id":7,"method":"resources/unsubscribe","params":{"uri":"a:c"}}"#,
+            r#"{"jsonrpc":"2.0","id":8,"method":"tools/list"}"#,
+        ] {
+            memory.note(&message(text));
+        }
+        let ids: Vec<String> = memory.settings().iter().filter_map(|it| Some(it.id()?.to_string())).collect();
+        assert_eq!(ids, ["3", "6"]);
+        assert!(memory.initialized().is_some());
+        let out = readdressed(memory.initialize().unwrap(), &RawId::from_bytes(b"\"x\"")).to_vec();
+        assert_eq!(out, br#"{"jsonrpc":"2.0","id":"x","method":"initialize","params":{}}"#);
+    }
+
+    #[test]
+    fn another_welcome_is_noticed() {
+        let mut memory = Memory::default();
+        let answer = |id, name| {
+            message(&format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"result":{{"protocolVersion":"2025-06-18","x":"{name}"}}}}"#
+            ))
+        };
+        assert_eq!(version(&answer(1, "a")), Some(HeaderValue::from_static("2025-06-18")));
+        assert!(!memory.welcome(&answer(1, "a")));
+        assert!(!memory.welcome(&answer(2, "a")));
+        assert!(memory.welcome(&answer(3, "b")));
+    }
+}

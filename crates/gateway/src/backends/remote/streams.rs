@@ -1,0 +1,254 @@
+//! Streams of events: heard to the answer that is waited for, and taken up again where they broke, if the server can.
+
+use super::budget::{jittered, pause};
+use super::fault::{Fault, innermost};
+use super::post::MOST_REDIRECTS;
+use super::session::Session;
+use super::{Remote, Way};
+use reqwest::Response;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderName};
+use serde_json::Value;
+use std::time::Duration;
+use switchboard_core::Event;
+use switchboard_protocol::{RawId, SseItem, SseParser};
+
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+/// How much of what a server says about an error is read, and for how long.
+pub(super) const MOST_SAID: usize = 8 << 10;
+const SAYING: Duration = Duration::from_secs(5);
+/// And how much of it is repeated.
+const GIST: usize = 300;
+/// How long the end of a stream is waited for behind the answer, so that its connection can be used again.
+const EPILOGUE: Duration = Duration::from_secs(5);
+/// How often in a row a stream is not to be had before it is given up.
+const MOST_RESUMES: u32 = 5;
+const SHORTEST_RETRY: Duration = Duration::from_millis(100);
+const USUAL_RETRY: Duration = Duration::from_secs(1);
+const LONGEST_RETRY: Duration = Duration::from_secs(60);
+
+/// How far a stream was heard.
+pub(super) enum Heard {
+    /// The answer that was waited for has come.
+    Answer,
+    /// It ended, or broke.
+    End(String),
+}
+
+/// From where a stream goes on, and when to ask for that.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Mark {
+    pub(super) last_id: Option<String>,
+    retry: Option<Duration>,
+}
+
+impl Mark {
+    pub(super) fn pause(&self) -> Duration {
+        jittered(self.retry.unwrap_or(USUAL_RETRY).clamp(SHORTEST_RETRY, LONGEST_RETRY))
+    }
+}
+
+impl Remote {
+    /// Hears a stream until the answer has come; what comes before it is passed on.
+    pub(super) async fn hear_to_answer(
+        &self,
+        mut response: Response,
+        id: &RawId,
+        session: &Session,
+    ) -> Result<(), Fault> {
+        let mut mark = Mark::default();
+        let mut fruitless = 0;
+        loop {
+            let before = mark.last_id.clone();
+            let why = match self.hear_stream(&mut response, Some(id), &mut mark).await {
+                Heard::Answer => {
+                    let _ = tokio::time::timeout(EPILOGUE, drain(response)).await;
+                    return Ok(());
+                }
+                Heard::End(why) => why,
+            };
+            if mark.last_id.is_none() {
+                return Err(Fault::Broken { why });
+            }
+            fruitless = if mark.last_id == before { fruitless + 1 } else { 0 };
+            // A server may let us come again and again while it works.
+            let patience = if fruitless > MOST_RESUMES { pause(fruitless) } else { Duration::ZERO };
+            response = self.resume(session, &mark, patience).await?;
+        }
+    }
+
+    async fn resume(&self, session: &Session, mark: &Mark, patience: Duration) -> Result<Response, Fault> {
+        let mut tries = 0;
+        loop {
+            tokio::time::sleep(mark.pause().max(patience)).await;
+            let fault = match self.open_stream(session, mark.last_id.as_deref()).await {
+                Ok(response) => return Ok(response),
+                Err(fault) => fault,
+            };
+            tries += 1;
+            let may_pass = matches!(
+                fault,
+                Fault::Unreachable { may_pass: true, .. }
+                    | Fault::Broken { .. }
+                    | Fault::Busy { .. }
+                    | Fault::Failed { .. }
+            );
+            if !may_pass || tries >= MOST_RESUMES {
+                let why = match fault {
+                    Fault::SessionLost => "the server has forgotten the session".to_owned(),
+                    fault => fault.words(&self.target).text,
+                };
+                return Err(Fault::NotResumed { why });
+            }
+        }
+    }
+
+    /// Hears a stream to its end, or to the answer that is wanted.
+    pub(super) async fn hear_stream(
+        &self,
+        response: &mut Response,
+        wanted: Option<&RawId>,
+        mark: &mut Mark,
+    ) -> Heard {
+        let mut parser = SseParser::new(self.limit);
+        loop {
+            let chunk = match response.chunk().await {
+                Ok(Some(chunk)) => chunk,
+                Ok(None) => return Heard::End("the server ended the stream".to_owned()),
+                Err(error) => return Heard::End(innermost(&error)),
+            };
+            let mut items = Vec::new();
+            parser.feed(&chunk, &mut |item| items.push(item));
+            drop(chunk);
+            let mut is_answered = false;
+            for item in items {
+                is_answered |= self.hear_item(item, wanted).await;
+            }
+            if let Some(last_id) = parser.last_id() {
+                mark.last_id = Some(last_id.to_owned());
+            }
+            mark.retry = parser.retry().or(mark.retry);
+            if is_answered {
+                return Heard::Answer;
+            }
+        }
+    }
+
+    async fn hear_item(&self, item: SseItem, wanted: Option<&RawId>) -> bool {
+        match (item, wanted) {
+            (SseItem::Event { name, data }, wanted) if name.is_empty() || name == "message" => {
+                self.hear(data, wanted).await
+            }
+            // Some send names of their own, such as `ping`.
+            (SseItem::Event { .. }, _) => false,
+            (SseItem::TooLong { length, glimpses }, Some(wanted)) => {
+                self.hear_too_long(length, glimpses, wanted)
+            }
+            (SseItem::TooLong { length, glimpses }, None) => {
+                for id in glimpses.iter().filter(|it| it.method.is_none()).filter_map(|it| it.id.as_ref()) {
+                    self.state().flights.arrived(id);
+                }
+                self.hub.handle(Event::BackendTooLong { launch: self.launch, length, glimpses });
+                false
+            }
+        }
+    }
+
+    /// Asks for a stream of events: what the server says by itself, or what follows on an event.
+    pub(super) async fn open_stream(
+        &self,
+        session: &Session,
+        last_id: Option<&str>,
+    ) -> Result<Response, Fault> {
+        let mut url = match self.state().way.clone() {
+            Way::Streamable(url) => url,
+            Way::Legacy(_) => self.target.url.clone(),
+        };
+        let mut redirects = 0;
+        let response = loop {
+            let headers = self.headers(session);
+            let mut request =
+                self.client.get(url.clone()).headers(headers).header(ACCEPT, "text/event-stream");
+            if let Some(last_id) = last_id {
+                request = request.header(LAST_EVENT, last_id);
+            }
+            let response = request.send().await.map_err(|error| Fault::sending(error, false))?;
+            if !response.status().is_redirection() {
+                break response;
+            }
+            let to = self.redirected(&url, &response)?;
+            redirects += 1;
+            if redirects > MOST_REDIRECTS {
+                return Err(Fault::elsewhere(response.status().as_u16(), Some(&to)));
+            }
+            url = to;
+        };
+        if !response.status().is_success() {
+            return Err(self.why_not(response, session, None).await);
+        }
+        let kind =
+            response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        if !kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream") {
+            return Err(Fault::Unexpected { what: "it is no stream of events".to_owned() });
+        }
+        Ok(response)
+    }
+}
+
+/// Reads what nobody needs, so that the connection can be used again; not much of it.
+pub(super) async fn drain(mut response: Response) {
+    let mut left = MOST_SAID;
+    while let Ok(Some(chunk)) = response.chunk().await {
+        let Some(less) = left.checked_sub(chunk.len()) else { return };
+        left = less;
+    }
+}
+
+/// The beginning of what a server says about an error.
+pub(super) async fn first_words(mut response: Response) -> Vec<u8> {
+    let mut said = Vec::new();
+    let reading = async {
+        while let Ok(Some(chunk)) = response.chunk().await {
+            said.extend_from_slice(&chunk[..chunk.len().min(MOST_SAID - said.len())]);
+            if said.len() == MOST_SAID {
+                return;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(SAYING, reading).await;
+    said
+}
+
+/// The message in an error's body, if there is one for people; a page is none.
+pub(super) fn gist(said: &[u8]) -> String {
+    let text = String::from_utf8_lossy(said);
+    let told = |value: &Value| {
+        let error = &value["error"];
+        let text =
+            [&error["message"], &value["error_description"], &value["message"], &value["detail"], error];
+        text.into_iter().find_map(Value::as_str).map(str::to_owned)
+    };
+    let text = match serde_json::from_slice::<Value>(said) {
+        Ok(value) => told(&value).unwrap_or_default(),
+        Err(_) if text.trim_start().starts_with(['<', '{', '[']) => String::new(),
+        Err(_) => text.into_owned(),
+    };
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").chars().take(GIST).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_gist_of_an_error_is_for_people() {
+        let check = |said: &str, expect: &str| assert_eq!(gist(said.as_bytes()), expect, "{said}");
+        check(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"No\nway"}}"#, "No way");
+        check(r#"{"error":"invalid_token","error_description":"it expired"}"#, "it expired");
+        check(r#"{"error":"invalid_token"}"#, "invalid_token");
+        check(r#"{"detail":"Not authenticated"}"#, "Not authenticated");
+        check("<html><body>502</body></html>", "");
+        check("  upstream\n timed out ", "upstream timed out");
+        check("", "");
+    }
+}

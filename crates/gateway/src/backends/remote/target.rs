@@ -1,0 +1,127 @@
+//! Where a remote server is and what is sent along, filled in; and how that is spoken of without giving away a secret.
+
+use crate::backends::launch::Unready;
+use crate::config::{ServerConfig, Transport, expand, is_loopback};
+use crate::environments::Vars;
+use reqwest::Url;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use std::path::Path;
+use switchboard_core::redact::redact;
+
+const MASK: &str = "[redacted]";
+/// Shorter values are words like `v1`, which may stand anywhere.
+const SHORTEST_SECRET: usize = 6;
+
+pub(crate) struct Target {
+    pub(super) url: Url,
+    pub(super) headers: HeaderMap,
+    pub(super) transport: Transport,
+    /// What must not be repeated, whoever repeats it to us.
+    secrets: Vec<String>,
+}
+
+impl Target {
+    pub(crate) fn prepare(server: &ServerConfig, root: Option<&Path>, vars: &Vars) -> Result<Self, Unready> {
+        let unready = |reason: String| Unready { reason, hint: None };
+        let parts = expand::launch_parts(server, root, &|name| vars.get(name))
+            .map_err(|error| unready(error.to_string()))?;
+        let (Some((url, given)), Some(remote)) = (parts.remote, &server.remote) else {
+            return Err(unready("it is not a remote server".to_owned()));
+        };
+        // The text is not repeated: there may be a key in it.
+        let url = Url::parse(url.trim()).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        let url =
+            url.ok_or_else(|| unready(format!("server \"{}\", url: not an http(s) address", server.name)))?;
+        let mut secrets: Vec<String> = url.password().map(str::to_owned).into_iter().collect();
+        secrets.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
+        let mut headers = HeaderMap::new();
+        for (name, text) in given {
+            let header = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(text.trim()));
+            let (Ok(header), Ok(mut value)) = header else {
+                let what = "its value, filled in, cannot stand in a header";
+                return Err(unready(format!("server \"{}\", headers.{name}: {what}", server.name)));
+            };
+            value.set_sensitive(true);
+            headers.insert(header, value);
+            secrets.extend(text.split_whitespace().map(str::to_owned));
+            secrets.push(text);
+        }
+        secrets.retain(|secret| secret.len() >= SHORTEST_SECRET);
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        Ok(Self { url, headers, transport: remote.transport, secrets })
+    }
+
+    /// For people: the address and the names of the headers.
+    pub(crate) fn described(&self) -> String {
+        let kind = match self.transport {
+            Transport::Auto => "remote",
+            Transport::Http => "http",
+            Transport::Sse => "sse",
+        };
+        let names: Vec<&str> = self.headers.keys().map(HeaderName::as_str).collect();
+        let names =
+            if names.is_empty() { String::new() } else { format!(" (headers: {})", names.join(", ")) };
+        format!("{kind} {}{names}", shown(&self.url))
+    }
+
+    pub(super) fn is_here(&self) -> bool {
+        is_loopback(&self.url)
+    }
+
+    /// What a server said, without what it must not repeat.
+    pub(super) fn scrub(&self, text: &str) -> String {
+        let text = self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, MASK));
+        redact(&text)
+    }
+}
+
+/// An address without what may be secret in it: user, password and query.
+pub(super) fn shown(url: &Url) -> String {
+    format!("{}{}", url.origin().ascii_serialization(), url.path())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{RemoteConfig, Variables};
+
+    fn target(url: &str, headers: &[(&str, &str)], vars: &[(&str, &str)]) -> Result<Target, String> {
+        let headers: Vec<(String, String)> =
+            headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let remote =
+            RemoteConfig { url: url.to_owned(), headers: Variables(headers), transport: Transport::Auto };
+        let server = ServerConfig {
+            remote: Some(remote),
+            expand: true,
+            ..ServerConfig::for_command("s", "", Vec::new())
+        };
+        let vars = Vars::new(vars.iter().map(|(name, value)| (name.into(), value.into())).collect());
+        Target::prepare(&server, None, &vars).map_err(|unready| unready.reason)
+    }
+
+    #[test]
+    fn only_names_are_shown() {
+        let it = target(
+            "https://me:hunter22@${HOST}/mcp?key=s3cret99",
+            &[("Authorization", "Bearer ${TOKEN}"), ("X-Version", "v1")],
+            &[("HOST", "example.com"), ("TOKEN", "t0ken-of-mine")],
+        );
+        let it = it.unwrap_or_else(|why| panic!("{why}"));
+        assert_eq!(it.described(), "remote https://example.com/mcp (headers: authorization, x-version)");
+        assert_eq!(
+            it.scrub("bad t0ken-of-mine, bad Bearer t0ken-of-mine, s3cret99, hunter22, v1"),
+            "bad [redacted], bad [redacted], [redacted], [redacted], v1"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_filled_in_is_said_without_its_value() {
+        let why = |url, headers: &[_], vars: &[_]| target(url, headers, vars).err().unwrap_or_default();
+        assert!(
+            why("https://x/${NONE}", &[], &[]).starts_with("server \"s\", url: the variable NONE is not set")
+        );
+        assert_eq!(why("${U}", &[], &[("U", "file:///s3cret")]), "server \"s\", url: not an http(s) address");
+        let why = why("https://x", &[("A", "${T}")], &[("T", "a\nb")]);
+        assert_eq!(why, "server \"s\", headers.A: its value, filled in, cannot stand in a header");
+    }
+}

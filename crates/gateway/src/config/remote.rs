@@ -1,0 +1,132 @@
+//! The settings of servers elsewhere: from what was read to what counts, with the checks that no single value can show.
+
+use std::net::IpAddr;
+
+use reqwest::Url;
+use reqwest::header::HeaderName;
+
+use super::keys::ServerEntry;
+use super::lists::{Entry, Named};
+use super::read::Key;
+use super::report::{Place, Report};
+use super::{RemoteConfig, Variables};
+
+/// What a remote server speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Transport {
+    /// To be found out.
+    Auto,
+    /// Streamable HTTP, since 2025-03-26.
+    Http,
+    /// HTTP with server-sent events, as of 2024-11-05.
+    Sse,
+}
+
+const HTTP: &[&str] = &["http", "streamable-http", "streamableHttp", "streamable_http"];
+const SSE: &[&str] = &["sse"];
+const EITHER: &[&str] = &["remote"];
+
+/// These are ours to set: they say how a message is carried.
+const OUR_OWN: &[&str] = &[
+    "accept",
+    "connection",
+    "content-length",
+    "content-type",
+    "host",
+    "last-event-id",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "transfer-encoding",
+];
+
+/// Whether an entry says where a server is, rather than what to start.
+pub(super) fn is_remote(entry: &ServerEntry) -> bool {
+    let is_kind = |kind: &String| [HTTP, SSE, EITHER].iter().any(|kinds| kinds.contains(&kind.as_str()));
+    entry.command.is_absent()
+        && (matches!(&entry.kind, Key::Given(kind, _) if is_kind(kind))
+            || !entry.url.is_absent()
+            || !entry.http_url.is_absent()
+            || !entry.server_url.is_absent())
+}
+
+/// `None` after a problem was reported.
+pub(super) fn remote(
+    entry: &mut ServerEntry,
+    place: &Place,
+    report: &mut Report<'_>,
+) -> Option<RemoteConfig> {
+    let is_given = |key: &Key<String>| !key.is_absent();
+    let by_name =
+        if is_given(&entry.url) || is_given(&entry.server_url) { Transport::Auto } else { Transport::Http };
+    let transport = match std::mem::replace(&mut entry.kind, Key::Absent).value().as_deref() {
+        Some(kind) if HTTP.contains(&kind) => Transport::Http,
+        Some(kind) if SSE.contains(&kind) => Transport::Sse,
+        // Gemini's `url` may be either, and its `httpUrl` is Streamable HTTP.
+        Some(_) | None => by_name,
+    };
+    let urls = [&mut entry.url, &mut entry.http_url, &mut entry.server_url];
+    let mut given = urls.into_iter().map(|key| std::mem::replace(key, Key::Absent)).filter(is_given);
+    let url = match given.next() {
+        Some(Key::Given(url, at)) => checked_url(url, &at, report),
+        Some(Key::Wrong) => None,
+        Some(Key::Absent) | None => {
+            report.error(
+                place,
+                "`url` is missing",
+                "add where the server is, such as \"url\": \"https://…\"",
+            );
+            None
+        }
+    };
+    let headers = headers(std::mem::replace(&mut entry.headers, Key::Absent), report);
+    Some(RemoteConfig { url: url?, headers, transport })
+}
+
+fn checked_url(url: String, place: &Place, report: &mut Report<'_>) -> Option<String> {
+    let remedy = "write where it is, such as \"https://example.com/mcp\"";
+    let is_left_open = url.contains("${");
+    // What is filled in later is looked at then.
+    match Url::parse(&url) {
+        Ok(parsed) if !matches!(parsed.scheme(), "http" | "https") => {
+            report.error(place, "`url` begins with neither https:// nor http://", remedy);
+            None
+        }
+        Ok(parsed) => {
+            if parsed.scheme() == "http" && !is_left_open && !is_loopback(&parsed) {
+                let remedy = "use https:// if the server offers it".to_owned();
+                let message = "http:// to another machine can be read on the way, `headers` included";
+                report.warning(place, message, Some(remedy));
+            }
+            Some(url)
+        }
+        Err(_) if is_left_open => Some(url),
+        Err(error) => {
+            report.error(place, format!("`url` is not one: {error}"), remedy);
+            None
+        }
+    }
+}
+
+/// Whether it is on this machine, whatever a name server says.
+pub(crate) fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    address.map_or(host == "localhost" || host.ends_with(".localhost"), |address| address.is_loopback())
+}
+
+fn headers(given: Key<Named<String>>, report: &mut Report<'_>) -> Variables {
+    let Some(Named(entries)) = given.value() else { return Variables::default() };
+    let mut headers: Vec<(String, String)> = Vec::new();
+    for Entry { name, named, value, .. } in entries {
+        let lower = name.to_ascii_lowercase();
+        if HeaderName::from_bytes(name.as_bytes()).is_err() {
+            report.error(&named, "not the name of a header", "use letters, digits and -");
+        } else if OUR_OWN.contains(&lower.as_str()) {
+            report.error(&named, "this header is set by Switchboard itself", "remove it");
+        } else if headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(&name)) {
+            report.error(&named, "this header is given twice", "remove one of the two");
+        }
+        headers.push((name, value));
+    }
+    headers.into()
+}

@@ -1,0 +1,456 @@
+//! Cuts a stream of server-sent events (`text/event-stream`) into events, whatever the sizes in which its bytes arrive.
+//! Must not know what the events mean, nor that there is such a thing as HTTP.
+//!
+//! A line is not collected: its bytes go straight to where its field belongs. Comments and unknown fields cost nothing,
+//! however long they are, and data beyond the limit is only looked at while it passes.
+
+use crate::hunt::{Glimpse, Hunter};
+use bytes::{Bytes, BytesMut};
+use std::time::Duration;
+
+const BOM: &[u8] = b"\xEF\xBB\xBF";
+/// The longest name of a field that means anything.
+const LONGEST_FIELD: usize = 5;
+/// An id beyond this is not worth carrying back.
+const LONGEST_ID: usize = 1024;
+const LONGEST_NAME: usize = 128;
+/// In milliseconds, as digits: three years are enough.
+const LONGEST_RETRY: usize = 11;
+
+/// What came by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SseItem {
+    Event {
+        /// Empty for one without a name.
+        name: String,
+        data: Bytes,
+    },
+    /// An event with more data than is accepted; what was seen of it.
+    TooLong { length: u64, glimpses: Vec<Glimpse> },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Field {
+    Data,
+    Id,
+    Name,
+    Retry,
+    Other,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Before the first line: so many bytes of a byte order mark have been seen.
+    Mark(usize),
+    /// Within the name of a field.
+    Field,
+    /// Behind the colon: one space is not part of the value.
+    Colon(Field),
+    Value(Field),
+}
+
+#[derive(Debug)]
+enum Data {
+    /// No data so far.
+    None,
+    Some(BytesMut),
+    TooLong {
+        hunter: Box<Hunter>,
+        length: u64,
+    },
+}
+
+/// The inbound half of a stream of events.
+#[derive(Debug)]
+pub struct SseParser {
+    limit: usize,
+    place: Place,
+    /// The last byte was a carriage return: a line feed belongs to it.
+    after_return: bool,
+    /// The name of the field so far; one byte more than any that counts.
+    field: Vec<u8>,
+    data: Data,
+    /// Where data is gathered, kept from one event to the next.
+    room: BytesMut,
+    name: Vec<u8>,
+    /// Of the event that is being read; `None` if it does not change it.
+    id: Option<Vec<u8>>,
+    digits: Vec<u8>,
+    last_id: Option<String>,
+    retry: Option<Duration>,
+}
+
+impl SseParser {
+    /// `limit` is for the data of one event.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            place: Place::Mark(0),
+            after_return: false,
+            field: Vec::new(),
+            data: Data::None,
+            room: BytesMut::new(),
+            name: Vec::new(),
+            id: None,
+            digits: Vec::new(),
+            last_id: None,
+            retry: None,
+        }
+    }
+
+    /// The id of the last event that came whole: where the stream can be taken up again.
+    pub fn last_id(&self) -> Option<&str> {
+        self.last_id.as_deref()
+    }
+
+    /// How long the server wants us to wait before we do.
+    pub fn retry(&self) -> Option<Duration> {
+        self.retry
+    }
+
+    /// Takes the next bytes. What the end of the stream cuts off is no event.
+    pub fn feed(&mut self, mut bytes: &[u8], tell: &mut dyn FnMut(SseItem)) {
+        while let Some(&byte) = bytes.first() {
+            if std::mem::take(&mut self.after_return) && byte == b'\n' {
+                bytes = &bytes[1..];
+                continue;
+            }
+            match self.place {
+                Place::Mark(seen) if byte == BOM[seen] => {
+                    self.place = if seen + 1 == BOM.len() { Place::Field } else { Place::Mark(seen + 1) };
+                    bytes = &bytes[1..];
+                }
+                Place::Mark(seen) => {
+                    // It was none, but the beginning of some field that nobody knows.
+                    self.field.extend_from_slice(&BOM[..seen]);
+                    self.place = Place::Field;
+                }
+                Place::Colon(field) => {
+                    self.place = Place::Value(field);
+                    if byte == b' ' {
+                        bytes = &bytes[1..];
+                    }
+                }
+                Place::Field | Place::Value(_) if matches!(byte, b'\r' | b'\n') => {
+                    self.after_return = byte == b'\r';
+                    bytes = &bytes[1..];
+                    self.end_line(tell);
+                }
+                Place::Field => {
+                    bytes = &bytes[1..];
+                    if byte == b':' {
+                        self.begin_value();
+                    } else if self.field.len() <= LONGEST_FIELD {
+                        self.field.push(byte);
+                    }
+                }
+                Place::Value(field) => {
+                    let end = memchr::memchr2(b'\r', b'\n', bytes).unwrap_or(bytes.len());
+                    self.take_value(field, &bytes[..end]);
+                    bytes = &bytes[end..];
+                }
+            }
+        }
+    }
+
+    fn begin_value(&mut self) {
+        let field = match self.field.as_slice() {
+            b"data" => Field::Data,
+            b"id" => Field::Id,
+            b"event" => Field::Name,
+            b"retry" => Field::Retry,
+            _ => Field::Other,
+        };
+        self.field.clear();
+        match field {
+            Field::Data => self.begin_data(),
+            Field::Id => self.id = Some(Vec::new()),
+            Field::Name => self.name.clear(),
+            Field::Retry => self.digits.clear(),
+            Field::Other => {}
+        }
+        self.place = Place::Colon(field);
+    }
+
+    /// A second line of data stands behind a line feed.
+    fn begin_data(&mut self) {
+        match self.data {
+            Data::None => {
+                self.room.clear();
+                self.data = Data::Some(std::mem::take(&mut self.room));
+            }
+            Data::Some(_) | Data::TooLong { .. } => self.take_data(b"\n"),
+        }
+    }
+
+    fn take_data(&mut self, bytes: &[u8]) {
+        match &mut self.data {
+            Data::None => {}
+            Data::Some(data) if data.len() + bytes.len() <= self.limit => data.extend_from_slice(bytes),
+            Data::Some(data) => {
+                let mut hunter = Box::<Hunter>::default();
+                hunter.feed(data);
+                hunter.feed(bytes);
+                let length = (data.len() + bytes.len()) as u64;
+                self.data = Data::TooLong { hunter, length };
+            }
+            Data::TooLong { hunter, length } => {
+                hunter.feed(bytes);
+                *length += bytes.len() as u64;
+            }
+        }
+    }
+
+    fn take_value(&mut self, field: Field, bytes: &[u8]) {
+        let gather = |value: &mut Vec<u8>, most: usize| {
+            // One more than there may be, so that it is seen to be too long.
+            let room = (most + 1).saturating_sub(value.len()).min(bytes.len());
+            value.extend_from_slice(&bytes[..room]);
+        };
+        match field {
+            Field::Data => self.take_data(bytes),
+            Field::Id => gather(self.id.get_or_insert_default(), LONGEST_ID),
+            Field::Name => gather(&mut self.name, LONGEST_NAME),
+            Field::Retry => gather(&mut self.digits, LONGEST_RETRY),
+            Field::Other => {}
+        }
+    }
+
+    fn end_line(&mut self, tell: &mut dyn FnMut(SseItem)) {
+        match self.place {
+            Place::Field if self.field.is_empty() => self.end_event(tell),
+            // A field without a colon has an empty value.
+            Place::Field => self.begin_value(),
+            Place::Colon(_) | Place::Value(_) | Place::Mark(_) => {}
+        }
+        if let Place::Colon(Field::Retry) | Place::Value(Field::Retry) = self.place {
+            self.take_retry();
+        }
+        self.place = Place::Field;
+    }
+
+    fn take_retry(&mut self) {
+        let digits = std::mem::take(&mut self.digits);
+        if digits.len() <= LONGEST_RETRY
+            && digits.iter().all(u8::is_ascii_digit)
+            && let Ok(Ok(time)) = std::str::from_utf8(&digits).map(str::parse)
+        {
+            self.retry = Some(Duration::from_millis(time));
+        }
+    }
+
+    fn end_event(&mut self, tell: &mut dyn FnMut(SseItem)) {
+        if let Some(id) = self.id.take()
+            && id.len() <= LONGEST_ID
+            && !id.contains(&0)
+            && let Ok(id) = String::from_utf8(id)
+        {
+            // An empty one takes back those before it.
+            self.last_id = Some(id).filter(|id| !id.is_empty());
+        }
+        let name = String::from_utf8_lossy(&std::mem::take(&mut self.name)).into_owned();
+        match std::mem::replace(&mut self.data, Data::None) {
+            Data::None => {}
+            Data::Some(mut data) => {
+                if !data.is_empty() {
+                    tell(SseItem::Event { name, data: data.split().freeze() });
+                }
+                self.room = data;
+            }
+            Data::TooLong { hunter, length } => {
+                tell(SseItem::TooLong { length, glimpses: hunter.finish() });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const LIMIT: usize = 1 << 10;
+
+    fn parse_in(pieces: &[&[u8]]) -> (Vec<SseItem>, Option<String>, Option<Duration>) {
+        let mut parser = SseParser::new(LIMIT);
+        let mut items = Vec::new();
+        for piece in pieces {
+            parser.feed(piece, &mut |item| items.push(item));
+        }
+        (items, parser.last_id().map(str::to_owned), parser.retry())
+    }
+
+    fn event(name: &str, data: &str) -> SseItem {
+        SseItem::Event { name: name.to_owned(), data: data.to_owned().into() }
+    }
+
+    #[track_caller]
+    fn check(stream: &str, expect: &[(&str, &str)], id: Option<&str>) {
+        let (items, last, _) = parse_in(&[stream.as_bytes()]);
+        let expect: Vec<SseItem> = expect.iter().map(|(name, data)| event(name, data)).collect();
+        assert_eq!((items, last.as_deref()), (expect, id), "{stream:?}");
+    }
+
+    #[test]
+    fn events_end_with_an_empty_line() {
+        check("data: a\n\ndata:b\n\n", &[("", "a"), ("", "b")], None);
+        check("data:  a\n\n", &[("", " a")], None);
+        check("data: a\n", &[], None);
+        check("event: endpoint\ndata: /x?y=1\n\n", &[("endpoint", "/x?y=1")], None);
+        check("event: lost\n\ndata: a\n\n", &[("", "a")], None);
+        check("event: x\nevent: y\ndata: a\n\n", &[("y", "a")], None);
+    }
+
+    #[test]
+    fn lines_end_in_three_ways() {
+        check("data: a\r\n\r\ndata: b\r\rdata: c\n\n", &[("", "a"), ("", "b"), ("", "c")], None);
+        check("data: a\r\ndata: b\rdata: c\n\r\n", &[("", "a\nb\nc")], None);
+    }
+
+    #[test]
+    fn data_may_have_many_lines() {
+        check("data: {\ndata: }\n\n", &[("", "{\n}")], None);
+        check("data\ndata\n\n", &[("", "\n")], None);
+        // Nothing is said by an event without data; its id counts all the same.
+        check("id: 7\ndata:\n\n", &[], Some("7"));
+        check("id: 7\ndata\n\n", &[], Some("7"));
+        check("id: 7\n\n", &[], Some("7"));
+    }
+
+    #[test]
+    fn comments_and_strangers_are_passed_over() {
+        check(
+            ": hello\n:\n\ndata: a\n: in between\nfoo: bar\nDATA: x\n data: y\ndatax: z\n\n",
+            &[("", "a")],
+            None,
+        );
+        check("dat: x\ndatadata: x\n\n", &[], None);
+    }
+
+    #[test]
+    fn a_byte_order_mark_counts_at_the_start_only() {
+        check("\u{feff}data: a\n\n\u{feff}data: b\n\n", &[("", "a")], None);
+    }
+
+    #[test]
+    fn an_id_counts_when_its_event_is_whole() {
+        check("id: 1\ndata: a\n\nid: 2\ndata: b\n", &[("", "a")], Some("1"));
+        check("id: 1\ndata: a\n\ndata: b\n\n", &[("", "a"), ("", "b")], Some("1"));
+        check("id: 1\ndata: a\n\nid: 2\0\ndata: b\n\n", &[("", "a"), ("", "b")], Some("1"));
+        check("id: 1\ndata: a\n\nid\ndata: b\n\n", &[("", "a"), ("", "b")], None);
+        let long = format!("id: {}\ndata: a\n\n", "x".repeat(LONGEST_ID + 1));
+        check(&long, &[("", "a")], None);
+    }
+
+    #[test]
+    fn the_server_says_when_to_come_back() {
+        let retry = |stream: &str| parse_in(&[stream.as_bytes()]).2.map(|time| time.as_millis());
+        assert_eq!(retry("retry: 1500\n"), Some(1500));
+        assert_eq!(retry("retry:0\r"), Some(0));
+        assert_eq!(retry("retry: 1500\nretry: soon\n"), Some(1500));
+        for none in [
+            "retry: -1\n",
+            "retry: 1.5\n",
+            "retry:\n",
+            "retry\n",
+            "retry: 999999999999999999999\n",
+            "retry: 15",
+        ] {
+            assert_eq!(retry(none), None, "{none:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_is_only_looked_at() {
+        let text = "x".repeat(LIMIT);
+        let stream = format!("id: 9\ndata: {{\"result\":\"{text}\",\ndata: \"id\":5}}\n\ndata: b\n\n");
+        let (items, last, _) = parse_in(&[stream.as_bytes()]);
+        let [SseItem::TooLong { length, glimpses }, b] = &items[..] else { panic!("{items:?}") };
+        assert_eq!(*length as usize, LIMIT + "{\"result\":\"\",\n\"id\":5}".len());
+        assert_eq!(glimpses[0].id.as_ref().map(ToString::to_string).as_deref(), Some("5"));
+        assert!(glimpses[0].is_answer);
+        assert_eq!((b, last.as_deref()), (&event("", "b"), Some("9")));
+    }
+
+    /// Pieces of streams, in which everything occurs that is treated in a way of its own.
+    fn stream() -> impl Strategy<Value = String> {
+        let piece = prop::sample::select(vec![
+            "data",
+            "id",
+            "event",
+            "retry",
+            ":",
+            ": ",
+            " ",
+            "\n",
+            "\r",
+            "\r\n",
+            "\n\n",
+            "\u{feff}",
+            "é",
+            "1",
+            "x\0",
+            "data: a\n\n",
+            "id: 5\n",
+            "data: {\"id\":1}\r\n\r\n",
+            ":c\n",
+        ]);
+        prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+    }
+
+    /// As the standard has it, line by line, for streams that are whole in memory.
+    fn plainly(stream: &str) -> (Vec<SseItem>, Option<String>, Option<Duration>) {
+        let stream =
+            stream.strip_prefix('\u{feff}').unwrap_or(stream).replace("\r\n", "\n").replace('\r', "\n");
+        let (mut items, mut last, mut retry) = (Vec::new(), None, None);
+        let (mut data, mut name, mut id) = (String::new(), String::new(), None);
+        let whole = stream.rfind('\n').map_or("", |end| &stream[..end]);
+        for line in whole.split('\n').take(stream.matches('\n').count()) {
+            let (field, value) = line.split_once(':').unwrap_or((line, ""));
+            let value = value.strip_prefix(' ').unwrap_or(value);
+            match field {
+                "" if line.is_empty() => {
+                    if let Some(id) = id.take() {
+                        last = Some(id).filter(|id: &String| !id.is_empty());
+                    }
+                    if data.len() > 1 {
+                        items.push(event(&name, &data[..data.len() - 1]));
+                    }
+                    data.clear();
+                    name.clear();
+                }
+                "data" => data += &format!("{value}\n"),
+                "event" => value.clone_into(&mut name),
+                "id" if !value.contains('\0') => id = Some(value.to_owned()),
+                // A bad one takes its event's earlier one with it: what its sender meant is unknown.
+                "id" => id = None,
+                "retry" if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) => {
+                    retry = value.parse().ok().map(Duration::from_millis);
+                }
+                _ => {}
+            }
+        }
+        (items, last, retry)
+    }
+
+    proptest! {
+        #[test]
+        fn the_pieces_in_which_it_comes_make_no_difference(stream in stream(), cuts in prop::collection::vec(0usize..200, 0..12)) {
+            let bytes = stream.as_bytes();
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
+            cuts.extend([0, bytes.len()]);
+            cuts.sort_unstable();
+            let pieces: Vec<&[u8]> = cuts.windows(2).map(|ends| &bytes[ends[0]..ends[1]]).collect();
+            let whole = parse_in(&[bytes]);
+            prop_assert_eq!(&parse_in(&pieces), &whole);
+            let single: Vec<&[u8]> = bytes.chunks(1).collect();
+            prop_assert_eq!(&parse_in(&single), &whole);
+            prop_assert_eq!(plainly(&stream), whole);
+        }
+
+        #[test]
+        fn whatever_comes_is_taken(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+            parse_in(&[&bytes]);
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! A small HTTP server for tests: what it hears is written down, and what it says is up to a script, to the byte and to
+//! the moment at which a connection is cut. HTTP/1.1, on loopback, a thread for each connection.
+
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+/// A request as it came.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    pub method: String,
+    pub path: String,
+    /// Names in small letters.
+    pub headers: Vec<(String, String)>,
+    pub body: Value,
+    /// How many requests before this one had the same `method` in their bodies, or none at all, and the same HTTP method.
+    pub before: usize,
+}
+
+impl Seen {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The method of the message, or of the request if it has none.
+    pub fn what(&self) -> &str {
+        match self.body["method"].as_str() {
+            Some(method) => method,
+            None if self.method == "POST" => "an answer",
+            None => &self.method,
+        }
+    }
+
+    pub fn tool(&self) -> &str {
+        self.body["params"]["name"].as_str().unwrap_or_default()
+    }
+}
+
+type Script = dyn Fn(&Seen, &mut Wire<'_>) + Send + Sync;
+
+struct Shared {
+    seen: Mutex<Vec<Seen>>,
+    open: Mutex<Vec<TcpStream>>,
+    is_over: AtomicBool,
+    script: Box<Script>,
+}
+
+/// A server that runs for as long as this is kept.
+pub struct Web {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    accepting: Option<thread::JoinHandle<()>>,
+}
+
+/// The way back to whoever asked.
+pub struct Wire<'a> {
+    stream: &'a TcpStream,
+    is_cut: bool,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Web {
+    pub fn start(script: impl Fn(&Seen, &mut Wire<'_>) + Send + Sync + 'static) -> Self {
+        Self::at(0, script)
+    }
+
+    /// At a port that is known, such as that of one before it.
+    pub fn at(port: u16, script: impl Fn(&Seen, &mut Wire<'_>) + Send + Sync + 'static) -> Self {
+        let listener = match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
+            Ok(listener) => listener,
+            Err(error) => panic!("port {port}: {error}"),
+        };
+        let address = match listener.local_addr() {
+            Ok(address) => address,
+            Err(error) => panic!("no address: {error}"),
+        };
+        let shared = Arc::new(Shared {
+            seen: Mutex::default(),
+            open: Mutex::default(),
+            is_over: AtomicBool::new(false),
+            script: Box::new(script),
+        });
+        let all = shared.clone();
+        let accepting = thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                if all.is_over.load(Ordering::SeqCst) {
+                    return;
+                }
+                if let Ok(copy) = stream.try_clone() {
+                    lock(&all.open).push(copy);
+                }
+                let all = all.clone();
+                thread::spawn(move || all.serve(&stream));
+            }
+        });
+        Self { address, shared, accepting: Some(accepting) }
+    }
+
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    pub fn seen(&self) -> Vec<Seen> {
+        lock(&self.shared.seen).clone()
+    }
+
+    /// How many of these have come.
+    pub fn count(&self, what: &str) -> usize {
+        lock(&self.shared.seen).iter().filter(|seen| seen.what() == what).count()
+    }
+}
+
+impl Drop for Web {
+    fn drop(&mut self) {
+        self.shared.is_over.store(true, Ordering::SeqCst);
+        // The listener wakes up, and goes.
+        let _ = TcpStream::connect(self.address);
+        for stream in lock(&self.shared.open).drain(..) {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+        if let Some(accepting) = self.accepting.take() {
+            let _ = accepting.join();
+        }
+    }
+}
+
+impl Shared {
+    fn serve(&self, stream: &TcpStream) {
+        let _ = stream.set_nodelay(true);
+        let mut reader = BufReader::new(stream);
+        while let Some(mut seen) = read(&mut reader) {
+            {
+                let mut all = lock(&self.seen);
+                let is_alike = |other: &&Seen| other.what() == seen.what();
+                seen.before = all.iter().filter(is_alike).count();
+                all.push(seen.clone());
+            }
+            let mut wire = Wire { stream, is_cut: false };
+            (self.script)(&seen, &mut wire);
+            if wire.is_cut || self.is_over.load(Ordering::SeqCst) {
+                break;
+            }
+        }
+        let _ = stream.shutdown(Shutdown::Both);
+    }
+}
+
+fn read(reader: &mut BufReader<&TcpStream>) -> Option<Seen> {
+    let mut line = String::new();
+    reader.read_line(&mut line).ok()?;
+    let mut words = line.split_whitespace();
+    let (method, path) = (words.next()?.to_owned(), words.next()?.to_owned());
+    let mut headers = Vec::new();
+    loop {
+        line.clear();
+        reader.read_line(&mut line).ok()?;
+        let Some((name, value)) = line.trim_end().split_once(':') else { break };
+        headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+    }
+    let length = headers.iter().find(|(name, _)| name == "content-length");
+    let length = length.and_then(|(_, length)| length.parse().ok()).unwrap_or(0);
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    let body = serde_json::from_slice(&body).unwrap_or_default();
+    Some(Seen { method, path, headers, body, before: 0 })
+}
+
+impl Wire<'_> {
+    /// Bytes as they are.
+    pub fn write(&mut self, bytes: impl AsRef<[u8]>) {
+        let mut stream = self.stream;
+        if stream.write_all(bytes.as_ref()).is_err() {
+            self.is_cut = true;
+        }
+    }
+
+    /// Whoever asked has gone.
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    pub fn reply(&mut self, status: u16, headers: &[(&str, &str)], body: impl AsRef<[u8]>) {
+        let body = body.as_ref();
+        self.head(status, headers, &format!("content-length: {}", body.len()));
+        self.write(body);
+    }
+
+    pub fn json(&mut self, status: u16, headers: &[(&str, &str)], body: &Value) {
+        let headers = [headers, &[("content-type", "application/json")]].concat();
+        self.reply(status, &headers, body.to_string());
+    }
+
+    fn head(&mut self, status: u16, headers: &[(&str, &str)], last: &str) {
+        let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        self.write(format!("HTTP/1.1 {status} x\r\n{headers}{last}\r\n\r\n"));
+    }
+
+    /// A stream of events begins, in chunks.
+    pub fn begin_events(&mut self, headers: &[(&str, &str)]) {
+        let headers = [headers, &[("content-type", "text/event-stream")]].concat();
+        self.head(200, &headers, "transfer-encoding: chunked");
+    }
+
+    pub fn chunk(&mut self, text: impl AsRef<[u8]>) {
+        let text = text.as_ref();
+        self.write([format!("{:x}\r\n", text.len()).as_bytes(), text, b"\r\n"].concat());
+    }
+
+    pub fn event(&mut self, id: Option<&str>, message: &Value) {
+        let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
+        self.chunk(format!("{id}data: {message}\n\n"));
+    }
+
+    pub fn end_events(&mut self) {
+        self.write("0\r\n\r\n");
+    }
+
+    /// The connection is gone, in the middle of whatever was said last.
+    pub fn cut(&mut self) {
+        self.is_cut = true;
+    }
+
+    /// The answer to a request, as one JSON body.
+    pub fn answer(&mut self, seen: &Seen, result: &Value) {
+        self.json(200, &[], &answer(seen, result));
+    }
+}
+
+pub fn answer(seen: &Seen, result: &Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": seen.body["id"], "result": result })
+}
+
+/// What a plain MCP server says, with sessions of this name: the script's last resort.
+pub fn mcp(seen: &Seen, wire: &mut Wire<'_>, session: &str) {
+    let is_known = seen.header("mcp-session-id") == Some(session);
+    match seen.what() {
+        "GET" => wire.reply(405, &[], ""),
+        "DELETE" => wire.reply(200, &[], ""),
+        "initialize" => {
+            let result = json!({
+                "protocolVersion": seen.body["params"]["protocolVersion"],
+                "capabilities": { "tools": { "listChanged": true }, "logging": {}, "resources": { "subscribe": true } },
+                "serverInfo": { "name": "web", "version": "1" },
+            });
+            wire.json(200, &[("mcp-session-id", session)], &answer(seen, &result));
+        }
+        _ if !is_known => {
+            let error = json!({ "code": -32001, "message": "Session not found" });
+            wire.json(404, &[], &json!({ "jsonrpc": "2.0", "id": null, "error": error }));
+        }
+        "tools/list" => {
+            let tools: Vec<Value> = ["one", "two"]
+                .map(|name| json!({ "name": name, "inputSchema": { "type": "object" } }))
+                .into();
+            wire.answer(seen, &json!({ "tools": tools }));
+        }
+        "tools/call" => {
+            let text = format!("{} in {session}", seen.tool());
+            wire.answer(seen, &json!({ "content": [{ "type": "text", "text": text }] }));
+        }
+        _ if seen.body.get("id").is_some() && seen.body.get("method").is_some() => {
+            wire.answer(seen, &json!({}))
+        }
+        _ => wire.reply(202, &[], ""),
+    }
+}
