@@ -27,3 +27,5 @@ mod sdk_clients;
 mod rmcp_client;
 #[cfg(target_os = "linux")]
 mod conformance;
+#[cfg(target_os = "linux")]
+mod http_clients;

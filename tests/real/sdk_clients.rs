@@ -11,6 +11,14 @@ use switchboard_testkit::patience;
 /// Runs a program to its end in the server's folder and gives what it printed. Nothing is left behind.
 #[track_caller]
 fn run(server: &Server, words: Vec<OsString>) -> String {
+    let printed = printed(server, words);
+    let left = server.processes();
+    assert!(left.is_empty(), "still there: {left:?}");
+    printed
+}
+
+#[track_caller]
+pub(super) fn printed(server: &Server, words: Vec<OsString>) -> String {
     let start = Start::new(&words[0]).args(&words[1..]).env("HOME", server.folder().folder("home"));
     let mut program = start.cwd(server.folder().path()).start();
     let deadline = Instant::now() + patience::LIMIT;
@@ -22,8 +30,6 @@ fn run(server: &Server, words: Vec<OsString>) -> String {
     let end = program.wait_for_end();
     let printed = String::from_utf8_lossy(&end.stdout).into_owned();
     assert_eq!(end.code, Some(0), "{printed}\n{}", end.stderr);
-    let left = server.processes();
-    assert!(left.is_empty(), "still there: {left:?}");
     printed
 }
 
@@ -59,7 +65,7 @@ fn step<'a>(steps: &'a [Value], name: &str) -> &'a Value {
 
 /// What each of the clients must have seen of server-everything.
 #[track_caller]
-fn check_everything(steps: &[Value]) {
+pub(super) fn check_everything(steps: &[Value]) {
     let text = |name: &str| step(steps, name)["content"][0]["text"].as_str().unwrap_or_default().to_owned();
     assert_eq!(text("echo"), "Echo: „hi“ 😀");
     assert_eq!(text("long"), "Long running operation completed. Duration: 1 seconds, Steps: 4.");
@@ -97,7 +103,7 @@ fn typescript_2_that_probes() {
     check_typescript("2-auto");
 }
 
-fn python_program(environment: &str, mode: &str, server: &str) -> [OsString; 4] {
+pub(super) fn python_program(environment: &str, mode: &str, server: &str) -> [OsString; 4] {
     [python(environment).into(), driver("python.py").into(), mode.into(), server.into()]
 }
 
