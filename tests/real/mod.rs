@@ -29,3 +29,5 @@ mod rmcp_client;
 mod conformance;
 #[cfg(target_os = "linux")]
 mod http_clients;
+#[cfg(target_os = "linux")]
+mod browser;
