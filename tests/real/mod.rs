@@ -34,3 +34,7 @@ mod board_clients;
 mod codex;
 #[cfg(target_os = "linux")]
 mod conformance;
+#[cfg(target_os = "linux")]
+mod http_clients;
+#[cfg(target_os = "linux")]
+mod browser;

@@ -23,6 +23,20 @@ pub(super) fn run_in(
     words: Vec<OsString>,
     processes: &dyn Fn() -> Vec<u32>,
 ) -> String {
+    let printed = printed_in(folder, prefix, words);
+    let left = processes();
+    assert!(left.is_empty(), "still there: {left:?}");
+    printed
+}
+
+/// The same of a program whose server lives on.
+#[track_caller]
+pub(super) fn printed(server: &Server, words: Vec<OsString>) -> String {
+    printed_in(server.folder(), "", words)
+}
+
+#[track_caller]
+fn printed_in(folder: &Scratch, prefix: &str, words: Vec<OsString>) -> String {
     let start = Start::new(&words[0]).args(&words[1..]).env("HOME", folder.folder("home"));
     let mut program = start.env("PREFIX", prefix).cwd(folder.path()).start();
     let deadline = Instant::now() + patience::LIMIT;
@@ -34,8 +48,6 @@ pub(super) fn run_in(
     let end = program.wait_for_end();
     let printed = String::from_utf8_lossy(&end.stdout).into_owned();
     assert_eq!(end.code, Some(0), "{printed}\n{}", end.stderr);
-    let left = processes();
-    assert!(left.is_empty(), "still there: {left:?}");
     printed
 }
 
