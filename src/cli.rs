@@ -1,5 +1,9 @@
 //! The command line.
 
+mod asking;
+
+pub(crate) use asking::{CallArgs, GatewayArgs, GetArgs, ListArgs, ReadArgs};
+
 use clap::builder::{FalseyValueParser, OsStringValueParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
@@ -17,6 +21,8 @@ Examples:
       stand between a client and one server
   switchboard stdio
       serve what the config file names
+  switchboard tools
+      list what the servers of the config file offer
   switchboard check
       say what is wrong with the config file
 
@@ -25,8 +31,8 @@ In an IDE's MCP settings, put `switchboard` before a server's own command:
     \"args\": [\"stdio\", \"--\", \"npx\", \"-y\", \"some-server\"] }
 
 Exit codes: 0 ended in order, 1 failure, 2 wrong usage, 3 config missing or
-wrong; with --raw the command's own, 126 if it cannot be executed, 127 if it
-is not found.";
+wrong, 130 interrupted; with --raw the command's own, 126 if it cannot be
+executed, 127 if it is not found.";
 
 /// One MCP server for your IDE; every other MCP server behind it: started once, shared, routed by workspace,
 /// and never left running.
@@ -81,6 +87,25 @@ pub(crate) enum Command {
     ///
     /// `stdio` starts one by itself if there is none.
     Daemon(Box<DaemonArgs>),
+    /// Serve clients over HTTP: all servers of the config at /mcp, each at /servers/NAME/mcp.
+    ///
+    /// It is the daemon with a listener: windows that run `stdio` with the same config share its servers.
+    Serve(Box<ServeArgs>),
+    /// The token that clients over HTTP must have.
+    Token(TokenArgs),
+    /// List the tools that the servers offer.
+    Tools(Box<ListArgs>),
+    /// List the prompts that the servers offer.
+    Prompts(Box<ListArgs>),
+    /// List the resources that the servers offer, and the templates for more.
+    Resources(Box<ListArgs>),
+    /// Call a tool, and print what it answers.
+    #[command(after_help = asking::AFTER_CALL)]
+    Call(Box<CallArgs>),
+    /// Print a resource.
+    Read(Box<ReadArgs>),
+    /// Print what a prompt says to a model.
+    Get(Box<GetArgs>),
     /// Show what runs: daemons, clients, servers, and their instances.
     Status(StatusArgs),
     /// Show the log, or what a server writes to stderr.
@@ -244,6 +269,22 @@ fn process_name(name: &str) -> Result<String, String> {
 }
 
 impl DaemonArgs {
+    /// The daemon that `serve` is.
+    pub(crate) fn for_serving(args: &ServeArgs) -> Self {
+        Self {
+            command: None,
+            config: args.config.clone(),
+            project: false,
+            backend: None,
+            node: None,
+            auggie_entry: None,
+            mode: None,
+            max_backends: None,
+            idle_ttl_seconds: None,
+            log_level: args.log_level,
+        }
+    }
+
     pub(crate) fn overrides(&self) -> Overrides {
         Overrides { max_backends: self.max_backends, idle_ttl_seconds: self.idle_ttl_seconds }
     }
@@ -263,6 +304,46 @@ impl StdioArgs {
             && self.roots.root.is_empty()
             && !self.solo
     }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// Where to listen: an address with its port, or `unix:` and a path. May be given several times. Over the config;
+    /// otherwise 127.0.0.1:7411.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Vec<String>,
+
+    /// The config file. Otherwise the one that `stdio` would use.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Let everybody in who is on this machine. Only for addresses of this machine.
+    #[arg(long)]
+    pub(crate) no_auth: bool,
+
+    /// A file with the certificate, as PEM. Over the config.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+
+    /// A file with its key, as PEM. Over the config.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+
+    /// How much is logged. Over the config.
+    #[arg(long, value_name = "LEVEL", value_enum)]
+    pub(crate) log_level: Option<LevelArg>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TokenArgs {
+    #[command(subcommand)]
+    pub(crate) command: TokenCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TokenCommand {
+    /// Print it; it is made if there is none.
+    Show,
 }
 
 #[derive(Debug, Args)]

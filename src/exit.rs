@@ -12,6 +12,8 @@ pub(crate) enum Exit {
     Usage,
     /// A config file is missing, wrong or not trusted.
     Config,
+    /// Ctrl-C, while something was waited for; the number that shells use.
+    Interrupted,
     /// `--raw`: the command could not be executed, or was not found; the numbers that shells use.
     CannotExecute,
     NotFound,
@@ -28,6 +30,7 @@ impl Exit {
             Self::Config => 3,
             Self::CannotExecute => 126,
             Self::NotFound => 127,
+            Self::Interrupted => 130,
             Self::Command(code) => code,
         }
     }
@@ -64,8 +67,15 @@ mod tests {
     fn the_documentation_has_every_code() {
         let docs = include_str!("../docs/cli.md");
         let (_, table) = docs.split_once("\n## Exit codes\n").expect("a heading for exit codes");
-        for exit in [Exit::Ok, Exit::Failure, Exit::Usage, Exit::Config, Exit::CannotExecute, Exit::NotFound]
-        {
+        for exit in [
+            Exit::Ok,
+            Exit::Failure,
+            Exit::Usage,
+            Exit::Config,
+            Exit::CannotExecute,
+            Exit::NotFound,
+            Exit::Interrupted,
+        ] {
             let row = format!("| {} | `{exit:?}` |", exit.code());
             assert!(table.contains(&row), "docs/cli.md: {row} is missing");
         }

@@ -89,6 +89,10 @@ fn help_is_worth_reading() {
     assert_snapshot!("help_trust", show(run(&["trust", "--help"])));
     assert_snapshot!("help_explain", show(run(&["explain", "--help"])));
     assert_snapshot!("help_demo", show(run(&["demo", "--help"])));
+    assert_snapshot!("help_tools", show(run(&["tools", "--help"])));
+    assert_snapshot!("help_call", show(run(&["call", "--help"])));
+    assert_snapshot!("help_read", show(run(&["read", "--help"])));
+    assert_snapshot!("help_get", show(run(&["get", "--help"])));
 }
 
 #[test]
@@ -100,6 +104,10 @@ fn help_fits_into_80_columns() {
         &["explain", "--help"],
         &["trust", "--help"],
         &["demo", "--help"],
+        &["tools", "--help"],
+        &["call", "--help"],
+        &["read", "--help"],
+        &["get", "--help"],
     ] {
         let text = show(run(args));
         let long: Vec<&str> = text.lines().filter(|line| line.chars().count() > 80).collect();
@@ -124,6 +132,7 @@ fn what_is_not_understood_is_said_with_a_way_out() {
     assert_snapshot!("unknown_level", show(run(&["stdio", "--log-level", "loud"])));
     assert_snapshot!("raw_without_a_command", show(run(&["stdio", "--raw"])));
     assert_snapshot!("unknown_root", show(run(&["stdio", "--root", "nowhere", "--", "true"])));
+    assert_snapshot!("no_arguments", show(run(&["call", "tool", "word"])));
     assert_snapshot!("no_backends", show(run(&["stdio", "--max-backends", "0", "--", "true"])));
     assert_snapshot!("root_argument_without_a_command", show(run(&["stdio", "--root-argument", "path"])));
 }
@@ -212,14 +221,13 @@ fn the_users_own_config_file_is_found() {
 // ---- which server
 
 #[test]
-fn of_several_servers_one_must_be_chosen() {
+fn a_server_that_is_not_there_cannot_be_chosen() {
     let two = json!({ "mcpServers": { "a": { "command": "true" }, "b": { "command": "true" } } }).to_string();
     let stdio = |more: &[&str]| {
         let start = switchboard(&["stdio", "--config", "config.json"]).args(more);
         start.scratch().file("config.json", &two);
         show(finish(start))
     };
-    assert_snapshot!("stdio_several", stdio(&[]));
     assert_snapshot!("stdio_unknown_server", stdio(&["--server", "c"]));
 }
 
@@ -247,7 +255,10 @@ fn without_a_subcommand_the_config_file_is_served() {
     let config = json!({ "mcpServers": { "example": server } }).to_string();
     let path = start.scratch().file("config.json", config);
     let mut client = start.arg("--config").arg(path).start();
-    assert_eq!(client.initialize()["serverInfo"]["name"], "switchboard-example");
+    assert_eq!(client.initialize()["serverInfo"]["name"], "switchboard");
+    let tools = client.request("tools/list", json!({}));
+    let is_prefixed = |tool: &serde_json::Value| tool["name"].as_str().unwrap().starts_with("example__");
+    assert!(tools["result"]["tools"].as_array().unwrap().iter().all(is_prefixed), "{tools}");
     assert_eq!(client.finish().code, Some(0));
 }
 
@@ -325,7 +336,18 @@ fn completions_know_the_subcommands_and_not_the_hidden_one() {
         let (_client, end) = run(&["completions", shell]);
         let script = String::from_utf8(end.stdout).unwrap();
         assert_eq!(end.code, Some(0), "{shell}");
-        for word in ["stdio", "check", "explain", "trust", "demo", "schema", "completions", "log-level"] {
+        for word in [
+            "stdio",
+            "check",
+            "explain",
+            "trust",
+            "demo",
+            "schema",
+            "completions",
+            "log-level",
+            "tools",
+            "call",
+        ] {
             assert!(script.contains(word), "{shell}: {word}");
         }
     }

@@ -37,7 +37,7 @@ fn a_file_with_comments_as_people_have_it() {
         record.folder()
     );
     let path = start.scratch().file("mcp.json", text);
-    let facts = facts(start.arg("stdio").arg("--config").arg(path));
+    let facts = facts(start.args(["stdio", "--server", "fake", "--config"]).arg(path));
     assert_eq!(facts["env"]["A"], "1");
 }
 
@@ -107,18 +107,21 @@ fn two(extra: Value) -> Start {
     start.arg("stdio").arg("--config").arg(path)
 }
 
+/// There is nothing that could be taken for it.
 #[test]
-fn a_disabled_server_is_not_counted() {
-    assert_eq!(words(&facts(two(json!({ "fake": { "disabled": true } })))), ["second"]);
-    assert_eq!(words(&facts(two(json!({ "other": { "enabled": false } })))), ["first"]);
+fn a_disabled_server_cannot_be_chosen() {
+    for (name, off) in [("fake", json!({ "disabled": true })), ("other", json!({ "enabled": false }))] {
+        let end = two(json!({ name: off })).args(["--server", name]).start().finish();
+        assert_eq!((end.code, end.stdout), (Some(3), vec![]));
+        assert!(end.stderr.contains(&format!("no enabled server `{name}`")), "{}", end.stderr);
+    }
+    let one = two(json!({ "fake": { "disabled": true } })).args(["--server", "other"]);
+    assert_eq!(words(&facts(one)), ["second"]);
 }
 
 #[test]
 fn of_several_one_is_chosen_by_name() {
     assert_eq!(words(&facts(two(json!({})).args(["--server", "other"]))), ["second"]);
-    let end = two(json!({})).start().finish();
-    assert_eq!((end.code, end.stdout), (Some(3), vec![]));
-    assert!(end.stderr.contains("fake, other") && end.stderr.contains("--server"), "{}", end.stderr);
     let end = two(json!({})).args(["--server", "third"]).start().finish();
     assert_eq!(end.code, Some(3));
 }
@@ -154,7 +157,7 @@ fn a_projects_file_is_ignored_until_it_is_trusted() {
     assert!(end.stderr.contains("switchboard trust"), "{}", end.stderr);
 
     assert_eq!(in_project(&["trust"]).start().finish().code, Some(0));
-    assert_eq!(words(&facts(in_project(&["stdio"]))), ["one"]);
+    assert_eq!(words(&facts(in_project(&["stdio", "--server", "fake"]))), ["one"]);
 
     // Another content is another file.
     write(&["--", "evil"]);

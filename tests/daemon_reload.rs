@@ -142,7 +142,7 @@ fn a_projects_file_must_be_trusted_anew() {
     write(&[]);
     let trust = || assert_eq!(home.run(&["trust", work.to_str().unwrap()]).0.code, Some(0));
     trust();
-    let mut a = greet(home.program(&["stdio"]));
+    let mut a = greet(home.program(&["stdio", "--server", "a"]));
     let before = pid(&mut a);
 
     write(&["--tool", "evil"]);
@@ -205,7 +205,7 @@ fn the_daemon_refuses_a_command_line_if_its_config_does_not_say_so() {
         home.write("config/switchboard/config.json", &config)
     };
     write(false);
-    let mut a = greet(home.program(&["stdio"]));
+    let mut a = greet(home.program(&["stdio", "--server", "a"]));
     pid(&mut a);
     let socket = home.status()["daemons"][0]["socket"].as_str().unwrap().to_owned();
     let launch = json!({ "command": fake_backend(), "args": [], "max_backends": 3, "idle_ttl": null, "root_arguments": [],
@@ -243,7 +243,8 @@ fn the_daemon_opens_more_files_than_its_servers_may() {
         entry["guard"] = json!(guard);
         let file = home.write(&format!("{guard}.json"), &json!({ "mcpServers": { "a": entry } }));
         let words = |_: &Path| ["-c", "ulimit -S -n 123; exec \"$0\" \"$@\""].map(Into::into).to_vec();
-        let start = home.program(&["stdio", "--config", &file]).behind(Path::new("/bin/sh"), words);
+        let start =
+            home.program(&["stdio", "--server", "a", "--config", &file]).behind(Path::new("/bin/sh"), words);
         let mut client = greet(start);
         pid(&mut client);
         assert_eq!(fs::read_to_string(&said).unwrap().trim(), "123", "guard: {guard}");

@@ -134,7 +134,7 @@ impl Runs {
     fn next(&self) -> Client {
         let file = config(json!({}), json!({ "startTimeout": "1s" }), self.record.folder(), &self.options);
         let path = self.scratch.file("config.json", file.to_string());
-        let start = program().arg("stdio").arg("--config").arg(path);
+        let start = program().args(["stdio", "--server", "fake", "--config"]).arg(path);
         start.env("SWITCHBOARD_STATE_DIR", self.scratch.join("state")).start()
     }
 

@@ -122,7 +122,7 @@ fn a_second_signal_ends_everything_at_once() {
     let server = json!({ "command": "sh", "args": args, "shutdownGrace": "1h" });
     let config = json!({ "mcpServers": { "fake": server }, "shutdownGrace": "1h" });
     let path = start.scratch().file("config.json", config.to_string());
-    let mut client = greet(start.arg("stdio").arg("--config").arg(path));
+    let mut client = greet(start.args(["stdio", "--server", "fake", "--config"]).arg(path));
     let call = client.start_call("hang", json!({}));
     client.record().wait_for(1, "hang");
     client.signal(Word::Terminate);

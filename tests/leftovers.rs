@@ -97,7 +97,7 @@ fn of_a_server_that_ignores_everything_it_can() {
     let server = json!({ "command": "sh", "args": ["-c", format!("trap '' TERM INT HUP; exec {command}")] });
     let file = json!({ "shutdownGrace": "200ms", "mcpServers": { "fake": server } });
     let path = start.scratch().file("config.json", file.to_string());
-    check_end(start.arg("stdio").arg("--config").arg(path), |client| client.close_input());
+    check_end(start.args(["stdio", "--server", "fake", "--config"]).arg(path), |client| client.close_input());
 }
 
 /// A server behind a shell, as launchers are: both go.

@@ -27,6 +27,8 @@ mod pool;
 #[cfg(target_os = "linux")]
 mod daemon;
 mod remote;
+#[cfg(target_os = "linux")]
+mod board;
 mod logs;
 mod raw;
 mod config;
@@ -35,6 +37,7 @@ mod leftovers;
 mod nothing_left;
 
 mod cli;
+mod command_line;
 mod explain;
 mod demo;
 mod docs;

@@ -38,7 +38,7 @@ pub(crate) fn configured(file: Value, server: Value, options: &[&str]) -> Start 
     let record = start.record();
     let path =
         start.scratch().file("config.json", config(file, server, record.folder(), options).to_string());
-    start.arg("stdio").arg("--config").arg(path)
+    start.arg("stdio").arg("--config").arg(path).args(["--server", "fake"])
 }
 
 /// A server that takes whatever is asked of it at once.

@@ -92,7 +92,8 @@ fn compare(options: &Options, scratch: &Path) -> std::io::Result<ExitCode> {
     fs::write(&config, json!({ "mcpServers": { "files": entry } }).to_string())?;
     let through = |most: usize, folders: &[PathBuf]| -> Vec<Vec<OsString>> {
         let mut argv: Vec<OsString> =
-            vec![options.switchboard.clone().into(), "stdio".into(), "--solo".into(), "--config".into()];
+            vec![options.switchboard.clone().into(), "stdio".into(), "--solo".into()];
+        argv.extend(["--server", "files", "--config"].map(OsString::from));
         argv.extend([config.clone().into(), "--max-backends".into(), most.to_string().into()]);
         for folder in folders {
             argv.extend(["--root".into(), folder.clone().into()]);

@@ -128,7 +128,20 @@ pub(crate) fn run(args: &DaemonArgs) -> anyhow::Result<Exit> {
     allow_many_files();
     let state_folder = super::state_folder();
     let log = log_options(args, &config, source.as_ref().map(|source| &*source.path), &state_folder)?;
-    let daemon = Daemon { config, source, servers, overrides, address, state_folder, log };
+    let (http, default_root) = (None, None);
+    let on_listening = |_: &[_]| {};
+    let daemon = Daemon {
+        config,
+        source,
+        servers,
+        overrides,
+        address,
+        state_folder,
+        log,
+        http,
+        on_listening,
+        default_root,
+    };
     match super::on_runtime(daemon::run(daemon))?.context("the daemon cannot serve")? {
         Served::ToTheEnd => Ok(Exit::Ok),
         Served::Taken => {
@@ -138,15 +151,15 @@ pub(crate) fn run(args: &DaemonArgs) -> anyhow::Result<Exit> {
     }
 }
 
-struct Plan {
-    what: What,
-    config: Config,
-    servers: Vec<ServerConfig>,
+pub(super) struct Plan {
+    pub(super) what: What,
+    pub(super) config: Config,
+    pub(super) servers: Vec<ServerConfig>,
     /// The file that the servers come from.
-    source: Option<Source>,
+    pub(super) source: Option<Source>,
 }
 
-fn plan(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Plan> {
+pub(super) fn plan(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Plan> {
     if let Some(BackendArg::Auggie) = args.backend {
         return plan_auggie(args, overrides);
     }
@@ -195,7 +208,7 @@ fn plan_auggie(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Plan> 
     })
 }
 
-fn log_options(
+pub(super) fn log_options(
     args: &DaemonArgs,
     config: &Config,
     path: Option<&Path>,

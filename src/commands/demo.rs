@@ -81,7 +81,7 @@ fn start(program: &Path, folder: &Path) -> anyhow::Result<Client> {
     let mut env: Vec<(OsString, OsString)> =
         std::env::vars_os().filter(|(name, _)| !foreign.iter().any(|known| name == known)).collect();
     env.push(("SWITCHBOARD_STATE_DIR".into(), folder.into()));
-    let args = vec!["stdio".into(), "--config".into(), config.into()];
+    let args = vec!["stdio".into(), "--server".into(), "example".into(), "--config".into(), config.into()];
     Client::start(program.into(), args, env).context("cannot start switchboard")
 }
 

@@ -1,18 +1,30 @@
 //! One file per command.
 
+mod arguments;
+mod base64;
+pub(crate) mod call;
 pub(crate) mod check;
+mod client;
+mod columns;
 pub(crate) mod completions;
+mod content;
 pub(crate) mod daemon;
+pub(crate) mod serve;
+pub(crate) mod token;
 pub(crate) mod demo;
 pub(crate) mod example_server;
 pub(crate) mod explain;
+pub(crate) mod get;
 pub(crate) mod help;
+pub(crate) mod list;
 pub(crate) mod logs;
 pub(crate) mod order;
+pub(crate) mod read;
 pub(crate) mod reload;
 pub(crate) mod schema;
 pub(crate) mod status;
 pub(crate) mod stdio;
+mod terminal;
 pub(crate) mod trust;
 
 use crate::cli::{LevelArg, RootArgs};
@@ -33,7 +45,13 @@ fn vars(name: &str) -> Option<OsString> {
 
 /// Writes to stdout what the user asked to see.
 fn print(text: &str) -> std::io::Result<()> {
-    match std::io::stdout().write_all(text.as_bytes()) {
+    print_bytes(text.as_bytes())
+}
+
+fn print_bytes(bytes: &[u8]) -> std::io::Result<()> {
+    let mut stdout = std::io::stdout();
+    // What does not end a line would otherwise stay in its buffer.
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         // `switchboard schema | head` is not an error.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         other => other,

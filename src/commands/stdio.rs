@@ -267,7 +267,9 @@ fn load_config(args: &StdioArgs) -> anyhow::Result<(Config, Source)> {
 /// The one server that was asked for, or all that are enabled.
 fn pick(config: &Config, wanted: Option<&str>, path: &Path) -> anyhow::Result<Choice> {
     if let Some(wanted) = wanted {
-        return super::server_called(config, wanted, path).cloned().map(|server| Choice::One(Box::new(server)));
+        return super::server_called(config, wanted, path)
+            .cloned()
+            .map(|server| Choice::One(Box::new(server)));
     }
     let enabled: Vec<ServerConfig> = super::enabled(config).into_iter().cloned().collect();
     if enabled.is_empty() {

@@ -80,7 +80,11 @@ fn another_config_and_other_flags_have_a_daemon_of_their_own() {
     let mut first = house.open("a");
     let second = fs::read_to_string(house.config()).unwrap();
     fs::write(house.path("second.json"), second).unwrap();
-    let mut other = house.program("a").arg("stdio").arg("--config").arg(house.path("second.json")).start();
+    let mut other = house
+        .program("a")
+        .args(["stdio", "--server", "fake", "--config"])
+        .arg(house.path("second.json"))
+        .start();
     other.initialize();
     let mut flags = house.window("a").args(["--max-backends", "7"]).start();
     flags.initialize();

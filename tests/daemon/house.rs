@@ -65,7 +65,7 @@ impl House {
 
     /// A window on a folder, still to be started.
     pub(crate) fn window(&self, folder: &str) -> Start {
-        self.program(folder).arg("stdio").arg("--config").arg(&self.config)
+        self.program(folder).args(["stdio", "--server", "fake", "--config"]).arg(&self.config)
     }
 
     /// A window on a folder, after its handshake.

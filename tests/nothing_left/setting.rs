@@ -89,6 +89,11 @@ impl Setting {
     /// `switchboard stdio`, from a config file: `file` are its own keys, `server` those of its only server.
     /// Graces are short, so that a test that has to wait for them does not take long.
     pub(super) fn start_with(self, file: Value, server: Value, options: &[&str]) -> Start {
+        self.start_board(file, server, options).args(["--server", "fake"])
+    }
+
+    /// The same, for a client that sees all servers as one.
+    pub(super) fn start_board(self, file: Value, server: Value, options: &[&str]) -> Start {
         let start = program();
         let record = start.record();
         let mut file = merged(json!({ "shutdownGrace": "200ms" }), file);
@@ -96,7 +101,7 @@ impl Setting {
         let server = merged(json!({ "guard": self.guard.word(), "command": backend }), server);
         file = config(file, server, record.folder(), options);
         let path = start.scratch().file("config.json", file.to_string());
-        self.dressed(start.arg("stdio").arg("--config").arg(path))
+        self.dressed(start.args(["stdio", "--config"]).arg(path))
     }
 
     pub(super) fn start(self, options: &[&str]) -> Start {

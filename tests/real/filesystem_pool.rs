@@ -21,7 +21,7 @@ fn server(words: &[&str], count: usize) -> (Start, Vec<PathBuf>) {
     let entry = json!({ "command": "node", "args": args, "rootArguments": rooted(words), "maxBackends": 2 });
     let config = json!({ "mcpServers": { "filesystem": entry } });
     let config = start.scratch().file("config.json", config.to_string());
-    (start.arg("stdio").arg("--config").arg(config), roots)
+    (start.args(["stdio", "--server", "filesystem", "--config"]).arg(config), roots)
 }
 
 /// Only a server with an instance for each root is routed by its arguments.

@@ -13,6 +13,7 @@ mod talk;
 
 mod everything;
 mod everything_asks;
+mod from_the_command_line;
 mod filesystem;
 #[cfg(target_os = "linux")]
 mod filesystem_pool;

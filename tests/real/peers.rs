@@ -111,6 +111,11 @@ impl Server {
         &self.folder
     }
 
+    /// Its own command line.
+    pub(crate) fn words(&self) -> &[OsString] {
+        &self.words
+    }
+
     /// Its command line, by this way.
     pub(crate) fn command(&self, way: Way) -> Vec<OsString> {
         let before: &[&str] = match way {

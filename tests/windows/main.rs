@@ -131,7 +131,7 @@ fn we_are_killed_and_the_server_has_no_guard() {
         "guard": "off",
     });
     let config = start.scratch().file("config.json", json!({ "mcpServers": { "fake": server } }).to_string());
-    let client = with_family(start.args(["stdio", "--config"]).arg(config));
+    let client = with_family(start.args(["stdio", "--server", "fake", "--config"]).arg(config));
     client.signal(Word::Kill);
     check_nothing_left(&client);
 }

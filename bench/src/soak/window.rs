@@ -5,6 +5,7 @@ use super::{Rng, World};
 use crate::spawn::{self, Group};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Stdio};
@@ -65,7 +66,8 @@ impl<'a> Window<'a> {
         let mut rng = Rng(seed);
         let log = OpenOptions::new().append(true).create(true).open(world.folder.join("windows.stderr"))?;
         let config = world.config(is_rough);
-        let argv = [world.switchboard.as_os_str(), "stdio".as_ref(), "--config".as_ref(), config.as_os_str()];
+        let words = ["stdio", "--server", "soak", "--config"].map(OsStr::new);
+        let argv = [&[world.switchboard.as_os_str()], &words[..], &[config.as_os_str()]].concat();
         let folder = world.folder.join(rng.below(3).to_string());
         let mut child = spawn::window(&argv, &world.folder, &folder, Stdio::from(log), Group::Own)?;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {

@@ -199,6 +199,8 @@ pub(crate) struct Client {
     pub(crate) ear: Ear,
     /// It wants to know what messages are about.
     pub(crate) goes_by_request: bool,
+    /// Its folders are none of ours.
+    pub(crate) is_elsewhere: bool,
     pub(crate) presence: Presence,
     pub(crate) farewell: Option<Farewell>,
     pub(crate) batches: Batches,

@@ -68,6 +68,8 @@ pub struct Surroundings {
     pub working_folder: Option<String>,
     /// Its messages go different ways, so that each must say what it is about.
     pub goes_by_request: bool,
+    /// It is on another machine: what it calls a folder is none of ours.
+    pub is_elsewhere: bool,
 }
 
 /// A place, and which member of the frame named it.
@@ -91,6 +93,8 @@ pub enum Event {
         surroundings: Surroundings,
         /// Which environment the backends of each server get, in place of the one number of the surroundings.
         environments: Vec<(ServerId, u32)>,
+        /// Those of them that it wants, if not all.
+        only: Option<Vec<ServerId>>,
     },
     FromClient {
         client: ClientId,

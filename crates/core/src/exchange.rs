@@ -1,8 +1,8 @@
 //! The core itself: its state, and the dispatch of events to the transitions in the files beside this one.
 
 use crate::backend::{Backend, Manner};
-use crate::board::{Views, delegate_numbers};
 use crate::batch::Batches;
+use crate::board::{Views, delegate_numbers};
 use crate::catalogue::Offer;
 use crate::client::{Client, Handshake, Presence, Role, Roots};
 use crate::debounce::Merge;
@@ -195,8 +195,8 @@ impl Core {
             Event::ClientConnected { client, server, surroundings } => {
                 self.client_connected(client, server, surroundings);
             }
-            Event::BoardConnected { client, surroundings, environments } => {
-                self.board_connected(client, surroundings, environments);
+            Event::BoardConnected { client, surroundings, environments, only } => {
+                self.board_connected(client, surroundings, environments, only);
             }
             Event::OfferRead { launch, round, offer } => self.offer_read(launch, round, offer),
             Event::FromClient { client, frame, places } => self.client_sent(client, frame, places),
@@ -228,9 +228,15 @@ impl Core {
         let Some(settings) = self.servers.get(server.0 as usize).map(|server| server.settings.clone()) else {
             return;
         };
-        let Surroundings { environment, goes_by_request, .. } = surroundings;
+        let Surroundings { environment, goes_by_request, is_elsewhere, .. } = surroundings;
         let known = self.what_is_known(surroundings);
-        let client = Client { environment, known, goes_by_request, ..self.newcomer(id, server, settings) };
+        let client = Client {
+            environment,
+            known,
+            goes_by_request,
+            is_elsewhere,
+            ..self.newcomer(id, server, settings)
+        };
         self.clients.insert(id, client);
         self.report(Fact::ClientConnected { client: id });
         self.start_early(id);
@@ -270,6 +276,7 @@ impl Core {
             level: None,
             ear: self.settings.dialect,
             goes_by_request: false,
+            is_elsewhere: false,
             presence: Presence::Here,
             farewell: None,
             batches: Batches::default(),

@@ -2,9 +2,9 @@
 
 use crate::answers::Cause;
 use crate::backend::{State, Waiting};
+use crate::board::face_of;
 use crate::client::{Farewell, Presence};
 use crate::event::{Action, BackendId, ClientId, Named};
-use crate::board::face_of;
 use crate::exchange::Core;
 use crate::fact::{Fact, Outcome};
 use crate::moment::Moment;
@@ -124,7 +124,13 @@ impl Core {
         }
     }
 
-    pub(crate) fn client_request(&mut self, client: ClientId, message: Message, batch: Option<u32>, places: Vec<Place>) {
+    pub(crate) fn client_request(
+        &mut self,
+        client: ClientId,
+        message: Message,
+        batch: Option<u32>,
+        places: Vec<Place>,
+    ) {
         let Some(id) = message.id() else { return };
         match message.method() {
             // Whether we live, an attachment asks; whether the server does, is another question.

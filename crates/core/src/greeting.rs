@@ -26,6 +26,7 @@ impl Core {
         let Some(c) = self.clients.get_mut(&client) else { return Route::Wait };
         let goes_by_root = c.settings.scope != Scope::Global;
         let declared = Declared::of(initialize, c.settings.capabilities != Capabilities::Shared);
+        let declared = declared.here(!c.is_elsewhere);
         let has_roots = declared.has_roots;
         c.declared = declared;
         if !roots.is_empty() {

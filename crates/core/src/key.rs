@@ -50,6 +50,13 @@ impl Declared {
     }
 }
 
+impl Declared {
+    /// What a client on another machine calls its roots is no folder here.
+    pub(crate) fn here(self, is_here: bool) -> Self {
+        Self { has_roots: self.has_roots && is_here, ..self }
+    }
+}
+
 /// With the keys of objects sorted, so that equal capabilities are spelled the same.
 fn in_order(value: Value) -> Value {
     match value {

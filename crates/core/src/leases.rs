@@ -64,8 +64,7 @@ impl Core {
         if !self.lives_on() || self.is_running() {
             return;
         }
-        let is_done =
-            |c: &&Client| c.presence != Presence::Lost && c.unanswered == 0 && !c.is_delegate();
+        let is_done = |c: &&Client| c.presence != Presence::Lost && c.unanswered == 0 && !c.is_delegate();
         let done: Vec<ClientId> = self.clients.values().filter(is_done).map(|c| c.id).collect();
         for client in done {
             self.part_with(client);
@@ -74,7 +73,7 @@ impl Core {
 
     /// When we are to end, if nobody comes.
     pub(crate) fn unused_at(&self) -> Option<Moment> {
-        if !self.lives_on() || !self.is_running() {
+        if !self.lives_on() || !self.is_running() || self.settings.stays {
             return None;
         }
         let patience = if self.next_backend == 1 { FIRST_CLIENT } else { NEXT_CLIENT };

@@ -63,12 +63,14 @@ mod turns;
 mod outgoing;
 
 pub use change::Change;
-pub use event::{About, Action, BackendId, ClientId, Event, Launch, Named, Peer, ServerId, StopHow, Surroundings};
+pub use event::{
+    About, Action, BackendId, ClientId, Event, Launch, Named, Peer, ServerId, StopHow, Surroundings,
+};
 pub use exchange::Core;
 pub use fact::{Fact, Outcome};
 pub use moment::Moment;
 pub use orders::{Done, Order};
 pub use settings::{
-    Boards, Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope, ServerSettings,
-    Settings, State,
+    Boards, Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope,
+    ServerSettings, Settings, State,
 };

@@ -65,9 +65,7 @@ impl Core {
     fn client_cancels(&mut self, client: ClientId, message: &Message) {
         let Some(wanted) = message.part(Part::RequestId) else { return };
         let is_meant = |pending: &Pending| match &pending.asker {
-            Asker::Client { client: owner, id, .. } => {
-                id.as_bytes() == wanted && self.face(*owner) == client
-            }
+            Asker::Client { client: owner, id, .. } => id.as_bytes() == wanted && self.face(*owner) == client,
             Asker::Replay | Asker::Probe | Asker::Restore | Asker::Catalogue { .. } => false,
         };
         // The newest: a client may have used the id before. `initialize` cannot be taken back.
@@ -131,8 +129,8 @@ impl Core {
 
     pub(crate) fn client_response(&mut self, client: ClientId, message: &Message, failed: bool) {
         let minted = message.part(Part::Id).and_then(RawId::minted);
-        let known =
-            minted.filter(|&minted| self.asked.get(minted).is_some_and(|asked| self.face(asked.client) == client));
+        let known = minted
+            .filter(|&minted| self.asked.get(minted).is_some_and(|asked| self.face(asked.client) == client));
         let Some(asked) = known.and_then(|minted| self.asked.remove(minted)) else {
             let what = "an answer to a request that nobody made, or that is over".to_owned();
             return self.report(Fact::BadMessage { from: client.to_string().into(), what });
@@ -154,4 +152,3 @@ impl Core {
         self.send_to_backend(launch, out);
     }
 }
-

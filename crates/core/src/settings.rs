@@ -247,6 +247,8 @@ pub struct Settings {
     /// We serve clients that come and go: a backend that nobody holds any more goes after this time, and we when all are
     /// gone. `None`: we end with our client.
     pub linger: Option<Duration>,
+    /// We are there for whoever may come, and do not end when nobody does.
+    pub stays: bool,
     /// The first id of requests to clients. One that no earlier daemon has used: a client may still answer those.
     pub first_question: u64,
     /// For clients of many servers.

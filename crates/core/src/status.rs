@@ -3,6 +3,7 @@
 use crate::backend::{Backend, State};
 use crate::catalogue::{Collision, List};
 use crate::client::Presence;
+use crate::event::ServerId;
 use crate::exchange::Core;
 use crate::settings;
 use serde::Serialize;
@@ -37,6 +38,8 @@ pub struct ServerStatus {
     /// What it keeps between calls.
     pub keeps: &'static str,
     pub is_held: bool,
+    /// It was tried, and nothing of it works at the moment.
+    pub is_failing: bool,
     /// How many tools it offers, if that is known.
     pub tools: Option<usize>,
     pub max_backends: usize,
@@ -65,34 +68,38 @@ pub struct InstanceStatus {
 
 impl Core {
     pub fn status(&self) -> Status {
-        let clients = self.clients.values().filter(|c| c.presence != Presence::Lost && !c.is_delegate()).map(|c| {
-            let home = c.home.and_then(|home| self.backends.get(&home));
-            let info = c.handshake.to_replay().and_then(|greeting| {
-                let params = greeting.initialize.part(Part::Params)?;
-                let params: serde_json::Value = serde_json::from_slice(params).ok()?;
-                params["clientInfo"]["name"].as_str().map(str::to_owned)
+        let clients =
+            self.clients.values().filter(|c| c.presence != Presence::Lost && !c.is_delegate()).map(|c| {
+                let home = c.home.and_then(|home| self.backends.get(&home));
+                let info = c.handshake.to_replay().and_then(|greeting| {
+                    let params = greeting.initialize.part(Part::Params)?;
+                    let params: serde_json::Value = serde_json::from_slice(params).ok()?;
+                    params["clientInfo"]["name"].as_str().map(str::to_owned)
+                });
+                ClientStatus {
+                    id: c.id.to_string(),
+                    name: info,
+                    server: if c.board().is_some() { "all".to_owned() } else { c.settings.name.clone() },
+                    root: home
+                        .and_then(|home| home.key.root.clone())
+                        .or_else(|| c.known.working_folder.clone()),
+                    seconds: self.now.since(c.since).as_secs(),
+                    open: c.unanswered,
+                }
             });
-            ClientStatus {
-                id: c.id.to_string(),
-                name: info,
-                server: if c.board().is_some() { "all".to_owned() } else { c.settings.name.clone() },
-                root: home.and_then(|home| home.key.root.clone()).or_else(|| c.known.working_folder.clone()),
-                seconds: self.now.since(c.since).as_secs(),
-                open: c.unanswered,
-            }
-        });
         let servers =
             self.servers.iter().enumerate().filter(|(_, server)| !server.is_gone).map(|(id, server)| {
                 let own = self.backends.values().filter(|b| b.server.0 as usize == id);
                 ServerStatus {
                     name: server.settings.name.clone(),
-                    keeps: match self.state_kept(crate::event::ServerId(id as u32)) {
+                    keeps: match self.state_kept(ServerId(id as u32)) {
                         settings::State::None => "nothing",
                         settings::State::Client => "a client's affairs",
                         settings::State::Backend => "everybody's affairs",
                         settings::State::Auto => "to be seen",
                     },
                     is_held: server.is_held,
+                    is_failing: self.is_failing(ServerId(id as u32)),
                     tools: {
                         let listings = server.offers.values().filter_map(|offer| offer.list(List::Tools));
                         listings.map(|listing| listing.len()).max()
@@ -102,6 +109,17 @@ impl Core {
                 }
             });
         Status { clients: clients.collect(), servers: servers.collect(), collisions: self.collisions() }
+    }
+
+    fn is_failing(&self, server: ServerId) -> bool {
+        let own = || self.backends.values().filter(|b| b.server == server);
+        let works = |b: &Backend| matches!(b.state, State::Ready { .. } | State::Starting { .. });
+        let is_down = |b: &Backend| match b.state {
+            State::Failed { .. } | State::Backoff { .. } => true,
+            State::Stopped => b.launches > 0 && !b.proven,
+            State::Starting { .. } | State::Ready { .. } | State::Stopping { .. } => false,
+        };
+        own().any(is_down) && !own().any(works)
     }
 
     /// In what clients of many servers see now.

@@ -29,8 +29,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use switchboard_core::roots::{NamedBy, Place};
 use switchboard_core::{
-    Boards, Action, Change, ClientId, Core, Event, Fact, Launch, Limits, Moment, Named, Order, Peer, Pool, Roots,
-    ServerId, ServerSettings, Settings, Surroundings,
+    Action, Boards, Change, ClientId, Core, Event, Fact, Launch, Limits, Moment, Named, Order, Peer, Pool,
+    Roots, ServerId, ServerSettings, Settings, Surroundings,
 };
 use switchboard_protocol::dialect::Ear;
 use switchboard_protocol::{Framing, Parsed, parse};
@@ -49,6 +49,7 @@ pub(crate) fn play(change: impl FnOnce(&mut Settings), story: &str) {
         limits: Limits::default(),
         linger: None,
         boards: Boards::default(),
+        stays: false,
         first_question: 1,
         seed: 1,
         report_routes: false,
@@ -181,8 +182,16 @@ impl Stage {
             other => panic!("a config does nothing of this kind: {other}"),
         };
         let Settings { pool, roots, dialect, shutdown_grace, linger, boards, .. } = self.settings.clone();
-        let change =
-            Change { servers, environments, pool, policy: roots.policy, dialect, shutdown_grace, linger, boards };
+        let change = Change {
+            servers,
+            environments,
+            pool,
+            policy: roots.policy,
+            dialect,
+            shutdown_grace,
+            linger,
+            boards,
+        };
         let mut actions = Vec::new();
         self.core.reconfigure(self.now, change, &mut actions);
         self.perform(actions, seen);
@@ -312,7 +321,7 @@ fn of_client(client: ClientId, what: &str) -> Event {
         }
         return match server {
             Some(server) => Event::ClientConnected { client, server, surroundings },
-            None => Event::BoardConnected { client, surroundings, environments: Vec::new() },
+            None => Event::BoardConnected { client, surroundings, environments: Vec::new(), only: None },
         };
     }
     if let Some(capabilities) = what.strip_prefix(" greets") {

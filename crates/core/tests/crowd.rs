@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use switchboard_core::{
-    Boards, Action, ClientId, Core, Event, FramingChoice, Launch, Limits, Moment, Peer, Pool, Roots, ServerId,
-    ServerSettings, Settings, Surroundings,
+    Action, Boards, ClientId, Core, Event, FramingChoice, Launch, Limits, Moment, Peer, Pool, Roots,
+    ServerId, ServerSettings, Settings, Surroundings,
 };
 use switchboard_protocol::dialect::Ear;
 use switchboard_protocol::{Framing, Parsed, parse};
@@ -94,6 +94,7 @@ impl Crowd {
             limits: Limits::default(),
             linger: Some(Duration::from_secs(30)),
             boards: Boards::default(),
+            stays: false,
             first_question: 1,
             seed: 1,
             report_routes: false,

@@ -23,8 +23,8 @@
 use bytes::Bytes;
 use std::time::Duration;
 use switchboard_core::{
-    Boards, Action, ClientId, Core, Event, Fact, Launch, Limits, Moment, Peer, Pool, Roots, ServerId, ServerSettings,
-    Settings, StopHow, Surroundings,
+    Action, Boards, ClientId, Core, Event, Fact, Launch, Limits, Moment, Peer, Pool, Roots, ServerId,
+    ServerSettings, Settings, StopHow, Surroundings,
 };
 use switchboard_protocol::dialect::Ear;
 use switchboard_protocol::hunt::Hunter;
@@ -74,6 +74,7 @@ fn settings() -> Settings {
         limits: Limits::default(),
         linger: None,
         boards: Boards::default(),
+        stays: false,
         first_question: 1,
         seed: 1,
         report_routes: false,

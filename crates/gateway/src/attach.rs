@@ -18,8 +18,8 @@ use std::io;
 use std::sync::Mutex;
 use std::time::Duration;
 use switchboard_core::{
-    Boards, ClientId, Core, FramingChoice, Limits, OnTimeout, Pool, Roots, ServerId, ServerSettings, Settings,
-    Surroundings,
+    Boards, ClientId, Core, FramingChoice, Limits, OnTimeout, Pool, Roots, ServerId, ServerSettings,
+    Settings, Surroundings,
 };
 use switchboard_process::local::Address;
 use switchboard_process::memory::forget_the_start;
@@ -143,6 +143,7 @@ fn settings(config: &Config, server: &str) -> Settings {
         limits: wiring::limits(config),
         linger: None,
         boards: Boards::default(),
+        stays: false,
         first_question: 1,
         seed: u64::from(std::process::id()),
         report_routes: false,

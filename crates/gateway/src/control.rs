@@ -11,9 +11,20 @@ pub enum Request {
     Status,
     Stop,
     Reload,
-    Restart { server: String, root: Option<String> },
-    StopServer { server: String, root: Option<String> },
-    StartServer { server: String, root: Option<String> },
+    /// Let another one listen in its place; those that it serves stay.
+    GiveWay,
+    Restart {
+        server: String,
+        root: Option<String>,
+    },
+    StopServer {
+        server: String,
+        root: Option<String>,
+    },
+    StartServer {
+        server: String,
+        root: Option<String>,
+    },
 }
 
 /// What a daemon answered.
@@ -37,6 +48,7 @@ pub async fn ask(address: &Address, request: Request) -> io::Result<Option<Answe
         Request::Status => Wants::Status,
         Request::Stop => Wants::Stop,
         Request::Reload => Wants::Reload,
+        Request::GiveWay => Wants::GiveWay,
         Request::Restart { server, root } => order(OrderWord::Restart, server, root),
         Request::StopServer { server, root } => order(OrderWord::Stop, server, root),
         Request::StartServer { server, root } => order(OrderWord::Start, server, root),

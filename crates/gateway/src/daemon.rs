@@ -8,6 +8,7 @@ use crate::catalogue::Shelf;
 use crate::config::{Config, Guard, LogLevel, ServerConfig};
 use crate::environments::Vars;
 use crate::fronts::Wanted;
+use crate::fronts::http::{Front, HttpOptions, listen};
 use crate::hello::{self, Envelope, Hello, Newcomer, OrderWord, Reply, Wants};
 use crate::hub::{Hub, MEASURE_EVERY};
 use crate::intake::{self, ClientReader};
@@ -47,6 +48,12 @@ pub struct Daemon {
     pub address: Address,
     pub state_folder: PathBuf,
     pub log: LogOptions,
+    /// Called with what we listen at, once we do.
+    pub on_listening: fn(&[listen::Address]),
+    /// For clients over HTTP.
+    pub http: Option<HttpOptions>,
+    /// The root of clients that name none.
+    pub default_root: Option<PathBuf>,
 }
 
 /// What became of it.
@@ -57,6 +64,9 @@ pub enum Served {
     Taken,
 }
 
+/// A client's server, if it wants one alone, and the variables that it brought.
+type Brought = (Option<ServerId>, Arc<Vars>);
+
 /// What every connection needs.
 pub(crate) struct Household {
     pub(crate) hub: Arc<Hub>,
@@ -66,8 +76,13 @@ pub(crate) struct Household {
     /// Our own.
     pub(crate) vars: Arc<Vars>,
     /// The clients that are here, with what they brought along.
-    clients: Mutex<BTreeMap<ClientId, (Option<ServerId>, Arc<Vars>)>>,
-    limit: usize,
+    clients: Mutex<BTreeMap<ClientId, Brought>>,
+    pub(crate) limit: usize,
+    /// We serve over HTTP.
+    stays: bool,
+    pub(crate) default_root: Option<String>,
+    /// Selections of servers, by name.
+    profiles: Mutex<Vec<(String, Vec<String>)>>,
     next_client: AtomicU32,
     retired: Notify,
 }
@@ -88,8 +103,18 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
     let vars = Arc::new(Vars::own());
     let linger = Some(daemon.config.linger);
     let shelf = Shelf::new(&daemon.state_folder);
-    let settings =
+    let mut settings =
         wiring::settings(&daemon.config, &daemon.servers, &vars, &verdicts, &shelf, linger, wants_routes);
+    settings.stays = daemon.http.is_some();
+    let (listening, tls) = match &daemon.http {
+        None => (Vec::new(), None),
+        Some(options) => {
+            let tls = options.tls.clone().map(listen::Tls::load).transpose()?;
+            let (listening, addresses) = listen::bind(options).await?;
+            (daemon.on_listening)(&addresses);
+            (listening, tls)
+        }
+    };
     let telemetry = Telemetry::start(daemon.log, verdicts.clone());
     let warden = launch::warden_for(&daemon.servers, &daemon.state_folder);
     telemetry.desk().take(solo::layers(&warden, Guard::Auto));
@@ -97,6 +122,8 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
     let register = Register::new(daemon.servers, vars.clone());
     let processes = Processes::new(register.clone(), vars.clone(), limit, warden, shelf);
     let hub = Hub::new(Core::new(settings), Plan::Processes(Box::new(processes)), telemetry.clone());
+    let default_root = daemon.default_root.as_deref().and_then(places::canonical);
+    let profiles = Mutex::new(daemon.config.profiles.clone());
     let household = Arc::new(Household {
         hub: hub.clone(),
         register,
@@ -105,11 +132,26 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
         vars,
         clients: Mutex::default(),
         limit,
+        stays: daemon.http.is_some(),
+        default_root,
+        profiles,
         next_client: AtomicU32::new(1),
         retired: Notify::new(),
     });
     // Whether anybody comes is a question of time from now on.
     hub.handle(Event::Tick);
+    let guests = listen::Guests::new();
+    let mut visits = Vec::new();
+    if let Some(options) = daemon.http {
+        let (front, left) = Front::new(household.clone(), options);
+        visits.push(task::spawn("parting", front.clone().part(left)));
+        visits.push(task::spawn("tidying", front.clone().tidy()));
+        visits.push(task::spawn("accounting", front.clone().account()));
+        for listening in listening {
+            let welcome = listen::welcome(front.clone(), listening, tls.clone(), guests.clone());
+            visits.push(task::spawn("welcoming", welcome));
+        }
+    }
     let (watched, measured) = (household.clone(), household.clone());
     let tasks = [
         task::spawn("time", hub.clone().keep_time()),
@@ -120,7 +162,8 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
         task::spawn("sweeping", solo::sweep(hub.clone())),
     ];
     hub.over().await;
-    tasks.iter().for_each(|task| task.abort());
+    tasks.iter().chain(&visits).for_each(|task| task.abort());
+    guests.see_off(PATIENCE).await;
     hub.close_warden().await;
     telemetry.close(PATIENCE);
     Ok(Served::ToTheEnd)
@@ -197,7 +240,11 @@ async fn attend(household: Arc<Household>, mut connection: Connection) {
         Hello { version, wants: Wants::Retire, .. } if !hello::is_newer(&version, &hello::version()) => {
             Reply::refusal("only a newer one is made room for")
         }
-        Hello { wants: Wants::Retire, .. } => {
+        // One that serves over HTTP is there for those who come.
+        Hello { wants: Wants::GiveWay, .. } if household.stays => {
+            Reply::refusal("it serves over HTTP itself")
+        }
+        Hello { wants: Wants::Retire | Wants::GiveWay, .. } => {
             household.retired.notify_one();
             Reply::with(Value::Null)
         }
@@ -222,7 +269,7 @@ impl Household {
             None => Some(self.register.every_habit()),
         };
         let (Some(habit), Plan::Processes(processes)) = (habit, self.hub.plan()) else { return };
-        let client = ClientId(self.next_client.fetch_add(1, Ordering::Relaxed));
+        let client = self.next_client();
         let vars = Arc::new(newcomer.vars());
         let server = id.and_then(|id| self.register.server(id));
         let environment = server.map_or(0, |server| processes.environments.number(&server, &vars));
@@ -257,7 +304,22 @@ impl Household {
         self.bring(&newcomer.server, ad_hoc).await.map(Some)
     }
 
-    pub(crate) fn clients(&self) -> MutexGuard<'_, BTreeMap<ClientId, (Option<ServerId>, Arc<Vars>)>> {
+    pub(crate) fn next_client(&self) -> ClientId {
+        ClientId(self.next_client.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// The servers of a selection.
+    pub(crate) fn profile(&self, name: &str) -> Option<Vec<ServerId>> {
+        let profiles = self.profiles.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, servers) = profiles.iter().find(|(known, _)| known == name)?;
+        Some(servers.iter().filter_map(|server| self.register.find(server)).map(|(id, _)| id).collect())
+    }
+
+    pub(crate) fn set_profiles(&self, new: Vec<(String, Vec<String>)>) {
+        *self.profiles.lock().unwrap_or_else(PoisonError::into_inner) = new;
+    }
+
+    pub(crate) fn clients(&self) -> MutexGuard<'_, BTreeMap<ClientId, Brought>> {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -304,5 +366,6 @@ fn surroundings(environment: u32, newcomer: Newcomer, vars: &Arc<Vars>) -> Surro
         named: places::of_environment(&|name| vars.get(name)),
         working_folder: newcomer.working_folder,
         goes_by_request: false,
+        is_elsewhere: false,
     }
 }

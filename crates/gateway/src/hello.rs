@@ -54,6 +54,8 @@ pub(crate) enum Wants {
     Stop,
     /// Take no new clients, and end when those that are there have gone: a newer one takes over.
     Retire,
+    /// The same, whoever asks: one that also serves over HTTP takes over.
+    GiveWay,
     Reload,
     Order {
         order: OrderWord,

@@ -15,7 +15,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use switchboard_core::catalogue::Offer;
 use switchboard_core::status::Status;
-use switchboard_core::{About, Action, Change, ClientId, Core, Done, Event, Fact, Launch, Moment, Peer, ServerId};
+use switchboard_core::{
+    About, Action, Change, ClientId, Core, Done, Event, Fact, Launch, Moment, Peer, ServerId,
+};
 use switchboard_process::aside;
 use switchboard_process::pipe::ByteWriter;
 use switchboard_process::tree::Tree;

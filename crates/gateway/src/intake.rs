@@ -62,6 +62,15 @@ impl ClientReader {
         Self { habit, resolver: Resolver::new() }
     }
 
+    /// The places that a frame names.
+    pub(crate) async fn places(&mut self, frame: &Result<Parsed, Broken>) -> Vec<Named> {
+        let unresolved = self.names(frame);
+        match self.known(&unresolved) {
+            Some(places) => places,
+            None => self.look_up(&unresolved).await,
+        }
+    }
+
     fn names(&self, frame: &Result<Parsed, Broken>) -> Unresolved {
         let habit = self.habit.borrow();
         let (Some(root_arguments), Ok(parsed)) = (&*habit, frame) else { return Vec::new() };

@@ -31,7 +31,7 @@ pub mod raw;
 pub mod peer;
 pub mod places;
 pub mod explain;
-mod fronts;
+pub mod fronts;
 mod backends;
 mod intake;
 mod catalogue;
@@ -53,8 +53,8 @@ pub mod task;
 mod hub;
 pub mod telemetry;
 
-pub use collisions::known_collisions;
 pub use backends::launch::{Examined, examine};
+pub use collisions::known_collisions;
 pub use hello::AdHoc;
 pub use link::DaemonCommand;
 pub use reload::{Overrides, Source};

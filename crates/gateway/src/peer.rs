@@ -1,5 +1,6 @@
 //! The other way round: we are the client. Starts a program with pipes and speaks newline-delimited JSON with
-//! it, one message at a time. For the demo, and later for `doctor`; not for the forwarding path.
+//! it, one message at a time. For the demo, for what is asked on the command line, and later for `doctor`; not for the
+//! forwarding path.
 
 use bytes::{Bytes, BytesMut};
 use serde_json::Value;
@@ -25,6 +26,8 @@ pub enum Silence {
     TooLong(Duration),
     #[error("it closed its stdout")]
     Ended,
+    #[error("it said more in one message ({0} bytes) than anyone can want")]
+    TooMuch(usize),
     #[error("it said something that is not JSON: {0}")]
     NotJson(String),
 }
@@ -50,12 +53,22 @@ impl Conversation {
         Ok(Self { child, stdin, stdout, framer, words, listening })
     }
 
+    /// With another limit of what one message may have. To be called before anything is heard.
+    pub fn with_limit(mut self, limit: usize) -> Self {
+        self.framer = Framer::new(Some(Framing::Newline), limit);
+        self
+    }
+
     pub fn pid(&self) -> u32 {
         self.child.pid()
     }
 
     pub async fn say(&self, message: &Value) -> io::Result<()> {
-        let line = format!("{message}\n");
+        self.say_line(&format!("{message}\n")).await
+    }
+
+    /// One message, with the line's end that is its last byte and no other.
+    pub async fn say_line(&self, line: &str) -> io::Result<()> {
         let mut rest = line.as_bytes();
         while !rest.is_empty() {
             match self.stdin.try_write(&[IoSlice::new(rest)]) {
@@ -70,19 +83,20 @@ impl Conversation {
     /// The next message. A line that is none is an error: that is what a strict client would make of it.
     pub async fn hear(&mut self, within: Duration) -> Result<Value, Silence> {
         let line =
-            tokio::time::timeout(within, self.next_line()).await.map_err(|_| Silence::TooLong(within))?;
-        let line = line.ok_or(Silence::Ended)?;
+            tokio::time::timeout(within, self.hear_line()).await.map_err(|_| Silence::TooLong(within))??;
         serde_json::from_slice(&line)
             .map_err(|_| Silence::NotJson(String::from_utf8_lossy(&line).into_owned()))
     }
 
-    async fn next_line(&mut self) -> Option<Bytes> {
+    /// The next line as it came, however long that takes.
+    pub async fn hear_line(&mut self) -> Result<Bytes, Silence> {
         loop {
             match self.framer.next_frame() {
-                Some(Frame::Message(line) | Frame::Noise(line)) => return Some(line),
-                Some(Frame::TooLong { .. }) => {}
+                Some(Frame::Message(line) | Frame::Noise(line)) => return Ok(line),
+                Some(Frame::TooLong { length, .. }) => return Err(Silence::TooMuch(length as usize)),
                 None => {
-                    let Ok(1..) = self.stdout.read(self.framer.buffer()).await else { return None };
+                    let read = self.stdout.read(self.framer.buffer()).await;
+                    let Ok(1..) = read else { return Err(Silence::Ended) };
                 }
             }
         }

@@ -88,7 +88,8 @@ impl Register {
 
     /// Whatever one of them would have read.
     fn common_habit(&self, entries: &[Entry]) -> Habit {
-        let habits = entries.iter().filter(|entry| entry.is_listed()).filter_map(|it| self.habit_of(&it.server));
+        let habits =
+            entries.iter().filter(|entry| entry.is_listed()).filter_map(|it| self.habit_of(&it.server));
         habits.reduce(|mut all, more| {
             all.extend(more);
             all.sort();

@@ -190,6 +190,7 @@ impl Household {
 
     fn apply(&self, before: &Config, config: &Config, overrides: Overrides) -> Applied {
         let waiting = needs_restart(before, config, |server| self.register.any(server));
+        self.set_profiles(config.profiles.clone());
         let changes = self.register.replace(overrides.servers(config), config.share_ad_hoc);
         let settings = changes.servers.iter().map(|(id, server)| {
             let settings = server.as_ref().map(|server| {
@@ -286,6 +287,7 @@ fn needs_restart(
         ("maxMessageBytes", before.max_message_bytes != config.max_message_bytes),
         ("log", before.log != config.log),
         ("names", before.names != config.names),
+        ("serve", before.serve != config.serve),
         ("guard: strict", wants_strict && !any(&is_strict)),
     ]
     .into_iter()

@@ -49,8 +49,8 @@ pub async fn run(solo: Solo, stdio: OwnStdio) -> std::io::Result<()> {
     let vars = Arc::new(Vars::own());
     let shelf = Shelf::new(&solo.state_folder);
     let settings = wiring::settings(&solo.config, &servers, &vars, &verdicts, &shelf, None, wants_routes);
-    let is_limited = servers.iter().any(|server| server.memory_limit.is_some())
-        || solo.config.pool.memory_limit.is_some();
+    let is_limited =
+        servers.iter().any(|server| server.memory_limit.is_some()) || solo.config.pool.memory_limit.is_some();
     let telemetry = Telemetry::start(solo.log, verdicts);
     let warden = launch::warden_for(&servers, &solo.state_folder);
     let is_off = !servers.is_empty() && servers.iter().all(|server| server.guard == Guard::Off);

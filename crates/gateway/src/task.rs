@@ -3,10 +3,12 @@
 use tokio::task::JoinHandle;
 
 /// All names, so that a test can make each of them fail.
-pub const NAMES: [&str; 23] = [
+pub const NAMES: [&str; 28] = [
     "accepting",
+    "accounting",
     "attachment",
     "backend",
+    "connection",
     "ending",
     "exchange",
     "following",
@@ -16,6 +18,7 @@ pub const NAMES: [&str; 23] = [
     "listening",
     "lookup",
     "offer",
+    "parting",
     "measuring",
     "outbox",
     "output",
@@ -24,8 +27,10 @@ pub const NAMES: [&str; 23] = [
     "serving",
     "stderr",
     "sweeping",
+    "tidying",
     "time",
     "watching",
+    "welcoming",
     "words",
 ];
 

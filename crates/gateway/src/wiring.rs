@@ -37,6 +37,7 @@ pub(crate) fn own_surroundings(roots: &RootOptions) -> Surroundings {
         named: places::of_environment(&|name| std::env::var_os(name)),
         working_folder: places::working_folder(),
         goes_by_request: false,
+        is_elsewhere: false,
     }
 }
 
@@ -65,6 +66,7 @@ pub(crate) fn settings(
         shutdown_grace: config.shutdown_grace,
         limits: limits(config),
         linger,
+        stays: false,
         // A second is enough for a daemon to ask so often; and all of it stays below what JavaScript counts exactly.
         first_question: linger.map_or(1, |_| (time.as_secs() & 0xFFFF_FFFF) << 20),
         seed: time.as_nanos() as u64,

@@ -35,6 +35,7 @@ mod inherit;
 pub mod local;
 pub mod memory;
 pub mod parent;
+pub mod path_socket;
 pub mod pipe;
 pub mod private;
 pub mod room;

@@ -20,7 +20,11 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     os::read(path, most)
 }
 
-pub(crate) use os::write;
+/// Writes a file anew, for this user alone. Its folder must be one that nobody else can write to.
+pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+    os::write(path, content)
+}
+
 #[cfg(unix)]
 pub(crate) use os::{closed_folder, is_closed};
 
@@ -62,8 +66,7 @@ mod os {
         }
     }
 
-    /// Writes a file anew, for this user alone. Its folder must be one that nobody else can write to.
-    pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+    pub(super) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         File::from(open(path, flags, Mode::RUSR | Mode::WUSR)?).write_all(content)
     }
@@ -132,7 +135,7 @@ mod os {
         std::fs::create_dir_all(path)
     }
 
-    pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+    pub(super) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
         std::fs::write(path, content)
     }
 

@@ -68,20 +68,29 @@ impl Core {
         id: ClientId,
         surroundings: Surroundings,
         environments: Vec<(ServerId, u32)>,
+        only: Option<Vec<ServerId>>,
     ) {
-        let goes_by_request = surroundings.goes_by_request;
+        let Surroundings { goes_by_request, is_elsewhere, .. } = surroundings;
         let known = self.what_is_known(surroundings);
-        let board = Board { environments: environments.into_iter().collect(), ..Board::default() };
+        let board = Board { environments: environments.into_iter().collect(), only, ..Board::default() };
         let role = Role::Board(Box::new(board));
-        let client = Client { role, known, goes_by_request, ..self.newcomer(id, EVERY, self.nobody.clone()) };
+        let client = Client {
+            role,
+            known,
+            goes_by_request,
+            is_elsewhere,
+            ..self.newcomer(id, EVERY, self.nobody.clone())
+        };
         self.clients.insert(id, client);
         self.report(Fact::ClientConnected { client: id });
     }
 
-    /// The servers that a client of all of them sees.
-    fn all_servers(&self) -> Vec<ServerId> {
+    /// The servers that a client of all of them, or of some, sees.
+    fn servers_of(&self, client: ClientId) -> Vec<ServerId> {
         let listed = self.servers.iter().enumerate().filter(|(_, it)| !it.is_gone && it.settings.is_listed);
-        listed.map(|(at, _)| ServerId(at as u32)).collect()
+        let only = self.board(client).and_then(|board| board.only.as_ref());
+        let is_wanted = |server: &ServerId| only.is_none_or(|only| only.contains(server));
+        listed.map(|(at, _)| ServerId(at as u32)).filter(is_wanted).collect()
     }
 
     /// Begins anew: a client that makes its handshake has said nothing before.
@@ -95,7 +104,7 @@ impl Core {
             board.spellings.clear();
         }
         let greeting = Greeting { initialize: initialize.clone(), initialized: None };
-        for server in self.all_servers() {
+        for server in self.servers_of(client) {
             self.make_delegate(client, server, &greeting);
         }
     }
@@ -112,7 +121,8 @@ impl Core {
             role: Role::Delegate { of: client },
             environment: c.board().and_then(|it| it.environments.get(&server)).copied().unwrap_or(0),
             known: c.known.clone(),
-            declared: Declared::of(&greeting.initialize, with_capabilities),
+            declared: Declared::of(&greeting.initialize, with_capabilities).here(!c.is_elsewhere),
+            is_elsewhere: c.is_elsewhere,
             handshake: Handshake::Answered(greeting.clone()),
             ear: c.ear,
             presence: c.presence,
@@ -263,8 +273,8 @@ impl Core {
 
     /// The config is another: servers have come, gone, or offer something else now.
     pub(crate) fn renew_delegates(&mut self) {
-        let all = self.all_servers();
         for client in self.boards() {
+            let all = self.servers_of(client);
             let Some(c) = self.clients.get(&client) else { continue };
             let Some(greeting) = c.handshake.to_replay().cloned() else { continue };
             let Some(board) = c.board() else { continue };

@@ -34,7 +34,9 @@ enum Stage {
     /// Everything is there, and being made out.
     Reading,
     /// Nothing is asked for until then.
-    Resting { until: Moment },
+    Resting {
+        until: Moment,
+    },
 }
 
 /// How far one list has come.
@@ -128,7 +130,8 @@ impl Core {
     fn ask_page(&mut self, launch: Launch, list: List, round: u32, cursor: Option<&[u8]>) {
         let minted = self.pending.mint();
         let method = list.method().name().unwrap_or("?");
-        let params = cursor.map(|cursor| format!(r#","params":{{"cursor":{}}}"#, String::from_utf8_lossy(cursor)));
+        let params =
+            cursor.map(|cursor| format!(r#","params":{{"cursor":{}}}"#, String::from_utf8_lossy(cursor)));
         let params = params.unwrap_or_default();
         let request = format!(r#"{{"jsonrpc":"2.0","id":{minted},"method":"{method}"{params}}}"#);
         let asker = Asker::Catalogue { list, round };
@@ -152,7 +155,8 @@ impl Core {
         let cursor = next_cursor(&result);
         let Some(progress) = self.progress_of(launch.backend, list, round) else { return };
         let Progress::Asked(pages) = progress else { return };
-        let is_new = |cursor: &Bytes| pages.last().and_then(|last| next_cursor(last)).as_ref() != Some(cursor);
+        let is_new =
+            |cursor: &Bytes| pages.last().and_then(|last| next_cursor(last)).as_ref() != Some(cursor);
         let next = cursor.filter(|cursor| pages.len() < MOST_PAGES && is_new(cursor));
         pages.push(result);
         match next {

@@ -32,6 +32,8 @@ use std::sync::Arc;
 pub(crate) struct Board {
     /// Which environment the backends of each server get.
     pub(crate) environments: BTreeMap<ServerId, u32>,
+    /// The servers that it wants, if not all.
+    pub(crate) only: Option<Vec<ServerId>>,
     pub(crate) delegates: BTreeMap<ServerId, Delegate>,
     /// Its handshake, which waits for the servers that are being started.
     pub(crate) opening: Option<u64>,

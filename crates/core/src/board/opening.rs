@@ -28,7 +28,7 @@ impl Core {
     ) {
         let minted = self.accept(client, NOWHERE, id, batch, initialize.clone());
         let Some(c) = self.clients.get_mut(&client) else { return };
-        c.declared = Declared::of(&initialize, true);
+        c.declared = Declared::of(&initialize, true).here(!c.is_elsewhere);
         if !places.is_empty() {
             c.known.client = places.into_iter().map(|place| place.path).collect();
         }
@@ -71,7 +71,8 @@ impl Core {
         }
         let Some(minted) = self.board_mut(client).and_then(|board| board.opening.take()) else { return };
         let Some(pending) = self.close(minted) else { return };
-        let (Some(initialize), Asker::Client { id, batch, .. }) = (pending.waiting().cloned(), &pending.asker)
+        let (Some(initialize), Asker::Client { id, batch, .. }) =
+            (pending.waiting().cloned(), &pending.asker)
         else {
             return;
         };

@@ -75,7 +75,9 @@ impl Core {
                 self.owner_by_name(client, message, List::Prompts, Part::RefName)
             }
             Method::Complete => self.owner_by_template(client, message),
-            Method::TasksGet | Method::TasksCancel | Method::TaskResult => self.owner_of_task(client, message),
+            Method::TasksGet | Method::TasksCancel | Method::TaskResult => {
+                self.owner_of_task(client, message)
+            }
             Method::TasksList => self.owner_of_page(client, message),
             _ => match self.delegates(client).as_slice() {
                 [only] => Owner::Delegate(*only),
@@ -141,7 +143,9 @@ impl Core {
                 self.delegate_at(client, &view, member)
             }
             _ if !self.is_settled(client) => Owner::Later,
-            FoundUri::Several(_) | FoundUri::Perhaps(_) | FoundUri::Nobody => Owner::Nobody(self.unknown_resource(&template, &[])),
+            FoundUri::Several(_) | FoundUri::Perhaps(_) | FoundUri::Nobody => {
+                Owner::Nobody(self.unknown_resource(&template, &[]))
+            }
         }
     }
 
@@ -173,7 +177,9 @@ impl Core {
                 None => Owner::Nobody(self.nobodys_method("tasks/list")),
             };
         };
-        let found = cursor.split_once(':').and_then(|(at, rest)| Some((*readers.get(at.parse::<usize>().ok()?)?, rest)));
+        let found = cursor
+            .split_once(':')
+            .and_then(|(at, rest)| Some((*readers.get(at.parse::<usize>().ok()?)?, rest)));
         let Some((delegate, rest)) = found else { return Owner::Nobody(self.stale_cursor()) };
         match (rest, message.id()) {
             // It is the first page there, which has no cursor.
@@ -230,9 +236,10 @@ impl Core {
     /// A client that asks for lists without having said that it is ready is ready all the same: some servers answer
     /// nothing before they hear it.
     fn confirm_for(&mut self, client: ClientId) {
-        let is_waited_for = self.clients.get(&client).is_some_and(|c| {
-            c.handshake.to_replay().is_some_and(|greeting| greeting.initialized.is_none())
-        });
+        let is_waited_for = self
+            .clients
+            .get(&client)
+            .is_some_and(|c| c.handshake.to_replay().is_some_and(|greeting| greeting.initialized.is_none()));
         let text = Bytes::from_static(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
         if is_waited_for && let Some(message) = own_message(text) {
             self.board_initialized(client, &message);
@@ -252,4 +259,3 @@ fn own_message(text: Bytes) -> Option<Message> {
 fn quoted(text: &str) -> Bytes {
     serde_json::Value::from(text).to_string().into()
 }
-

@@ -12,7 +12,7 @@ use super::report::{Place, Report, shown};
 use super::syntax::{self, span};
 use super::{
     Config, Fallback, Guard, LogConfig, Names, PoolConfig, Problem, ServerConfig, defaults, offers, remote,
-    sharing,
+    serve, sharing,
 };
 
 const SMALLEST_MESSAGE_LIMIT: usize = 1 << 10;
@@ -91,6 +91,8 @@ fn file(entry: FileEntry, top: &Place, report: &mut Report<'_>) -> Config {
         names,
         page_size: entry.page_size.value().map(|Count(count)| count),
         notifications: offers::notifications(entry.notifications, &written, report),
+        profiles: offers::profiles(entry.profiles, &written, report),
+        serve: entry.serve.value().map(|entry| serve::settings(entry, report)).unwrap_or_default(),
         log: entry.log.value().map(log).unwrap_or_default(),
     }
 }
@@ -159,6 +161,7 @@ fn server(
         cwd: entry.cwd.value(),
         disabled: entry.disabled.or(defaults::DISABLED) || !entry.enabled.or(!defaults::DISABLED),
         lazy: entry.lazy.or(defaults::LAZY),
+        required: entry.required.or(false),
         tools: offers::filter(entry.tools, Kind::Tool, report),
         prompts: offers::filter(entry.prompts, Kind::Prompt, report),
         resources: offers::resource_filter(entry.resources, report),

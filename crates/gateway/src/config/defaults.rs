@@ -54,3 +54,8 @@ pub const IGNORED_FOLDERS: &[&str] = &["node_modules", ".git", "dist", "build", 
 pub const LOG_LEVEL: LogLevel = LogLevel::Info;
 pub const LOG_FORMAT: LogFormat = LogFormat::Human;
 pub const LOG_BODIES: bool = false;
+
+pub const LISTEN: &str = "127.0.0.1:7411";
+pub const SESSION_TTL: Duration = Duration::from_secs(30 * 60);
+pub const MAX_SESSIONS: usize = 4096;
+pub const EVENT_BYTES: usize = 16 << 20;

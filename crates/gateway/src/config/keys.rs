@@ -52,7 +52,6 @@ pub(super) const FOREIGN_IN_SERVER: &[&str] = &[
     "networkTimeout",
     "note",
     "oauth",
-    "required",
     "sandbox",
     "sandboxEnabled",
     "scopes",
@@ -183,9 +182,59 @@ object! {
         #[schemars(extend("default" = {}), example = json!({ "notifications/editor/opened": ["search"] }))]
         "notifications" => notifications: Named<Words>,
 
+        /// Selections of servers, by name, that are served as one at `/profiles/NAME/mcp`.
+        #[schemars(example = json!({ "work": ["github", "files"] }))]
+        "profiles" => profiles: Named<Words>,
+
+        /// How `switchboard serve` serves clients over HTTP.
+        #[schemars(example = json!({ "listen": ["127.0.0.1:7411"] }))]
+        "serve" => serve: ServeEntry,
+
         /// What is logged, and where to.
         #[schemars(example = json!({ "level": "debug" }))]
         "log" => log: LogEntry,
+    }
+}
+
+object! {
+    /// Clients over HTTP.
+    ServeEntry, ignoring &[], {
+        /// Where to listen: addresses with their ports, or `unix:` and a path. `--listen` is over it.
+        #[schemars(extend("default" = json!([defaults::LISTEN])), example = json!(["127.0.0.1:7411", "unix:/run/user/1000/mcp.sock"]))]
+        "listen" => listen: Words,
+
+        /// A file with the certificate, and those it was made with, as PEM. Read again when it changes.
+        #[schemars(example = json!("/etc/mcp/cert.pem"))]
+        "tlsCert" => tls_cert: String,
+
+        /// A file with the certificate's key, as PEM.
+        #[schemars(example = json!("/etc/mcp/key.pem"))]
+        "tlsKey" => tls_key: String,
+
+        /// Names under which we are reached, beside those of this machine.
+        #[schemars(example = json!(["mcp.example.com"]))]
+        "allowedHosts" => allowed_hosts: Words,
+
+        /// Web pages that may talk to us, beside those of this machine.
+        #[schemars(example = json!(["https://app.example.com"]))]
+        "allowedOrigins" => allowed_origins: Words,
+
+        /// A session that nobody has used for so long ends.
+        #[schemars(extend("default" = spell_time(defaults::SESSION_TTL)), example = json!("1h"))]
+        "sessionTtl" => session_ttl: Time,
+
+        /// How many sessions there may be.
+        #[schemars(extend("default" = defaults::MAX_SESSIONS), example = json!(200))]
+        "maxSessions" => max_sessions: Count,
+
+        /// What all sessions together keep for clients that come back after a lost connection.
+        #[schemars(extend("default" = spell_size(defaults::EVENT_BYTES)), example = json!("64MiB"))]
+        "eventBytes" => event_bytes: Size,
+
+        /// Folders that a client may name in `Switchboard-Root`, by the names that it uses. Clients on other machines can
+        /// name no others.
+        #[schemars(example = json!({ "shop": "/srv/shop" }))]
+        "rootMap" => root_map: Named<String>,
     }
 }
 
@@ -231,8 +280,8 @@ object! {
 object! {
     /// Which of a server's tools or prompts clients see, and what they are called.
     FilterEntry, ignoring &[], {
-        /// Patterns of the server's own names: only what fits one of them is seen; `*` stands for any characters.
-        /// Everything unless given; nothing if empty.
+        /// Patterns of the server's own names: only what fits one of them is seen; `*` stands for any characters, `?` for
+        /// one. Everything unless given; nothing if empty.
         #[schemars(example = json!(["read_*", "list_*"]))]
         "allow" => allow: Words,
 
@@ -249,8 +298,8 @@ object! {
 object! {
     /// Which of a server's resources clients see.
     ResourceFilterEntry, ignoring &[], {
-        /// Patterns of URIs: only what fits one of them is seen; `*` stands for any characters. Everything unless given;
-        /// nothing if empty.
+        /// Patterns of URIs: only what fits one of them is seen; `*` stands for any characters, `?` for one. Everything
+        /// unless given; nothing if empty.
         #[schemars(example = json!(["file:///work/*"]))]
         "allow" => allow: Words,
 
@@ -290,6 +339,10 @@ object! {
         /// Whether the server is only started when one of its things is used, once it is known what it offers.
         #[schemars(extend("default" = defaults::LAZY), example = json!(false))]
         "lazy" => lazy: bool,
+
+        /// `/readyz` is not green while it cannot be used.
+        #[schemars(extend("default" = false), example = json!(true))]
+        "required" => required: bool,
 
         /// Which of its tools clients see, and what they are called. An array is short for `allow`.
         #[schemars(example = json!({ "deny": ["delete_*"] }))]

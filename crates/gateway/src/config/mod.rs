@@ -34,6 +34,7 @@ mod remote;
 mod report;
 mod safe_list;
 mod schema;
+mod serve;
 mod sharing;
 mod syntax;
 pub mod trust;
@@ -48,7 +49,7 @@ pub use choices::{
     RetryAfterCrash, Scope, State,
 };
 pub use missing::Missing;
-pub use model::{Config, FilterConfig, LogConfig, PoolConfig, RemoteConfig, ServerConfig};
+pub use model::{Config, FilterConfig, LogConfig, PoolConfig, RemoteConfig, ServeConfig, ServerConfig};
 pub use problem::{Problem, Severity};
 pub use remote::Transport;
 pub(crate) use remote::is_loopback;

@@ -40,7 +40,41 @@ pub struct Config {
     /// By method: the servers that a client's notification goes to. A method that is not here goes where it belongs by
     /// itself.
     pub notifications: Vec<(String, Vec<String>)>,
+    /// Selections of servers, by name.
+    pub profiles: Vec<(String, Vec<String>)>,
+    pub serve: ServeConfig,
     pub log: LogConfig,
+}
+
+/// How clients over HTTP are served. Paths as written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServeConfig {
+    pub listen: Vec<String>,
+    pub tls_cert: Option<String>,
+    pub tls_key: Option<String>,
+    pub allowed_hosts: Vec<String>,
+    pub allowed_origins: Vec<String>,
+    pub session_ttl: Duration,
+    pub max_sessions: usize,
+    pub event_bytes: usize,
+    /// What a client calls a folder, and which it is.
+    pub root_map: Vec<(String, String)>,
+}
+
+impl Default for ServeConfig {
+    fn default() -> Self {
+        Self {
+            listen: vec![defaults::LISTEN.to_owned()],
+            tls_cert: None,
+            tls_key: None,
+            allowed_hosts: Vec::new(),
+            allowed_origins: Vec::new(),
+            session_ttl: defaults::SESSION_TTL,
+            max_sessions: defaults::MAX_SESSIONS,
+            event_bytes: defaults::EVENT_BYTES,
+            root_map: Vec::new(),
+        }
+    }
 }
 
 /// What all backends may use together.
@@ -54,7 +88,7 @@ pub struct PoolConfig {
 }
 
 /// What of a server's tools, prompts or resources clients see. Patterns are for the server's own names (of resources:
-/// their URIs); `*` stands for any characters.
+/// their URIs); `*` stands for any characters, `?` for one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FilterConfig {
     /// Empty: all that are not denied.
@@ -98,6 +132,8 @@ pub struct ServerConfig {
     pub disabled: bool,
     /// Whether its start waits until one of its things is used, where it is known what it offers.
     pub lazy: bool,
+    /// Nothing is ready without it.
+    pub required: bool,
     pub tools: FilterConfig,
     pub prompts: FilterConfig,
     pub resources: FilterConfig,
@@ -161,6 +197,7 @@ impl ServerConfig {
             cwd: None,
             disabled: defaults::DISABLED,
             lazy: defaults::LAZY,
+            required: false,
             tools: FilterConfig::default(),
             prompts: FilterConfig::default(),
             resources: FilterConfig::default(),
@@ -212,6 +249,8 @@ impl Default for Config {
             names: defaults::NAMES,
             page_size: None,
             notifications: Vec::new(),
+            profiles: Vec::new(),
+            serve: ServeConfig::default(),
             log: LogConfig::default(),
         }
     }

@@ -115,6 +115,26 @@ pub(super) fn notifications(
     routes
 }
 
+pub(super) fn profiles(
+    given: Key<Named<Words>>,
+    servers: &[String],
+    report: &mut Report<'_>,
+) -> Vec<(String, Vec<String>)> {
+    let Some(Named(entries)) = given.value() else { return Vec::new() };
+    let known: HashSet<&String> = servers.iter().collect();
+    let mut profiles = Vec::with_capacity(entries.len());
+    for Entry { name, named, value: Words(words), valued: _ } in entries {
+        if name.trim().is_empty() {
+            report.error(&named.readable(), "a profile without a name", "name it: it stands in its address");
+        }
+        for (name, place) in words.iter().filter(|(name, _)| !known.contains(name)) {
+            refuse_unknown(name, servers, place, report);
+        }
+        profiles.push((name, words.into_iter().map(|(name, _)| name).collect()));
+    }
+    profiles
+}
+
 fn refuse_unknown(name: &str, servers: &[String], place: &Place, report: &mut Report<'_>) {
     const MOST_LISTED: usize = 12;
     let message = format!("there is no server `{}`", shown(name));

@@ -1,5 +1,6 @@
 //! The code that talks to clients.
 
+pub mod http;
 pub(crate) mod stdio;
 
 use crate::intake::ClientReader;
@@ -18,13 +19,20 @@ pub(crate) enum Wanted {
     One(ServerId),
     /// All of the config, as one; each with the number of the environment that it gets.
     All(Vec<(ServerId, u32)>),
+    /// Some of them.
+    Some(Vec<(ServerId, u32)>, Vec<ServerId>),
 }
 
 impl Wanted {
     pub(crate) fn event(self, client: ClientId, surroundings: Surroundings) -> Event {
         match self {
             Self::One(server) => Event::ClientConnected { client, server, surroundings },
-            Self::All(environments) => Event::BoardConnected { client, surroundings, environments },
+            Self::All(environments) => {
+                Event::BoardConnected { client, surroundings, environments, only: None }
+            }
+            Self::Some(environments, only) => {
+                Event::BoardConnected { client, surroundings, environments, only: Some(only) }
+            }
         }
     }
 }

@@ -6,6 +6,7 @@
 //! Never to be used for anything but tests: it does what its client says, including its own end.
 
 mod options;
+mod offer;
 mod server;
 mod template;
 mod tools;

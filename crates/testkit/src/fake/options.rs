@@ -29,6 +29,8 @@ pub(crate) struct Options {
     pub(crate) greeting: Option<String>,
     /// `--tool NAME`: lists a tool of this name too.
     pub(crate) tools: Vec<String>,
+    /// `--offer FILE`: what it offers stands there.
+    pub(crate) offer: Option<PathBuf>,
 
     /// `--protest TEMPLATE`: said to every line that is not JSON.
     pub(crate) protest: Option<String>,
@@ -49,6 +51,10 @@ pub(crate) struct Options {
     pub(crate) hang_on: Option<String>,
     /// `--crash-after N`: exits with code 9 instead of answering the request after N answers.
     pub(crate) crash_after: Option<u32>,
+    /// `--gate FILE`: answers nothing before there is such a file.
+    pub(crate) gate: Option<PathBuf>,
+    /// `--flood N`: says so many things, each of a kilobyte, behind its greeting.
+    pub(crate) flood: Option<u32>,
     /// `--ignore-eof`: goes on when its input ends.
     pub(crate) ignore_eof: bool,
     /// `--last-words TEMPLATE`: printed on stdout when its input ends.
@@ -77,6 +83,9 @@ impl Options {
                 "--crlf" => options.crlf = true,
                 "--greeting" => options.greeting = Some(value()?),
                 "--tool" => options.tools.push(value()?),
+                "--offer" => options.offer = Some(value()?.into()),
+                "--gate" => options.gate = Some(value()?.into()),
+                "--flood" => options.flood = Some(number(&value()?)?),
                 "--protest" => options.protest = Some(value()?),
                 "--say" => options.say = Some(value()?),
                 "--stderr" => options.stderr = Some(value()?),

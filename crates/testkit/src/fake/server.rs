@@ -1,5 +1,6 @@
 //! The server itself: answers what every server answers, and leaves calls to the tools.
 
+use crate::offer::Offer;
 use crate::options::{Framing, Options};
 use crate::template::Blanks;
 use crate::{tools, wire};
@@ -113,25 +114,54 @@ impl Server {
             if self.options.silent || is_on(&self.options.hang_on) {
                 return;
             }
+            if let Some(gate) = &self.options.gate {
+                while !gate.exists() {
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+            }
         }
         self.answers += 1;
+        let offer = self.options.offer.as_deref().map(Offer::read);
+        if let Some(list) = offer.as_ref().and_then(|offer| offer.list(method, &heard.params)) {
+            return self.say(&format!(r#""id":{id},{list}"#));
+        }
         match (method, &self.options.greeting) {
             ("initialize", Some(template)) => {
                 wire::write(&Blanks { id, token: &heard.token }.fill(template));
             }
-            ("initialize", None) => self.answer(id, &greeting(&heard.params)),
+            ("initialize", None) => self.greet(id, heard),
             ("ping", _) => self.answer(id, &json!({})),
             ("tools/list", _) => self.answer(id, &json!({ "tools": tools::list(&self.options.tools) })),
             ("tools/call", _) => tools::call(self, id, heard),
+            ("resources/read", _) if offer.is_some() => {
+                let contents = json!([{ "uri": heard.params["uri"], "text": "" }]);
+                self.answer(id, &json!({ "contents": contents, "heard": heard.text, "launch": self.launch }));
+            }
             // Everything else comes back as it was heard.
             _ => self.answer(id, &json!({ "heard": heard.text, "launch": self.launch })),
         }
     }
 
+    fn greet(&self, id: &str, heard: &Heard<'_>) {
+        let mut greeting = greeting(&heard.params);
+        if let Some(path) = &self.options.offer {
+            Offer::read(path).greet(&mut greeting);
+        }
+        self.answer(id, &greeting);
+        if let Some(count) = self.options.flood.filter(|_| self.options.is_faulty(self.launch)) {
+            tools::flood(count.into(), 1000);
+        }
+    }
+
     /// Answers a request in this server's own manner.
     pub(crate) fn answer(&self, id: &str, result: &Value) {
+        self.say(&format!(r#""id":{id},"result":{result}"#));
+    }
+
+    /// Says something, given its members.
+    fn say(&self, members: &str) {
         let version = if self.options.bare { "" } else { r#""jsonrpc":"2.0","# };
-        let body = format!(r#"{{{version}"id":{id},"result":{result}}}"#);
+        let body = format!("{{{version}{members}}}");
         wire::write(
             match self.options.framing {
                 Framing::ContentLength => format!("Content-Length: {}\r\n\r\n{body}", body.len()),

@@ -35,7 +35,13 @@ pub(crate) fn call(server: &mut Server, id: &str, heard: &Heard<'_>) {
         "hang" => {}
         "crash" => crash(&blanks, arguments),
         // So many notifications of so many bytes, and then an answer.
-        "flood" => flood(server, id, arguments),
+        "flood" => {
+            flood(
+                arguments["count"].as_u64().unwrap_or(0),
+                arguments["bytes"].as_u64().unwrap_or(0) as usize,
+            );
+            server.answer(id, &json!({ "done": true }));
+        }
         "facts" => server.answer(id, &facts()),
         // Sends a request to the client after some `ms`, and answers with the client's answer as it came.
         "ask" => ask(server, &blanks, arguments),
@@ -133,14 +139,13 @@ fn close(stream: Stream) -> ! {
     wire::rest_for_ever()
 }
 
-fn flood(server: &Server, id: &str, arguments: &Value) {
-    let data = "x".repeat(arguments["bytes"].as_u64().unwrap_or(0) as usize);
-    for number in 0..arguments["count"].as_u64().unwrap_or(0) {
+pub(crate) fn flood(count: u64, bytes: usize) {
+    let data = "x".repeat(bytes);
+    for number in 0..count {
         let params = json!({ "level": "info", "number": number, "data": data });
         let line = json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": params });
         wire::write(format!("{line}\n").as_bytes());
     }
-    server.answer(id, &json!({ "done": true }));
 }
 
 /// A server that is slow by itself.

@@ -5,8 +5,8 @@ use std::time::Duration;
 use switchboard_core::roots::Policy;
 use switchboard_core::roots::path::Style;
 use switchboard_core::{
-    Boards, Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope, ServerSettings,
-    Settings, State,
+    Boards, Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope,
+    ServerSettings, Settings, State,
 };
 use switchboard_protocol::dialect::Ear;
 use switchboard_protocol::{Dialect, Framing};
@@ -128,6 +128,7 @@ fn settings(rng: &mut Rng, seed: u64) -> Settings {
         limits: Limits::default(),
         linger: None,
         boards: Boards::default(),
+        stays: false,
         first_question: 1,
         seed,
         report_routes: false,

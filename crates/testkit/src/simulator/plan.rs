@@ -104,6 +104,7 @@ fn settings(rng: &mut Rng, seed: u64) -> Settings {
         limits: if rng.percent(50) { Limits::default() } else { tight_limits(rng) },
         linger: None,
         boards: Boards::default(),
+        stays: false,
         first_question: 1,
         seed,
         report_routes: rng.percent(50),

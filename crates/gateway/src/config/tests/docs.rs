@@ -58,6 +58,7 @@ fn docs_and_schema_have_the_same_keys_defaults_and_examples() {
     assert_eq!(documented("## Keys of a server"), defined(server));
     assert_eq!(documented("## Keys of `pool`"), defined(&file["properties"]["pool"]));
     assert_eq!(documented("## Keys of `log`"), defined(&file["properties"]["log"]));
+    assert_eq!(documented("## Keys of `serve`"), defined(&file["properties"]["serve"]));
     for filter in ["tools", "prompts"] {
         assert_eq!(documented("## Keys of `tools` and `prompts`"), defined(full(server, filter)));
     }
@@ -97,6 +98,7 @@ fn the_loader_knows_every_key_and_takes_its_default_and_its_example() {
         let servers = match key {
             "mcpServers" => "",
             "notifications" => r#""mcpServers": { "search": { "command": "c" } }, "#,
+            "profiles" => r#""mcpServers": { "github": { "command": "c" }, "files": { "command": "c" } }, "#,
             _ => r#""mcpServers": {}, "#,
         };
         check(format!(r#"{{ {servers}"{key}": {value} }}"#));

@@ -1,0 +1,63 @@
+//! The settings of the HTTP front: from what was read to what counts.
+
+use super::ServeConfig;
+use super::defaults;
+use super::keys::ServeEntry;
+use super::lists::{Entry, Named, Words};
+use super::read::{Count, Key, Size, Time};
+use super::report::{Report, shown};
+
+pub(super) fn settings(entry: ServeEntry, report: &mut Report<'_>) -> ServeConfig {
+    let usual = ServeConfig::default();
+    if let (Key::Given(_, place), Key::Absent) | (Key::Absent, Key::Given(_, place)) =
+        (&entry.tls_cert, &entry.tls_key)
+    {
+        report.error(
+            &place.readable(),
+            "a certificate without its key, or a key without a certificate",
+            "give `tlsCert` and `tlsKey`",
+        );
+    }
+    let origins = words(entry.allowed_origins, report, |word| {
+        let is_page = word.split_once("://").is_some_and(|(_, host)| !host.is_empty() && !host.contains('/'));
+        (!is_page).then_some("write a scheme and a host: \"https://app.example.com\"")
+    });
+    let hosts = words(entry.allowed_hosts, report, |word| {
+        word.contains('/').then_some("write a name alone: \"mcp.example.com\"")
+    });
+    ServeConfig {
+        listen: match &entry.listen {
+            Key::Absent => usual.listen,
+            Key::Given(..) | Key::Wrong => words(entry.listen, report, |_| None),
+        },
+        tls_cert: entry.tls_cert.value(),
+        tls_key: entry.tls_key.value(),
+        allowed_hosts: hosts,
+        allowed_origins: origins,
+        session_ttl: entry.session_ttl.or(Time(defaults::SESSION_TTL)).0,
+        max_sessions: entry.max_sessions.or(Count(defaults::MAX_SESSIONS)).0,
+        event_bytes: entry.event_bytes.or(Size(defaults::EVENT_BYTES)).0,
+        root_map: roots(entry.root_map),
+    }
+}
+
+fn roots(given: Key<Named<String>>) -> Vec<(String, String)> {
+    let Some(Named(entries)) = given.value() else { return Vec::new() };
+    entries.into_iter().map(|Entry { name, value, .. }| (name, value)).collect()
+}
+
+fn words(
+    given: Key<Words>,
+    report: &mut Report<'_>,
+    fault: impl Fn(&str) -> Option<&'static str>,
+) -> Vec<String> {
+    let Some(Words(words)) = given.value() else { return Vec::new() };
+    for (word, place) in &words {
+        if word.trim().is_empty() {
+            report.error(place, "an empty name", "leave it out");
+        } else if let Some(remedy) = fault(word) {
+            report.error(place, format!("`{}` is none", shown(word)), remedy);
+        }
+    }
+    words.into_iter().map(|(word, _)| word).collect()
+}

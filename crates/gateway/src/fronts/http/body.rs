@@ -1,0 +1,152 @@
+//! What is answered: whole, or piece by piece for as long as there is something to say.
+
+use super::session::Session;
+use bytes::Bytes;
+use hyper::body::{Body, Frame};
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use switchboard_core::ClientId;
+use tokio::sync::{Notify, mpsc};
+use tokio::time::{Instant, Sleep, sleep};
+
+/// A stream on which nothing happens says so, lest somebody in between takes it for dead.
+const KEEP_ALIVE: Duration = Duration::from_secs(25);
+
+/// Bytes that have been sent, or will never be, by client; for the core, which counts those that wait.
+#[derive(Default)]
+pub(crate) struct Freed {
+    bytes: Mutex<Vec<(ClientId, usize)>>,
+    some: Notify,
+}
+
+impl Freed {
+    fn add(&self, client: ClientId, count: usize) {
+        let mut bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        match bytes.iter_mut().find(|(known, _)| *known == client) {
+            Some((_, sum)) => *sum += count,
+            None => bytes.push((client, count)),
+        }
+        self.some.notify_one();
+    }
+
+    /// Waits until there are some.
+    pub(crate) async fn next(&self) -> Vec<(ClientId, usize)> {
+        loop {
+            let taken = std::mem::take(&mut *self.bytes.lock().unwrap_or_else(PoisonError::into_inner));
+            if !taken.is_empty() {
+                return taken;
+            }
+            self.some.notified().await;
+        }
+    }
+}
+
+/// Bytes on their way to a client. Whatever becomes of them, they no longer wait when they are dropped.
+pub(crate) struct Parcel {
+    pub(crate) bytes: Bytes,
+    client: ClientId,
+    count: usize,
+    freed: Arc<Freed>,
+}
+
+impl Parcel {
+    pub(crate) fn new(bytes: Bytes, client: ClientId, count: usize, freed: Arc<Freed>) -> Self {
+        Self { bytes, client, count, freed }
+    }
+}
+
+impl Drop for Parcel {
+    fn drop(&mut self) {
+        if self.count > 0 {
+            self.freed.add(self.client, self.count);
+        }
+    }
+}
+
+/// The body of an answer.
+pub(crate) enum Answer {
+    Whole(Option<Bytes>),
+    Message(Option<Parcel>),
+    Stream(Events),
+}
+
+impl Answer {
+    pub(crate) fn text(text: impl Into<Bytes>) -> Self {
+        Self::Whole(Some(text.into()))
+    }
+}
+
+/// Server-sent events, until there are no more.
+pub(crate) struct Events {
+    parcels: mpsc::UnboundedReceiver<Parcel>,
+    quiet: Pin<Box<Sleep>>,
+    /// The session that ends with this stream.
+    ends: Option<Arc<Session>>,
+}
+
+impl Events {
+    pub(crate) fn new(parcels: mpsc::UnboundedReceiver<Parcel>, ends: Option<Arc<Session>>) -> Self {
+        Self { parcels, quiet: Box::pin(sleep(KEEP_ALIVE)), ends }
+    }
+}
+
+impl Drop for Events {
+    fn drop(&mut self) {
+        if let Some(session) = &self.ends {
+            session.leave();
+        }
+    }
+}
+
+impl Body for Answer {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match self.get_mut() {
+            Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Self::Message(parcel) => {
+                Poll::Ready(parcel.take().map(|parcel| Ok(Frame::data(parcel.bytes.clone()))))
+            }
+            Self::Stream(events) => match events.parcels.poll_recv(context) {
+                Poll::Ready(parcel) => {
+                    events.quiet.as_mut().reset(Instant::now() + KEEP_ALIVE);
+                    Poll::Ready(parcel.map(|parcel| Ok(Frame::data(parcel.bytes.clone()))))
+                }
+                Poll::Pending if events.quiet.as_mut().poll(context).is_ready() => {
+                    events.quiet.as_mut().reset(Instant::now() + KEEP_ALIVE);
+                    context.waker().wake_by_ref();
+                    Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b": \n\n")))))
+                }
+                Poll::Pending => Poll::Pending,
+            },
+        }
+    }
+
+    fn size_hint(&self) -> hyper::body::SizeHint {
+        match self {
+            Self::Whole(bytes) => {
+                hyper::body::SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64)
+            }
+            Self::Message(parcel) => hyper::body::SizeHint::with_exact(
+                parcel.as_ref().map_or(0, |parcel| parcel.bytes.len()) as u64,
+            ),
+            Self::Stream(_) => hyper::body::SizeHint::default(),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Whole(bytes) => bytes.is_none(),
+            Self::Message(parcel) => parcel.is_none(),
+            Self::Stream(_) => false,
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Where a path leads. Pure.
+
+/// What a client wants to talk to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Target {
+    /// All servers, as one.
+    Everything,
+    /// One server, as it is.
+    Server(String),
+    /// Some servers, as one, under a name that the config gives them.
+    Profile(String),
+}
+
+/// How it wants to talk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Door {
+    /// Streamable HTTP.
+    Streamable,
+    /// The stream of HTTP+SSE, as it was before.
+    Events,
+    /// Where its messages go.
+    Messages,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Route {
+    To(Target, Door),
+    Health,
+    Readiness,
+    Nowhere,
+}
+
+pub(crate) fn route(path: &str) -> Route {
+    let (target, door) = match path {
+        "/healthz" => return Route::Health,
+        "/readyz" => return Route::Readiness,
+        _ => match path.strip_prefix('/').unwrap_or_default().split('/').collect::<Vec<_>>()[..] {
+            [door] => (Some(Target::Everything), door),
+            ["servers", name, door] => (decoded(name).map(Target::Server), door),
+            ["profiles", name, door] => (decoded(name).map(Target::Profile), door),
+            _ => (None, ""),
+        },
+    };
+    let door = match door {
+        "mcp" => Door::Streamable,
+        "sse" => Door::Events,
+        "messages" => Door::Messages,
+        _ => return Route::Nowhere,
+    };
+    target.map_or(Route::Nowhere, |target| Route::To(target, door))
+}
+
+/// Where the messages of a client of HTTP+SSE go, if its stream came from there.
+pub(crate) fn messages_path(target: &Target, session: &str) -> String {
+    let prefix = match target {
+        Target::Everything => String::new(),
+        Target::Server(name) => format!("/servers/{}", encoded(name)),
+        Target::Profile(name) => format!("/profiles/{}", encoded(name)),
+    };
+    format!("{prefix}/messages?session={session}")
+}
+
+/// The value of a member of the query.
+pub(crate) fn query<'a>(query: Option<&'a str>, name: &str) -> Option<&'a str> {
+    let mut pairs = query?.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
+}
+
+fn encoded(name: &str) -> String {
+    let keep = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+    name.bytes()
+        .map(|byte| if keep(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+fn decoded(name: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(name.len());
+    let mut rest = name.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        if first == b'%' {
+            let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok())?;
+            bytes.push(u8::from_str_radix(digits, 16).ok()?);
+            rest = &after[2..];
+        } else {
+            bytes.push(first);
+            rest = after;
+        }
+    }
+    String::from_utf8(bytes).ok().filter(|name| !name.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_lead_where_they_should() {
+        let to = |target, door| Route::To(target, door);
+        for (path, expect) in [
+            ("/mcp", to(Target::Everything, Door::Streamable)),
+            ("/sse", to(Target::Everything, Door::Events)),
+            ("/messages", to(Target::Everything, Door::Messages)),
+            ("/servers/files/mcp", to(Target::Server("files".into()), Door::Streamable)),
+            ("/servers/a%20b%2Fc/sse", to(Target::Server("a b/c".into()), Door::Events)),
+            ("/profiles/work/mcp", to(Target::Profile("work".into()), Door::Streamable)),
+            ("/healthz", Route::Health),
+            ("/readyz", Route::Readiness),
+            ("/", Route::Nowhere),
+            ("", Route::Nowhere),
+            ("/mcp/", Route::Nowhere),
+            ("/servers//mcp", Route::Nowhere),
+            ("/servers/%zz/mcp", Route::Nowhere),
+            ("/servers/files", Route::Nowhere),
+            ("/servers/files/mcp/x", Route::Nowhere),
+        ] {
+            assert_eq!(route(path), expect, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_stream_names_where_its_messages_go() {
+        let path = messages_path(&Target::Server("a b/c".into()), "7");
+        assert_eq!(path, "/servers/a%20b%2Fc/messages?session=7");
+        let (path, words) = path.split_once('?').unwrap();
+        assert_eq!(route(path), Route::To(Target::Server("a b/c".into()), Door::Messages));
+        assert_eq!(query(Some(words), "session"), Some("7"));
+    }
+}

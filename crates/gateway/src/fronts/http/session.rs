@@ -1,0 +1,419 @@
+//! One client over HTTP: its open requests, its streams, and which message goes where. An answer goes to the request that
+//! waits for it, what comes while a request is worked on goes before its answer, and everything else to the client's own
+//! stream.
+
+use super::body::{Freed, Parcel};
+use super::events::{Again, Budget, EventId, EventLog};
+use super::route::Target;
+use crate::intake::ClientReader;
+use crate::mailbox::Mailbox;
+use bytes::Bytes;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use switchboard_core::{About, ClientId, Named};
+use switchboard_protocol::{Broken, Dialect, ErrorAnswer, ErrorKind, Outgoing, Parsed, RawId};
+use tokio::sync::{mpsc, oneshot};
+
+/// What waits for a client that has no stream open.
+const MOST_UNSAID: usize = 256;
+/// The client's own stream.
+const OWN: u64 = 0;
+
+pub(crate) struct Session {
+    pub(crate) id: String,
+    pub(crate) client: ClientId,
+    pub(crate) target: Target,
+    /// The token that it was made with: nobody else may use it.
+    pub(crate) token: Option<String>,
+    pub(crate) manner: Manner,
+    freed: Arc<Freed>,
+    gone: mpsc::UnboundedSender<String>,
+    /// What is read out of its messages besides their envelopes.
+    reader: tokio::sync::Mutex<ClientReader>,
+    inside: Mutex<Inside>,
+}
+
+/// How a client is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Manner {
+    Streamable,
+    /// HTTP+SSE: all of it on one stream.
+    OneStream,
+}
+
+struct Inside {
+    /// Open requests, and the call that brought each.
+    open: HashMap<RawId, u64>,
+    calls: HashMap<u64, Call>,
+    /// Where streams lead that somebody reads.
+    streams: HashMap<u64, mpsc::UnboundedSender<Parcel>>,
+    next: u64,
+    /// What nobody could be told yet.
+    unsaid: VecDeque<Bytes>,
+    log: EventLog,
+    version: String,
+    used: Instant,
+    is_closed: bool,
+}
+
+/// One POST with requests in it.
+struct Call {
+    missing: usize,
+    is_batch: bool,
+    takes_streams: bool,
+    shape: Shape,
+}
+
+enum Shape {
+    /// It may be answered whole as yet.
+    Undecided {
+        reply: oneshot::Sender<Reply>,
+        answers: Vec<Bytes>,
+        bytes: usize,
+    },
+    Stream,
+}
+
+/// What becomes of a call.
+pub(crate) enum Reply {
+    Whole(Parcel),
+    Stream(mpsc::UnboundedReceiver<Parcel>),
+}
+
+/// Why a stream cannot be had.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum NoStream {
+    /// It has one.
+    Taken,
+    Closed,
+}
+
+impl Session {
+    pub(crate) fn new(
+        id: String,
+        client: ClientId,
+        target: Target,
+        token: Option<String>,
+        manner: Manner,
+        budget: Arc<Budget>,
+        freed: Arc<Freed>,
+        gone: mpsc::UnboundedSender<String>,
+        reader: ClientReader,
+    ) -> Arc<Self> {
+        let inside = Inside {
+            open: HashMap::new(),
+            calls: HashMap::new(),
+            streams: HashMap::new(),
+            next: OWN + 1,
+            unsaid: VecDeque::new(),
+            log: EventLog::new(budget),
+            version: String::new(),
+            used: Instant::now(),
+            is_closed: false,
+        };
+        let reader = tokio::sync::Mutex::new(reader);
+        Arc::new(Self { id, client, target, token, manner, freed, gone, reader, inside: Mutex::new(inside) })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inside> {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn set_version(&self, version: &str) {
+        self.lock().version = version.to_owned();
+    }
+
+    /// The places that a frame names.
+    pub(crate) async fn places(&self, frame: &Result<Parsed, Broken>) -> Vec<Named> {
+        self.reader.lock().await.places(frame).await
+    }
+
+    /// Since when it has been of no use, if it is.
+    pub(crate) fn idle_since(&self) -> Option<Instant> {
+        let inside = self.lock();
+        (inside.calls.is_empty() && inside.streams.is_empty()).then_some(inside.used)
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.lock().is_closed
+    }
+
+    /// Its client has gone.
+    pub(crate) fn leave(&self) {
+        let _ = self.gone.send(self.id.clone());
+    }
+
+    pub(crate) fn touch(&self) {
+        self.lock().used = Instant::now();
+    }
+
+    /// A call with these requests; nothing if one of their ids is in use.
+    pub(crate) fn open_call(
+        &self,
+        ids: &[RawId],
+        is_batch: bool,
+        takes_streams: bool,
+    ) -> Option<(u64, oneshot::Receiver<Reply>)> {
+        let mut inside = self.lock();
+        let is_twice = ids.iter().enumerate().any(|(at, id)| ids[..at].contains(id));
+        if inside.is_closed || is_twice || ids.iter().any(|id| inside.open.contains_key(id)) {
+            return None;
+        }
+        let number = inside.next;
+        inside.next += 1;
+        let (reply, answer) = oneshot::channel();
+        let shape = Shape::Undecided { reply, answers: Vec::new(), bytes: 0 };
+        inside.calls.insert(number, Call { missing: ids.len(), is_batch, takes_streams, shape });
+        inside.open.extend(ids.iter().map(|id| (id.clone(), number)));
+        inside.used = Instant::now();
+        Some((number, answer))
+    }
+
+    /// It takes long: the client shall know that it is heard, and be able to come back for the answer.
+    pub(crate) fn begin_stream(&self, call: u64) {
+        let inside = &mut *self.lock();
+        if inside.calls.get(&call).is_none_or(|call| !call.takes_streams) {
+            return;
+        }
+        self.to_stream(inside, call);
+        // Older clients take an event without a message for a broken one.
+        if inside.version.as_str() >= "2025-11-25" {
+            let id = inside.log.mint(call);
+            self.put_raw(inside, call, format!("id: {id}\ndata: \n\n").into());
+        } else {
+            self.put_raw(inside, call, Bytes::from_static(b": \n\n"));
+        }
+    }
+
+    /// A call can no longer be answered whole.
+    fn to_stream(&self, inside: &mut Inside, number: u64) {
+        let Some(call) = inside.calls.get_mut(&number) else { return };
+        let Shape::Undecided { reply, answers, .. } = std::mem::replace(&mut call.shape, Shape::Stream)
+        else {
+            return;
+        };
+        let (sender, parcels) = mpsc::unbounded_channel();
+        // One who has gone may come back: what it gets is kept.
+        if reply.send(Reply::Stream(parcels)).is_ok() {
+            inside.streams.insert(number, sender);
+        }
+        for answer in answers {
+            self.say(inside, number, answer, None, 0);
+        }
+    }
+
+    /// The client's own stream.
+    pub(crate) fn open_own(&self) -> Result<mpsc::UnboundedReceiver<Parcel>, NoStream> {
+        let inside = &mut *self.lock();
+        if inside.is_closed {
+            return Err(NoStream::Closed);
+        }
+        if inside.streams.get(&OWN).is_some_and(|stream| !stream.is_closed()) {
+            return Err(NoStream::Taken);
+        }
+        let (sender, parcels) = mpsc::unbounded_channel();
+        inside.streams.insert(OWN, sender);
+        inside.used = Instant::now();
+        for message in std::mem::take(&mut inside.unsaid) {
+            self.say(inside, OWN, message, None, 0);
+        }
+        Ok(parcels)
+    }
+
+    /// Goes on with a stream after this event.
+    pub(crate) fn resume(&self, after: EventId) -> Result<mpsc::UnboundedReceiver<Parcel>, NoStream> {
+        let inside = &mut *self.lock();
+        if inside.is_closed {
+            return Err(NoStream::Closed);
+        }
+        let (sender, parcels) = mpsc::unbounded_channel();
+        for again in inside.log.after(after) {
+            let (id, message) = match again {
+                Again::Message(id, message) => (id, message),
+                Again::Dropped(id, request) => (id, dropped(&request)),
+            };
+            let _ = sender.send(self.parcel(event(id, &message), 0));
+        }
+        let goes_on = after.stream == OWN || inside.calls.contains_key(&after.stream);
+        if goes_on {
+            // Whoever read it before is gone, or is to be.
+            inside.streams.insert(after.stream, sender);
+        }
+        if after.stream == OWN {
+            for message in std::mem::take(&mut inside.unsaid) {
+                self.say(inside, OWN, message, None, 0);
+            }
+        }
+        inside.used = Instant::now();
+        Ok(parcels)
+    }
+
+    /// The first words on the stream of an old client.
+    pub(crate) fn say_endpoint(&self, path: &str) {
+        let inside = &mut *self.lock();
+        self.put_raw(inside, OWN, format!("event: endpoint\ndata: {path}\n\n").into());
+    }
+
+    fn parcel(&self, bytes: Bytes, count: usize) -> Parcel {
+        Parcel::new(bytes, self.client, count, self.freed.clone())
+    }
+
+    fn put_raw(&self, inside: &mut Inside, stream: u64, bytes: Bytes) {
+        if let Some(sender) = inside.streams.get(&stream) {
+            let _ = sender.send(self.parcel(bytes, 0));
+        }
+    }
+
+    /// Says something on a stream, and keeps it for one who comes back.
+    fn say(&self, inside: &mut Inside, stream: u64, message: Bytes, answers: Option<RawId>, count: usize) {
+        let bytes = match self.manner {
+            Manner::Streamable => event(inside.log.note(stream, &message, answers), &message),
+            Manner::OneStream => old_event(&message),
+        };
+        let parcel = self.parcel(bytes, count);
+        if let Some(sender) = inside.streams.get(&stream)
+            && sender.send(parcel).is_err()
+        {
+            inside.streams.remove(&stream);
+        }
+    }
+
+    fn answer(&self, inside: &mut Inside, id: RawId, message: Bytes, count: usize) {
+        let Some(number) = inside.open.remove(&id) else {
+            // Of a request that came by another way.
+            return self.say(inside, OWN, message, Some(id), count);
+        };
+        inside.used = Instant::now();
+        let Some(call) = inside.calls.get_mut(&number) else { return };
+        call.missing -= 1;
+        let is_last = call.missing == 0;
+        match &mut call.shape {
+            Shape::Undecided { answers, bytes, .. } => {
+                answers.push(message);
+                *bytes += count;
+                if !is_last {
+                    return;
+                }
+            }
+            Shape::Stream => self.say(inside, number, message, Some(id), count),
+        }
+        if !is_last {
+            return;
+        }
+        // Nothing more comes on its stream.
+        inside.streams.remove(&number);
+        let Some(Call { shape: Shape::Undecided { reply, answers, bytes }, is_batch, .. }) =
+            inside.calls.remove(&number)
+        else {
+            return;
+        };
+        let _ = reply.send(Reply::Whole(self.parcel(joined(answers, is_batch), bytes)));
+    }
+
+    /// Where something goes that answers nothing.
+    fn stream_for(&self, inside: &mut Inside, about: &About) -> Option<u64> {
+        let related = match about {
+            About::Request(id) => inside.open.get(id).copied(),
+            About::Answer(_) | About::Nothing => None,
+        };
+        let takes =
+            |inside: &Inside, number: &u64| inside.calls.get(number).is_some_and(|call| call.takes_streams);
+        if let Some(number) = related.filter(|number| takes(inside, number)) {
+            self.to_stream(inside, number);
+            return Some(number);
+        }
+        if inside.streams.get(&OWN).is_some_and(|stream| !stream.is_closed()) {
+            return Some(OWN);
+        }
+        // Better beside another request than not at all: it may be a question.
+        let open = inside.calls.keys().copied().filter(|number| takes(inside, number)).max();
+        if let Some(number) = open {
+            self.to_stream(inside, number);
+        }
+        open
+    }
+}
+
+impl Mailbox for Session {
+    fn put(&self, out: Outgoing, about: About) {
+        let count = out.len();
+        let message = Bytes::from(out.on_one_line().to_vec());
+        let inside = &mut *self.lock();
+        if inside.is_closed {
+            return self.freed_at_once(count);
+        }
+        if self.manner == Manner::OneStream {
+            return self.say(inside, OWN, message, None, count);
+        }
+        if let About::Answer(id) = about {
+            return self.answer(inside, id, message, count);
+        }
+        match self.stream_for(inside, &about) {
+            Some(stream) => self.say(inside, stream, message, None, count),
+            None => {
+                if inside.unsaid.len() == MOST_UNSAID {
+                    inside.unsaid.pop_front();
+                }
+                inside.unsaid.push_back(message);
+                self.freed_at_once(count);
+            }
+        }
+    }
+
+    fn close(&self) {
+        let inside = &mut *self.lock();
+        inside.is_closed = true;
+        inside.streams.clear();
+        inside.calls.clear();
+        inside.open.clear();
+        inside.unsaid.clear();
+    }
+}
+
+impl Session {
+    fn freed_at_once(&self, count: usize) {
+        drop(self.parcel(Bytes::new(), count));
+    }
+}
+
+fn joined(mut answers: Vec<Bytes>, is_batch: bool) -> Bytes {
+    if !is_batch {
+        return answers.pop().unwrap_or_default();
+    }
+    let mut all = vec![b'['];
+    for (at, answer) in answers.iter().enumerate() {
+        if at > 0 {
+            all.push(b',');
+        }
+        all.extend_from_slice(answer);
+    }
+    all.push(b']');
+    all.into()
+}
+
+fn event(id: EventId, message: &[u8]) -> Bytes {
+    let mut text = format!("id: {id}\nevent: message\ndata: ").into_bytes();
+    text.extend_from_slice(message);
+    text.extend_from_slice(b"\n\n");
+    text.into()
+}
+
+fn old_event(message: &[u8]) -> Bytes {
+    let mut text = b"event: message\ndata: ".to_vec();
+    text.extend_from_slice(message);
+    text.extend_from_slice(b"\n\n");
+    text.into()
+}
+
+/// In place of an answer that was not kept long enough.
+fn dropped(request: &RawId) -> Bytes {
+    let error = ErrorAnswer::new(
+        ErrorKind::ClientTooSlow,
+        "the answer was given, and is not kept any more: the connection was gone for too long",
+    );
+    error
+        .retryable(false)
+        .hint("whether the request took effect is for the server to say; ask again if that does no harm")
+        .to_bytes(request, Dialect::Standard)
+}

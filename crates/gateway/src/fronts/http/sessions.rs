@@ -1,0 +1,196 @@
+//! All sessions: made, found, and ended. A session is a client to everybody else.
+
+use super::gate::{same, text};
+use super::listen::Origin;
+use super::reply::refusal;
+use super::route::Target;
+use super::session::{Manner, Session};
+use super::{Front, Reply, token};
+use crate::backends::Plan;
+use crate::fronts::Wanted;
+use crate::intake::ClientReader;
+use crate::places;
+use hyper::StatusCode;
+use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName};
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use switchboard_core::{Event, Peer, Surroundings};
+use tokio::sync::mpsc;
+
+static ROOT: HeaderName = HeaderName::from_static("switchboard-root");
+
+impl Front {
+    fn sessions(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a target stands for, if there is such a thing.
+    pub(super) fn wanted(&self, target: &Target) -> Result<Wanted, Reply> {
+        let household = &self.household;
+        let Plan::Processes(processes) = household.hub.plan() else {
+            return Err(refusal(StatusCode::SERVICE_UNAVAILABLE, "nothing is served here"));
+        };
+        let unknown = |what: String| Err(refusal(StatusCode::NOT_FOUND, &what));
+        match target {
+            Target::Everything => Ok(Wanted::All(processes.environments_of(&household.vars))),
+            Target::Server(name) => match household.register.find(name) {
+                Some((id, _)) => Ok(Wanted::One(id)),
+                None => unknown(household.register.there_is_no(name)),
+            },
+            Target::Profile(name) => match household.profile(name) {
+                Some(servers) => Ok(Wanted::Some(processes.environments_of(&household.vars), servers)),
+                None => unknown(format!("there is no profile `{name}` in the config")),
+            },
+        }
+    }
+
+    /// A new client.
+    pub(super) fn open(
+        self: &Arc<Self>,
+        target: &Target,
+        manner: Manner,
+        headers: &HeaderMap,
+        from: Origin,
+    ) -> Result<Arc<Session>, Reply> {
+        let wants = self.wanted(target)?;
+        let pinned = self.root_of(headers, from)?;
+        let household = &self.household;
+        if !household.hub.is_serving() {
+            return Err(refusal(StatusCode::SERVICE_UNAVAILABLE, "switchboard is shutting down"));
+        }
+        let id = token::random()
+            .map_err(|_| refusal(StatusCode::INTERNAL_SERVER_ERROR, "no session can be made"))?;
+        let client = household.next_client();
+        let habit = match (&wants, from) {
+            (_, Origin::Elsewhere) => None,
+            (Wanted::One(id), Origin::Here) => household.register.habit(*id),
+            (Wanted::All(_) | Wanted::Some(..), Origin::Here) => Some(household.register.every_habit()),
+        };
+        let reader = habit.map(ClientReader::new).unwrap_or_default();
+        let (budget, freed) = (self.budget.clone(), self.freed.clone());
+        let session = Session::new(
+            id.clone(),
+            client,
+            target.clone(),
+            text(headers, &AUTHORIZATION).map(str::to_owned),
+            manner,
+            budget,
+            freed,
+            self.gone.clone(),
+            reader,
+        );
+        {
+            let mut sessions = self.sessions();
+            if sessions.len() >= self.options.max_sessions {
+                return Err(refusal(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "there are too many sessions (serve.maxSessions)",
+                ));
+            }
+            sessions.insert(id, session.clone());
+        }
+        let server = match &wants {
+            Wanted::One(id) => household.register.server(*id),
+            Wanted::All(_) | Wanted::Some(..) => None,
+        };
+        let environment = match (household.hub.plan(), server) {
+            (Plan::Processes(processes), Some(server)) => {
+                processes.environments.number(&server, &household.vars)
+            }
+            _ => 0,
+        };
+        let surroundings = Surroundings {
+            environment,
+            pinned,
+            default: household.default_root.clone(),
+            goes_by_request: manner == Manner::Streamable,
+            // What a client on another machine calls a folder is no folder of ours.
+            is_elsewhere: from == Origin::Elsewhere,
+            ..Surroundings::default()
+        };
+        let wanted = match &wants {
+            Wanted::One(id) => Some(*id),
+            Wanted::All(_) | Wanted::Some(..) => None,
+        };
+        household.clients().insert(client, (wanted, household.vars.clone()));
+        household.hub.open_mailbox(Peer::Client(client), session.clone());
+        household.hub.handle(wants.event(client, surroundings));
+        Ok(session)
+    }
+
+    /// The root that a client is pinned to, if it names one: a folder of this machine, or a name that the config gives one.
+    fn root_of(&self, headers: &HeaderMap, from: Origin) -> Result<Option<String>, Reply> {
+        let Some(named) = text(headers, &ROOT) else { return Ok(None) };
+        let mapped =
+            self.options.root_map.iter().find(|(name, _)| name == named).map(|(_, path)| path.as_str());
+        let path = match (mapped, from) {
+            (Some(path), _) => path,
+            (None, Origin::Here) => named,
+            (None, Origin::Elsewhere) => {
+                let text = format!(
+                    "`{named}` is not among the roots that clients on other machines may name (`serve.rootMap`)"
+                );
+                return Err(refusal(StatusCode::FORBIDDEN, &text));
+            }
+        };
+        match places::canonical(Path::new(path)) {
+            Some(root) => Ok(Some(root)),
+            None => Err(refusal(StatusCode::BAD_REQUEST, &format!("the root `{named}` is no folder here"))),
+        }
+    }
+
+    /// The session that a request names. A wrong one, one of somebody else's and one of another path are all unknown.
+    pub(super) fn find(&self, id: &str, target: &Target, headers: &HeaderMap) -> Option<Arc<Session>> {
+        let session = self.sessions().get(id).cloned()?;
+        let given = text(headers, &AUTHORIZATION).unwrap_or_default();
+        let is_its = same(given.as_bytes(), session.token.as_deref().unwrap_or_default().as_bytes());
+        (is_its && session.target == *target && !session.is_closed()).then_some(session)
+    }
+
+    pub(super) fn end(&self, id: &str) {
+        let Some(session) = self.sessions().remove(id) else { return };
+        let client = session.client;
+        self.household.clients().remove(&client);
+        let mut turn = self.household.hub.turn();
+        turn.handle(Event::ClientLost { client });
+        turn.forget_client(client);
+    }
+
+    /// Ends those whose clients have gone.
+    pub(crate) async fn part(self: Arc<Self>, mut left: mpsc::UnboundedReceiver<String>) {
+        while let Some(id) = left.recv().await {
+            self.end(&id);
+        }
+    }
+
+    /// Ends those that nobody has used for long, and forgets those that have ended.
+    pub(crate) async fn tidy(self: Arc<Self>) {
+        const LOOK: Duration = Duration::from_secs(5);
+        loop {
+            tokio::time::sleep(LOOK.min(self.options.session_ttl)).await;
+            let now = Instant::now();
+            let is_over = |session: &&Arc<Session>| {
+                let is_idle = |since: Instant| now.duration_since(since) >= self.options.session_ttl;
+                session.is_closed() || session.idle_since().is_some_and(is_idle)
+            };
+            let over: Vec<String> =
+                self.sessions().values().filter(is_over).map(|it| it.id.clone()).collect();
+            for id in over {
+                self.end(&id);
+            }
+        }
+    }
+
+    /// Tells the core which bytes no longer wait.
+    pub(crate) async fn account(self: Arc<Self>) {
+        loop {
+            let freed = self.freed.next().await;
+            let mut turn = self.household.hub.turn();
+            for (client, bytes) in freed {
+                turn.handle(Event::Flushed { peer: Peer::Client(client), bytes });
+            }
+        }
+    }
+}

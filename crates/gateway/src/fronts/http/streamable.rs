@@ -1,0 +1,328 @@
+//! Streamable HTTP: a POST for what a client says, answered whole or as a stream; a GET for its own stream, or to go on
+//! with one; a DELETE to end.
+
+use super::body::Events;
+use super::events::EventId;
+use super::gate::text;
+use super::listen::Origin;
+use super::reply::{accepted, message, not_allowed, refusal, stream};
+use super::route::Target;
+use super::session::{Manner, NoStream, Reply as Outcome, Session};
+use super::{Front, Reply};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Limited};
+use hyper::body::Incoming;
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Method as HttpMethod, Request, StatusCode};
+use serde::Deserialize;
+use std::sync::Arc;
+use std::time::Duration;
+use switchboard_core::Event;
+use switchboard_process::aside;
+use switchboard_protocol::{Broken, Dialect, ErrorAnswer, Kind, Message, Method, Parsed, RawId, parse};
+
+static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+static LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+
+const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+/// A call that takes longer is answered by a stream, so that its client can come back to it.
+const SOON: Duration = Duration::from_secs(1);
+/// Longer bodies are scanned on another thread.
+const LONG: usize = 256 << 10;
+
+impl Front {
+    pub(super) async fn streamable(
+        self: &Arc<Self>,
+        request: Request<Incoming>,
+        target: Target,
+        from: Origin,
+    ) -> Reply {
+        if let Some(version) = text(request.headers(), &VERSION)
+            && !VERSIONS.contains(&version)
+        {
+            let text = format!(
+                "the protocol version `{version}` is not spoken here; these are: {}",
+                VERSIONS.join(", ")
+            );
+            return refusal(StatusCode::BAD_REQUEST, &text);
+        }
+        match *request.method() {
+            HttpMethod::POST => self.post(request, target, from).await,
+            HttpMethod::GET => self.get(&request, &target),
+            HttpMethod::DELETE => self.delete(&request, &target),
+            _ => not_allowed("GET, POST, DELETE"),
+        }
+    }
+
+    async fn post(self: &Arc<Self>, request: Request<Incoming>, target: Target, from: Origin) -> Reply {
+        let (head, body) = request.into_parts();
+        if let Err(reply) = check_type(&head.headers) {
+            return reply;
+        }
+        let accepts = |kind| accepts(&head.headers, kind);
+        let (takes_whole, takes_streams) = (accepts("application/json"), accepts("text/event-stream"));
+        if !takes_whole && !takes_streams {
+            return refusal(
+                StatusCode::NOT_ACCEPTABLE,
+                "answers are application/json or text/event-stream: say so in `Accept`",
+            );
+        }
+        let (members, is_batch) = match self.read(body).await {
+            Ok(Ok(Parsed::One(message))) => (vec![Ok(message)], false),
+            Ok(Ok(Parsed::Batch(members))) => (members, true),
+            Ok(Err(broken)) => return bad_message(&broken),
+            Err(reply) => return reply,
+        };
+        let is_opening = matches!(&members[..], [Ok(only)] if only.method() == Method::Initialize && only.kind() == Kind::Request);
+        let session = match (text(&head.headers, &SESSION), is_opening) {
+            (Some(id), _) => match self.find(id, &target, &head.headers) {
+                Some(session) => session,
+                None => return unknown_session(),
+            },
+            (None, true) => match self.open(&target, Manner::Streamable, &head.headers, from) {
+                Ok(session) => session,
+                Err(reply) => return reply,
+            },
+            (None, false) => {
+                return refusal(
+                    StatusCode::BAD_REQUEST,
+                    "begin with `initialize`; what follows needs its `Mcp-Session-Id`",
+                );
+            }
+        };
+        session.touch();
+        let reply = self.pass(&session, members, is_batch, takes_streams).await;
+        let is_new = is_opening && text(&head.headers, &SESSION).is_none();
+        self.introduce(&session, reply, is_new)
+    }
+
+    /// Reads a body, as far as it may go.
+    pub(super) async fn read(&self, body: Incoming) -> Result<Result<Parsed, Broken>, Reply> {
+        let limit = self.household.limit;
+        let bytes = match Limited::new(body, limit).collect().await {
+            Ok(collected) => collected.to_bytes(),
+            Err(error) if error.is::<http_body_util::LengthLimitError>() => {
+                let text = format!(
+                    "a message may have {limit} bytes; raise `maxMessageBytes` in the config, or say less"
+                );
+                return Err(refusal(StatusCode::PAYLOAD_TOO_LARGE, &text));
+            }
+            Err(_) => return Err(refusal(StatusCode::BAD_REQUEST, "the request ended before its time")),
+        };
+        Ok(match bytes.len() {
+            0..LONG => parse(bytes),
+            _ => aside::run(move || parse(bytes)).await,
+        })
+    }
+
+    /// Passes what a client says to the core, and waits for what comes of it.
+    async fn pass(
+        &self,
+        session: &Arc<Session>,
+        members: Vec<Result<Message, Broken>>,
+        is_batch: bool,
+        takes_streams: bool,
+    ) -> Reply {
+        let ids: Vec<RawId> = members.iter().filter_map(asked).collect();
+        let call = match ids.is_empty() {
+            true => None,
+            false => match session.open_call(&ids, is_batch, takes_streams) {
+                Some(call) => Some(call),
+                None => {
+                    return refusal(
+                        StatusCode::BAD_REQUEST,
+                        "one of these ids is in use: its request is not answered yet",
+                    );
+                }
+            },
+        };
+        self.tell(session, members).await;
+        let Some((number, mut answer)) = call else { return accepted() };
+        let soon = tokio::select! {
+            outcome = &mut answer => Some(outcome),
+            () = tokio::time::sleep(SOON) => None,
+        };
+        let outcome = match soon {
+            Some(outcome) => outcome,
+            None => {
+                session.begin_stream(number);
+                answer.await
+            }
+        };
+        match outcome {
+            Ok(Outcome::Whole(parcel)) => message(parcel),
+            Ok(Outcome::Stream(parcels)) => stream(Events::new(parcels, None)),
+            Err(_) => unknown_session(),
+        }
+    }
+
+    /// Tells the core what a client said.
+    pub(super) async fn tell(&self, session: &Arc<Session>, members: Vec<Result<Message, Broken>>) {
+        let client = session.client;
+        for member in members {
+            let frame = member.map(Parsed::One);
+            let places = session.places(&frame).await;
+            self.household.hub.handle(Event::FromClient { client, frame, places });
+        }
+    }
+
+    /// The answer to a handshake says which session it began; without an answer there is none.
+    fn introduce(&self, session: &Arc<Session>, mut reply: Reply, is_new: bool) -> Reply {
+        if !is_new {
+            return reply;
+        }
+        let version = match reply.body() {
+            super::body::Answer::Message(Some(parcel)) => negotiated(&parcel.bytes),
+            super::body::Answer::Stream(_) => Some(String::new()),
+            super::body::Answer::Message(None) | super::body::Answer::Whole(_) => None,
+        };
+        match (version, HeaderValue::from_str(&session.id)) {
+            (Some(version), Ok(id)) => {
+                session.set_version(&version);
+                reply.headers_mut().insert(SESSION.clone(), id);
+            }
+            _ => self.end(&session.id),
+        }
+        reply
+    }
+
+    fn get(&self, request: &Request<Incoming>, target: &Target) -> Reply {
+        let headers = request.headers();
+        if !accepts(headers, "text/event-stream") {
+            return refusal(StatusCode::NOT_ACCEPTABLE, "this is a stream: say `Accept: text/event-stream`");
+        }
+        let session = match self.session_of(headers, target) {
+            Ok(session) => session,
+            Err(reply) => return reply,
+        };
+        let parcels = match text(headers, &LAST_EVENT) {
+            None => session.open_own(),
+            Some(last) => match EventId::read(last) {
+                Some(last) => session.resume(last),
+                None => return refusal(StatusCode::BAD_REQUEST, "this `Last-Event-ID` is none of ours"),
+            },
+        };
+        match parcels {
+            Ok(parcels) => stream(Events::new(parcels, None)),
+            Err(NoStream::Taken) => {
+                refusal(StatusCode::CONFLICT, "this session has its stream already; one is enough")
+            }
+            Err(NoStream::Closed) => unknown_session(),
+        }
+    }
+
+    fn delete(&self, request: &Request<Incoming>, target: &Target) -> Reply {
+        match self.session_of(request.headers(), target) {
+            Ok(session) => {
+                self.end(&session.id);
+                super::reply::with(StatusCode::OK, "application/json", super::body::Answer::text("{}"))
+            }
+            Err(reply) => reply,
+        }
+    }
+
+    fn session_of(&self, headers: &HeaderMap, target: &Target) -> Result<Arc<Session>, Reply> {
+        let Some(id) = text(headers, &SESSION) else {
+            return Err(refusal(StatusCode::BAD_REQUEST, "which session? `Mcp-Session-Id` is missing"));
+        };
+        self.find(id, target, headers).ok_or_else(unknown_session)
+    }
+}
+
+/// The id that will be answered: a request's, or that of something that was meant as one.
+fn asked(member: &Result<Message, Broken>) -> Option<RawId> {
+    match member {
+        Ok(message) if message.kind() == Kind::Request => message.id(),
+        Ok(_) => None,
+        Err(broken) if broken.is_answer => None,
+        Err(broken) => Some(broken.id.clone().unwrap_or_else(RawId::null)),
+    }
+}
+
+pub(super) fn check_type(headers: &HeaderMap) -> Result<(), Reply> {
+    let kind = text(headers, &CONTENT_TYPE).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    // Anything else a page could send without being asked whether it may.
+    if kind.eq_ignore_ascii_case("application/json") {
+        Ok(())
+    } else {
+        Err(refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, "messages are `Content-Type: application/json`"))
+    }
+}
+
+fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
+    let mut kinds =
+        headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|it| it.split(','));
+    let (group, _) = wanted.split_once('/').unwrap_or((wanted, ""));
+    kinds.any(|kind| {
+        let kind = kind.split(';').next().unwrap_or_default().trim();
+        kind.eq_ignore_ascii_case(wanted) || kind == "*/*" || kind.strip_suffix("/*") == Some(group)
+    })
+}
+
+fn bad_message(broken: &Broken) -> Reply {
+    let id = broken.id.clone().unwrap_or_else(RawId::null);
+    let error = ErrorAnswer::of_fault(broken.fault);
+    let bytes: Bytes = error.to_bytes(&id, Dialect::Standard);
+    super::reply::with(StatusCode::BAD_REQUEST, "application/json", super::body::Answer::text(bytes))
+}
+
+pub(super) fn unknown_session() -> Reply {
+    refusal(StatusCode::NOT_FOUND, "this session is over, or was never begun: begin again with `initialize`")
+}
+
+/// The version that a handshake ended with; nothing if it failed.
+fn negotiated(answer: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Answer {
+        result: Welcome,
+    }
+    #[derive(Deserialize)]
+    struct Welcome {
+        #[serde(rename = "protocolVersion", default)]
+        version: String,
+    }
+    serde_json::from_slice::<Answer>(answer).ok().map(|answer| answer.result.version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_client_accepts_is_read_as_it_is_written() {
+        let headers = |value: &str| HeaderMap::from_iter([(ACCEPT, value.parse().unwrap())]);
+        for (value, json, events) in [
+            ("application/json, text/event-stream", true, true),
+            ("application/json;q=0.5,TEXT/EVENT-STREAM", true, true),
+            ("*/*", true, true),
+            ("text/*", false, true),
+            ("text/html", false, false),
+        ] {
+            let headers = headers(value);
+            assert_eq!(
+                (accepts(&headers, "application/json"), accepts(&headers, "text/event-stream")),
+                (json, events),
+                "{value}"
+            );
+        }
+        assert!(!accepts(&HeaderMap::new(), "application/json"));
+    }
+
+    #[test]
+    fn only_json_is_taken() {
+        let check =
+            |value: &str| check_type(&HeaderMap::from_iter([(CONTENT_TYPE, value.parse().unwrap())])).is_ok();
+        assert!(check("application/json") && check("Application/JSON; charset=utf-8"));
+        for other in [
+            "text/plain",
+            "text/plain;application/json",
+            "application/x-www-form-urlencoded",
+            "multipart/form-data",
+            "",
+        ] {
+            assert!(!check(other), "{other}");
+        }
+    }
+}

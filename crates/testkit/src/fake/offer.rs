@@ -1,0 +1,64 @@
+//! What the server offers, from a file (`--offer FILE`): whoever changes the file changes the offer.
+//!
+//! `tools`, `prompts`, `resources` and `resourceTemplates` are lists, whose items are sent to the letter; one that is
+//! missing is not to be had, whatever `capabilities` says. `pageSize` cuts them into pages. `capabilities`,
+//! `instructions` and `serverInfo` are for the greeting; without `capabilities`, each list that is there is declared.
+
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The methods that ask for a list, and what it is called in their answer.
+const LISTS: [(&str, &str); 4] = [
+    ("tools/list", "tools"),
+    ("prompts/list", "prompts"),
+    ("resources/list", "resources"),
+    ("resources/templates/list", "resourceTemplates"),
+];
+
+pub(crate) struct Offer(BTreeMap<String, Box<RawValue>>);
+
+impl Offer {
+    /// What cannot be read is for the test to see.
+    pub(crate) fn read(path: &Path) -> Self {
+        // An item goes out as part of a line.
+        let text = std::fs::read_to_string(path).unwrap_or_default().replace('\n', " ");
+        Self(serde_json::from_str(&text).unwrap_or_default())
+    }
+
+    fn value(&self, key: &str) -> Option<Value> {
+        serde_json::from_str(self.0.get(key)?.get()).ok()
+    }
+
+    /// Over what every server says.
+    pub(crate) fn greet(&self, greeting: &mut Value) {
+        let declared = LISTS.iter().filter(|(_, member)| self.0.contains_key(*member));
+        let declared = declared.map(|(method, _)| method.split('/').next().unwrap_or_default());
+        let declared: serde_json::Map<String, Value> =
+            declared.map(|capability| (capability.to_owned(), json!({}))).collect();
+        greeting["capabilities"] = self.value("capabilities").unwrap_or(Value::Object(declared));
+        for key in ["instructions", "serverInfo"] {
+            if let Some(value) = self.value(key) {
+                greeting[key] = value;
+            }
+        }
+    }
+
+    /// The `result` or `error` member of the answer, if this method asks for a list.
+    pub(crate) fn list(&self, method: &str, params: &Value) -> Option<String> {
+        let (_, member) = LISTS.iter().find(|(asks, _)| *asks == method)?;
+        let Some(items) = self.0.get(*member) else {
+            return Some(r#""error":{"code":-32601,"message":"Method not found"}"#.to_owned());
+        };
+        let Some(size) = self.value("pageSize").and_then(|size| size.as_u64()) else {
+            return Some(format!(r#""result":{{"{member}":{items}}}"#));
+        };
+        let items: Vec<&RawValue> = serde_json::from_str(items.get()).unwrap_or_default();
+        let from: usize = params["cursor"].as_str().and_then(|cursor| cursor.parse().ok()).unwrap_or(0);
+        let to = items.len().min(from + size as usize);
+        let page: Vec<&str> = items[from.min(to)..to].iter().map(|item| item.get()).collect();
+        let next = if to < items.len() { format!(r#","nextCursor":"{to}""#) } else { String::new() };
+        Some(format!(r#""result":{{"{member}":[{}]{next}}}"#, page.join(",")))
+    }
+}

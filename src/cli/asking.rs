@@ -1,0 +1,178 @@
+//! The commands that ask the servers themselves.
+
+use super::{A_YEAR, RootArgs};
+use clap::Args;
+use clap::builder::FalseyValueParser;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Lines that fit into 80 columns.
+pub(super) const AFTER_CALL: &str = "\
+Examples:
+  switchboard call github__search_repositories query=mcp limit=5
+  switchboard call files__write_file '{\"path\": \"a.txt\", \"content\": \"hello\"}'
+  switchboard call files__write_file @arguments.json
+  generate-arguments | switchboard call files__write_file -
+
+The text of the answer goes to stdout; progress, and what the server logs
+meanwhile, to stderr. Exit codes: 1 if the tool or the call failed, 130 if
+interrupted; the server is then told that nobody waits any more.";
+
+/// How the gateway is started, and for how long it is waited for. The same as `stdio` has, so that it is the same
+/// gateway.
+#[derive(Debug, Args)]
+pub(crate) struct GatewayArgs {
+    /// Start the servers for this one command, instead of using the daemon's.
+    #[arg(long, env = "SWITCHBOARD_SOLO", value_parser = FalseyValueParser::new())]
+    pub(crate) solo: bool,
+
+    /// The config file. Otherwise the one that `stdio` would use.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Only this server of the config file, with its own names.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) server: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) roots: RootArgs,
+
+    /// After how many seconds without an answer to give up. Otherwise the servers' own limits count.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=A_YEAR))]
+    pub(crate) timeout: Option<u64>,
+
+    /// A server to run instead of what a config file names: its command and arguments.
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "server")]
+    pub(crate) command: Vec<String>,
+}
+
+impl GatewayArgs {
+    /// Our own command line for it. `server` is one that was named otherwise.
+    pub(crate) fn words(&self, server: Option<&str>) -> Vec<OsString> {
+        let mut words: Vec<OsString> = vec!["stdio".into()];
+        let mut add = |flag: &str, value: Option<OsString>| {
+            words.extend(value.map(|value| [flag.into(), value]).into_iter().flatten());
+        };
+        add("--config", self.config.clone().map(Into::into));
+        add("--server", self.server.as_deref().or(server).map(Into::into));
+        for root in &self.roots.root {
+            add("--root", Some(root.into()));
+        }
+        // The variable may hold nothing, which is no folder.
+        let pinned = self.roots.pin_root.clone().map(OsString::from).filter(|root| !root.is_empty());
+        add("--pin-root", pinned);
+        add("--default-root", self.roots.default_root.clone().map(Into::into));
+        if self.solo {
+            words.push("--solo".into());
+        }
+        if !self.command.is_empty() {
+            words.push("--".into());
+            words.extend(self.command.iter().map(Into::into));
+        }
+        words
+    }
+
+    pub(crate) fn timeout(&self) -> Option<Duration> {
+        self.timeout.map(Duration::from_secs)
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Only this server's, with its own names. The same as `--server`.
+    #[arg(value_name = "SERVER", conflicts_with_all = ["server", "command"])]
+    pub(crate) only: Option<String>,
+
+    /// For programs: a JSON array of the items as the servers sent them.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) gateway: GatewayArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CallArgs {
+    /// The tool, as `switchboard tools` lists it.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+
+    /// Its arguments: a JSON object, `@FILE` or `-` (stdin) with one in it, or KEY=VALUE for each.
+    #[arg(value_name = "ARGUMENTS")]
+    pub(crate) arguments: Vec<String>,
+
+    /// For programs: the whole result as the server sent it.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) gateway: GatewayArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReadArgs {
+    /// The resource, as `switchboard resources` lists it, or after a template.
+    #[arg(value_name = "URI")]
+    pub(crate) uri: String,
+
+    /// For programs: the whole result as the server sent it.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) gateway: GatewayArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GetArgs {
+    /// The prompt, as `switchboard prompts` lists it.
+    #[arg(value_name = "PROMPT")]
+    pub(crate) name: String,
+
+    /// Its arguments: KEY=VALUE for each, or a JSON object, `@FILE` or `-` (stdin) with one in it.
+    #[arg(value_name = "ARGUMENTS")]
+    pub(crate) arguments: Vec<String>,
+
+    /// For programs: the whole result as the server sent it.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) gateway: GatewayArgs,
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cli::{Cli, Command};
+    use clap::Parser;
+
+    fn words(line: &str) -> String {
+        let cli = Cli::try_parse_from(line.split(' ')).expect("a sound command line");
+        let words = match &cli.command {
+            Some(Command::Tools(args)) => args.gateway.words(args.only.as_deref()),
+            Some(Command::Call(args)) => args.gateway.words(None),
+            _ => Vec::new(),
+        };
+        words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn the_gateway_is_started_with_the_same_flags() {
+        assert_eq!(words("switchboard tools"), "stdio");
+        assert_eq!(words("switchboard tools github --json"), "stdio --server github");
+        assert_eq!(
+            words("switchboard call --config c --server s --root a --root b --default-root d --solo t k=v"),
+            "stdio --config c --server s --root a --root b --default-root d --solo"
+        );
+        assert_eq!(words("switchboard call t k=v --timeout 5 -- npx -y x"), "stdio -- npx -y x");
+    }
+
+    #[test]
+    fn a_server_is_named_once() {
+        for line in ["tools a --server b", "tools --server b -- c", "tools a -- c", "call t --timeout 0"] {
+            let words = ["switchboard"].into_iter().chain(line.split(' '));
+            assert!(Cli::try_parse_from(words).is_err(), "{line}");
+        }
+    }
+}

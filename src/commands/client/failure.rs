@@ -1,0 +1,108 @@
+//! Why there is no answer, in words for a person.
+
+use crate::commands::terminal::one_line;
+use serde_json::Value;
+use std::fmt;
+use std::time::Duration;
+use switchboard_gateway::peer::Silence;
+
+/// So many of the last lines of a server's stderr are shown.
+const LAST_WORDS: usize = 20;
+
+#[derive(Debug, thiserror::Error)]
+pub(in crate::commands) enum Failure {
+    /// The answer is an error.
+    #[error("{0}")]
+    Refused(Fault),
+    /// The gateway says nothing more.
+    #[error("{0}")]
+    Silent(Silence),
+    #[error("interrupted")]
+    Interrupted,
+    #[error("no answer within {} s\n  hint: `--timeout` says how long to wait", .0.as_secs())]
+    TooLate(Duration),
+    #[error("the answer to `{0}` makes no sense")]
+    Odd(&'static str),
+    #[error("cannot write the answer: {0}")]
+    Unwritten(#[from] std::io::Error),
+}
+
+/// An error answer.
+#[derive(Debug)]
+pub(in crate::commands) struct Fault {
+    message: String,
+    code: Value,
+    data: Value,
+    /// What we know ourselves.
+    hint: Option<String>,
+}
+
+impl Fault {
+    pub(super) fn read(error: &str) -> Self {
+        let error: Value = serde_json::from_str(error).unwrap_or_default();
+        let message = error["message"].as_str().unwrap_or("an error without a message").to_owned();
+        Self { message, code: error["code"].clone(), data: error["data"].clone(), hint: None }
+    }
+
+    /// Whether whoever answered has said what may have been meant.
+    pub(super) fn has_nearest(&self) -> bool {
+        !nearest(&self.data).is_empty()
+    }
+
+    pub(super) fn with_hint(self, hint: Option<String>) -> Self {
+        Self { hint, ..self }
+    }
+}
+
+/// One name, or several.
+fn nearest(data: &Value) -> Vec<&str> {
+    match &data["nearest"] {
+        Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
+        other => other.as_str().into_iter().collect(),
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.message)?;
+        match self.data["kind"].as_str() {
+            Some(kind) => write!(f, " ({kind})")?,
+            None if self.code.is_null() => {}
+            None => write!(f, " ({})", self.code)?,
+        }
+        if let Some(hint) = self.data["hint"].as_str() {
+            write!(f, "\n  hint: {hint}")?;
+        }
+        let nearest: Vec<String> = nearest(&self.data).iter().map(|name| format!("`{name}`")).collect();
+        if !nearest.is_empty() {
+            write!(f, "\n  hint: did you mean {}?", nearest.join(" or "))?;
+        }
+        self.hint.iter().try_for_each(|hint| write!(f, "\n  hint: {hint}"))?;
+        let words: Vec<&str> = self.data["stderr"].as_str().unwrap_or_default().lines().collect();
+        let last = &words[words.len().saturating_sub(LAST_WORDS)..];
+        last.iter().try_for_each(|line| write!(f, "\n  stderr: {}", one_line(line)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_helps_is_shown() {
+        for (error, expect) in [
+            (r#"{"code":-32602,"message":"no"}"#, "no (-32602)"),
+            (r#"{"message":"no","code":-32002,"data":{"kind":"k","hint":"h"}}"#, "no (k)\n  hint: h"),
+            (r#"{"message":"no","data":{"nearest":"a"}}"#, "no\n  hint: did you mean `a`?"),
+            (r#"{"message":"no","data":{"nearest":["a","b"]}}"#, "no\n  hint: did you mean `a` or `b`?"),
+            (r#"{"message":"no","data":{"stderr":"a\nb\u001b\n"}}"#, "no\n  stderr: a\n  stderr: b�"),
+            ("5", "an error without a message"),
+        ] {
+            assert_eq!(Fault::read(error).to_string(), expect);
+        }
+        assert_eq!(
+            Fault::read(r#"{"message":"no"}"#).with_hint(Some("x".into())).to_string(),
+            "no\n  hint: x"
+        );
+    }
+}

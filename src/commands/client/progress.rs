@@ -1,0 +1,112 @@
+//! What is shown, on stderr, while an answer is waited for: progress, and what servers log. On a terminal progress is one
+//! line that is written over; otherwise each is a line.
+
+use crate::commands::complain;
+use crate::commands::terminal::{self, Stream, cut, one_line};
+use serde_json::Value;
+use std::io::Write;
+
+/// A log message that is longer is cut.
+const LONGEST: usize = 2000;
+
+#[derive(Default)]
+pub(super) struct Progress {
+    /// The token of the request that is watched.
+    token: Option<u64>,
+    /// Progress stands on the line that the terminal is at.
+    is_on_line: bool,
+}
+
+impl Progress {
+    pub(super) fn watch(&mut self, token: u64) {
+        self.token = Some(token);
+    }
+
+    /// A notification: its method and parameters as they are spelled.
+    pub(super) fn hear(&mut self, method: &str, params: &str) {
+        let Some(token) = self.token else { return };
+        let told = match method {
+            r#""notifications/progress""# => {
+                read(params).filter(|it| it["progressToken"] == token).map(progress)
+            }
+            r#""notifications/message""# => {
+                let Some(text) = read(params).map(message) else { return };
+                self.wipe();
+                return complain(&text);
+            }
+            _ => None,
+        };
+        let Some(text) = told else { return };
+        if !terminal::is_one(Stream::Err) {
+            return complain(&text);
+        }
+        self.wipe();
+        let width = terminal::width(Stream::Err).unwrap_or(80);
+        // The last column is left free: some terminals go on to the next line after it.
+        let _ = write!(std::io::stderr(), "{}", cut(&text, width.saturating_sub(1)));
+        self.is_on_line = true;
+    }
+
+    /// Nothing more is shown.
+    pub(super) fn clear(&mut self) {
+        self.wipe();
+        self.token = None;
+    }
+
+    fn wipe(&mut self) {
+        if std::mem::take(&mut self.is_on_line) {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+fn read(params: &str) -> Option<Value> {
+    serde_json::from_str(params).ok()
+}
+
+fn progress(params: Value) -> String {
+    let (progress, total) = (&params["progress"], &params["total"]);
+    let done = match (progress.as_f64(), total.as_f64()) {
+        (Some(done), Some(all)) if all > 0.0 => {
+            format!("{progress}/{total} ({:.0} %)", (100.0 * done / all).clamp(0.0, 100.0))
+        }
+        _ => progress.to_string(),
+    };
+    match params["message"].as_str() {
+        Some(message) => format!("progress: {done} {}", one_line(message)),
+        None => format!("progress: {done}"),
+    }
+}
+
+fn message(params: Value) -> String {
+    let level = params["level"].as_str().unwrap_or("info");
+    let data = match &params["data"] {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let logger = params["logger"].as_str().map(|logger| format!(" {logger}:")).unwrap_or_default();
+    cut(&one_line(&format!("[{level}]{logger} {data}")), LONGEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_line_says_how_far_it_is() {
+        for (params, expect) in [
+            (json!({ "progress": 1 }), "progress: 1"),
+            (json!({ "progress": 1, "total": 4 }), "progress: 1/4 (25 %)"),
+            (json!({ "progress": 0.5, "total": 0, "message": "a\nb" }), "progress: 0.5 a b"),
+        ] {
+            assert_eq!(progress(params), expect);
+        }
+    }
+
+    #[test]
+    fn a_log_message_is_one_line() {
+        assert_eq!(message(json!({ "level": "error", "data": "a\x1b[2J\nb" })), "[error] a�[2J b");
+        assert_eq!(message(json!({ "logger": "l", "data": { "a": 1 } })), "[info] l: {\"a\":1}");
+    }
+}

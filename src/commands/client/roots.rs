@@ -1,0 +1,43 @@
+//! The workspace folders that we tell servers of: those of the command line, or the folder we are in.
+
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// The result of `roots/list`.
+pub(super) fn list(given: &[PathBuf]) -> Value {
+    let here = std::env::current_dir().ok();
+    let folders: Vec<PathBuf> = match given {
+        [] => here.into_iter().collect(),
+        // One that is not there is the gateway's to complain about.
+        given => given.iter().filter_map(|root| std::path::absolute(root).ok()).collect(),
+    };
+    let root = |folder: &PathBuf| {
+        let name = folder.file_name().map(|name| name.to_string_lossy());
+        json!({ "uri": uri(folder), "name": name.unwrap_or_default() })
+    };
+    json!({ "roots": folders.iter().map(root).collect::<Vec<_>>() })
+}
+
+/// A `file:` URI. What is not a plain letter is written by its bytes.
+fn uri(folder: &Path) -> String {
+    let path = folder.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/:".contains(&byte);
+    let written = path.bytes().map(|byte| match is_plain(byte) {
+        true => char::from(byte).to_string(),
+        false => format!("%{byte:02X}"),
+    });
+    // Behind a drive's letter there is no slash to begin with.
+    let slash = if path.starts_with('/') { "" } else { "/" };
+    format!("file://{slash}{}", written.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_a_uri() {
+        assert_eq!(uri(Path::new("/work/my app/é%")), "file:///work/my%20app/%C3%A9%25");
+        assert_eq!(uri(Path::new("C:/work")), "file:///C:/work");
+    }
+}

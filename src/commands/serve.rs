@@ -1,0 +1,142 @@
+//! Clients over HTTP: the daemon, with a listener.
+
+use super::complain;
+use super::daemon::{self as command, Identity, What};
+use crate::cli::{DaemonArgs, ServeArgs};
+use crate::exit::{Exit, fatal};
+use anyhow::Context;
+use std::path::PathBuf;
+use switchboard_gateway::config::expand;
+use switchboard_gateway::config::{Config, ServeConfig};
+use switchboard_gateway::control::{self, Request};
+use switchboard_gateway::daemon::{self, Daemon, Served};
+use switchboard_gateway::fronts::http::HttpOptions;
+use switchboard_gateway::fronts::http::listen::{Address, TlsFiles};
+use switchboard_gateway::fronts::http::token;
+use switchboard_gateway::{allow_many_files, check_room};
+
+pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
+    let plan = command::plan(&DaemonArgs::for_serving(args), Default::default())?;
+    let command::Plan { what, config, servers, source } = plan;
+    let state_folder = super::state_folder();
+    let http = options(args, &config, &state_folder)?;
+    let address = address_of(what)?;
+    check_room()
+        .context("cannot open what is needed to serve (hint: raise the limit of open files, `ulimit -n`)")?;
+    allow_many_files();
+    let log = command::log_options(
+        &DaemonArgs::for_serving(args),
+        &config,
+        source.as_ref().map(|source| &*source.path),
+        &state_folder,
+    )?;
+    let file = source.as_ref().map(|source| source.path.clone());
+    let default_root = match &file {
+        Some(path) => expand::default_root(&config, path, &super::vars).ok().flatten(),
+        None => None,
+    };
+    announce(&http);
+    make_room(&address)?;
+    let daemon = Daemon {
+        config,
+        source,
+        servers,
+        overrides: Default::default(),
+        address,
+        state_folder,
+        log,
+        http: Some(http),
+        on_listening: told,
+        default_root,
+    };
+    match super::on_runtime(daemon::run(daemon))?.context("cannot serve")? {
+        Served::ToTheEnd => Ok(Exit::Ok),
+        Served::Taken => Err(fatal(
+            Exit::Failure,
+            "another daemon serves this config already\n  hint: `switchboard status` shows it, `switchboard daemon stop` ends it",
+        )),
+    }
+}
+
+fn address_of(what: What) -> anyhow::Result<switchboard_gateway::Address> {
+    Identity { what, overrides: Default::default() }
+        .address()
+        .context("there is no place for the daemon's socket")
+}
+
+/// A daemon that was started by a window makes room: its windows go on with it, new ones come to us.
+fn make_room(address: &switchboard_gateway::Address) -> anyhow::Result<()> {
+    if let Ok(Some(answer)) = super::on_runtime(control::ask(address, Request::GiveWay))?
+        && answer.result.is_ok()
+    {
+        complain(&format!(
+            "switchboard: the daemon (pid {}) serves its windows to their end; new ones come here",
+            answer.pid
+        ));
+    }
+    Ok(())
+}
+
+fn options(args: &ServeArgs, config: &Config, state_folder: &std::path::Path) -> anyhow::Result<HttpOptions> {
+    let serve = &config.serve;
+    let texts = if args.listen.is_empty() { &serve.listen } else { &args.listen };
+    let listen: Result<Vec<Address>, String> = texts.iter().map(|text| Address::read(text)).collect();
+    let listen = listen.map_err(|why| fatal(Exit::Usage, why))?;
+    let elsewhere = listen.iter().find(|address| !address.is_local());
+    if let (true, Some(address)) = (args.no_auth, elsewhere) {
+        let text = format!(
+            "--no-auth is for this machine alone, and {address} is reached from others\n  hint: leave it out, or listen at 127.0.0.1"
+        );
+        return Err(fatal(Exit::Usage, text));
+    }
+    let token = match args.no_auth {
+        true => None,
+        false => Some(token::get(state_folder).context("no token can be made")?),
+    };
+    let mut hosts = serve.allowed_hosts.clone();
+    // Who connects to an address may call us by it.
+    for address in &listen {
+        if let Address::Tcp(at) = address
+            && !at.ip().is_unspecified()
+        {
+            hosts.push(at.ip().to_string());
+        }
+    }
+    Ok(HttpOptions {
+        listen,
+        tls: tls(args, serve),
+        token,
+        hosts,
+        origins: serve.allowed_origins.clone(),
+        session_ttl: serve.session_ttl,
+        max_sessions: serve.max_sessions,
+        event_bytes: serve.event_bytes,
+        root_map: serve.root_map.clone(),
+    })
+}
+
+fn tls(args: &ServeArgs, serve: &ServeConfig) -> Option<TlsFiles> {
+    let cert = args.tls_cert.clone().or_else(|| serve.tls_cert.as_ref().map(PathBuf::from))?;
+    let key = args.tls_key.clone().or_else(|| serve.tls_key.as_ref().map(PathBuf::from))?;
+    Some(TlsFiles { cert, key })
+}
+
+fn announce(http: &HttpOptions) {
+    match &http.token {
+        Some(token) => complain(&format!(
+            "switchboard: clients need this header:\n  Authorization: Bearer {token}\n  (again: `switchboard token show`)"
+        )),
+        None => complain(
+            "switchboard: WARNING: --no-auth: every program and every user on this machine can use all servers and call all \
+             their tools",
+        ),
+    }
+}
+
+fn told(addresses: &[Address]) {
+    for address in addresses {
+        complain(&format!(
+            "switchboard: listening at {address} (/mcp, /servers/NAME/mcp, /profiles/NAME/mcp, /sse)"
+        ));
+    }
+}

@@ -1,0 +1,70 @@
+//! What we know of the terminal, if there is one, and text that does it no harm.
+
+use std::io::IsTerminal;
+
+#[derive(Clone, Copy)]
+pub(super) enum Stream {
+    Out,
+    Err,
+}
+
+pub(super) fn is_one(stream: Stream) -> bool {
+    match stream {
+        Stream::Out => std::io::stdout().is_terminal(),
+        Stream::Err => std::io::stderr().is_terminal(),
+    }
+}
+
+/// How many columns there are. Without a terminal: as many as it takes, unless `COLUMNS` says otherwise.
+pub(super) fn width(stream: Stream) -> Option<usize> {
+    let size = match stream {
+        _ if !is_one(stream) => None,
+        Stream::Out => terminal_size::terminal_size_of(std::io::stdout()),
+        Stream::Err => terminal_size::terminal_size_of(std::io::stderr()),
+    };
+    let said = || std::env::var("COLUMNS").ok()?.parse().ok();
+    size.map(|(width, _)| width.0.into()).or_else(said).filter(|width| *width > 0)
+}
+
+/// See <https://no-color.org>.
+pub(super) fn has_colours(stream: Stream) -> bool {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    is_one(stream) && !is_set("NO_COLOR") && !is_dumb
+}
+
+/// Text of others on one line: what would move about in a terminal is replaced.
+pub(super) fn one_line(text: &str) -> String {
+    let shown = |c: char| match c {
+        '\n' | '\t' => ' ',
+        c if c.is_control() => '\u{fffd}',
+        c => c,
+    };
+    text.trim().replace("\r\n", "\n").chars().map(shown).collect()
+}
+
+pub(super) fn cut(text: &str, room: usize) -> String {
+    if text.chars().count() <= room {
+        return text.to_owned();
+    }
+    text.chars().take(room.saturating_sub(1)).chain(['…']).take(room).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_cut_to_its_room() {
+        for (text, room, expect) in
+            [("abcd", 4, "abcd"), ("abcde", 4, "abc…"), ("äöüé", 2, "ä…"), ("ab", 0, "")]
+        {
+            assert_eq!(cut(text, room), expect);
+        }
+    }
+
+    #[test]
+    fn nothing_moves_about() {
+        assert_eq!(one_line(" a\r\nb\tc\x1b[2J\u{7} "), "a b c�[2J�");
+    }
+}

@@ -1,0 +1,16 @@
+//! The token that clients over HTTP must have.
+
+use crate::cli::{TokenArgs, TokenCommand};
+use crate::exit::Exit;
+use anyhow::Context;
+use switchboard_gateway::fronts::http::token;
+
+pub(crate) fn run(args: &TokenArgs) -> anyhow::Result<Exit> {
+    match args.command {
+        TokenCommand::Show => {
+            let token = token::get(&super::state_folder()).context("no token can be made")?;
+            super::print(&format!("{token}\n"))?;
+            Ok(Exit::Ok)
+        }
+    }
+}

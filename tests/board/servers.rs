@@ -1,0 +1,250 @@
+//! Several fake servers in one config file: each has a record and an offer of its own. All windows share a home, a state
+//! and a runtime folder. When it ends, everything that was started in it has ended.
+
+use crate::support::{fake_backend, program};
+use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use switchboard_testkit::client::{Client, Start, initialize_params};
+use switchboard_testkit::patience;
+use switchboard_testkit::pids::{self, Word};
+use switchboard_testkit::record::Record;
+use switchboard_testkit::scratch::Scratch;
+use switchboard_testkit::tree::Process;
+
+pub(super) struct Servers {
+    scratch: Scratch,
+    config: Value,
+}
+
+impl Servers {
+    /// Nothing but short graces.
+    pub(super) fn none() -> Self {
+        let scratch = Scratch::new();
+        for name in ["home", "r", "work"] {
+            scratch.folder(name);
+        }
+        fs::set_permissions(scratch.join("r"), fs::Permissions::from_mode(0o700)).unwrap();
+        let config = json!({ "linger": "100ms", "shutdownGrace": "300ms", "mcpServers": {} });
+        let servers = Self { scratch, config };
+        servers.write();
+        servers
+    }
+
+    /// These, with the usual tools.
+    pub(super) fn of(names: &[&str]) -> Self {
+        names.iter().fold(Self::none(), |servers, name| servers.and(name, json!({}), &[]))
+    }
+
+    /// One more: `keys` are those of its entry, `options` the fake backend's.
+    pub(super) fn and(mut self, name: &str, keys: Value, options: &[&str]) -> Self {
+        self.put(name, keys, options);
+        self
+    }
+
+    /// One more, which offers what this text says.
+    pub(super) fn and_offer(self, name: &str, keys: Value, offer: &str) -> Self {
+        let path = self.offers(name, offer).display().to_string();
+        self.and(name, keys, &["--offer", &path])
+    }
+
+    /// A key of the file itself.
+    pub(super) fn with(mut self, key: &str, value: Value) -> Self {
+        self.config[key] = value;
+        self.write();
+        self
+    }
+
+    /// Puts a server into the file, or another in its place.
+    pub(super) fn put(&mut self, name: &str, keys: Value, options: &[&str]) {
+        let mut args = vec![json!("--record"), json!(self.record(name).folder())];
+        args.extend(options.iter().map(|option| json!(option)));
+        let mut entry = json!({ "command": fake_backend(), "args": args });
+        entry.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
+        self.config["mcpServers"][name] = entry;
+        self.write();
+    }
+
+    pub(super) fn remove(&mut self, name: &str) {
+        self.config["mcpServers"].as_object_mut().unwrap().remove(name);
+        self.write();
+    }
+
+    /// Whole or not at all: a daemon may be looking.
+    fn write(&self) {
+        let draft = self.scratch.file("config.draft", self.config.to_string());
+        fs::rename(draft, self.path("config.json")).unwrap();
+    }
+
+    /// What a server offers from now on, if it was made with `and_offer`. Gives the file.
+    pub(super) fn offers(&self, name: &str, offer: &str) -> PathBuf {
+        let is_sound = serde_json::from_str::<Value>(offer);
+        assert!(is_sound.is_ok(), "{is_sound:?}: {offer}");
+        let draft = self.scratch.file("offers/draft", offer);
+        let path = self.scratch.join("offers").join(name);
+        fs::rename(draft, &path).unwrap();
+        path
+    }
+
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.scratch.join(name)
+    }
+
+    pub(super) fn config(&self) -> PathBuf {
+        self.path("config.json")
+    }
+
+    /// What a server was told.
+    pub(super) fn record(&self, name: &str) -> Record {
+        Record::in_folder(self.scratch.folder("record").join(name))
+    }
+
+    /// How often each of these was started.
+    pub(super) fn launches<const N: usize>(&self, names: [&str; N]) -> [u32; N] {
+        names.map(|name| self.record(name).launches())
+    }
+
+    /// How often a server was told something, by all its processes.
+    pub(super) fn told(&self, name: &str, text: &str) -> usize {
+        self.record(name).all_lines().iter().filter(|line| line.contains(text)).count()
+    }
+
+    pub(super) fn program(&self) -> Start {
+        program()
+            .env("HOME", self.path("home"))
+            .env("SWITCHBOARD_STATE_DIR", self.path("state"))
+            .env("XDG_RUNTIME_DIR", self.path("r"))
+            .cwd(self.path("work"))
+    }
+
+    /// A window of its own, still to be started.
+    pub(super) fn start(&self) -> Start {
+        self.program().args(["stdio", "--config"]).arg(self.config())
+    }
+
+    /// The same through the daemon.
+    pub(super) fn shared(&self) -> Start {
+        self.start().env("SWITCHBOARD_SOLO", "0")
+    }
+
+    /// A window of its own, after its handshake.
+    #[track_caller]
+    pub(super) fn open(&self) -> Client {
+        let mut client = self.start().start();
+        client.initialize();
+        client
+    }
+
+    /// The same, with these capabilities of the client's.
+    #[track_caller]
+    pub(super) fn open_with(&self, capabilities: Value) -> Client {
+        greet_with(self.start(), capabilities)
+    }
+
+    /// A window of the daemon's, after its handshake.
+    #[track_caller]
+    pub(super) fn open_shared(&self) -> Client {
+        let mut client = self.shared().start();
+        client.initialize();
+        client
+    }
+
+    /// What a command prints.
+    #[track_caller]
+    pub(super) fn say(&self, args: &[&str]) -> String {
+        let end = self.program().env("SWITCHBOARD_SOLO", "0").args(args).start().finish();
+        assert_eq!(end.code, Some(0), "{args:?}: {}", end.stderr);
+        String::from_utf8(end.stdout).unwrap()
+    }
+
+    /// Everything that was logged so far.
+    pub(super) fn log(&self) -> String {
+        let files = fs::read_dir(self.path("state/logs")).into_iter().flatten().flatten();
+        let own = files.filter(|file| file.file_name().to_string_lossy().starts_with("switchboard-"));
+        own.map(|file| fs::read_to_string(file.path()).unwrap_or_default()).collect()
+    }
+
+    /// Every process that has to do with this.
+    pub(super) fn processes(&self) -> Vec<Process> {
+        let traces = pids::with_trace(&format!("{}/", self.scratch.path().display()));
+        traces.into_iter().filter_map(Process::look).filter(|process| !process.is_zombie()).collect()
+    }
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            let left = || format!("{:#?}", self.processes());
+            let end = std::time::Instant::now() + patience::LIMIT;
+            while !self.processes().is_empty() {
+                assert!(std::time::Instant::now() < end, "still there: {}", left());
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+        }
+        self.processes().iter().for_each(|process| process.tell(Word::Kill));
+    }
+}
+
+/// A client that says it can do this, after its handshake.
+#[track_caller]
+pub(super) fn greet_with(start: Start, capabilities: Value) -> Client {
+    let mut client = start.start();
+    let mut params = initialize_params();
+    params["capabilities"] = capabilities;
+    let answer = client.request("initialize", params);
+    assert!(answer.get("result").is_some(), "{answer}");
+    client.notify("notifications/initialized", json!({}));
+    client
+}
+
+/// One member of all items of a list: `tools`, `prompts`, `resources` or `resourceTemplates`.
+#[track_caller]
+pub(super) fn listed(client: &mut Client, list: &str, member: &str) -> Vec<String> {
+    let method = match list {
+        "resourceTemplates" => "resources/templates/list".to_owned(),
+        other => format!("{other}/list"),
+    };
+    let answer = client.request(&method, json!({}));
+    let Some(items) = answer["result"][list].as_array() else { panic!("no list: {answer}") };
+    items.iter().map(|item| item[member].as_str().unwrap().to_owned()).collect()
+}
+
+#[track_caller]
+pub(super) fn tools(client: &mut Client) -> Vec<String> {
+    listed(client, "tools", "name")
+}
+
+/// The process that answers a tool's call, as it says itself.
+#[track_caller]
+pub(super) fn pid(client: &mut Client, tool: &str) -> u32 {
+    let answer = client.call(tool, json!({}));
+    match answer["result"]["pid"].as_u64() {
+        Some(pid) => pid as u32,
+        None => panic!("no facts: {answer}"),
+    }
+}
+
+/// An offer with tools of these names, and nothing else.
+pub(super) fn with_tools(names: &[&str]) -> String {
+    let tool = |name: &&str| json!({ "name": name, "inputSchema": { "type": "object" } });
+    json!({ "tools": names.iter().map(tool).collect::<Vec<_>>() }).to_string()
+}
+
+/// Has a server say these lines, and then answer.
+#[track_caller]
+pub(super) fn say(client: &mut Client, tool: &str, lines: &[&str]) {
+    let answer = r#"{"jsonrpc":"2.0","id":%ID,"result":{"content":[]}}"#;
+    let text: String = lines.iter().chain([&answer]).map(|line| format!("{line}\n")).collect();
+    let answer = client.call(tool, json!({ "text": text }));
+    assert!(answer.get("result").is_some(), "{answer}");
+}
+
+/// What a server was told, out of the answer of the fake backend to what it does not know.
+#[track_caller]
+pub(super) fn heard(answer: &Value) -> Value {
+    match answer["result"]["heard"].as_str() {
+        Some(text) => serde_json::from_str(text).unwrap(),
+        None => panic!("nothing was heard: {answer}"),
+    }
+}

@@ -1,0 +1,251 @@
+//! One server is in trouble, or makes some: the others do not notice.
+
+use super::servers::{Servers, listed, pid, tools, with_tools};
+use serde_json::{Value, json};
+use std::fs;
+use switchboard_testkit::client::Client;
+
+const GOOD: &str = r#"{
+    "tools": [{"name":"echo"},{"name":"facts"}], "prompts": [{"name":"p"}], "resources": [{"uri":"x://1","name":"1"}]
+}"#;
+
+/// A good one, beside one with these options.
+fn beside(keys: Value, options: &[&str]) -> Servers {
+    Servers::none().and_offer("good", json!({}), GOOD).and("bad", keys, options)
+}
+
+/// Everything of the good one is there, and works.
+#[track_caller]
+fn check_good(servers: &Servers, client: &mut Client) {
+    let of_good =
+        |names: Vec<String>| names.into_iter().filter(|name| name.starts_with("good__")).collect::<Vec<_>>();
+    assert_eq!(of_good(tools(client)), ["good__echo", "good__facts"]);
+    assert_eq!(of_good(listed(client, "prompts", "name")), ["good__p"]);
+    assert!(listed(client, "resources", "name").contains(&"1".to_owned()));
+    assert_eq!(pid(client, "good__facts"), servers.record("good").pid(1));
+    let answer = client.request("resources/read", json!({ "uri": "x://1" }));
+    assert!(answer.get("result").is_some(), "{answer}");
+}
+
+fn has_bad(client: &mut Client) -> bool {
+    tools(client).iter().any(|name| name.starts_with("bad__"))
+}
+
+/// It is waited for as long as it may take, and no longer; when it comes, the client is told.
+#[test]
+fn one_that_takes_too_long_comes_later() {
+    let servers = beside(json!({ "startTimeout": "1s" }), &[]);
+    let gate = servers.path("gate");
+    let mut servers = servers;
+    servers.put("bad", json!({ "startTimeout": "1s" }), &["--gate", gate.to_str().unwrap()]);
+    let mut client = servers.open();
+    check_good(&servers, &mut client);
+    assert!(!has_bad(&mut client));
+    fs::write(&gate, "").unwrap();
+    // Whoever asks for a list gives it another chance.
+    if !has_bad(&mut client) {
+        client.told("notifications/tools/list_changed");
+        assert!(has_bad(&mut client));
+    }
+    assert!(client.call("bad__echo", json!({})).get("result").is_some());
+    check_good(&servers, &mut client);
+}
+
+/// It comes within its time: what the client asks first waits for it.
+#[test]
+fn one_that_takes_its_time_is_waited_for() {
+    let mut servers = beside(json!({}), &[]);
+    let gate = servers.path("gate");
+    servers.put("bad", json!({}), &["--gate", gate.to_str().unwrap()]);
+    let mut client = servers.start().start();
+    let id = client.ask("initialize", switchboard_testkit::client::initialize_params());
+    servers.record("bad").wait_for(1, "initialize");
+    servers.record("good").wait_for(1, "initialize");
+    fs::write(&gate, "").unwrap();
+    assert!(client.answer(id).get("result").is_some());
+    client.notify("notifications/initialized", json!({}));
+    assert!(has_bad(&mut client));
+}
+
+#[test]
+fn one_that_never_answers() {
+    for options in [&["--silent"][..], &["--never-read"], &["--hang-on", "initialize"]] {
+        let servers = beside(json!({ "startTimeout": "500ms" }), options);
+        let mut client = servers.open();
+        check_good(&servers, &mut client);
+        assert!(!has_bad(&mut client), "{options:?}");
+    }
+}
+
+/// It introduces itself, and then says nothing more.
+#[test]
+fn one_that_never_lists_anything() {
+    let servers = beside(json!({ "startTimeout": "500ms" }), &["--hang-on", "tools/list"]);
+    let mut client = servers.open();
+    check_good(&servers, &mut client);
+}
+
+#[test]
+fn one_that_crashes() {
+    for options in [
+        &["--exit-at-start", "3", "--stderr", "no key"][..],
+        &["--crash-on", "initialize"],
+        &["--crash-on", "tools/list"],
+    ] {
+        let servers = beside(json!({}), options);
+        let mut client = servers.open();
+        check_good(&servers, &mut client);
+        assert!(!has_bad(&mut client), "{options:?}");
+    }
+}
+
+/// There is no such program.
+#[test]
+fn one_that_cannot_be_started() {
+    let servers = beside(json!({ "command": "/nowhere/at/all" }), &[]);
+    let mut client = servers.open();
+    check_good(&servers, &mut client);
+    let answer = client.call("bad__echo", json!({}));
+    assert!(
+        answer["error"]["message"].as_str().unwrap().contains("/nowhere/at/all"),
+        "it says why: {answer}"
+    );
+}
+
+/// The first crash was an accident: it gets another chance, and the client hears of it.
+#[test]
+fn one_that_crashes_once() {
+    let servers = beside(json!({}), &["--exit-at-start", "3", "--faulty", "1"]);
+    let mut client = servers.open();
+    if !has_bad(&mut client) {
+        client.told("notifications/tools/list_changed");
+        assert!(has_bad(&mut client));
+    }
+    check_good(&servers, &mut client);
+    assert!(client.call("bad__echo", json!({})).get("result").is_some());
+}
+
+#[test]
+fn one_that_floods() {
+    let servers = beside(json!({}), &["--flood", "20000"]);
+    let mut client = servers.open();
+    check_good(&servers, &mut client);
+    let answer = client.call("bad__echo", json!({ "x": 1 }));
+    assert!(answer.get("result").is_some(), "{answer}");
+}
+
+#[test]
+fn one_that_prints_what_is_no_message() {
+    let servers = beside(json!({}), &["--say", "Server ready on stdio!\nDebug: {\"x\": 1}\n"]);
+    let mut client = servers.open();
+    check_good(&servers, &mut client);
+    assert!(has_bad(&mut client));
+}
+
+/// It says that it has prompts and resources, and has none.
+#[test]
+fn one_that_lies_about_what_it_has() {
+    let lie = r#"{
+        "capabilities": { "tools": {}, "prompts": {}, "resources": { "subscribe": true } },
+        "tools": [{"name":"echo"}]
+    }"#;
+    let servers = Servers::none().and_offer("good", json!({}), GOOD).and_offer("bad", json!({}), lie);
+    let mut client = servers.open();
+    check_good(&servers, &mut client);
+    assert!(has_bad(&mut client), "what it does have is there");
+    assert_eq!(listed(&mut client, "prompts", "name"), ["good__p"]);
+    assert_eq!(listed(&mut client, "resources", "name"), ["1"]);
+}
+
+#[test]
+fn one_whose_lists_are_none() {
+    for nonsense in [
+        r#"{ "tools": { "echo": {} } }"#,
+        r#"{ "tools": "many" }"#,
+        r#"{ "tools": [1, null, {}, {"name":5}, [], {"name":"echo"}] }"#,
+        r#"{ "tools": [{"name":"echo"},{"name":"echo"}] }"#,
+        r#"{ "capabilities": 5, "tools": [] }"#,
+        // A next page for ever, and nothing on it.
+        r#"{ "pageSize": 0, "tools": [{"name":"echo"}] }"#,
+    ] {
+        let servers =
+            Servers::none().and_offer("good", json!({}), GOOD).and_offer("bad", json!({}), nonsense);
+        let mut client = servers.open();
+        check_good(&servers, &mut client);
+        let names = tools(&mut client);
+        let of_bad = names.iter().filter(|name| name.starts_with("bad__")).count();
+        assert!(of_bad <= 1, "{nonsense}: {names:?}");
+    }
+}
+
+/// 50,000 tools, ten megabytes.
+#[test]
+fn one_with_far_too_many_tools() {
+    let tool =
+        |n: usize| json!({ "name": format!("tool_{n}"), "description": "d".repeat(160), "inputSchema": {} });
+    let mut many: Vec<Value> = (0..50_000).map(tool).collect();
+    many.push(json!({ "name": "facts" }));
+    let offer = json!({ "tools": many }).to_string();
+    assert!(offer.len() > 10_000_000, "{}", offer.len());
+    let servers = Servers::none().and_offer("good", json!({}), GOOD).and_offer("bad", json!({}), &offer);
+    let mut client = servers.open();
+    check_good(&servers, &mut client);
+    let names = tools(&mut client);
+    assert_eq!(names.len(), 50_003);
+    assert_eq!((names[0].as_str(), names[50_002].as_str()), ("bad__tool_0", "good__facts"));
+    pid(&mut client, "bad__facts");
+    assert_eq!(client.finish().code, Some(0));
+    // And from what is remembered.
+    let mut client = servers.open();
+    assert_eq!(tools(&mut client), names);
+    assert_eq!(servers.launches(["good", "bad"]), [1, 1]);
+}
+
+/// A list beyond the limit of a message is a list that is not to be had.
+#[test]
+fn one_with_a_list_beyond_the_limit() {
+    let offer = json!({ "tools": [{ "name": "echo", "description": "d".repeat(70_000) }] }).to_string();
+    let servers = Servers::none()
+        .and_offer("good", json!({}), GOOD)
+        .and_offer("bad", json!({ "startTimeout": "2s" }), &offer)
+        .with("maxMessageBytes", json!("64KiB"));
+    let mut client = servers.open();
+    check_good(&servers, &mut client);
+    assert!(!has_bad(&mut client));
+}
+
+/// All that there is: the client is greeted nevertheless.
+#[test]
+fn when_all_are_in_trouble() {
+    let servers = Servers::none().and("a", json!({}), &["--exit-at-start", "1"]).and(
+        "b",
+        json!({ "startTimeout": "500ms" }),
+        &["--silent"],
+    );
+    let mut client = servers.start().start();
+    assert_eq!(client.initialize()["serverInfo"]["name"], "switchboard");
+    assert_eq!(tools(&mut client), Vec::<String>::new());
+    assert_eq!(client.request("ping", json!({}))["result"], json!({}));
+    let answer = client.call("a__echo", json!({}));
+    assert!(answer.get("error").is_some(), "{answer}");
+    assert_eq!(client.finish().code, Some(0));
+}
+
+/// It goes down in the middle: what it worked on fails, and nothing else.
+#[test]
+fn one_that_crashes_in_the_middle() {
+    let servers = Servers::none().and_offer("good", json!({}), &with_tools(&["hold", "release"])).and(
+        "bad",
+        json!({}),
+        &[],
+    );
+    let mut client = servers.open();
+    let held = client.start_call("good__hold", json!({ "label": 1 }));
+    servers.record("good").wait_for(1, "hold");
+    let crashed = client.call("bad__crash", json!({ "code": 7 }));
+    crate::support::error(&crashed, -32002, "backend_unavailable");
+    client.call("good__release", json!({}));
+    assert_eq!(client.answer(held)["result"]["label"], 1);
+    assert!(client.call("bad__echo", json!({})).get("result").is_some(), "it is started again");
+    assert_eq!(servers.launches(["good", "bad"]), [1, 2]);
+}
