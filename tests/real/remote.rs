@@ -50,9 +50,11 @@ fn every_version_is_negotiated() {
 /// But for what the server itself says otherwise there: it has sessions with names, and a word about roots.
 #[track_caller]
 fn same_but_for_sessions(server: &Server, script: impl Fn(&mut Talk)) {
-    let plain = |frame: String| match frame.split_once(" - SessionId ") {
-        Some((before, after)) => format!("{before}{}", &after[after.find('"').unwrap()..]),
-        None => frame,
+    let plain = |frame: String| {
+        let named = [" - SessionId ", "from session "].iter().find_map(|words| frame.split_once(words));
+        named.map_or(frame.clone(), |(before, after)| {
+            format!("{before}{}", &after[after.find('"').unwrap()..])
+        })
     };
     let [direct, through] = [Way::Direct, Way::Through].map(|way| {
         let heard = hold(server, way, &script).into_iter().filter(|frame| !frame.contains("Roots updated"));

@@ -154,23 +154,31 @@ pub(crate) async fn run(
     hub.open_mailbox(Peer::Backend(launch), Arc::new(Slot(Mutex::new(Some(sender)))));
     hub.handle(Event::Spawned { launch, pid: 0 });
     remote.spawn("listening", remote.clone().keep_listening());
-    let ended = {
+    let failed = {
         let delivering = letter::deliver_all(&remote, letters);
         tokio::pin!(delivering);
         tokio::select! {
-            fault = &mut delivering => Some(fault),
+            delivered = &mut delivering => match delivered {
+                // Nothing more comes: the order to stop does.
+                Ok(()) => {
+                    let order = orders.recv().await;
+                    remote.say_farewell(order).await;
+                    None
+                }
+                Err(fault) => Some(fault),
+            },
             order = orders.recv() => {
-                // Nothing more comes; what was said before is still sent.
+                // What was said before it is still sent.
                 if let Some(Order::Stop(StopHow::Gently { grace })) = order {
                     let _ = tokio::time::timeout(grace.min(FAREWELL), &mut delivering).await;
-                    remote.say_farewell(grace.min(FAREWELL)).await;
                 }
+                remote.say_farewell(order).await;
                 None
             }
         }
     };
     remote.over.send_replace(true);
-    match ended.and_then(Result::err) {
+    match failed {
         Some(fault) => {
             let Words { text, hint, .. } = fault.words(&remote.target);
             fail(&hub, launch, text, Some(hint));

@@ -3,12 +3,13 @@
 use super::fault::Fault;
 use super::letter::Letter;
 use super::session::{self, Session};
-use super::{Remote, Way};
+use super::{FAREWELL, Remote, Way};
+use crate::backends::process::Order;
 use crate::config::Transport;
 use crate::intake;
 use std::pin::Pin;
 use std::sync::Arc;
-use switchboard_core::Event;
+use switchboard_core::{Event, StopHow};
 use switchboard_protocol::{Frame, Message, Outgoing};
 
 /// What a client hears whose server came back as another.
@@ -127,9 +128,10 @@ impl Remote {
     }
 
     /// Tells the server that we go, if it can be told.
-    pub(super) async fn say_farewell(&self, within: std::time::Duration) {
+    pub(super) async fn say_farewell(&self, order: Option<Order>) {
+        let Some(Order::Stop(StopHow::Gently { grace })) = order else { return };
         let session = self.session();
-        let _ = tokio::time::timeout(within, self.close(&session)).await;
+        let _ = tokio::time::timeout(grace.min(FAREWELL), self.close(&session)).await;
     }
 
     async fn close(&self, session: &Session) {
