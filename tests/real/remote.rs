@@ -52,9 +52,15 @@ fn every_version_is_negotiated() {
 fn same_but_for_sessions(server: &Server, script: impl Fn(&mut Talk)) {
     let plain = |frame: String| {
         let named = [" - SessionId ", "from session "].iter().find_map(|words| frame.split_once(words));
-        named.map_or(frame.clone(), |(before, after)| {
+        let frame = named.map_or(frame.clone(), |(before, after)| {
             format!("{before}{}", &after[after.find('"').unwrap()..])
-        })
+        });
+        match frame.split_once("for session ") {
+            Some((before, after)) => {
+                format!("{before}for session …{}", &after[after.find([' ', '"']).unwrap()..])
+            }
+            None => frame,
+        }
     };
     let [direct, through] = [Way::Direct, Way::Through].map(|way| {
         let heard = hold(server, way, &script).into_iter().filter(|frame| !frame.contains("Roots updated"));
