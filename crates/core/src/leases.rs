@@ -53,6 +53,12 @@ impl Core {
         self.has_lost = self.clients.values().any(|c| c.presence == Presence::Lost);
     }
 
+    /// For the simulator: how many clients we know of, and how many delegates beside them.
+    pub fn known_clients(&self) -> (usize, usize) {
+        let delegates = self.clients.values().filter(|c| c.is_delegate()).count();
+        (self.clients.len() - delegates, delegates)
+    }
+
     /// Closes a client's connection.
     pub(crate) fn part_with(&mut self, client: ClientId) {
         self.actions.push(Action::Disconnect { client });

@@ -3,6 +3,7 @@
 
 use super::{Delegate, Held, News};
 use crate::catalogue::{List, Offer, Page, View};
+use crate::drain::Ending;
 use crate::event::{BackendId, ClientId};
 use crate::exchange::Core;
 use crate::fact::Outcome;
@@ -58,6 +59,10 @@ impl Core {
 
     /// More is known: goes on with what waited for it.
     pub(super) fn board_progress(&mut self, client: ClientId) {
+        if let Ending::Stopping { .. } | Ending::Finished = self.ending {
+            // All of it is answered in a moment.
+            return;
+        }
         self.finish_opening(client);
         if self.board(client).is_none_or(|board| board.held.is_empty()) || !self.is_settled(client) {
             return;
