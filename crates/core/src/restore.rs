@@ -33,6 +33,8 @@ impl Core {
     ) {
         let backend = launch.backend;
         match pending.method {
+            // Nobody is there to hear of it.
+            Method::Subscribe if self.clients.get(&client).is_none_or(|c| c.presence == Presence::Lost) => {}
             Method::Subscribe => {
                 if let Some(uri) = pending.sent().and_then(|request| request.part(Part::Uri)) {
                     self.subscribed(backend, client, uri.to_vec());

@@ -1,7 +1,7 @@
 //! A client's delegates: made, renewed and lost; and how they share its connection, its ear and its roots.
 
 use super::{Board, Delegate, News};
-use crate::client::{Client, ClientRoot, Greeting, Handshake, Role, Roots};
+use crate::client::{Client, ClientRoot, Greeting, Handshake, Presence, Role, Roots};
 use crate::event::{ClientId, ServerId, Surroundings};
 use crate::exchange::Core;
 use crate::fact::Fact;
@@ -86,7 +86,7 @@ impl Core {
     /// Begins anew: a client that makes its handshake has said nothing before.
     pub(super) fn make_delegates(&mut self, client: ClientId, initialize: &Message) {
         for delegate in self.delegates(client) {
-            self.lose(delegate);
+            self.retire_delegate(delegate);
         }
         if let Some(board) = self.board_mut(client) {
             board.delegates.clear();
@@ -97,6 +97,15 @@ impl Core {
         for server in self.all_servers() {
             self.make_delegate(client, server, &greeting);
         }
+    }
+
+    /// Its client is still there, and has no use for it: what it has asked for is answered all the same.
+    fn retire_delegate(&mut self, delegate: ClientId) {
+        let Some(c) = self.clients.get_mut(&delegate) else { return };
+        c.presence = Presence::Lost;
+        self.has_lost = true;
+        self.refuse_asked(delegate);
+        self.leave_all(delegate);
     }
 
     /// To the server's backends it is a client that has been greeted: it made its handshake with us.
@@ -265,8 +274,11 @@ impl Core {
         let all = self.all_servers();
         for client in self.boards() {
             let Some(c) = self.clients.get(&client) else { continue };
-            let Some(greeting) = c.handshake.to_replay().cloned() else { continue };
             let Some(board) = c.board() else { continue };
+            // One in the middle of its handshake has its delegates by what it says there.
+            let opening = board.opening.and_then(|minted| self.pending.get(minted)?.waiting().cloned());
+            let opening = opening.map(|initialize| Greeting { initialize, initialized: None });
+            let Some(greeting) = opening.or_else(|| c.handshake.to_replay().cloned()) else { continue };
             let gone = board.delegates.iter().filter(|(server, _)| !all.contains(server));
             let gone: Vec<(ServerId, ClientId)> = gone.map(|(server, it)| (*server, it.client)).collect();
             let new = all.iter().filter(|server| !board.delegates.contains_key(server));
@@ -274,7 +286,7 @@ impl Core {
             for (server, delegate) in gone {
                 // Its instances end when they have done what they are at.
                 self.move_client(delegate);
-                self.lose(delegate);
+                self.retire_delegate(delegate);
                 if let Some(board) = self.board_mut(client) {
                     board.delegates.remove(&server);
                 }

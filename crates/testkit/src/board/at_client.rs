@@ -83,7 +83,13 @@ impl World {
         if !c.is_board() {
             return Ok(());
         }
-        if lists.iter().all(|list| c.shown[*list as usize].is_none()) {
+        // What was answered in a batch reaches it with the rest of the batch.
+        let is_on_its_way = self.requests.iter().any(|request| {
+            let is_it = matches!(request.verb, Verb::List { list, .. } if lists.contains(&list));
+            request.client == client && request.is_in_batch && is_it
+        });
+        let c = self.client(client);
+        if lists.iter().all(|list| c.shown[*list as usize].is_none()) && !is_on_its_way {
             return Err(format!("{client} has not seen the list, and is told that it is another: {words}"));
         }
         for list in lists {
@@ -110,7 +116,8 @@ impl World {
             _ => return Err(format!("{client} gets no answer that is one: {words:?}")),
         };
         let is_servers = said.as_deref().is_some_and(|said| self.is_same(tag, said, &got));
-        if is_cancelled && !is_servers {
+        let is_too_slow = said.is_some() && got.contains("client_too_slow");
+        if is_cancelled && !is_servers && !is_too_slow && !self.requests[tag].is_in_batch {
             return Err(format!("{client} took a request back, and we answer it: {words:?}"));
         }
         let failed = words.contains_key("error");
@@ -170,7 +177,7 @@ impl World {
     fn our_answer(&mut self, client: ClientId, tag: usize, result: &RawValue) -> Check {
         let is_board = self.clients[&client].is_board();
         match (self.requests[tag].verb.clone(), result.get()) {
-            (Verb::List { list, walk, .. }, _) if is_board => self.page_at_client(client, list, walk, result),
+            (Verb::List { list, walk, .. }, _) if is_board => self.page_at_client(client, tag, list, walk, result),
             (Verb::Initialize, _) => Ok(()),
             (Verb::SetLevel { .. }, "{}") if is_board => Ok(()),
             (Verb::Ping, "{}") => Ok(()),

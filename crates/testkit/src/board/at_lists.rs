@@ -14,6 +14,7 @@ impl World {
     pub(super) fn page_at_client(
         &mut self,
         client: ClientId,
+        tag: usize,
         list: List,
         walk: u64,
         result: &RawValue,
@@ -28,14 +29,15 @@ impl World {
         for raw in raw {
             page.push(self.item_at_client(list, raw.get())?);
         }
-        let change = self.change;
+        let (change, is_in_batch) = (self.change, self.requests[tag].is_in_batch);
         let c = self.client(client);
         let known = c.walks.get_mut(&walk).expect("it was asked for");
         if !std::mem::replace(&mut known.has_begun, true) {
             known.change = change;
             c.shown[list as usize] = Some(walk);
             c.is_told[list as usize] = false;
-            c.is_anew[list as usize] = false;
+            // It may have been on its way for long.
+            c.is_anew[list as usize] = is_in_batch;
         }
         known.items.extend(page);
         known.cursor = match result.get("nextCursor") {
@@ -112,7 +114,7 @@ impl World {
         }
         for request in self.requests.iter().filter(|request| request.is_open()) {
             let c = &self.clients[&request.client];
-            if !matches!(request.verb, Verb::List { .. }) || !c.is_board() {
+            if !matches!(request.verb, Verb::List { .. }) || !c.is_board() || request.is_in_batch {
                 continue;
             }
             let longest = self.servers.iter().map(|server| server.settings.start_timeout).max();

@@ -144,10 +144,12 @@ impl World {
             self.check_owner(launch, tag, words, text)?;
         }
         self.requests[tag].handed.push(launch);
-        if let Verb::Task { task, .. } = self.requests[tag].verb
-            && self.tasks[task].launch.backend != launch.backend
-        {
-            return Err(format!("{launch} is asked for a task of {}", self.tasks[task].launch));
+        if let Verb::Task { task, .. } = self.requests[tag].verb {
+            // Its client may work elsewhere by now.
+            return match self.tasks[task].launch.backend == launch.backend {
+                true => Ok(()),
+                false => Err(format!("{launch} is asked for a task of {}", self.tasks[task].launch)),
+            };
         }
         self.process(launch).clients.insert(client);
         Ok(())

@@ -197,7 +197,7 @@ impl World {
             c.is_anew[list] = c.shown[list].is_some();
         }
         let (version, capabilities) = (c.version, c.capabilities());
-        self.moved(client);
+        self.roots_moved(client);
         let is_known = self.is_all_known(client);
         let tag = self.book(client, Verb::Initialize, None);
         let id = &self.requests[tag].id;

@@ -21,11 +21,10 @@ impl World {
             self.stats.batches += 1;
             let members = self.rng.within(1..=4);
             let mut texts = Vec::new();
-            let mut tags = Vec::new();
             for _ in 0..members {
                 let (tag, text) = self.some_request(client);
                 texts.push(text);
-                tags.push(tag);
+                self.requests[tag].is_in_batch = true;
             }
             return self.client_says(Turn::default(), client, format!("[{}]", texts.join(",")));
         }
@@ -90,6 +89,7 @@ impl World {
             handed: Vec::new(),
             is_answered: false,
             is_cancelled: false,
+            is_in_batch: false,
             is_void: false,
             said: None,
         });

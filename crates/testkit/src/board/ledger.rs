@@ -96,6 +96,8 @@ pub(super) struct Request {
     pub(super) handed: Vec<Launch>,
     pub(super) is_answered: bool,
     pub(super) is_cancelled: bool,
+    /// Its answer may wait for others when it is taken back.
+    pub(super) is_in_batch: bool,
     /// Its client is gone, or the program that it asked.
     pub(super) is_void: bool,
     /// What a process has said to it, in its last answer.

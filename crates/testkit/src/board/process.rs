@@ -79,7 +79,10 @@ impl World {
         let is_private = settings.scope == switchboard_core::Scope::Client
             || settings.state == switchboard_core::State::Client;
         let own = self.processes.values().filter(of_server).count();
-        if own >= settings.max_backends && !is_private {
+        // Those of an earlier config have its limit.
+        let is_as_it_was = self.servers[server].namings.len() == 1;
+        let is_auto = settings.state == switchboard_core::State::Auto;
+        if own >= settings.max_backends && !is_private && is_as_it_was && !is_auto {
             return Err(format!("{launch} is started, and its server has {own} already"));
         }
         if self.servers[server].is_gone && self.processes.keys().all(|known| known.backend != launch.backend) {

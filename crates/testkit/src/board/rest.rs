@@ -47,7 +47,8 @@ impl World {
         for &client in &boards {
             self.greet_calmly(client)?;
         }
-        // What was said before we begin is over.
+        // Those that must make room for others have said what there is to say.
+        self.all_say_news()?;
         self.advance(SHORT)?;
         let mut homes = BTreeMap::new();
         for &client in &boards {

@@ -152,10 +152,11 @@ impl World {
             self.trace.action(self.now, &action);
             self.perform(action)?;
         }
-        for (peer, bytes) in std::mem::take(&mut self.flushed) {
+        while let Some((peer, bytes)) = self.flushed.pop() {
             self.core.handle(self.now, Event::Flushed { peer, bytes }, &mut actions);
-            if let Some(action) = actions.pop() {
-                return Err(format!("something comes of what was written: {action:?}"));
+            for action in actions.drain(..) {
+                self.trace.action(self.now, &action);
+                self.perform(action)?;
             }
         }
         self.actions = actions;
@@ -192,15 +193,22 @@ impl World {
             }
             Action::Disconnect { client } => self.let_go(client),
             Action::Report(fact) => {
-                self.listen(&fact);
-                Ok(())
+                self.listen(&fact)
             }
             Action::Finished => self.finish(),
         }
     }
 
-    fn listen(&mut self, fact: &Fact) {
+    fn listen(&mut self, fact: &Fact) -> Check {
         match fact {
+            Fact::Answered { client, .. }
+            | Fact::Asked { client, .. }
+            | Fact::RootsKnown { client, .. }
+            | Fact::RootChosen { client, .. }
+                if !self.clients.contains_key(client) =>
+            {
+                return Err(format!("{client} is nobody: {fact:?}"));
+            }
             Fact::Draining { .. } => self.is_ending = true,
             Fact::NoRoom { backend, .. } => {
                 self.stats.no_room += 1;
@@ -211,6 +219,7 @@ impl World {
             Fact::Retried { .. } => self.stats.retries += 1,
             _ => {}
         }
+        Ok(())
     }
 
     /// Lists are made out elsewhere, sooner or later; of a process that is gone perhaps never.
