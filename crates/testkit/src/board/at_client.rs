@@ -44,7 +44,8 @@ impl World {
             let is_changed = std::mem::take(&mut c.has_other_roots);
             // After five seconds it is no longer waited for.
             c.asked_roots.retain(|(_, since)| now.since(*since) < Duration::from_secs(5));
-            if !c.asked_roots.is_empty() && !is_changed {
+            // One that cannot name any is asked as for anything else.
+            if c.has_roots && !c.asked_roots.is_empty() && !is_changed {
                 return Err(format!("{client} is asked for its roots, and was a moment ago"));
             }
             c.asked_roots.push((id, now));
@@ -134,6 +135,11 @@ impl World {
             Verb::Initialize => {
                 c.stage = if failed { Stage::New } else { Stage::Greeted };
                 c.is_confirmed &= !failed;
+                // Only now it is asked for its roots, by which some servers are started.
+                let now = self.now;
+                for request in self.requests.iter_mut().filter(|request| request.client == client) {
+                    request.waits_since = now;
+                }
             }
             Verb::SetLevel { rank } => {
                 if !failed && !is_cancelled {

@@ -145,8 +145,11 @@ impl World {
         }
         self.requests[tag].handed.push(launch);
         if let Verb::Task { task, .. } = self.requests[tag].verb {
-            // Its client may work elsewhere by now.
-            return match self.tasks[task].launch.backend == launch.backend {
+            // Its client may work elsewhere by now. What is gone with its process, another of its server may deny.
+            let keeper = self.tasks[task].launch;
+            let p = &self.processes[&keeper];
+            let is_gone = p.server == server && (p.phase != Phase::Alive || p.is_stopping);
+            return match keeper.backend == launch.backend || is_gone {
                 true => Ok(()),
                 false => Err(format!("{launch} is asked for a task of {}", self.tasks[task].launch)),
             };
