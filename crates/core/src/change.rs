@@ -149,6 +149,9 @@ impl Core {
             self.lists_changed(client, &welcome);
         }
         self.subscribe_anew(client, wanted);
+        if self.clients.get(&client).is_some_and(|c| c.is_delegate()) {
+            self.rouse_if_unknown(client);
+        }
     }
 
     /// What waits for a process that will not come waits for the new one instead.

@@ -2,6 +2,7 @@
 //! first. What waits for room waits in a line.
 
 use crate::backend::{Backend, State, Then, Waiting};
+use crate::board::Fetch;
 use crate::event::{BackendId, Launch, ServerId, StopHow};
 use crate::exchange::{Core, Server};
 use crate::fact::Fact;
@@ -121,6 +122,7 @@ impl Core {
             || !b.subscriptions.is_empty()
             || b.tasks.iter().any(|task| task.until > self.now)
             || b.greeter.is_some()
+            || b.fetch.as_ref().is_some_and(Fetch::is_under_way)
             || self.pending.iter().any(|(_, pending)| is_use(pending, b.id))
             || self.asked.iter().any(|(_, asked)| asked.is_of(b.id))
     }

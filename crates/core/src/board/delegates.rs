@@ -49,9 +49,10 @@ impl Core {
         board.map(|board| board.delegates.values().map(|it| it.client).collect()).unwrap_or_default()
     }
 
-    /// All clients of many servers.
+    /// All clients of many servers that are there.
     pub(super) fn boards(&self) -> Vec<ClientId> {
-        self.clients.values().filter(|c| c.board().is_some()).map(|c| c.id).collect()
+        let is_there = |c: &&Client| c.board().is_some() && c.presence != Presence::Lost;
+        self.clients.values().filter(is_there).map(|c| c.id).collect()
     }
 
     /// A request of a client is over.

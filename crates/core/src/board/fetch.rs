@@ -51,6 +51,14 @@ enum Progress {
 }
 
 impl Fetch {
+    /// What it offers is not known yet, and will be in a moment.
+    pub(crate) fn is_under_way(&self) -> bool {
+        match self.stage {
+            Stage::Asking(_) | Stage::Reading => true,
+            Stage::Resting { .. } => false,
+        }
+    }
+
     /// When it goes on by itself.
     pub(crate) fn due(&self) -> Option<Moment> {
         match self.stage {

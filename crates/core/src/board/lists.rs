@@ -212,8 +212,12 @@ impl Core {
     /// One that was missed gets another chance, and nobody waits for it.
     pub(super) fn try_missed(&mut self, client: ClientId) {
         let Some(board) = self.board(client) else { return };
-        let missed = board.delegates.values().filter(|it| it.news == News::Missed).map(|it| it.client);
-        let missed: Vec<ClientId> = missed.collect();
+        let is_missed = |it: &&Delegate| match it.news {
+            News::Missed => true,
+            News::Awaited { until } => until <= self.now,
+            News::Unasked => false,
+        };
+        let missed: Vec<ClientId> = board.delegates.values().filter(is_missed).map(|it| it.client).collect();
         for delegate in missed {
             let home = self.clients.get(&delegate).and_then(|c| c.home);
             if let Some(home) = home.filter(|_| self.offer_for(delegate).is_none()) {

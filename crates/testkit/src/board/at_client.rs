@@ -141,6 +141,7 @@ impl World {
                     request.waits_since = now;
                 }
             }
+            Verb::SetLevel { .. } if c.is_board() => c.is_level_open |= failed,
             Verb::SetLevel { rank } => {
                 if !failed && !is_cancelled {
                     c.level = Some(rank);

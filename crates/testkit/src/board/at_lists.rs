@@ -117,7 +117,7 @@ impl World {
             if !matches!(request.verb, Verb::List { .. }) || !c.is_board() || request.is_in_batch {
                 continue;
             }
-            let longest = self.servers.iter().map(|server| server.settings.start_timeout).max();
+            let longest = self.servers.iter().map(|server| server.longest_start).max();
             // A server that is started for a root waits for the client to name it.
             let roots = if c.has_roots { Duration::from_secs(5) } else { Duration::ZERO };
             if self.now.since(request.waits_since) > longest.unwrap_or_default() + roots {

@@ -176,7 +176,10 @@ impl World {
             }
             Verb::Complete { .. } => format!(r#""ref":{{"type":"ref/resource","uri":{quoted}}},"#),
             Verb::SetLevel { rank } => {
-                self.client(client).is_level_open = true;
+                let c = self.client(client);
+                // We answer it ourselves, and it counts at once.
+                c.is_level_open = !c.is_board();
+                c.level = if c.is_board() { Some(*rank) } else { c.level };
                 format!(r#""level":"{}","#, LEVELS[*rank])
             }
             Verb::Task { task, .. } => format!(r#""taskId":"t{task}","#),

@@ -18,6 +18,7 @@ impl World {
             && self.rng.percent(50);
         self.servers.push(Server {
             namings: vec![settings.naming.clone()],
+            longest_start: settings.start_timeout,
             settings,
             is_gone: false,
             is_held: false,
@@ -90,6 +91,7 @@ impl World {
         server.is_gone = settings.is_none();
         if let Some(settings) = settings {
             server.namings.push(settings.naming.clone());
+            server.longest_start = server.longest_start.max(settings.start_timeout);
             server.settings = settings;
         } else {
             server.is_held = false;

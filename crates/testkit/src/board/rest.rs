@@ -50,6 +50,9 @@ impl World {
         // Those that must make room for others have said what there is to say.
         self.all_say_news()?;
         self.advance(SHORT)?;
+        for &client in &boards {
+            self.look_for_strangers(client)?;
+        }
         let mut homes = BTreeMap::new();
         for &client in &boards {
             for at in self.listed() {
@@ -84,6 +87,32 @@ impl World {
             self.confirms(client)?;
         }
         self.calm_ones_act()
+    }
+
+    /// Whoever asks for a list makes every server known that can be started.
+    fn look_for_strangers(&mut self, client: ClientId) -> Check {
+        let before = self.stats.no_room;
+        self.walk(client, List::Tools)?;
+        self.advance(SHORT)?;
+        let shown = self.walk(client, List::Tools)?;
+        // One that nobody calls does not drive out others that are in use.
+        if self.plan.settings.pool.max_backends < 32 || self.stats.no_room > before {
+            return Ok(());
+        }
+        for at in self.listed() {
+            let server = &self.servers[at];
+            let is_shown = shown.iter().any(|(_, mark)| self.items[*mark].server == at);
+            let has_nothing = |marks: &[usize]| self.visible(&server.settings.naming, marks).is_empty();
+            let offers_nothing = |menu: &super::menu::Menu| {
+                !menu.declares(List::Tools) || has_nothing(&menu.lists[List::Tools as usize])
+            };
+            let may_be_empty = server.menus.iter().any(offers_nothing)
+                || server.told.iter().any(|(list, marks)| *list == List::Tools && has_nothing(marks));
+            if !is_shown && !may_be_empty && !server.cannot_start {
+                return Err(format!("{client} sees nothing of {}, and nobody asks it", self.name_of(at)));
+            }
+        }
+        Ok(())
     }
 
     /// Has something of this server called, so that its process for this client runs.
