@@ -3,6 +3,7 @@
 
 use super::{Delegate, Held, News};
 use crate::catalogue::{List, Offer, Page, View};
+use crate::client::Presence;
 use crate::drain::Ending;
 use crate::event::{BackendId, ClientId};
 use crate::exchange::Core;
@@ -164,7 +165,8 @@ impl Core {
     }
 
     pub(crate) fn next_of_boards(&self) -> Option<Moment> {
-        let moments = self.clients.values().filter_map(|c| c.board()).flat_map(|board| {
+        let there = self.clients.values().filter(|c| c.presence != Presence::Lost);
+        let moments = there.filter_map(|c| c.board()).flat_map(|board| {
             let is_waited_for = board.opening.is_some() || !board.held.is_empty();
             let awaited = board.delegates.values().filter_map(move |it| match it.news {
                 News::Awaited { until } if is_waited_for => Some(until),
