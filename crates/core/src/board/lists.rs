@@ -15,10 +15,12 @@ use bytes::Bytes;
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_protocol::{Dialect, Message, Part, RawId};
+use switchboard_protocol::{Dialect, ErrorKind, Message, Part, RawId};
 
 /// Changes in quick succession are told as one.
 const BURST: Duration = Duration::from_millis(100);
+/// How long after that a client is told that did not read what it was sent.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// So many earlier views are kept for those who are in the middle of their pages.
 const OLDER: usize = 4;
 
@@ -108,6 +110,11 @@ impl Core {
         };
         let Some(dialect) = self.clients.get(&client).map(|c| c.ear.dialect()) else { return };
         let out = view.answer(list, page, self.settings.boards.page_size, &id, dialect);
+        let minted = self.accept(client, NOWHERE, id.clone(), batch, message);
+        let Some(pending) = self.close(minted) else { return };
+        if !self.answer(client, &id, batch, out) {
+            return self.conclude(&pending, Outcome::Refused(ErrorKind::ClientTooSlow));
+        }
         if let (Page::First, Some(board)) = (page, self.board_mut(client)) {
             board.shown[list as usize] = Some(view.clone());
             if !board.older.iter().any(|older| Arc::ptr_eq(older, &view)) {
@@ -117,9 +124,6 @@ impl Core {
                 board.older.push_back(view);
             }
         }
-        let minted = self.accept(client, NOWHERE, id.clone(), batch, message);
-        let Some(pending) = self.close(minted) else { return };
-        self.answer(client, &id, batch, out);
         self.conclude(&pending, Outcome::Ok);
     }
 
@@ -144,23 +148,29 @@ impl Core {
         self.wake_at(at);
     }
 
-    /// Tells a client which of the lists that it has seen are others now.
+    /// Tells a client which of the lists that it has seen are others now. One that does not read is told later.
     fn renew(&mut self, client: ClientId) {
         let Some(view) = self.view(client) else { return };
         let Some(board) = self.board_mut(client) else { return };
         board.renew_at = None;
-        let mut changed = Vec::new();
-        for list in List::ALL {
-            let shown = &mut board.shown[list as usize];
-            if shown.as_ref().is_some_and(|shown| items(shown, list) != items(&view, list)) {
-                *shown = Some(view.clone());
-                changed.push(list);
-            }
-        }
-        let mut notices: Vec<&str> = changed.into_iter().map(notice).collect();
+        let is_another = |list: &List| {
+            let shown = &board.shown[*list as usize];
+            shown.as_ref().is_some_and(|shown| items(shown, *list) != items(&view, *list))
+        };
+        let changed: Vec<List> = List::ALL.into_iter().filter(is_another).collect();
+        let mut notices: Vec<&str> = changed.iter().map(|list| notice(*list)).collect();
         notices.dedup();
         for method in notices {
-            self.notify_client(client, json!({ "method": method }));
+            let is_told = self.notify_client(client, json!({ "method": method }));
+            let at = self.now + PATIENCE;
+            let Some(board) = self.board_mut(client) else { return };
+            for list in changed.iter().filter(|list| is_told && notice(**list) == method) {
+                board.shown[*list as usize] = Some(view.clone());
+            }
+            if !is_told {
+                board.renew_at = Some(at);
+                self.wake_at(at);
+            }
         }
     }
 
