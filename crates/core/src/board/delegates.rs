@@ -151,7 +151,7 @@ impl Core {
         let route = match home {
             Some(home) => Route::To(home),
             // What is to be started is for its roots to say.
-            None if comes_later => return,
+            None if comes_later => return self.ask_roots_if_wanted(delegate),
             None => self.settle_home(delegate),
         };
         match route {

@@ -53,7 +53,9 @@ impl World {
         let Some(meant) = self.requests[tag].meant else { return false };
         let server = self.items[meant].server;
         let settings = &self.servers[server].settings;
-        self.processes.values().any(|p| {
+        // Where it goes may be for the client's roots to say.
+        let is_split = settings.splits && self.clients[&client].has_roots;
+        !is_split && self.processes.values().any(|p| {
             p.server == server
                 && p.phase == Phase::Alive
                 && !p.is_stopping
