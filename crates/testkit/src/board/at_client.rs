@@ -43,7 +43,8 @@ impl World {
             let c = self.client(client);
             let is_changed = std::mem::take(&mut c.has_other_roots);
             // After five seconds it is no longer waited for.
-            c.asked_roots.retain(|(_, since)| now.since(*since) < Duration::from_secs(5));
+            let can_name = c.has_roots;
+            c.asked_roots.retain(|(_, since)| !can_name || now.since(*since) < Duration::from_secs(5));
             // One that cannot name any is asked as for anything else.
             if c.has_roots && !c.asked_roots.is_empty() && !is_changed {
                 return Err(format!("{client} is asked for its roots, and was a moment ago"));
