@@ -211,13 +211,24 @@ impl Core {
         }
     }
 
-    /// A backend could not be started, or has gone for now: its clients wait no longer.
+    /// A backend could not be started, or has gone for now: its clients wait no longer. They go on once the event has
+    /// been dealt with: what they ask for next may be a start of the very backend whose fate is being decided.
     pub(crate) fn missed(&mut self, backend: BackendId) {
         let delegates = self.lessees(backend).filter(|&client| self.face(client) != client);
         let delegates: Vec<ClientId> = delegates.collect();
         for delegate in delegates {
             self.set_news(delegate, News::Missed);
-            self.board_progress(self.face(delegate));
+            let face = self.face(delegate);
+            if !self.disappointed.contains(&face) {
+                self.disappointed.push(face);
+            }
+        }
+    }
+
+    /// Those for whom something was missed go on without it.
+    pub(crate) fn after_misses(&mut self) {
+        while let Some(client) = self.disappointed.pop() {
+            self.board_progress(client);
         }
     }
 
