@@ -33,10 +33,10 @@ impl World {
         let c = self.client(client);
         let known = c.walks.get_mut(&walk).expect("it was asked for");
         if !std::mem::replace(&mut known.has_begun, true) {
-            known.change = change;
+            // In a batch it may have been on its way for long.
+            known.change = if is_in_batch { u64::MAX } else { change };
             c.shown[list as usize] = Some(walk);
             c.is_told[list as usize] = false;
-            // It may have been on its way for long.
             c.is_anew[list as usize] = is_in_batch;
         }
         known.items.extend(page);
