@@ -73,7 +73,6 @@ impl World {
                 let is_able = words["params"]["capabilities"].get("sampling").is_some();
                 let p = self.process(launch);
                 p.class = Some(usize::from(is_able));
-                p.is_confirmed = false;
                 match tag.filter(|&tag| self.clients[&self.requests[tag].client].server.is_some()) {
                     Some(tag) if self.requests[tag].is_open() => {
                         self.requests[tag].handed.push(launch);
