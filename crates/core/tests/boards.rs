@@ -331,7 +331,7 @@ fn a_crash_that_a_list_waits_for_starts_one_process() {
             start 2 at /p
             A< {"id":1,"result":{"tools":[]}}
         2 spawns
-            2< {"id":6,"method":"initialize",…}
+            2< {"id":5,"method":"initialize",…}
         +1s
         "#,
     );
@@ -455,9 +455,9 @@ fn a_server_that_is_another_now_is_asked_what_it_offers() {
     open(
         r#"
         config changes; server 1
+            start 3 at /p
             - its settings have changed
             stop 2
-            start 3 at /p
         "#,
     );
 }

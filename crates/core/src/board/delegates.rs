@@ -157,6 +157,10 @@ impl Core {
         match route {
             Route::To(home) => {
                 self.ensure_started(home);
+                // It may be there, and have heard no handshake: its client is yet to make one, or was refused.
+                if self.backends.get(&home).is_some_and(|b| b.greeting.is_none()) {
+                    self.greet_anew(home);
+                }
                 let launch = self.backends.get(&home).and_then(|b| b.launch());
                 if let Some(launch) = launch {
                     self.fetch_offer(launch);
