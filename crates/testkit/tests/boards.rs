@@ -6,7 +6,7 @@ use seeds::Simulator;
 use switchboard_testkit::board::{Stats, run};
 
 /// So many take about 20 seconds in a debug build on two cores.
-const SEEDS: u64 = 2000;
+const SEEDS: u64 = 1000;
 
 const SIMULATOR: Simulator<Stats> =
     Simulator { run, merge: Stats::merge, counts: |stats| stats.iter().collect() };

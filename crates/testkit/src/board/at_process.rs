@@ -153,7 +153,9 @@ impl World {
                 false => Err(format!("{launch} is asked for a task of {}", self.tasks[task].launch)),
             };
         }
-        self.process(launch).clients.insert(client);
+        if tag >= self.clients[&client].settled_at {
+            self.process(launch).clients.insert(client);
+        }
         Ok(())
     }
 

@@ -68,6 +68,8 @@ pub(super) struct Client {
     /// It has said since the last such question that they are others.
     pub(super) has_other_roots: bool,
     pub(super) questions: Vec<(Value, usize)>,
+    /// What it asked for before this may be done elsewhere than what it asks for now.
+    pub(super) settled_at: usize,
 }
 
 impl Client {
@@ -136,6 +138,7 @@ impl World {
             asked_roots: Vec::new(),
             has_other_roots: false,
             questions: Vec::new(),
+            settled_at: 0,
         };
         let envs = client.environments.iter().map(|(at, number)| (server_id(*at), *number)).collect();
         self.clients.insert(id, client);
@@ -304,6 +307,8 @@ impl World {
     /// It may use other backends from now on.
     pub(super) fn moved(&mut self, client: ClientId) {
         self.change += 1;
+        let settled_at = self.requests.len();
+        self.client(client).settled_at = settled_at;
         for p in self.processes.values_mut() {
             p.clients.remove(&client);
             p.listeners.retain(|(_, other)| *other != client);

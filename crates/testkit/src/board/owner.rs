@@ -101,8 +101,10 @@ impl World {
 
     fn take_over(&mut self, at: usize) -> Check {
         let clients: Vec<ClientId> = self.clients.keys().copied().collect();
+        let settled_at = self.requests.len();
         for client in clients {
             let c = self.client(client);
+            c.settled_at = settled_at;
             let environment = c.environments.values().next().copied().unwrap_or_default();
             c.environments.insert(at, environment);
         }
