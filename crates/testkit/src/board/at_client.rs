@@ -230,7 +230,12 @@ impl World {
 
     fn check_stale(&self, client: ClientId, tag: usize) -> Check {
         match self.requests[tag].verb {
-            Verb::List { walk, .. } if self.clients[&client].walks[&walk].change != self.change => Ok(()),
+            // A cursor that is nonsense belongs to no walk.
+            Verb::List { walk, .. }
+                if self.clients[&client].walks.get(&walk).is_none_or(|walk| walk.change != self.change) =>
+            {
+                Ok(())
+            }
             Verb::TasksList => Ok(()),
             _ => Err(format!("{client} goes on in a list, and nothing has changed")),
         }

@@ -1,6 +1,7 @@
 //! What reaches a process: the handshake first, then what belongs to its server, in its server's words.
 
 use super::at_lists::may_be_called;
+use super::client_talk::decoded;
 use super::ledger::{Check, Verb};
 use super::process::{Job, Open, Phase};
 use super::world::World;
@@ -189,16 +190,16 @@ impl World {
             self.stats.surely_routed += 1;
             return Ok(());
         }
-        let own = self.own_uri(public);
+        let named = decoded(public);
         let namings = &self.servers[server].namings;
         let is_possible = namings.iter().any(|naming| may_be_called(naming, list, heard, public));
-        let by_uri = matches!(list, List::Resources | List::Templates) && (public == heard || own == heard);
+        let is_named = named.as_ref().is_some_and(|(_, uri)| uri == heard);
+        let by_uri = matches!(list, List::Resources | List::Templates) && (public == heard || is_named);
         if !is_possible && !by_uri {
             return Err(format!("{launch} hears {heard}, and its client said {public}"));
         }
         // A URI that names its server is for no other.
-        let named = switchboard_core::catalogue::decode_resource(public).map(|(name, _)| name);
-        if named.is_some_and(|named| named != self.name_of(server) && heard != public) {
+        if named.is_some_and(|(of, _)| of != self.name_of(server) && heard != public) {
             return Err(format!("{launch} hears {heard}, and its client said {public}"));
         }
         self.stats.perhaps_routed += 1;

@@ -220,6 +220,13 @@ impl World {
             walk.cursor.is_some() && !walk.is_complete
         };
         let under_way: Vec<u64> = c.walks.keys().filter(is_under_way).copied().collect();
+        if self.rng.percent(2) {
+            let verb = Verb::List { list, walk: u64::MAX, is_first: false };
+            let tag = self.book(client, verb.clone(), None);
+            let (id, method) = (&self.requests[tag].id, verb.method());
+            let params = format!(r#"{{"cursor":"bm9uc2Vuc2U","tag":{tag}}}"#);
+            return (tag, format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#));
+        }
         if !under_way.is_empty() && self.rng.percent(60) {
             let walk = *self.rng.pick(&under_way);
             return self.page(client, list, Some(walk));
@@ -274,9 +281,14 @@ impl World {
 
     /// What a server calls what a client names so.
     pub(super) fn own_uri(&self, public: &str) -> String {
-        if let Some((_, uri)) = decode_resource(public) {
-            return uri;
-        }
-        decode_template(public).map_or_else(|| public.to_owned(), |(_, uri)| uri.to_owned())
+        let is_there = |name: &str| self.listed().iter().any(|&at| self.name_of(at) == name);
+        // One that nobody is called may be a server's own.
+        decoded(public).filter(|(of, _)| is_there(of)).map_or_else(|| public.to_owned(), |(_, uri)| uri)
     }
+}
+
+/// The server that a URI names, and what that calls it.
+pub(super) fn decoded(public: &str) -> Option<(String, String)> {
+    decode_resource(public)
+        .or_else(|| decode_template(public).map(|(of, uri)| (of.into_owned(), uri.to_owned())))
 }
