@@ -149,7 +149,7 @@ impl Core {
             self.lists_changed(client, &welcome);
         }
         self.subscribe_anew(client, wanted);
-        if self.face(client) != client {
+        if self.clients.get(&client).is_some_and(|c| c.is_delegate()) {
             self.rouse_if_unknown(client);
         }
     }

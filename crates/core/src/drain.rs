@@ -169,7 +169,9 @@ impl Core {
         self.has_lost = true;
         c.unanswered = 0;
         c.queued = 0;
-        for delegate in self.delegates(client) {
+        // Also those that it has no use for any more.
+        let own = self.clients.values().filter(|c| c.is_delegate() && c.face() == client);
+        for delegate in own.map(|c| c.id).collect::<Vec<ClientId>>() {
             self.lose(delegate);
         }
         self.report(Fact::ClientLost { client });
@@ -211,7 +213,7 @@ impl Core {
     }
 
     /// The client can no longer answer what servers asked of it.
-    fn refuse_asked(&mut self, client: ClientId) {
+    pub(crate) fn refuse_asked(&mut self, client: ClientId) {
         for minted in self.asked.ids(|asked| asked.client == client) {
             let Some(asked) = self.asked.remove(minted) else { continue };
             let error = self.client_gone();

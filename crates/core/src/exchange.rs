@@ -81,6 +81,8 @@ pub struct Core {
     pub(crate) line: VecDeque<BackendId>,
     /// Handshakes that came to nothing in this event, with their backends: others may follow.
     pub(crate) failed_greetings: Vec<(BackendId, ClientId)>,
+    /// Clients of many servers that wait no longer for one of them, in this event.
+    pub(crate) disappointed: Vec<ClientId>,
     /// Backends whose last client has left them: they end when they have nothing more to do for it, and why.
     pub(crate) left: Vec<(BackendId, &'static str)>,
     /// Some of the clients are gone, and not yet forgotten.
@@ -122,6 +124,7 @@ impl Core {
             nobody: Arc::new(ServerSettings::new("?")),
             line: VecDeque::new(),
             failed_greetings: Vec::new(),
+            disappointed: Vec::new(),
             left: Vec::new(),
             has_lost: false,
             moving: Vec::new(),
@@ -155,6 +158,7 @@ impl Core {
     /// What follows from whatever has happened.
     pub(crate) fn settle(&mut self) {
         self.after_failed_greetings();
+        self.after_misses();
         self.give_turns();
         self.move_on();
         self.start_missed();

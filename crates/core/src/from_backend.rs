@@ -382,7 +382,7 @@ impl Core {
 
     pub(crate) fn report_asked(&mut self, asked: &Asked, outcome: Outcome) {
         let fact = Fact::Asked {
-            client: asked.client,
+            client: self.face(asked.client),
             backend: asked.launch().map(|launch| launch.backend),
             method: asked.name.clone(),
             took: self.now.since(asked.accepted),

@@ -177,9 +177,7 @@ impl Core {
         }
         let is_greeted = self.clients.get(&client).is_some_and(|c| c.handshake.is_answered());
         let is_for_us = message.method() == Method::Ping && is_greeted && self.is_resting(backend);
-        let is_done = self.is_unsubscribed_for(client, backend, &message)
-            || self.is_subscribed_for(client, backend, &message);
-        if is_for_us || is_done {
+        if is_for_us || self.is_unsubscribed_for(client, backend, &message) {
             let minted = self.accept(client, backend, id, batch, message);
             return self.conclude_empty(minted);
         }
@@ -205,20 +203,6 @@ impl Core {
             self.unsubscribed(backend, client, uri);
         }
         is_wanted
-    }
-
-    /// A client of many servers wants to hear of what others listen to already: the server need not know.
-    fn is_subscribed_for(&mut self, client: ClientId, backend: BackendId, message: &Message) -> bool {
-        let Some(uri) = message.part(Part::Uri).filter(|_| message.method() == Method::Subscribe) else {
-            return false;
-        };
-        let is_ready = self.backends.get(&backend).is_some_and(|b| matches!(b.state, State::Ready { .. }));
-        let is_known =
-            is_ready && self.face(client) != client && self.is_heard_by_others(backend, client, uri);
-        if is_known {
-            self.subscribed(backend, client, uri.to_vec());
-        }
-        is_known
     }
 
     /// Answers a request in place of the server.

@@ -346,8 +346,10 @@ impl Core {
                 self.pending.get(*minted).is_some_and(|pending| pending.is_of(client))
             });
             let is_new = b.greeting.is_none() || b.greeted_by == Some(client);
+            // It may have been greeted elsewhere: one that has heard no handshake yet hears this with it.
+            let may_hear = if is_answered { b.greeting.is_some() } else { is_own };
             match b.launch().filter(|_| is_ready) {
-                Some(launch) if !is_others && (is_answered || is_own) => {
+                Some(launch) if !is_others && may_hear => {
                     let is_first = !b.is_initialized;
                     b.early = Some(client).filter(|_| !is_answered);
                     self.confirm_to(launch, Some(client), message);

@@ -36,11 +36,13 @@ impl Core {
         }
     }
 
-    /// Forgets clients that are gone, once nothing speaks of them any more.
+    /// Forgets clients that are gone, once nothing speaks of them any more. The only client stays known to the end; but
+    /// whatever it does, its earlier delegates must not pile up.
     pub(crate) fn forget_lost(&mut self) {
-        if !self.lives_on() || !self.has_lost {
+        if !self.has_lost {
             return;
         }
+        let lives_on = self.lives_on();
         let (pending, asked) = (&self.pending, &self.asked);
         let is_named = |client: ClientId| {
             let is_theirs =
@@ -48,9 +50,16 @@ impl Core {
             pending.iter().any(|(_, pending)| is_theirs(&pending.asker))
                 || asked.iter().any(|(_, asked)| asked.client == client)
         };
-        self.clients.retain(|&client, c| c.presence != Presence::Lost || is_named(client));
+        let may_go = |c: &Client| c.presence == Presence::Lost && (lives_on || c.is_delegate());
+        self.clients.retain(|&client, c| !may_go(c) || is_named(client));
         self.task_tokens.retain(|kept| self.clients.contains_key(&kept.client));
-        self.has_lost = self.clients.values().any(|c| c.presence == Presence::Lost);
+        self.has_lost = self.clients.values().any(may_go);
+    }
+
+    /// For the simulator: how many clients we know of, and how many delegates beside them.
+    pub fn known_clients(&self) -> (usize, usize) {
+        let delegates = self.clients.values().filter(|c| c.is_delegate()).count();
+        (self.clients.len() - delegates, delegates)
     }
 
     /// Closes a client's connection.

@@ -101,7 +101,7 @@ impl Core {
         let Some(pending) = self.pending.get(minted) else { return };
         let Asker::Client { client, id, batch } = pending.asker.clone() else { return };
         let fact = Fact::Answered {
-            client,
+            client: self.face(client),
             backend: Some(pending.backend),
             method: pending.name.clone(),
             id,

@@ -109,11 +109,11 @@ impl Core {
     }
 
     /// Tells a client something of our own, as it speaks itself.
-    pub(crate) fn notify_client(&mut self, client: ClientId, mut notice: Value) {
+    pub(crate) fn notify_client(&mut self, client: ClientId, mut notice: Value) -> bool {
         if self.clients.get(&client).is_none_or(|c| c.ear.dialect() == Dialect::Standard) {
             notice["jsonrpc"] = json!("2.0");
         }
-        self.tell_client(client, Outgoing::raw(notice.to_string().into()));
+        self.tell_client(client, Outgoing::raw(notice.to_string().into()))
     }
 
     /// Whether a request of this size may still be accepted for the backend.

@@ -33,6 +33,8 @@ impl Core {
     ) {
         let backend = launch.backend;
         match pending.method {
+            // Nobody is there to hear of it.
+            Method::Subscribe if self.clients.get(&client).is_none_or(|c| c.presence == Presence::Lost) => {}
             Method::Subscribe => {
                 if let Some(uri) = pending.sent().and_then(|request| request.part(Part::Uri)) {
                     self.subscribed(backend, client, uri.to_vec());
@@ -94,7 +96,7 @@ impl Core {
         self.backends.values().find(has_it).map(|b| b.id)
     }
 
-    pub(crate) fn subscribed(&mut self, backend: BackendId, client: ClientId, uri: Vec<u8>) {
+    fn subscribed(&mut self, backend: BackendId, client: ClientId, uri: Vec<u8>) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         match b.subscriptions.iter_mut().find(|known| known.uri == uri) {
             Some(known) if known.clients.contains(&client) => {}
@@ -121,12 +123,9 @@ impl Core {
                 && !p.is_of(client)
                 && request.is_some_and(|request| request.part(Part::Uri) == Some(uri))
         };
-        self.pending.iter().any(|(_, pending)| is_about_to(pending))
-            || self.is_heard_by_others(backend, client, uri)
-    }
-
-    /// The server has said to another that it will tell of it.
-    pub(crate) fn is_heard_by_others(&self, backend: BackendId, client: ClientId, uri: &[u8]) -> bool {
+        if self.pending.iter().any(|(_, pending)| is_about_to(pending)) {
+            return true;
+        }
         let subscriptions =
             self.backends.get(&backend).map(|b| b.subscriptions.as_slice()).unwrap_or_default();
         subscriptions

@@ -115,6 +115,10 @@ impl Core {
         }
         self.confirm_early(backend);
         self.keep_level(backend, None);
+        // It may have come up when nobody wanted to know what it offers.
+        if let Some(launch) = self.backends.get(&backend).and_then(Backend::launch) {
+            self.fetch_offer(launch);
+        }
         backend
     }
 

@@ -204,7 +204,8 @@ impl Core {
 
     /// Whether a log message is one that the client wants to hear. Alone, that is the server's own affair.
     fn is_loud_enough(&self, client: ClientId, message: &Message) -> bool {
-        let level = self.clients.get(&client).and_then(|c| c.level.as_ref());
+        // A server that logs without having said so cannot be told, but what it says can be left out.
+        let level = self.clients.get(&self.face(client)).and_then(|c| c.level.as_ref());
         match (level, message.part(Part::Level).and_then(rank)) {
             (Some(level), Some(rank)) => rank >= level.rank,
             (None, _) | (_, None) => true,

@@ -359,3 +359,212 @@ fn more_servers_than_there_is_room_for_are_asked_one_after_the_other() {
         "#,
     );
 }
+
+/// What waits for servers is answered, and nothing is started any more.
+#[test]
+fn in_the_end_nothing_is_started_for_a_list_that_waits() {
+    play(
+        two,
+        r#"
+        A comes; folder /p; server all
+        A greets
+            start 1 at /p
+            start 2 at /p
+        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        drain
+        +5s
+            - switchboard ends
+            stop 1
+            - switchboard ends
+            stop 2
+            A< {"id":0,"error":…}
+            A< {"id":1,"error":…}
+        "#,
+    );
+}
+
+/// A process that crashes before it ever worked is not started twice: once for the list that waits, and once because it
+/// crashed.
+#[test]
+fn a_crash_that_a_list_waits_for_starts_one_process() {
+    play(
+        |_| {},
+        r#"
+        A comes; folder /p; server all
+        A greets
+            start 1 at /p
+        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        1 spawns
+            1< {"id":3,"method":"initialize",…}
+        1 ends
+            A< {"id":0,"result":…}
+            start 2 at /p
+            A< {"id":1,"result":{"tools":[]}}
+        2 spawns
+            2< {"id":5,"method":"initialize",…}
+        +1s
+        "#,
+    );
+}
+
+/// It was ready when nobody wanted to know what it offers.
+#[test]
+fn a_process_that_a_call_finds_running_is_asked_what_it_offers() {
+    play(
+        |settings| {
+            use switchboard_core::catalogue::Offer;
+            let stale = Offer::new(bytes::Bytes::from_static(br#"{"capabilities":{}}"#));
+            settings.servers[0].offers = vec![(r#""v" {}"#.into(), std::sync::Arc::new(stale))];
+        },
+        r#"
+        A comes; folder /p
+            start 1 at /p
+        1 spawns
+        A greets
+            1< {"id":1,…}
+        1 greets with {"tools":{}}
+            A< …
+        A confirms
+            1< {"method":"notifications/initialized"}
+        B comes; folder /p; server all
+        B greets
+            B< {"id":0,"result":…}
+        B confirms
+        B> {"jsonrpc":"2.0","id":1,"method":"custom/thing"}
+            1< {"id":3,"method":"tools/list"}
+            1< {"id":4,"method":"custom/thing"}
+        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
+            keep 0
+        "#,
+    );
+}
+
+#[test]
+fn a_handshake_anew_leaves_nothing_unanswered() {
+    open(
+        r#"
+        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"more__read"}}
+            2< {"id":10,"method":"tools/call","params":{"name":"read"}}
+        A greets with {"roots":{}}
+            A< {"id":0,"result":…}
+        2> {"jsonrpc":"2.0","id":10,"result":{"content":[]}}
+            A< {"id":2,"result":{"content":[]}}
+        "#,
+    );
+}
+
+#[test]
+fn a_server_that_goes_with_the_config_finishes_what_it_is_at() {
+    open(
+        r#"
+        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"more__read"}}
+            2< {"id":10,"method":"tools/call","params":{"name":"read"}}
+        config drops it; server 1
+        2> {"jsonrpc":"2.0","id":10,"result":{"content":[]}}
+            A< {"id":2,"result":{"content":[]}}
+            - it is no longer in the config
+            stop 2
+        "#,
+    );
+}
+
+#[test]
+fn a_server_that_goes_while_a_client_is_greeted_is_not_shown() {
+    play(
+        two,
+        r#"
+        A comes; folder /p; server all
+        A greets
+            start 1 at /p
+            start 2 at /p
+        config drops it; server 1
+            - it is no longer in the config
+            stop 2
+        2 ends
+        1 spawns
+            1< …
+        1 greets with {"tools":{}}
+            A< {"id":0,"result":…}
+        A confirms
+            1< …
+            1< {"id":3,"method":"tools/list"}
+        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[]}}
+            keep 0
+            A< {"id":1,"result":{"tools":[]}}
+        "#,
+    );
+}
+
+/// It did not wait for the answer to its handshake, and never says that it is ready.
+#[test]
+fn a_list_that_waited_for_the_handshake_does_not_wait_for_initialized() {
+    play(
+        |_| {},
+        r#"
+        A comes; folder /p; server all
+        A greets
+            start 1 at /p
+        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+        1 spawns
+            1< …
+        1 greets with {"tools":{}}
+            A< {"id":0,"result":…}
+            1< {"method":"notifications/initialized"}
+            1< {"id":4,"method":"tools/list"}
+        1> {"jsonrpc":"2.0","id":4,"result":{"tools":[{"name":"read"}]}}
+            keep 0
+            A< {"id":1,"result":{"tools":[{"name":"files__read"}]}}
+        "#,
+    );
+}
+
+/// Its tools would be gone until somebody calls one of them blindly.
+#[test]
+fn a_server_that_is_another_now_is_asked_what_it_offers() {
+    open(
+        r#"
+        config changes; server 1
+            start 3 at /p
+            - its settings have changed
+            stop 2
+        "#,
+    );
+}
+
+#[test]
+fn a_level_holds_for_servers_that_log_without_having_said_so() {
+    open(
+        r#"
+        A> {"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{"level":"error"}}
+            A< {"id":2,"result":{}}
+        1> {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}
+        "#,
+    );
+}
+
+/// Stopped as idle while it was being asked, it is started again for the next list.
+#[test]
+fn a_server_is_not_stopped_before_it_has_said_what_it_offers() {
+    play(
+        |settings| settings.servers[0].idle_ttl = Some(Duration::from_secs(1)),
+        r#"
+        A comes; folder /p; server all
+        A greets
+            start 1 at /p
+        1 spawns
+            1< …
+        1 greets with {"tools":{}}
+            A< {"id":0,"result":…}
+        A confirms
+            1< …
+            1< {"id":3,"method":"tools/list"}
+        +5s
+        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
+            keep 0
+        +2s
+            - nobody has used it for a while
+            stop 1
+        "#,
+    );
+}

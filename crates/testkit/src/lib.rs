@@ -3,6 +3,7 @@
 //! # Layout
 //! - [`simulator`]: the core among seeded random clients and backends, with its invariants.
 //! - [`pool`]: the same for workspaces, sharing and budgets: many clients, few backends.
+//! - [`board`]: the same for many servers as one: lists, names, and where requests go.
 //! - [`client`]: a scripted client that starts the real program and speaks to it over pipes.
 //! - [`http`]: a small client over HTTP.
 //! - [`web`]: a scripted HTTP server, for what is remote.
@@ -18,6 +19,7 @@
 
 pub mod simulator;
 pub mod pool;
+pub mod board;
 
 #[cfg(unix)]
 pub mod client;

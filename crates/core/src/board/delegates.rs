@@ -1,7 +1,7 @@
 //! A client's delegates: made, renewed and lost; and how they share its connection, its ear and its roots.
 
 use super::{Board, Delegate, News};
-use crate::client::{Client, ClientRoot, Greeting, Handshake, Role, Roots};
+use crate::client::{Client, ClientRoot, Greeting, Handshake, Presence, Role, Roots};
 use crate::event::{ClientId, ServerId, Surroundings};
 use crate::exchange::Core;
 use crate::fact::Fact;
@@ -49,9 +49,10 @@ impl Core {
         board.map(|board| board.delegates.values().map(|it| it.client).collect()).unwrap_or_default()
     }
 
-    /// All clients of many servers.
+    /// All clients of many servers that are there.
     pub(super) fn boards(&self) -> Vec<ClientId> {
-        self.clients.values().filter(|c| c.board().is_some()).map(|c| c.id).collect()
+        let is_there = |c: &&Client| c.board().is_some() && c.presence != Presence::Lost;
+        self.clients.values().filter(is_there).map(|c| c.id).collect()
     }
 
     /// A request of a client is over.
@@ -96,7 +97,7 @@ impl Core {
     /// Begins anew: a client that makes its handshake has said nothing before.
     pub(super) fn make_delegates(&mut self, client: ClientId, initialize: &Message) {
         for delegate in self.delegates(client) {
-            self.lose(delegate);
+            self.retire_delegate(delegate);
         }
         if let Some(board) = self.board_mut(client) {
             board.delegates.clear();
@@ -107,6 +108,15 @@ impl Core {
         for server in self.servers_of(client) {
             self.make_delegate(client, server, &greeting);
         }
+    }
+
+    /// Its client is still there, and has no use for it: what it has asked for is answered all the same.
+    fn retire_delegate(&mut self, delegate: ClientId) {
+        let Some(c) = self.clients.get_mut(&delegate) else { return };
+        c.presence = Presence::Lost;
+        self.has_lost = true;
+        self.refuse_asked(delegate);
+        self.leave_all(delegate);
     }
 
     /// To the server's backends it is a client that has been greeted: it made its handshake with us.
@@ -146,18 +156,28 @@ impl Core {
             && c.known.pinned.is_none()
             && c.declared.has_roots
             && !matches!(c.roots, Roots::Told(_));
-        let (home, until) = (c.home, self.now + c.settings.start_timeout);
+        let (home, latest) = (c.home, self.now + c.settings.start_timeout);
+        // Whoever waits already does not wait any longer for it.
+        let known = self.board(c.face()).and_then(|board| board.delegates.get(&c.server)).map(|it| it.news);
+        let until = match known {
+            Some(News::Awaited { until }) if until > self.now => until.min(latest),
+            Some(_) | None => latest,
+        };
         self.set_news(delegate, News::Awaited { until });
         self.wake_at(until);
         let route = match home {
             Some(home) => Route::To(home),
             // What is to be started is for its roots to say.
-            None if comes_later => return,
+            None if comes_later => return self.ask_roots_if_wanted(delegate),
             None => self.settle_home(delegate),
         };
         match route {
             Route::To(home) => {
                 self.ensure_started(home);
+                // It may be there, and have heard no handshake: its client is yet to make one, or was refused.
+                if self.backends.get(&home).is_some_and(|b| b.greeting.is_none()) {
+                    self.greet_anew(home);
+                }
                 let launch = self.backends.get(&home).and_then(|b| b.launch());
                 if let Some(launch) = launch {
                     self.fetch_offer(launch);
@@ -281,8 +301,11 @@ impl Core {
         for client in self.boards() {
             let all = self.servers_of(client);
             let Some(c) = self.clients.get(&client) else { continue };
-            let Some(greeting) = c.handshake.to_replay().cloned() else { continue };
             let Some(board) = c.board() else { continue };
+            // One in the middle of its handshake has its delegates by what it says there.
+            let opening = board.opening.and_then(|minted| self.pending.get(minted)?.waiting().cloned());
+            let opening = opening.map(|initialize| Greeting { initialize, initialized: None });
+            let Some(greeting) = opening.or_else(|| c.handshake.to_replay().cloned()) else { continue };
             let gone = board.delegates.iter().filter(|(server, _)| !all.contains(server));
             let gone: Vec<(ServerId, ClientId)> = gone.map(|(server, it)| (*server, it.client)).collect();
             let new = all.iter().filter(|server| !board.delegates.contains_key(server));
@@ -290,7 +313,7 @@ impl Core {
             for (server, delegate) in gone {
                 // Its instances end when they have done what they are at.
                 self.move_client(delegate);
-                self.lose(delegate);
+                self.retire_delegate(delegate);
                 if let Some(board) = self.board_mut(client) {
                     board.delegates.remove(&server);
                 }

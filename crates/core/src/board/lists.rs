@@ -4,6 +4,8 @@
 use super::{Delegate, Held, News};
 use crate::backend::State;
 use crate::catalogue::{List, Offer, Page, View};
+use crate::client::Presence;
+use crate::drain::Ending;
 use crate::event::{BackendId, ClientId};
 use crate::exchange::Core;
 use crate::fact::Outcome;
@@ -14,10 +16,12 @@ use bytes::Bytes;
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_protocol::{Dialect, Message, Part, RawId};
+use switchboard_protocol::{Dialect, ErrorKind, Message, Part, RawId};
 
 /// Changes in quick succession are told as one.
 const BURST: Duration = Duration::from_millis(100);
+/// How long after that a client is told that did not read what it was sent.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// So many earlier views are kept for those who are in the middle of their pages.
 const OLDER: usize = 4;
 
@@ -71,6 +75,10 @@ impl Core {
 
     /// More is known: goes on with what waited for it.
     pub(super) fn board_progress(&mut self, client: ClientId) {
+        if let Ending::Stopping { .. } | Ending::Finished = self.ending {
+            // All of it is answered in a moment.
+            return;
+        }
         self.finish_opening(client);
         if self.board(client).is_none_or(|board| board.held.is_empty()) || !self.is_settled(client) {
             return;
@@ -115,6 +123,11 @@ impl Core {
         };
         let Some(dialect) = self.clients.get(&client).map(|c| c.ear.dialect()) else { return };
         let out = view.answer(list, page, self.settings.boards.page_size, &id, dialect);
+        let minted = self.accept(client, NOWHERE, id.clone(), batch, message);
+        let Some(pending) = self.close(minted) else { return };
+        if !self.answer(client, &id, batch, out) {
+            return self.conclude(&pending, Outcome::Refused(ErrorKind::ClientTooSlow));
+        }
         if let (Page::First, Some(board)) = (page, self.board_mut(client)) {
             board.shown[list as usize] = Some(view.clone());
             if !board.older.iter().any(|older| Arc::ptr_eq(older, &view)) {
@@ -124,9 +137,6 @@ impl Core {
                 board.older.push_back(view);
             }
         }
-        let minted = self.accept(client, NOWHERE, id.clone(), batch, message);
-        let Some(pending) = self.close(minted) else { return };
-        self.answer(client, &id, batch, out);
         self.conclude(&pending, Outcome::Ok);
     }
 
@@ -151,28 +161,35 @@ impl Core {
         self.wake_at(at);
     }
 
-    /// Tells a client which of the lists that it has seen are others now.
+    /// Tells a client which of the lists that it has seen are others now. One that does not read is told later.
     fn renew(&mut self, client: ClientId) {
         let Some(view) = self.view(client) else { return };
         let Some(board) = self.board_mut(client) else { return };
         board.renew_at = None;
-        let mut changed = Vec::new();
-        for list in List::ALL {
-            let shown = &mut board.shown[list as usize];
-            if shown.as_ref().is_some_and(|shown| items(shown, list) != items(&view, list)) {
-                *shown = Some(view.clone());
-                changed.push(list);
-            }
-        }
-        let mut notices: Vec<&str> = changed.into_iter().map(notice).collect();
+        let is_another = |list: &List| {
+            let shown = &board.shown[*list as usize];
+            shown.as_ref().is_some_and(|shown| items(shown, *list) != items(&view, *list))
+        };
+        let changed: Vec<List> = List::ALL.into_iter().filter(is_another).collect();
+        let mut notices: Vec<&str> = changed.iter().map(|list| notice(*list)).collect();
         notices.dedup();
         for method in notices {
-            self.notify_client(client, json!({ "method": method }));
+            let is_told = self.notify_client(client, json!({ "method": method }));
+            let at = self.now + PATIENCE;
+            let Some(board) = self.board_mut(client) else { return };
+            for list in changed.iter().filter(|list| is_told && notice(**list) == method) {
+                board.shown[*list as usize] = Some(view.clone());
+            }
+            if !is_told {
+                board.renew_at = Some(at);
+                self.wake_at(at);
+            }
         }
     }
 
     pub(crate) fn next_of_boards(&self) -> Option<Moment> {
-        let moments = self.clients.values().filter_map(|c| c.board()).flat_map(|board| {
+        let there = self.clients.values().filter(|c| c.presence != Presence::Lost);
+        let moments = there.filter_map(|c| c.board()).flat_map(|board| {
             let is_waited_for = board.opening.is_some() || !board.held.is_empty();
             let awaited = board.delegates.values().filter_map(move |it| match it.news {
                 News::Awaited { until } if is_waited_for => Some(until),
@@ -215,21 +232,36 @@ impl Core {
         }
     }
 
-    /// A backend could not be started, or has gone for now: its clients wait no longer.
+    /// A backend could not be started, or has gone for now: its clients wait no longer. They go on once the event has
+    /// been dealt with: what they ask for next may be a start of the very backend whose fate is being decided.
     pub(crate) fn missed(&mut self, backend: BackendId) {
         let delegates = self.lessees(backend).filter(|&client| self.face(client) != client);
         let delegates: Vec<ClientId> = delegates.collect();
         for delegate in delegates {
             self.set_news(delegate, News::Missed);
-            self.board_progress(self.face(delegate));
+            let face = self.face(delegate);
+            if !self.disappointed.contains(&face) {
+                self.disappointed.push(face);
+            }
+        }
+    }
+
+    /// Those for whom something was missed go on without it.
+    pub(crate) fn after_misses(&mut self) {
+        while let Some(client) = self.disappointed.pop() {
+            self.board_progress(client);
         }
     }
 
     /// One that was missed gets another chance, and nobody waits for it.
     pub(super) fn try_missed(&mut self, client: ClientId) {
         let Some(board) = self.board(client) else { return };
-        let missed = board.delegates.values().filter(|it| it.news == News::Missed).map(|it| it.client);
-        let missed: Vec<ClientId> = missed.collect();
+        let is_missed = |it: &&Delegate| match it.news {
+            News::Missed => true,
+            News::Awaited { until } => until <= self.now,
+            News::Unasked => false,
+        };
+        let missed: Vec<ClientId> = board.delegates.values().filter(is_missed).map(|it| it.client).collect();
         for delegate in missed {
             let home = self.clients.get(&delegate).and_then(|c| c.home);
             if let Some(home) = home.filter(|_| self.offer_for(delegate).is_none()) {

@@ -88,6 +88,8 @@ impl Core {
         let early = self.clients.get(&client).and_then(|c| c.handshake.to_replay()?.initialized.clone());
         if let Some(early) = early {
             self.board_initialized(client, &early);
+        } else if self.board(client).is_some_and(|board| !board.held.is_empty()) {
+            self.confirm_for(client);
         }
     }
 

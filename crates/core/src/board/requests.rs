@@ -235,7 +235,7 @@ impl Core {
 
     /// A client that asks for lists without having said that it is ready is ready all the same: some servers answer
     /// nothing before they hear it.
-    fn confirm_for(&mut self, client: ClientId) {
+    pub(super) fn confirm_for(&mut self, client: ClientId) {
         let is_waited_for = self
             .clients
             .get(&client)

@@ -64,7 +64,8 @@ impl View {
         let Some((member, shown)) = best else { return Found::Nobody };
         let filter = self.members[member].naming.filter(list);
         let own = filter.original(shown);
-        if !filter.allows(own) {
+        // What was renamed is not meant by its old name.
+        if !filter.allows(own) || filter.renamed(own) != shown {
             return Found::Nobody;
         }
         let mut original = Vec::new();

@@ -1,0 +1,140 @@
+//! The books: who asked what, in both directions.
+
+use switchboard_core::catalogue::List;
+use switchboard_core::{ClientId, Launch, Moment};
+
+/// `Err` is a broken promise.
+pub(super) type Check<T = ()> = Result<T, String>;
+
+/// What a client's request is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Verb {
+    Initialize,
+    Ping,
+    /// The page of a walk, which is numbered.
+    List {
+        list: List,
+        walk: u64,
+        is_first: bool,
+    },
+    Call {
+        as_task: bool,
+    },
+    Get,
+    Read,
+    Subscribe,
+    Unsubscribe,
+    Complete {
+        list: List,
+    },
+    SetLevel {
+        rank: usize,
+    },
+    Task {
+        method: &'static str,
+        task: usize,
+    },
+    TasksList,
+    Unknown,
+}
+
+pub(super) const LEVELS: [&str; 8] =
+    ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+
+impl Verb {
+    pub(super) fn method(&self) -> &'static str {
+        match self {
+            Self::Initialize => "initialize",
+            Self::Ping => "ping",
+            Self::List { list, .. } => list.method().name().unwrap_or("?"),
+            Self::Call { .. } => "tools/call",
+            Self::Get => "prompts/get",
+            Self::Read => "resources/read",
+            Self::Subscribe => "resources/subscribe",
+            Self::Unsubscribe => "resources/unsubscribe",
+            Self::Complete { .. } => "completion/complete",
+            Self::SetLevel { .. } => "logging/setLevel",
+            Self::Task { method, .. } => method,
+            Self::TasksList => "tasks/list",
+            Self::Unknown => "custom/thing",
+        }
+    }
+
+    /// The list that has what it names.
+    pub(super) fn list(&self) -> Option<List> {
+        match self {
+            Self::Call { .. } => Some(List::Tools),
+            Self::Get => Some(List::Prompts),
+            Self::Read | Self::Subscribe | Self::Unsubscribe => Some(List::Resources),
+            Self::Complete { list } => Some(*list),
+            _ => None,
+        }
+    }
+
+    /// May be handed over a second time after a crash.
+    pub(super) fn is_repeatable(&self) -> bool {
+        match self {
+            Self::Initialize
+            | Self::Ping
+            | Self::List { .. }
+            | Self::Get
+            | Self::Read
+            | Self::Complete { .. }
+            | Self::SetLevel { .. } => true,
+            Self::Call { .. }
+            | Self::Subscribe
+            | Self::Unsubscribe
+            | Self::Task { .. }
+            | Self::TasksList
+            | Self::Unknown => false,
+        }
+    }
+}
+
+/// A client's request. Its place in the books is its tag, which it carries.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) client: ClientId,
+    pub(super) verb: Verb,
+    /// As it is spelled.
+    pub(super) id: String,
+    /// What it names, as the client says it.
+    pub(super) name: Option<String>,
+    /// The item that is meant, where there can be no doubt.
+    pub(super) meant: Option<usize>,
+    pub(super) token: Option<String>,
+    pub(super) sent: Moment,
+    /// From when on a server that has come since may be waited for.
+    pub(super) waits_since: Moment,
+    pub(super) handed: Vec<Launch>,
+    pub(super) is_answered: bool,
+    pub(super) is_cancelled: bool,
+    /// Its answer may wait for others when it is taken back.
+    pub(super) is_in_batch: bool,
+    /// Its client is gone, or the program that it asked.
+    pub(super) is_void: bool,
+    /// What a process has said to it, in its last answer.
+    pub(super) said: Option<String>,
+}
+
+impl Request {
+    /// Somebody waits for its answer.
+    pub(super) fn is_open(&self) -> bool {
+        !self.is_answered && !self.is_cancelled && !self.is_void
+    }
+}
+
+/// A process's question to its client.
+#[derive(Debug)]
+pub(super) struct Ask {
+    pub(super) launch: Launch,
+    pub(super) client: Option<ClientId>,
+    pub(super) is_answered: bool,
+}
+
+/// Work that goes on after its answer.
+#[derive(Debug)]
+pub(super) struct Task {
+    pub(super) client: ClientId,
+    pub(super) launch: Launch,
+}
