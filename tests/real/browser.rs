@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use switchboard_testkit::client::{Client, Start};
 use switchboard_testkit::patience;
 
@@ -41,7 +41,7 @@ impl Site {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let page = format!("<!doctype html><meta charset=utf-8><script type=module>{TRY}{script}</script>");
-        let (tell, reports) = channel();
+        let (tell, reports) = sync_channel(8);
         // It goes with the test's process.
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -54,7 +54,7 @@ impl Site {
 }
 
 /// One request a connection.
-fn answer(stream: TcpStream, page: &str, behind: u16, tell: &Sender<Value>) -> Option<()> {
+fn answer(stream: TcpStream, page: &str, behind: u16, tell: &SyncSender<Value>) -> Option<()> {
     stream.set_read_timeout(Some(patience::LIMIT)).ok()?;
     let mut reader = BufReader::new(stream);
     let mut head = String::new();
