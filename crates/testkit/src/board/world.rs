@@ -180,7 +180,7 @@ impl World {
                 self.plan_for(wait, Later::LookUp { client, inquiry, paths });
                 Ok(())
             }
-            Action::ReadOffer { launch, round, raw } => self.to_be_read(launch, round, raw),
+            Action::ReadOffer { launch, round, raw } => self.read_later(launch, round, raw),
             Action::KeepOffer { server, profile, offer } => {
                 self.stats.kept += 1;
                 self.known.insert((server.0 as usize, profile.to_string()));
@@ -217,7 +217,7 @@ impl World {
     }
 
     /// Lists are made out elsewhere, sooner or later; of a process that is gone perhaps never.
-    fn to_be_read(&mut self, launch: Launch, round: u32, raw: Box<RawOffer>) -> Check {
+    fn read_later(&mut self, launch: Launch, round: u32, raw: Box<RawOffer>) -> Check {
         self.stats.read += 1;
         let Some(server) = self.processes.get(&launch).map(|p| p.server) else {
             return Err(format!("{launch} is not there, and what it offers is to be read"));

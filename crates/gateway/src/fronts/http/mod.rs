@@ -6,6 +6,11 @@
 //! - `session`: one client, and which message goes where; `sessions`: all of them; `events`: what was said, kept for those
 //!   who come back. `body`: what is answered.
 
+#![expect(
+    clippy::result_large_err,
+    reason = "what is wrong with a request is answered in place of it, once, and not passed through many hands"
+)]
+
 mod body;
 mod events;
 mod gate;
@@ -75,6 +80,7 @@ impl Front {
             origins: options.origins.clone(),
             token: options.token.clone(),
         };
+        #[expect(clippy::disallowed_methods, reason = "a session says once that it is over")]
         let (gone, left) = mpsc::unbounded_channel();
         let front = Self {
             household,

@@ -36,6 +36,16 @@ pub(crate) struct Session {
     inside: Mutex<Inside>,
 }
 
+/// Who begins a session, and with whom.
+pub(crate) struct Who {
+    pub(crate) id: String,
+    pub(crate) client: ClientId,
+    pub(crate) target: Target,
+    pub(crate) token: Option<String>,
+    pub(crate) manner: Manner,
+    pub(crate) reader: ClientReader,
+}
+
 /// How a client is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Manner {
@@ -93,15 +103,10 @@ pub(crate) enum NoStream {
 
 impl Session {
     pub(crate) fn new(
-        id: String,
-        client: ClientId,
-        target: Target,
-        token: Option<String>,
-        manner: Manner,
+        who: Who,
         budget: Arc<Budget>,
         freed: Arc<Freed>,
         gone: mpsc::UnboundedSender<String>,
-        reader: ClientReader,
     ) -> Arc<Self> {
         let inside = Inside {
             open: HashMap::new(),
@@ -114,6 +119,7 @@ impl Session {
             used: Instant::now(),
             is_closed: false,
         };
+        let Who { id, client, target, token, manner, reader } = who;
         let reader = tokio::sync::Mutex::new(reader);
         Arc::new(Self { id, client, target, token, manner, freed, gone, reader, inside: Mutex::new(inside) })
     }
@@ -203,7 +209,7 @@ impl Session {
         else {
             return;
         };
-        let (sender, parcels) = mpsc::unbounded_channel();
+        let (sender, parcels) = channel();
         // One who has gone may come back: what it gets is kept.
         if reply.send(Reply::Stream(parcels)).is_ok() {
             inside.streams.insert(number, sender);
@@ -233,7 +239,7 @@ impl Session {
         if inside.streams.get(&OWN).is_some_and(|stream| !stream.is_closed()) {
             return Err(NoStream::Taken);
         }
-        let (sender, parcels) = mpsc::unbounded_channel();
+        let (sender, parcels) = channel();
         inside.streams.insert(OWN, sender);
         inside.used = Instant::now();
         for message in std::mem::take(&mut inside.unsaid) {
@@ -248,7 +254,7 @@ impl Session {
         if inside.is_closed {
             return Err(NoStream::Closed);
         }
-        let (sender, parcels) = mpsc::unbounded_channel();
+        let (sender, parcels) = channel();
         for again in inside.log.after(after) {
             let (id, message) = match again {
                 Again::Message(id, message) => (id, message),
@@ -396,6 +402,12 @@ impl Session {
     fn freed_at_once(&self, count: usize) {
         drop(self.parcel(Bytes::new(), count));
     }
+}
+
+/// A stream to one client. What waits in it is counted by the core, which gives a client that does not read nothing more.
+#[expect(clippy::disallowed_methods, reason = "the core's byte credits bound it")]
+fn channel() -> (mpsc::UnboundedSender<Parcel>, mpsc::UnboundedReceiver<Parcel>) {
+    mpsc::unbounded_channel()
 }
 
 fn joined(mut answers: Vec<Bytes>, is_batch: bool) -> Bytes {

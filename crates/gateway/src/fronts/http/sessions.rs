@@ -4,7 +4,7 @@ use super::gate::{same, text};
 use super::listen::Origin;
 use super::reply::refusal;
 use super::route::Target;
-use super::session::{Manner, Session};
+use super::session::{Manner, Session, Who};
 use super::{Front, Reply, token};
 use crate::backends::Plan;
 use crate::fronts::Wanted;
@@ -70,17 +70,15 @@ impl Front {
         };
         let reader = habit.map(ClientReader::new).unwrap_or_default();
         let (budget, freed) = (self.budget.clone(), self.freed.clone());
-        let session = Session::new(
-            id.clone(),
+        let who = Who {
+            id: id.clone(),
             client,
-            target.clone(),
-            text(headers, &AUTHORIZATION).map(str::to_owned),
+            target: target.clone(),
+            token: text(headers, &AUTHORIZATION).map(str::to_owned),
             manner,
-            budget,
-            freed,
-            self.gone.clone(),
             reader,
-        );
+        };
+        let session = Session::new(who, budget, freed, self.gone.clone());
         {
             let mut sessions = self.sessions();
             if sessions.len() >= self.options.max_sessions {
