@@ -49,7 +49,7 @@ fn allow(trust: &Trust, path: &Path) -> anyhow::Result<Exit> {
     let mut text = format!("trusted as it is now: {}\n", trusted.path.display());
     for server in config.servers.iter().filter(|server| !server.disabled) {
         match &server.remote {
-            Some(remote) => writeln!(text, "  {} speaks with: {}", server.name, remote.url)?,
+            Some(remote) => writeln!(text, "  {} speaks with: {}", server.name, remote.shown())?,
             None => writeln!(text, "  {} runs: {} {}", server.name, server.command, server.args.join(" "))?,
         }
     }

@@ -144,6 +144,29 @@ mod tests {
     }
 
     #[test]
+    fn a_server_elsewhere_is_told_apart_by_what_it_is_sent() {
+        use crate::config::{RemoteConfig, Transport};
+        let environments = Environments::default();
+        let remote = RemoteConfig {
+            url: "https://${HOST}/mcp".to_owned(),
+            headers: vec![("Authorization".to_owned(), "Bearer ${TOKEN}".to_owned())].into(),
+            transport: Transport::Auto,
+        };
+        let server = ServerConfig {
+            remote: Some(remote),
+            expand: true,
+            ..ServerConfig::for_command("s", "", Vec::new())
+        };
+        let number = |pairs: &[(&str, &str)]| environments.number(&server, &vars(pairs));
+        let one = number(&[("HOST", "a"), ("TOKEN", "1"), ("PATH", "/bin")]);
+        assert_eq!(number(&[("HOST", "a"), ("TOKEN", "1"), ("PATH", "/other")]), one, "it gets no variables");
+        assert_ne!(number(&[("HOST", "a"), ("TOKEN", "2")]), one);
+        assert_ne!(number(&[("HOST", "b"), ("TOKEN", "1")]), one);
+        assert_eq!(environments.vars(one).get("TOKEN"), Some("1".into()));
+        assert_eq!(environments.vars(one).get("PATH"), Some("".into()), "its value is nobody's business");
+    }
+
+    #[test]
     fn what_is_filled_into_the_command_counts_too() {
         let environments = Environments::default();
         let args = vec!["--token=${TOKEN}".to_owned()];

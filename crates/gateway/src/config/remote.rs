@@ -39,6 +39,16 @@ const OUR_OWN: &[&str] = &[
     "transfer-encoding",
 ];
 
+impl RemoteConfig {
+    /// The address as it is written, without what may be secret in it: user, password and query.
+    pub fn shown(&self) -> String {
+        match Url::parse(&self.url) {
+            Ok(url) => format!("{}{}", url.origin().ascii_serialization(), url.path()),
+            Err(_) => self.url.split('?').next().unwrap_or_default().to_owned(),
+        }
+    }
+}
+
 /// Whether an entry says where a server is, rather than what to start.
 pub(super) fn is_remote(entry: &ServerEntry) -> bool {
     let is_kind = |kind: &String| [HTTP, SSE, EITHER].iter().any(|kinds| kinds.contains(&kind.as_str()));
