@@ -54,8 +54,9 @@ impl World {
         let server = self.items[meant].server;
         let settings = &self.servers[server].settings;
         // Where it goes may be for the client's roots to say.
-        let is_split = settings.splits && self.clients[&client].has_roots;
-        !is_split && self.processes.values().any(|p| {
+        let c = &self.clients[&client];
+        let is_unsure = (settings.splits && c.has_roots) || !c.asked_roots.is_empty();
+        !is_unsure && self.processes.values().any(|p| {
             p.server == server
                 && p.phase == Phase::Alive
                 && !p.is_stopping
