@@ -103,7 +103,8 @@ impl World {
     fn meant(&self, client: ClientId, verb: &Verb, name: Option<&str>) -> Option<usize> {
         let c = &self.clients[&client];
         let walk = c.newest(verb.list()?).filter(|walk| c.is_board() && walk.change == self.change)?;
-        let name = name?;
+        // What several show by the same name is nobody's.
+        let name = name.filter(|name| !name.starts_with("ui://"))?;
         let mut found = walk.items.iter().filter(|(public, _)| public == name);
         let (_, mark) = found.next()?;
         found.next().is_none().then_some(*mark)
