@@ -106,6 +106,7 @@ impl Core {
     }
 
     pub(crate) fn unsubscribed(&mut self, backend: BackendId, client: ClientId, uri: &[u8]) {
+        self.forget_spelling(client, uri);
         let Some(b) = self.backends.get_mut(&backend) else { return };
         for known in b.subscriptions.iter_mut().filter(|known| known.uri == uri) {
             known.clients.retain(|&other| other != client);

@@ -568,3 +568,35 @@ fn a_server_is_not_stopped_before_it_has_said_what_it_offers() {
         "#,
     );
 }
+
+/// Its server may refuse to forget it, or have more to say before it does.
+#[test]
+fn what_a_client_listens_to_no_longer_keeps_its_name_until_the_server_agrees() {
+    play(
+        |_| {},
+        r#"
+        A comes; folder /p; server all
+        A greets
+            start 1 at /p
+        1 spawns
+            1< …
+        1 greets with {"resources":{"subscribe":true}}
+            A< …
+        A confirms
+            1< …
+            1< {"id":3,"method":"resources/list"}
+            1< {"id":4,"method":"resources/templates/list"}
+        1> {"jsonrpc":"2.0","id":3,"result":{"resources":[]}}
+        1> {"jsonrpc":"2.0","id":4,"result":{"resourceTemplates":[]}}
+            keep 0
+        A> {"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"proxy://template/files/db://1"}}
+            1< {"id":5,"method":"resources/subscribe","params":{"uri":"db://1"}}
+        1> {"jsonrpc":"2.0","id":5,"result":{}}
+            A< {"id":1,"result":{}}
+        A> {"jsonrpc":"2.0","id":2,"method":"resources/unsubscribe","params":{"uri":"proxy://template/files/db://1"}}
+            1< {"id":6,"method":"resources/unsubscribe","params":{"uri":"db://1"}}
+        1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"db://1"}}
+            A< {"method":"notifications/resources/updated","params":{"uri":"proxy://template/files/db://1"}}
+        "#,
+    );
+}

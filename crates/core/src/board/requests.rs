@@ -206,11 +206,19 @@ impl Core {
 
     /// What a client listens to under a name of ours, it wants to hear of under that name.
     fn note_spelling(&mut self, client: ClientId, delegate: ClientId, public: Vec<u8>, message: &Message) {
-        let Some(original) = message.part(Part::Uri).map(<[u8]>::to_vec) else { return };
-        let Some(board) = self.board_mut(client) else { return };
-        board.spellings.retain(|known| known.delegate != delegate || known.original != original);
-        if message.method() == Method::Subscribe && public != original {
+        let original = message.part(Part::Uri).filter(|_| message.method() == Method::Subscribe);
+        let Some(original) = original.map(<[u8]>::to_vec) else { return };
+        self.forget_spelling(delegate, &original);
+        if let Some(board) = self.board_mut(client).filter(|_| public != original) {
             board.spellings.push(Spelling { delegate, original, public });
+        }
+    }
+
+    /// It listens no longer. Until its server has agreed to that, it may still hear of it.
+    pub(crate) fn forget_spelling(&mut self, delegate: ClientId, original: &[u8]) {
+        let face = self.face(delegate);
+        if let Some(board) = self.board_mut(face) {
+            board.spellings.retain(|known| known.delegate != delegate || known.original != original);
         }
     }
 

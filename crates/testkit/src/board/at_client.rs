@@ -50,6 +50,7 @@ impl World {
                 return Err(format!("{client} is asked for its roots, and was a moment ago"));
             }
             c.asked_roots.push((id, now));
+            c.is_given_up = false;
             return Ok(());
         }
         let number = words["params"]["ask"].as_u64().map(|number| number as usize);

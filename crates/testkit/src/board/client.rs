@@ -6,6 +6,7 @@ use super::world::{Turn, World, server_id};
 use bytes::Bytes;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::time::Duration;
 use switchboard_core::{Capabilities, ClientId, Event, Moment, Peer, Surroundings};
 use switchboard_protocol::parse;
 
@@ -65,6 +66,8 @@ pub(super) struct Client {
     pub(super) spellings: BTreeMap<(usize, String), Vec<String>>,
     /// Questions for its roots that it has not answered.
     pub(super) asked_roots: Vec<(Value, Moment)>,
+    /// One of them is no longer waited for.
+    pub(super) is_given_up: bool,
     /// It has said since the last such question that they are others.
     pub(super) has_other_roots: bool,
     pub(super) questions: Vec<(Value, usize)>,
@@ -136,6 +139,7 @@ impl World {
             is_level_open: false,
             spellings: BTreeMap::new(),
             asked_roots: Vec::new(),
+            is_given_up: false,
             has_other_roots: false,
             questions: Vec::new(),
             settled_at: 0,
@@ -320,6 +324,20 @@ impl World {
         let now = self.now;
         for request in self.requests.iter_mut().filter(|request| request.client == client) {
             request.waits_since = now;
+        }
+    }
+
+    /// Who does not name its roots in time has those of before, and may be moved by that.
+    pub(super) fn roots_given_up(&mut self) {
+        let now = self.now;
+        let is_late = |c: &&Client| {
+            let is_late = |since: Moment| now.since(since) >= Duration::from_secs(5);
+            !c.is_given_up && c.asked_roots.iter().any(|(_, since)| is_late(*since))
+        };
+        let late: Vec<ClientId> = self.clients.values().filter(is_late).map(|c| c.id).collect();
+        for client in late {
+            self.client(client).is_given_up = true;
+            self.roots_moved(client);
         }
     }
 

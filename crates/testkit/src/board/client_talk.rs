@@ -67,8 +67,9 @@ impl World {
         let server = self.items[meant].server;
         let settings = &self.servers[server].settings;
         // Where it goes may be for the client's roots to say.
-        let is_split = settings.splits && self.clients[&client].has_roots;
-        !is_split
+        let c = &self.clients[&client];
+        let is_unsure = (settings.splits && c.has_roots) || !c.asked_roots.is_empty();
+        !is_unsure
             && self.processes.values().any(|p| {
                 p.server == server
                     && p.phase == Phase::Alive
@@ -116,7 +117,8 @@ impl World {
     fn meant(&self, client: ClientId, verb: &Verb, name: Option<&str>) -> Option<usize> {
         let c = &self.clients[&client];
         let walk = c.newest(verb.list()?).filter(|walk| c.is_board() && walk.change == self.change)?;
-        let name = name?;
+        // What several show by the same name is nobody's.
+        let name = name.filter(|name| !name.starts_with("ui://"))?;
         let mut found = walk.items.iter().filter(|(public, _)| public == name);
         let (_, mark) = found.next()?;
         found.next().is_none().then_some(*mark)

@@ -121,7 +121,7 @@ impl World {
         let mut shown = Vec::new();
         for &mark in marks {
             let item = &self.items[mark];
-            if naming.filter(item.list).allows(&item.name) && seen.insert(&item.name) {
+            if is_shown(naming.filter(item.list), &item.name) && seen.insert(&item.name) {
                 shown.push(mark);
             }
         }
@@ -182,6 +182,15 @@ impl World {
         }
         self.servers[server].menus[at].lists[list as usize] = marks;
     }
+}
+
+/// By patterns as they are used here: with a star at both ends, or none.
+fn is_shown(filter: &Filter, name: &str) -> bool {
+    let fits = |pattern: &String| match pattern.strip_prefix('*').and_then(|rest| rest.strip_suffix('*')) {
+        Some(part) => name.contains(part),
+        None => pattern == name,
+    };
+    (filter.allow.is_empty() || filter.allow.iter().any(fits)) && !filter.deny.iter().any(fits)
 }
 
 pub(super) fn naming(rng: &mut Rng, server: &str, style: Style) -> Naming {

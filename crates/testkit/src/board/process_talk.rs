@@ -234,6 +234,12 @@ impl World {
         let params =
             if method == "roots/list" { String::new() } else { format!(r#","params":{{"ask":{number}}}"#) };
         self.stats.asks += 1;
+        if method == "roots/list" {
+            // Clients with other roots than it has been told move on.
+            for client in self.processes[&launch].clients.clone() {
+                self.roots_moved(client);
+            }
+        }
         self.says(launch, format!(r#"{{"jsonrpc":"2.0","id":"q{number}","method":"{method}"{params}}}"#))
     }
 }

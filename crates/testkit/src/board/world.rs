@@ -302,6 +302,7 @@ impl World {
         self.stats.ticks += 1;
         self.note(|| "tick".into());
         self.handle(Event::Tick)?;
+        self.roots_given_up();
         self.check_lists_wait()
     }
 

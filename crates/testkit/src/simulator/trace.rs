@@ -8,7 +8,7 @@ use std::rc::Rc;
 use switchboard_core::{Action, Moment};
 
 /// So many of the last lines are shown.
-const KEPT: usize = 6000;
+const KEPT: usize = 60;
 /// So much of a line.
 const WIDTH: usize = 300;
 
