@@ -26,6 +26,7 @@
 
 #[cfg(target_os = "linux")]
 mod aggregate;
+#[cfg(target_os = "linux")]
 mod attached;
 #[cfg(target_os = "linux")]
 mod backend;
