@@ -185,12 +185,10 @@ pub enum Event {
     Kill,
 }
 
-/// Which of a client's requests a message to it belongs to; said to those who want to know
-/// ([`Surroundings::goes_by_request`]).
+/// Which of a client's requests a message that answers none belongs to; said to those who want to know
+/// ([`Surroundings::goes_by_request`]). What a message answers it says itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum About {
-    /// It is the answer to this one.
-    Answer(RawId),
     /// It comes while this one is worked on, and most likely because of it.
     Request(RawId),
     Nothing,

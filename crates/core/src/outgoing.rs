@@ -25,8 +25,7 @@ impl Core {
             },
         };
         c.queued += out.len();
-        let about = About::Answer(id.clone());
-        self.actions.push(Action::ToClient { client, out, about });
+        self.actions.push(Action::ToClient { client, out, about: About::Nothing });
     }
 
     /// A member of a batch that gets no answer.

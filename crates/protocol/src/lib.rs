@@ -14,6 +14,9 @@
 //!
 //! This crate must not know who talks to whom, nor when.
 
+/// The versions of MCP that begin with a handshake, newest first.
+pub const HANDSHAKE_VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
 pub mod framing;
 pub mod sse;
 pub mod json;

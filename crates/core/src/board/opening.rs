@@ -12,10 +12,7 @@ use crate::outgoing::own_result;
 use crate::pending::{Asker, NOWHERE};
 use crate::roots::Place;
 use std::sync::Arc;
-use switchboard_protocol::{Message, Part, RawId};
-
-/// The versions of the protocol that begin with a handshake.
-const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+use switchboard_protocol::{HANDSHAKE_VERSIONS, Message, Part, RawId};
 
 impl Core {
     pub(super) fn board_opens(
@@ -127,5 +124,5 @@ fn version_for(initialize: &Message) -> &'static str {
     }
     let params = initialize.part(Part::Params).unwrap_or_default();
     let wanted = serde_json::from_slice::<Params>(params).map(|params| params.version).unwrap_or_default();
-    VERSIONS.into_iter().find(|version| *version == wanted).unwrap_or(VERSIONS[0])
+    HANDSHAKE_VERSIONS.into_iter().find(|version| *version == wanted).unwrap_or(HANDSHAKE_VERSIONS[0])
 }

@@ -48,41 +48,16 @@ mod stats;
 pub use crate::simulator::Failure;
 pub use stats::Stats;
 
-use crate::simulator::trace::Trace;
+use crate::simulator::attempt;
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use world::World;
 
 /// One run.
 pub fn run(seed: u64) -> Result<Stats, Box<Failure>> {
-    let (step, broken) = match attempt(seed, &Trace::default()) {
-        Ok(stats) => return Ok(stats),
-        Err(found) => found,
-    };
-    // The same again, this time with a trace.
-    let trace = Trace::on();
-    let broken = match attempt(seed, &trace) {
-        Err((again, same)) if (again, &same) == (step, &broken) => broken,
-        other => format!("{broken}\nand the second run of the seed went another way: {other:?}"),
-    };
-    Err(Box::new(Failure { test: "boards", seed, step, broken, trace: trace.lines() }))
-}
-
-/// The statistics, or the step and the broken promise.
-fn attempt(seed: u64, trace: &Trace) -> Result<Stats, (u64, String)> {
-    let step = Cell::new(0);
-    let outcome = catch_unwind(AssertUnwindSafe(|| {
+    attempt::run("boards", seed, |trace, step| {
         let mut world = World::new(seed, trace.clone());
-        live(&mut world, &step).map(|()| world.stats)
-    }));
-    match outcome {
-        Ok(outcome) => outcome.map_err(|broken| (step.get(), broken)),
-        Err(panic) => {
-            let text = panic.downcast_ref::<String>().cloned();
-            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string()));
-            Err((step.get(), format!("a panic: {}", text.unwrap_or_default())))
-        }
-    }
+        live(&mut world, step).map(|()| world.stats)
+    })
 }
 
 fn live(world: &mut World, step: &Cell<u64>) -> Result<(), String> {

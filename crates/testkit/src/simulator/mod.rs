@@ -9,6 +9,7 @@
 //! A run depends on its seed alone. It must not know how `core` works inside: it sees events and actions.
 //!
 //! # Layout
+//! - `attempt`: one run of a seed, for this and the other simulators.
 //! - `rng`, `draft`, `outbox`: chance, messages in pieces, unread messages.
 //! - `plan`: the character of a run.
 //! - `ledger`: who asked what, and what is still owed.
@@ -19,6 +20,7 @@
 //! - `checks`: the promises about the whole. `ending`: how a run ends.
 //! - `stats`, `trace`: what happened, and what led to a failure.
 
+pub(crate) mod attempt;
 pub(crate) mod rng;
 mod draft;
 mod outbox;
@@ -42,42 +44,14 @@ pub use stats::Stats;
 pub use trace::Failure;
 
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use trace::Trace;
 use world::World;
 
 /// One run.
 pub fn run(seed: u64) -> Result<Stats, Box<Failure>> {
-    let quiet = attempt(seed, &Trace::default());
-    let (step, broken) = match quiet {
-        Ok(stats) => return Ok(stats),
-        Err(found) => found,
-    };
-    // The same again, this time with a trace.
-    let trace = Trace::on();
-    let broken = match attempt(seed, &trace) {
-        Err((again, same)) if (again, &same) == (step, &broken) => broken,
-        other => format!("{broken}\nand the second run of the seed went another way: {other:?}"),
-    };
-    Err(Box::new(Failure { test: "simulator", seed, step, broken, trace: trace.lines() }))
-}
-
-/// The statistics, or the step and the broken promise.
-fn attempt(seed: u64, trace: &Trace) -> Result<Stats, (u64, String)> {
-    let step = Cell::new(0);
-    let outcome = catch_unwind(AssertUnwindSafe(|| {
+    attempt::run("simulator", seed, |trace, step| {
         let mut world = World::new(seed, trace.clone());
-        let outcome = live(&mut world, &step);
-        outcome.map(|()| world.stats)
-    }));
-    match outcome {
-        Ok(outcome) => outcome.map_err(|broken| (step.get(), broken)),
-        Err(panic) => {
-            let text = panic.downcast_ref::<String>().cloned();
-            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string()));
-            Err((step.get(), format!("a panic: {}", text.unwrap_or_default())))
-        }
-    }
+        live(&mut world, step).map(|()| world.stats)
+    })
 }
 
 fn live(world: &mut World, step: &Cell<u64>) -> Result<(), String> {

@@ -12,7 +12,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use switchboard_core::{About, ClientId, Named};
-use switchboard_protocol::{Broken, Dialect, ErrorAnswer, ErrorKind, Outgoing, Parsed, RawId};
+use switchboard_protocol::{Answers, Broken, Dialect, ErrorAnswer, ErrorKind, Outgoing, Parsed, RawId};
 use tokio::sync::{mpsc, oneshot};
 
 /// What waits for a client that has no stream open.
@@ -342,7 +342,7 @@ impl Session {
     fn stream_for(&self, inside: &mut Inside, about: &About) -> Option<u64> {
         let related = match about {
             About::Request(id) => inside.open.get(id).copied(),
-            About::Answer(_) | About::Nothing => None,
+            About::Nothing => None,
         };
         let takes =
             |inside: &Inside, number: &u64| inside.calls.get(number).is_some_and(|call| call.takes_streams);
@@ -364,7 +364,7 @@ impl Session {
 
 impl Mailbox for Session {
     fn put(&self, out: Outgoing, about: About) {
-        let count = out.len();
+        let (count, answers) = (out.len(), out.answers().clone());
         let message = Bytes::from(out.on_one_line().to_vec());
         let inside = &mut *self.lock();
         if inside.is_closed {
@@ -373,7 +373,7 @@ impl Mailbox for Session {
         if self.manner == Manner::OneStream {
             return self.say(inside, OWN, message, None, count);
         }
-        if let About::Answer(id) = about {
+        if let Answers::One(id) = answers {
             return self.answer(inside, id, message, count);
         }
         match self.stream_for(inside, &about) {

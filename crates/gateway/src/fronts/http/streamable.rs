@@ -19,13 +19,14 @@ use std::sync::Arc;
 use std::time::Duration;
 use switchboard_core::Event;
 use switchboard_process::aside;
-use switchboard_protocol::{Broken, Dialect, ErrorAnswer, Kind, Message, Method, Parsed, RawId, parse};
+use switchboard_protocol::{
+    Broken, Dialect, ErrorAnswer, HANDSHAKE_VERSIONS, Kind, Message, Method, Parsed, RawId, parse,
+};
 
 static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 static LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
-const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 /// A call that takes longer is answered by a stream, so that its client can come back to it.
 const SOON: Duration = Duration::from_secs(1);
 /// Longer bodies are scanned on another thread.
@@ -39,11 +40,11 @@ impl Front {
         from: Origin,
     ) -> Reply {
         if let Some(version) = text(request.headers(), &VERSION)
-            && !VERSIONS.contains(&version)
+            && !HANDSHAKE_VERSIONS.contains(&version)
         {
             let text = format!(
                 "the protocol version `{version}` is not spoken here; these are: {}",
-                VERSIONS.join(", ")
+                HANDSHAKE_VERSIONS.join(", ")
             );
             return refusal(StatusCode::BAD_REQUEST, &text);
         }
