@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use switchboard_gateway::auggie;
 use switchboard_gateway::config::discover::{Origin, reread};
-use switchboard_gateway::config::environment::child_environment;
+use switchboard_gateway::config::environment::Inherited;
 use switchboard_gateway::config::{Config, InheritEnv, ServerConfig, expand};
 use switchboard_gateway::control::{self, Request};
 use switchboard_gateway::daemon::{self, Daemon, Served};
@@ -108,7 +108,7 @@ impl Identity {
             args.extend(["--idle-ttl-seconds".into(), seconds.to_string().into()]);
         }
         let env =
-            child_environment(std::env::vars_os(), InheritEnv::Safe, &PASSED.map(str::to_owned), &[]).vars;
+            Inherited::new(std::env::vars_os(), InheritEnv::Safe, &PASSED.map(str::to_owned)).with(&[]).vars;
         let log = super::state_folder().join("logs").join("daemon.stderr.log");
         let log = log.parent().and_then(|folder| std::fs::create_dir_all(folder).ok()).map(|()| log);
         Ok(Command { program: std::env::current_exe()?, args, env: env.into_iter().collect(), log })

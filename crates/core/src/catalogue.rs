@@ -4,13 +4,14 @@
 //! - [`names`]: what tools and prompts are called; [`uris`]: what resources and templates are called.
 //! - [`filter`]: which of them are shown.
 //! - [`list`]: what can be listed; [`listing`]: one list of one server, read and named.
-//! - [`offer`]: all that one server offers, also as it is kept on disk.
+//! - [`offer`]: all that one server offers, also as it is kept on disk; `kept`: not read yet.
 //! - [`view`]: several servers as one.
 //! - [`cursor`]: a place in a list, as clients carry it.
 //! - `scan`, `index`, `base64url`, `template`: what these are made of.
 
 mod base64url;
 mod index;
+mod kept;
 mod scan;
 mod template;
 
@@ -25,6 +26,7 @@ pub mod cursor;
 pub mod view;
 
 pub use filter::Filter;
+pub use kept::Kept;
 pub use list::{List, Naming};
 pub use listing::{Listing, Unreadable, next_cursor};
 pub use names::{Collision, Style};

@@ -3,7 +3,7 @@
 use crate::backend::{Backend, Manner};
 use crate::batch::Batches;
 use crate::board::{Views, delegate_numbers};
-use crate::catalogue::Offer;
+use crate::catalogue::Kept;
 use crate::client::{Client, Handshake, Presence, Role, Roots};
 use crate::debounce::Merge;
 use crate::drain::Ending;
@@ -39,7 +39,7 @@ pub(crate) struct Server {
     /// The last answer to a handshake, of whichever backend.
     pub(crate) welcome: Option<Message>,
     /// What it offered when it was asked last, by what its clients can do.
-    pub(crate) offers: BTreeMap<Profile, Arc<Offer>>,
+    pub(crate) offers: BTreeMap<Profile, Kept>,
     /// Its owner has stopped it.
     pub(crate) is_held: bool,
     /// It is no longer in the config.

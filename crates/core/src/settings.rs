@@ -1,6 +1,6 @@
 //! Policies and limits, as the config gives them.
 
-use crate::catalogue::{Naming, Offer, Style as NameStyle};
+use crate::catalogue::{Kept, Naming, Style as NameStyle};
 use crate::key::Profile;
 use crate::roots::Policy;
 use crate::roots::path::Style;
@@ -134,7 +134,7 @@ pub struct ServerSettings {
     /// It is started when it is first needed, and not as soon as a client of many servers comes.
     pub lazy: bool,
     /// What it offered when it was asked last, by an earlier run of ours.
-    pub offers: Vec<(Profile, Arc<Offer>)>,
+    pub offers: Vec<(Profile, Kept)>,
 }
 
 impl ServerSettings {

@@ -101,7 +101,8 @@ impl Core {
                     is_held: server.is_held,
                     is_failing: self.is_failing(ServerId(id as u32)),
                     tools: {
-                        let listings = server.offers.values().filter_map(|offer| offer.list(List::Tools));
+                        let listings =
+                            server.offers.values().filter_map(|kept| kept.offer()?.list(List::Tools));
                         listings.map(|listing| listing.len()).max()
                     },
                     max_backends: server.settings.max_backends,

@@ -414,7 +414,7 @@ fn a_process_that_a_call_finds_running_is_asked_what_it_offers() {
         |settings| {
             use switchboard_core::catalogue::Offer;
             let stale = Offer::new(bytes::Bytes::from_static(br#"{"capabilities":{}}"#));
-            settings.servers[0].offers = vec![(r#""v" {}"#.into(), std::sync::Arc::new(stale))];
+            settings.servers[0].offers = vec![(r#""v" {}"#.into(), std::sync::Arc::new(stale).into())];
         },
         r#"
         A comes; folder /p

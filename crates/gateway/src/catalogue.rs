@@ -4,9 +4,12 @@
 //! What is kept is bytes to us. Nothing here is worth failing for: what cannot be read was never there.
 
 use crate::config::{ServerConfig, os};
+use crate::hex::hex;
 use crate::telemetry::clock::Stamp;
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Write};
@@ -52,11 +55,9 @@ struct Header {
 
 /// A file of the folder, by its name alone.
 struct Found {
-    path: PathBuf,
+    entry: fs::DirEntry,
     launch: String,
     profile: String,
-    saved: SystemTime,
-    bytes: u64,
 }
 
 impl Shelf {
@@ -65,12 +66,12 @@ impl Shelf {
     }
 
     /// All that is known of this server: profile and content, what was saved last first.
-    pub(crate) fn load(&self, server: &ServerConfig) -> Vec<(String, Vec<u8>)> {
+    pub(crate) fn load(&self, server: &ServerConfig) -> Vec<(String, Bytes)> {
         self.load_all(std::slice::from_ref(server)).pop().unwrap_or_default()
     }
 
     /// The same for each of these, with one look at the folder.
-    pub(crate) fn load_all(&self, servers: &[ServerConfig]) -> Vec<Vec<(String, Vec<u8>)>> {
+    pub(crate) fn load_all(&self, servers: &[ServerConfig]) -> Vec<Vec<(String, Bytes)>> {
         let launches: Vec<String> = servers.iter().map(launch).collect();
         let mut found: HashMap<&str, Vec<Found>> = launches.iter().map(|key| (&**key, Vec::new())).collect();
         for file in self.files() {
@@ -78,8 +79,9 @@ impl Shelf {
                 files.push(file);
             }
         }
-        for files in found.values_mut() {
-            files.sort_by(|one, other| (other.saved, &one.profile).cmp(&(one.saved, &other.profile)));
+        // Most launches have one profile, and then nobody need ask how old it is.
+        for files in found.values_mut().filter(|files| files.len() > 1) {
+            files.sort_by_cached_key(|file| (Reverse(file.saved()), file.profile.clone()));
         }
         let read = |launch: &String| found[&**launch].iter().filter_map(Found::read).collect();
         launches.iter().map(read).collect()
@@ -114,7 +116,7 @@ impl Shelf {
     /// Removes what is too much, the oldest first. Another process may do the same at the same time.
     fn clean(&self) {
         let mut files: Vec<Found> = self.files().collect();
-        files.sort_by_key(|file| std::cmp::Reverse(file.saved));
+        files.sort_by_cached_key(|file| Reverse(file.saved()));
         let mut of_launch: HashMap<&str, usize> = HashMap::new();
         let mut kept = 0;
         for file in &files {
@@ -123,7 +125,7 @@ impl Shelf {
                 *count += 1;
                 kept += 1;
             } else {
-                let _ = fs::remove_file(&file.path);
+                let _ = fs::remove_file(file.entry.path());
             }
         }
         for (path, _) in self.entries().filter(|(path, begun)| is_draft(path) && is_long_ago(*begun)) {
@@ -135,15 +137,7 @@ impl Shelf {
         self.listing().filter_map(|entry| {
             let name = entry.file_name().into_string().ok()?;
             let (launch, profile) = name.strip_suffix(ENDING)?.split_once('-')?;
-            // Of the link itself, if it is one; it is not followed later either.
-            let about = entry.metadata().ok()?;
-            Some(Found {
-                path: entry.path(),
-                launch: launch.to_owned(),
-                profile: profile.to_owned(),
-                saved: about.modified().ok()?,
-                bytes: about.len(),
-            })
+            Some(Found { launch: launch.to_owned(), profile: profile.to_owned(), entry })
         })
     }
 
@@ -160,20 +154,21 @@ impl Shelf {
 }
 
 impl Found {
+    /// Of the link itself, if it is one; it is not followed by `read` either.
+    fn saved(&self) -> Option<SystemTime> {
+        self.entry.metadata().ok()?.modified().ok()
+    }
+
     /// Its profile and its content; nothing if it is not what we wrote.
-    fn read(&self) -> Option<(String, Vec<u8>)> {
-        if self.bytes > MOST_BYTES {
-            return None;
-        }
-        let mut content = private::read(&self.path, MOST_BYTES + 1).ok()?;
+    fn read(&self) -> Option<(String, Bytes)> {
+        let content = Bytes::from(private::read(&self.entry.path(), MOST_BYTES).ok()?);
         let line = memchr::memchr(b'\n', &content)?;
         let header: Header = serde_json::from_slice(&content[..line]).ok()?;
         let is_whole = content.len() - line - 1 == header.bytes;
         if header.format != FORMAT || !is_whole || hash(&[&header.profile]) != self.profile {
             return None;
         }
-        content.drain(..=line);
-        Some((header.profile, content))
+        Some((header.profile, content.slice(line + 1..)))
     }
 }
 
@@ -202,7 +197,7 @@ fn hash(words: &[&str]) -> String {
         hash.update((word.len() as u64).to_le_bytes());
         hash.update(word.as_bytes());
     }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&hash.finalize())
 }
 
 /// Another for each attempt of each process.

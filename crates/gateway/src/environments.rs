@@ -1,59 +1,86 @@
 //! The environments that clients come with. Two clients share a backend only if it would be started with exactly the same
 //! command, arguments and variables for both, so each such launch has a number.
 
-use crate::config::environment::child_environment;
-use crate::config::{ServerConfig, expand};
+use crate::config::environment::Inherited;
+use crate::config::{InheritEnv, ServerConfig, expand};
 use sha2::{Digest, Sha256};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The variables of one client.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Vars(Vec<(OsString, OsString)>);
+#[derive(Default)]
+pub(crate) struct Vars {
+    all: Vec<(OsString, OsString)>,
+    /// What servers get of them. Most servers get the same, and choosing takes longer than all else that is done for one.
+    selections: Mutex<Vec<Arc<Selection>>>,
+}
+
+/// What servers with the same `inheritEnv` and `passEnv` get.
+struct Selection {
+    inherit: InheritEnv,
+    pass: Vec<String>,
+    gets: Inherited,
+    /// Over `gets`.
+    mark: [u8; 32],
+    /// What is kept for those whose entry names no variable.
+    kept: Arc<Vars>,
+}
 
 impl Vars {
     pub(crate) fn own() -> Self {
-        Self(std::env::vars_os().collect())
+        Self::new(std::env::vars_os().collect())
     }
 
-    pub(crate) fn new(vars: Vec<(OsString, OsString)>) -> Self {
-        Self(vars)
+    pub(crate) fn new(all: Vec<(OsString, OsString)>) -> Self {
+        Self { all, selections: Mutex::default() }
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<OsString> {
-        self.0.iter().find(|(known, _)| is_same(known, name)).map(|(_, value)| value.clone())
+        self.all.iter().find(|(known, _)| is_same(known, name)).map(|(_, value)| value.clone())
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = (OsString, OsString)> {
+        self.all.iter().cloned()
+    }
+
+    fn selection(&self, server: &ServerConfig) -> Arc<Selection> {
+        let (inherit, pass) = (server.inherit_env, &server.pass_env);
+        let mut selections = self.selections.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = selections.iter().find(|known| known.inherit == inherit && known.pass == *pass);
+        if let Some(known) = known {
+            return known.clone();
+        }
+        let gets = Inherited::new(self.all(), inherit, pass);
+        let mark = mark_of(gets.vars());
+        let kept = Arc::new(self.keeping(&gets, |_| false));
+        let selection = Arc::new(Selection { inherit, pass: pass.clone(), gets, mark, kept });
+        selections.push(selection.clone());
+        selection
     }
 
     /// Those that the server gets, or that its entry may name. Of the rest only the names, for the hint that it may miss one
     /// of them: their values are nobody's business.
-    fn for_server(&self, server: &ServerConfig) -> Self {
-        let gets = match server.remote {
-            Some(_) => Default::default(),
-            None => child_environment(self.all(), server.inherit_env, &server.pass_env, &[]).vars,
-        };
-        let texts = || {
-            let own = server.env.iter().map(|(_, value)| value);
-            let elsewhere = server.remote.iter().flat_map(|remote| {
-                std::iter::once(&remote.url).chain(remote.headers.iter().map(|(_, value)| value))
-            });
-            std::iter::once(&server.command)
-                .chain(&server.args)
-                .chain(own)
-                .chain(&server.cwd)
-                .chain(elsewhere)
-        };
-        // HOME may stand behind a `~`.
-        let is_named = |name: &str| name == "HOME" || texts().any(|text| text.contains(name));
-        let is_kept = |name: &OsString| {
-            gets.iter().any(|(known, _)| known == name) || name.to_str().is_some_and(is_named)
-        };
-        let kept = |(name, value)| if is_kept(&name) { (name, value) } else { (name, OsString::new()) };
-        Self(self.all().map(kept).collect())
+    fn for_server(&self, server: &ServerConfig) -> Arc<Self> {
+        let is_named = |name: &str| server.texts().any(|text| text.contains(name));
+        let names_none = !server.texts().any(|text| text.contains("${"));
+        match server.remote {
+            Some(_) => Arc::new(self.keeping(&Inherited::default(), is_named)),
+            None if names_none => self.selection(server).kept.clone(),
+            None => Arc::new(self.keeping(&self.selection(server).gets, is_named)),
+        }
     }
 
-    pub(crate) fn all(&self) -> impl Iterator<Item = (OsString, OsString)> {
-        self.0.iter().cloned()
+    fn keeping(&self, gets: &Inherited, is_named: impl Fn(&str) -> bool) -> Self {
+        // HOME may stand behind a `~`.
+        let is_kept = |name: &OsStr| match name.to_str() {
+            Some(name) => name == "HOME" || gets.has(name) || is_named(name),
+            None => gets.vars().any(|(known, _)| known == name),
+        };
+        let kept = |(name, value): &(OsString, OsString)| {
+            (name.clone(), if is_kept(name) { value.clone() } else { OsString::new() })
+        };
+        Self::new(self.all.iter().map(kept).collect())
     }
 }
 
@@ -71,7 +98,7 @@ impl Environments {
         let mark = fingerprint(server, vars);
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let at = known.iter().position(|(other, _)| *other == mark).unwrap_or_else(|| {
-            known.push((mark, Arc::new(vars.for_server(server))));
+            known.push((mark, vars.for_server(server)));
             known.len() - 1
         });
         at as u32
@@ -86,41 +113,64 @@ impl Environments {
 /// What exec would get, the root left open.
 fn fingerprint(server: &ServerConfig, vars: &Vars) -> [u8; 32] {
     let parts = expand::launch_parts(server, Some(Path::new("/root")), &|name| vars.get(name));
-    let mut hash = Sha256::new();
-    let mut put = |text: &OsStr| {
-        let bytes = text.as_encoded_bytes();
-        hash.update(bytes.len().to_le_bytes());
-        hash.update(bytes);
-    };
-    put(server.name.as_ref());
+    let mut hash = Marking::default();
+    hash.put(&server.name);
     let own = match &parts {
         Ok(parts) => {
-            put(parts.command.as_ref());
-            parts.args.iter().for_each(|arg| put(arg.as_ref()));
-            put(parts.cwd.as_deref().unwrap_or(Path::new("")).as_os_str());
+            hash.put(&parts.command);
+            parts.args.iter().for_each(|arg| hash.put(arg));
+            hash.put(parts.cwd.as_deref().unwrap_or(Path::new("")));
             if let Some((url, headers)) = &parts.remote {
-                put(url.as_ref());
-                for (name, value) in headers.iter() {
-                    put(name.as_ref());
-                    put(value.as_ref());
-                }
+                hash.put(url);
+                headers.iter().for_each(|(name, value)| hash.put_pair(name, value));
             }
             &parts.env[..]
         }
         Err(error) => {
-            put(error.to_string().as_ref());
+            hash.put(error.to_string());
             &[]
         }
     };
     // A server elsewhere gets no variables: those who differ in nothing else share it.
     if server.remote.is_some() {
-        return hash.finalize().into();
+        return hash.end();
     }
-    for (name, value) in child_environment(vars.all(), server.inherit_env, &server.pass_env, own).vars {
-        put(&name);
-        put(&value);
+    own.iter().for_each(|(name, value)| hash.put_pair(name, value));
+    let selection = vars.selection(server);
+    let is_replaced = |name: &OsStr| own.iter().any(|(own, _)| is_same(name, own));
+    let mark = match own.iter().any(|(name, _)| selection.gets.has(name)) {
+        true => mark_of(selection.gets.vars().filter(|(name, _)| !is_replaced(name))),
+        false => selection.mark,
+    };
+    hash.0.update(mark);
+    hash.end()
+}
+
+fn mark_of<'a>(vars: impl Iterator<Item = &'a (OsString, OsString)>) -> [u8; 32] {
+    let mut hash = Marking::default();
+    vars.for_each(|(name, value)| hash.put_pair(name, value));
+    hash.end()
+}
+
+/// A hash of texts, which keeps them apart.
+#[derive(Default)]
+struct Marking(Sha256);
+
+impl Marking {
+    fn put(&mut self, text: impl AsRef<OsStr>) {
+        let bytes = text.as_ref().as_encoded_bytes();
+        self.0.update(bytes.len().to_le_bytes());
+        self.0.update(bytes);
     }
-    hash.finalize().into()
+
+    fn put_pair(&mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) {
+        self.put(name);
+        self.put(value);
+    }
+
+    fn end(self) -> [u8; 32] {
+        self.0.finalize().into()
+    }
 }
 
 #[cfg(test)]
@@ -164,6 +214,27 @@ mod tests {
         assert_ne!(number(&[("HOST", "b"), ("TOKEN", "1")]), one);
         assert_eq!(environments.vars(one).get("TOKEN"), Some("1".into()));
         assert_eq!(environments.vars(one).get("PATH"), Some("".into()), "its value is nobody's business");
+    }
+
+    #[test]
+    fn what_the_servers_own_replaces_tells_nobody_apart() {
+        let environments = Environments::default();
+        let mut server = ServerConfig::for_command("s", "cmd", Vec::new());
+        server.env.push(("PATH".to_owned(), "/own".to_owned()));
+        let number = |pairs: &[(&str, &str)]| environments.number(&server, &vars(pairs));
+        let one = number(&[("PATH", "/bin"), ("LANG", "C")]);
+        assert_eq!(number(&[("PATH", "/other"), ("LANG", "C")]), one);
+        assert_ne!(number(&[("PATH", "/bin"), ("LANG", "de")]), one);
+    }
+
+    #[test]
+    fn servers_that_get_others_are_told_apart() {
+        let environments = Environments::default();
+        let pairs = vars(&[("FOO", "1"), ("PATH", "/bin")]);
+        let usual = ServerConfig::for_command("s", "cmd", Vec::new());
+        let passing = ServerConfig { pass_env: vec!["F*".to_owned()], ..usual.clone() };
+        let of = |server| environments.vars(environments.number(server, &pairs)).get("FOO");
+        assert_eq!((of(&usual), of(&passing)), (Some("".into()), Some("1".into())));
     }
 
     #[test]

@@ -34,8 +34,9 @@ pub(crate) fn state_of(server: &ServerConfig) -> (switchboard_core::State, &'sta
         State::Client => (switchboard_core::State::Client, "the config says so"),
         State::Backend => (switchboard_core::State::Backend, "the config says so"),
         State::Auto => {
-            let words = || std::iter::once(&server.command).chain(&server.args);
-            let known = PACKAGES.iter().find(|(package, _)| words().any(|word| names(word, package)));
+            let words = std::iter::once(&server.command).chain(&server.args);
+            let words: Vec<String> = words.map(|word| word.replace('\\', "/")).collect();
+            let known = PACKAGES.iter().find(|(package, _)| words.iter().any(|word| names(word, package)));
             match known {
                 Some((_, state)) => (*state, "the package is known"),
                 None => (switchboard_core::State::Auto, "to be told from its tools"),
@@ -46,12 +47,9 @@ pub(crate) fn state_of(server: &ServerConfig) -> (switchboard_core::State, &'sta
 
 /// Whether a word of a command line names a package: as it is, with a version, or as a path that goes through it.
 fn names(word: &str, package: &str) -> bool {
-    let word = word.replace('\\', "/");
+    let starts = std::iter::once(0).chain(word.match_indices('/').map(|(at, _)| at + 1));
     let is_end = |rest: &str| rest.is_empty() || rest.starts_with(['@', '/', '=', '.']);
-    word.match_indices(package).any(|(at, _)| {
-        let before = &word[..at];
-        (before.is_empty() || before.ends_with('/')) && is_end(&word[at + package.len()..])
-    })
+    starts.filter_map(|at| word[at..].strip_prefix(package)).any(is_end)
 }
 
 #[cfg(test)]

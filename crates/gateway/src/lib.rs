@@ -37,6 +37,7 @@ mod backends;
 mod intake;
 mod catalogue;
 mod collisions;
+mod hex;
 mod known;
 mod hello;
 mod link;

@@ -221,7 +221,7 @@ impl Household {
         let AdHoc { id, server, is_new } = found.ok_or("it has too many servers of command lines already")?;
         if is_new {
             self.verdicts.learn_of(&server);
-            let settings = wiring::server_settings(&server, &self.vars, &self.verdicts);
+            let settings = wiring::server_settings(&server, &self.vars, &self.verdicts.remembered());
             let settings = ServerSettings { is_listed: false, ..settings };
             self.hub.turn().reconfigure(change(config, vec![(id, Some(settings))], Vec::new()));
         }
@@ -245,7 +245,7 @@ impl Household {
 
     /// With what an earlier run learnt of it.
     fn settings_for(&self, config: &Config, server: &ServerConfig) -> ServerSettings {
-        let settings = wiring::server_settings(server, &self.vars, &self.verdicts);
+        let settings = wiring::server_settings(server, &self.vars, &self.verdicts.remembered());
         let settings = ServerSettings { naming: wiring::naming(config, server), ..settings };
         match self.hub.plan() {
             Plan::Processes(processes) => wiring::with_offers(settings, processes.shelf.load(server)),

@@ -9,11 +9,12 @@ use crate::config::{
 use crate::environments::Vars;
 use crate::known;
 use crate::places;
-use crate::telemetry::verdicts::Verdicts;
+use crate::telemetry::verdicts::{Remembered, Verdicts};
+use bytes::Bytes;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use switchboard_core::catalogue::{Filter, Naming, Offer, Style as NameStyle};
+use switchboard_core::catalogue::{Filter, Kept, Naming, Style as NameStyle};
 use switchboard_core::roots::Policy;
 use switchboard_core::roots::path::Style;
 use switchboard_core::{Boards, FramingChoice, Limits, Pool, Roots, ServerSettings, Settings, Surroundings};
@@ -52,9 +53,9 @@ pub(crate) fn settings(
     report_routes: bool,
 ) -> Settings {
     let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let stored = shelf.load_all(servers);
-    let server_settings = |(server, stored): (&ServerConfig, Vec<(String, Vec<u8>)>)| {
-        let settings = server_settings(server, vars, verdicts);
+    let (stored, remembered) = (shelf.load_all(servers), verdicts.remembered());
+    let server_settings = |(server, stored): (&ServerConfig, Vec<(String, Bytes)>)| {
+        let settings = server_settings(server, vars, &remembered);
         with_offers(ServerSettings { naming: naming(config, server), ..settings }, stored)
     };
     Settings {
@@ -98,11 +99,10 @@ pub(crate) fn naming(config: &Config, server: &ServerConfig) -> Arc<Naming> {
 }
 
 /// With what an earlier run learnt of it.
-pub(crate) fn with_offers(settings: ServerSettings, stored: Vec<(String, Vec<u8>)>) -> ServerSettings {
-    let offer = |(profile, bytes): (String, Vec<u8>)| {
-        Some((profile.into(), Arc::new(Offer::load(&bytes, &settings.naming)?)))
-    };
-    ServerSettings { offers: stored.into_iter().filter_map(offer).collect(), ..settings }
+pub(crate) fn with_offers(settings: ServerSettings, stored: Vec<(String, Bytes)>) -> ServerSettings {
+    let kept =
+        |(profile, bytes): (String, Bytes)| (profile.into(), Kept::stored(bytes, settings.naming.clone()));
+    ServerSettings { offers: stored.into_iter().map(kept).collect(), ..settings }
 }
 
 pub(crate) fn pool(config: &Config) -> Pool {
@@ -137,7 +137,7 @@ pub(crate) fn limits(config: &Config) -> Limits {
     }
 }
 
-pub(crate) fn server_settings(server: &ServerConfig, vars: &Vars, verdicts: &Verdicts) -> ServerSettings {
+pub(crate) fn server_settings(server: &ServerConfig, vars: &Vars, remembered: &Remembered) -> ServerSettings {
     let lookup = |name: &str| vars.get(name);
     ServerSettings {
         scope: match server.scope {
@@ -162,7 +162,7 @@ pub(crate) fn server_settings(server: &ServerConfig, vars: &Vars, verdicts: &Ver
         framing: match (&server.remote, fixed(server.framing)) {
             (Some(_), _) => FramingChoice::Fixed(switchboard_protocol::Framing::Newline),
             (None, Some(framing)) => FramingChoice::Fixed(framing),
-            (None, None) => verdicts.choice(server),
+            (None, None) => remembered.choice(server),
         },
         start_timeout: server.start_timeout,
         timeout: server.timeout,

@@ -75,8 +75,9 @@ mod os {
         // Whoever put a pipe there must not hold us up.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = open(path, flags, Mode::empty())?;
-        check(&fstat(&file)?, FileType::RegularFile)?;
-        let mut content = Vec::new();
+        let stat = fstat(&file)?;
+        check(&stat, FileType::RegularFile)?;
+        let mut content = Vec::with_capacity(most.min(stat.st_size as u64) as usize);
         File::from(file).take(most).read_to_end(&mut content)?;
         Ok(content)
     }

@@ -2,7 +2,7 @@
 //! changed.
 
 use crate::backend::Backend;
-use crate::catalogue::{List, Offer, RawList, RawOffer, next_cursor};
+use crate::catalogue::{Kept, List, Offer, RawList, RawOffer, next_cursor};
 use crate::event::{Action, BackendId, Launch};
 use crate::exchange::Core;
 use crate::moment::Moment;
@@ -242,10 +242,10 @@ impl Core {
         }
         let (server, profile) = (b.server, b.key.profile.clone());
         let (Some(profile), Some(origin)) = (profile, self.origin(backend)) else { return offer };
-        match origin.offers.get(&profile) {
+        match origin.offers.get(&profile).and_then(Kept::offer) {
             Some(known) if known.same_as(&offer) => known.clone(),
             Some(_) | None => {
-                origin.offers.insert(profile.clone(), offer.clone());
+                origin.offers.insert(profile.clone(), offer.clone().into());
                 self.actions.push(Action::KeepOffer { server, profile, offer: offer.clone() });
                 offer
             }

@@ -32,7 +32,7 @@ impl Core {
         let own = c.home.and_then(|home| self.backends.get(&home)?.offer.clone());
         own.or_else(|| {
             let server = self.servers.get(c.server.0 as usize)?;
-            server.offers.get(c.declared.profile.as_ref()?).cloned()
+            server.offers.get(c.declared.profile.as_ref()?)?.offer().cloned()
         })
     }
 

@@ -95,10 +95,10 @@ impl Listing {
     }
 
     /// What [`Listing::original`] gave.
-    pub fn restore(list: List, original: &[u8], naming: &Naming) -> Result<Self, Unreadable> {
-        std::str::from_utf8(original).map_err(|error| unreadable(list, error))?;
-        let items = reading::read_joined(list, original)?;
-        Self::name(list, Bytes::copy_from_slice(original), items, naming)
+    pub fn restore(list: List, original: Bytes, naming: &Naming) -> Result<Self, Unreadable> {
+        std::str::from_utf8(&original).map_err(|error| unreadable(list, error))?;
+        let items = reading::read_joined(list, &original)?;
+        Self::name(list, original, items, naming)
     }
 
     /// The same items under another naming; their bytes are shared.

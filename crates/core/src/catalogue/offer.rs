@@ -5,13 +5,12 @@ use super::list::{List, Naming};
 use super::listing::Listing;
 use super::scan;
 use bytes::Bytes;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use serde_json::value::RawValue;
 use std::sync::Arc;
 
 /// The form on disk; whatever has another is not read.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// What a server offers to clients that can do this.
 #[derive(Debug, Clone)]
@@ -114,55 +113,61 @@ impl Offer {
         Self { lists: self.lists.each_ref().map(again), ..self.clone() }
     }
 
-    /// For the disk: JSON, with the server's words byte for byte.
+    /// For the disk: a line that says how long each part is, and the parts, in the server's own words.
     pub fn store(&self) -> Vec<u8> {
-        let mut out = format!("{{\"format\":{FORMAT},\"welcome\":").into_bytes();
-        out.extend_from_slice(&self.welcome);
-        for list in List::ALL {
-            if let Some(listing) = self.list(list) {
-                out.extend_from_slice(format!(",\"{}\":[", list.member()).as_bytes());
-                out.extend_from_slice(listing.original());
-                out.push(b']');
-            }
-        }
-        out.push(b'}');
+        let list = |list| self.list(list).map(|listing| listing.original());
+        let [tools, prompts, resources, templates] = List::ALL.map(list);
+        let length = |part: Option<&Bytes>| part.map(Bytes::len);
+        let lengths = Lengths {
+            format: FORMAT,
+            welcome: self.welcome.len(),
+            tools: length(tools),
+            prompts: length(prompts),
+            resources: length(resources),
+            templates: length(templates),
+        };
+        let mut out = serde_json::to_vec(&lengths).unwrap_or_default();
+        out.push(b'\n');
+        let parts = [Some(&self.welcome), tools, prompts, resources, templates];
+        parts.into_iter().flatten().for_each(|part| out.extend_from_slice(part));
         out
     }
 
-    /// What [`Offer::store`] gave; `None` for anything else.
-    pub fn load(bytes: &[u8], naming: &Naming) -> Option<Self> {
-        let stored: Stored<'_> = serde_json::from_slice(bytes).ok()?;
-        if stored.format != FORMAT {
+    /// What [`Offer::store`] gave; `None` for anything else. Its bytes are shared.
+    pub fn load(bytes: &Bytes, naming: &Naming) -> Option<Self> {
+        let line = bytes.iter().position(|byte| *byte == b'\n')?;
+        let lengths: Lengths = serde_json::from_slice(&bytes[..line]).ok()?;
+        if lengths.format != FORMAT {
             return None;
         }
-        let welcome = stored.welcome.get();
-        if !welcome.starts_with('{') {
+        let mut rest = bytes.slice(line + 1..);
+        let mut next = |length: usize| (length <= rest.len()).then(|| rest.split_to(length));
+        let welcome = next(lengths.welcome)?;
+        if !welcome.starts_with(b"{") {
             return None;
         }
-        let mut offer = Self::new(Bytes::copy_from_slice(welcome.as_bytes()));
-        let lists = [stored.tools, stored.prompts, stored.resources, stored.templates];
-        for (list, raw) in List::ALL.into_iter().zip(lists) {
-            let Some(raw) = raw else { continue };
-            let items = raw.get().strip_prefix('[')?.strip_suffix(']')?;
-            offer = offer.with(Arc::new(Listing::restore(list, items.as_bytes(), naming).ok()?));
+        let mut offer = Self::new(welcome);
+        let lists = [lengths.tools, lengths.prompts, lengths.resources, lengths.templates];
+        for (list, length) in List::ALL.into_iter().zip(lists) {
+            let Some(length) = length else { continue };
+            offer = offer.with(Arc::new(Listing::restore(list, next(length)?, naming).ok()?));
         }
-        Some(offer)
+        rest.is_empty().then_some(offer)
     }
 }
 
-#[derive(Deserialize)]
-struct Stored<'a> {
+#[derive(Serialize, Deserialize)]
+struct Lengths {
     format: u32,
-    #[serde(borrow)]
-    welcome: &'a RawValue,
-    #[serde(borrow)]
-    tools: Option<&'a RawValue>,
-    #[serde(borrow)]
-    prompts: Option<&'a RawValue>,
-    #[serde(borrow)]
-    resources: Option<&'a RawValue>,
-    #[serde(borrow, rename = "resourceTemplates")]
-    templates: Option<&'a RawValue>,
+    welcome: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompts: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resources: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none", rename = "resourceTemplates")]
+    templates: Option<usize>,
 }
 
 #[cfg(test)]
@@ -202,7 +207,7 @@ mod tests {
     fn the_disk_gives_back_what_was_stored() {
         let naming = Naming::new("s", Style::Prefixed);
         let offer = offer(&naming);
-        let stored = offer.store();
+        let stored = Bytes::from(offer.store());
         let loaded = Offer::load(&stored, &naming).unwrap();
         assert!(loaded.same_as(&offer));
         assert_eq!(loaded.store(), stored);
@@ -215,18 +220,22 @@ mod tests {
     #[test]
     fn whatever_else_is_on_the_disk_is_nothing() {
         let naming = Naming::new("s", Style::Prefixed);
-        let stored = offer(&naming).store();
+        let stored = Bytes::from(offer(&naming).store());
         for end in 0..stored.len() {
-            assert!(Offer::load(&stored[..end], &naming).is_none(), "{end}");
+            assert!(Offer::load(&stored.slice(..end), &naming).is_none(), "{end}");
         }
         for text in [
-            r#"{"format":2,"welcome":{}}"#,
-            r#"{"format":1,"welcome":[]}"#,
-            r#"{"format":1,"welcome":{},"tools":{}}"#,
-            r#"{"format":1}"#,
-            "null",
+            "{\"format\":1,\"welcome\":2}\n{}",
+            "{\"format\":2,\"welcome\":2}\n[]",
+            "{\"format\":2,\"welcome\":2}\n{} ",
+            "{\"format\":2,\"welcome\":2,\"tools\":2}\n{}[]",
+            "{\"format\":2,\"welcome\":2,\"tools\":1}\n{}\u{7f}",
+            "{\"format\":2,\"welcome\":18446744073709551615}\n{}",
+            "{\"format\":2}\n",
+            "null\n",
         ] {
-            assert!(Offer::load(text.as_bytes(), &naming).is_none(), "{text}");
+            assert!(Offer::load(&Bytes::from(text), &naming).is_none(), "{text}");
         }
+        assert!(Offer::load(&Bytes::from("{\"format\":2,\"welcome\":2}\n{}"), &naming).is_some());
     }
 }

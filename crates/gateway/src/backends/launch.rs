@@ -1,7 +1,7 @@
 //! From a server's entry to exactly what exec gets, and what to say when that does not work.
 
 use crate::backends::remote::Target;
-use crate::config::environment::{child_environment, withheld_hint};
+use crate::config::environment::{Inherited, withheld_hint};
 use crate::config::{self, Missing, ServerConfig, expand};
 use crate::environments::Vars;
 use std::ffi::OsString;
@@ -79,7 +79,7 @@ impl LaunchPlan {
         let parts = expand::launch_parts(server, self.root.as_deref(), &|name| self.vars.get(name))
             .map_err(|error| Unready { reason: error.to_string(), hint: None })?;
         let environment =
-            child_environment(self.vars.all(), server.inherit_env, &server.pass_env, &parts.env);
+            Inherited::new(self.vars.all(), server.inherit_env, &server.pass_env).with(&parts.env);
         let launch = Launch {
             program: parts.command.into(),
             args: parts.args.into_iter().map(OsString::from).collect(),

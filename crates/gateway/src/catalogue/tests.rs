@@ -26,8 +26,8 @@ fn age(path: &Path, seconds: u64) {
     File::options().write(true).open(path).unwrap().set_modified(then).unwrap();
 }
 
-fn pair(profile: &str, payload: &[u8]) -> (String, Vec<u8>) {
-    (profile.to_owned(), payload.to_vec())
+fn pair(profile: &str, payload: &[u8]) -> (String, Bytes) {
+    (profile.to_owned(), Bytes::copy_from_slice(payload))
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn each_server_gets_its_own() {
     shelf.save(&servers[2], "p", b"C").unwrap();
     let (a, c) = (vec![pair("p", b"A")], vec![pair("p", b"C")]);
     assert_eq!(shelf.load_all(&servers), [a.clone(), vec![], c, a]);
-    assert_eq!(shelf.load_all(&[]), Vec::<Vec<(String, Vec<u8>)>>::new());
+    assert_eq!(shelf.load_all(&[]), Vec::<Vec<(String, Bytes)>>::new());
 }
 
 #[test]

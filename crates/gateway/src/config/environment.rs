@@ -39,54 +39,82 @@ pub struct ChildEnvironment {
     pub withheld: Vec<String>,
 }
 
-/// What a server gets: of `ours` what `inherit` and the patterns in `pass` let through; over that [`TOLD`];
-/// over that `own`, the server's `env`.
-pub fn child_environment(
-    ours: impl IntoIterator<Item = (OsString, OsString)>,
-    inherit: InheritEnv,
-    pass: &[String],
-    own: &[(String, String)],
-) -> ChildEnvironment {
-    build(ours, inherit, pass, own, os::NAMES_IGNORE_CASE)
+/// What of ours every server with the same `inheritEnv` and `passEnv` gets, and what it does not.
+#[derive(Clone, Debug, Default)]
+pub struct Inherited {
+    /// Keyed by what makes two names the same, so that the later of `Path` and `PATH` wins on Windows.
+    vars: BTreeMap<String, (OsString, OsString)>,
+    withheld: BTreeMap<String, String>,
+    ignore_case: bool,
 }
 
-fn build(
-    ours: impl IntoIterator<Item = (OsString, OsString)>,
-    inherit: InheritEnv,
-    pass: &[String],
-    own: &[(String, String)],
-    ignore_case: bool,
-) -> ChildEnvironment {
-    // Keyed by what makes two names the same, so that the later of `Path` and `PATH` wins on Windows.
-    let same = |name: &str| if ignore_case { name.to_uppercase() } else { name.to_owned() };
-    let mut vars = BTreeMap::new();
-    let mut withheld = BTreeMap::new();
-    for (name, value) in ours {
-        let text = name.to_string_lossy().into_owned();
-        // Windows keeps each drive's folder in variables named `=C:`; they are not for handing on.
-        if text.is_empty() || text.contains('=') {
-            continue;
+impl Inherited {
+    /// Of `ours` what `inherit` and the patterns in `pass` let through; over that [`TOLD`].
+    pub fn new(
+        ours: impl IntoIterator<Item = (OsString, OsString)>,
+        inherit: InheritEnv,
+        pass: &[String],
+    ) -> Self {
+        Self::choose(ours, inherit, pass, os::NAMES_IGNORE_CASE)
+    }
+
+    fn choose(
+        ours: impl IntoIterator<Item = (OsString, OsString)>,
+        inherit: InheritEnv,
+        pass: &[String],
+        ignore_case: bool,
+    ) -> Self {
+        let mut inherited = Self { ignore_case, ..Self::default() };
+        for (name, value) in ours {
+            let text = name.to_string_lossy().into_owned();
+            // Windows keeps each drive's folder in variables named `=C:`; they are not for handing on.
+            if text.is_empty() || text.contains('=') {
+                continue;
+            }
+            let passes = match inherit {
+                InheritEnv::All => true,
+                InheritEnv::Safe => is_safe(&text, ignore_case),
+                InheritEnv::None => false,
+            };
+            let key = inherited.key(&text);
+            if passes || pass.iter().any(|pattern| matches(pattern, &text, ignore_case)) {
+                inherited.vars.insert(key, (name, value));
+            } else {
+                inherited.withheld.insert(key, text);
+            }
         }
-        let passes = match inherit {
-            InheritEnv::All => true,
-            InheritEnv::Safe => is_safe(&text, ignore_case),
-            InheritEnv::None => false,
-        };
-        if passes || pass.iter().any(|pattern| matches(pattern, &text, ignore_case)) {
-            vars.insert(same(&text), (name, value));
-        } else {
-            withheld.insert(same(&text), text);
+        inherited.set(TOLD.iter().copied());
+        inherited
+    }
+
+    fn key(&self, name: &str) -> String {
+        if self.ignore_case { name.to_uppercase() } else { name.to_owned() }
+    }
+
+    fn set<'a>(&mut self, pairs: impl Iterator<Item = (&'a str, &'a str)>) {
+        for (name, value) in pairs {
+            let key = self.key(name);
+            self.withheld.remove(&key);
+            self.vars.insert(key, (name.into(), value.into()));
         }
     }
-    let told = TOLD.iter().map(|(name, value)| (*name, *value));
-    let own = own.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    for (name, value) in told.chain(own) {
-        withheld.remove(&same(name));
-        vars.insert(same(name), (name.into(), value.into()));
+
+    pub fn has(&self, name: &str) -> bool {
+        self.vars.contains_key(&self.key(name))
     }
-    ChildEnvironment {
-        vars: Variables(vars.into_values().collect()),
-        withheld: withheld.into_values().collect(),
+
+    /// Those that the server gets, sorted by name.
+    pub fn vars(&self) -> impl Iterator<Item = &(OsString, OsString)> {
+        self.vars.values()
+    }
+
+    /// With the server's own `env` over it.
+    pub fn with(mut self, own: &[(String, String)]) -> ChildEnvironment {
+        self.set(own.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+        ChildEnvironment {
+            vars: Variables(self.vars.into_values().collect()),
+            withheld: self.withheld.into_values().collect(),
+        }
     }
 }
 
@@ -171,7 +199,7 @@ mod tests {
         let own: Vec<_> =
             case.own.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
         let ours = case.ours.iter().map(|text| pair(text));
-        let child = build(ours, case.inherit, &pass, &own, case.ignore_case);
+        let child = Inherited::choose(ours, case.inherit, &pass, case.ignore_case).with(&own);
         let got: Vec<String> = child
             .vars
             .iter()
@@ -232,7 +260,7 @@ mod tests {
 
     #[test]
     fn every_server_is_told_that_it_runs_on_stdio() {
-        let child = build([], InheritEnv::None, &[], &[], false);
+        let child = Inherited::choose([], InheritEnv::None, &[], false).with(&[]);
         let names: Vec<_> = child.vars.iter().map(|(name, value)| (name.to_str(), value.to_str())).collect();
         let mut told: Vec<_> = TOLD.iter().map(|(name, value)| (Some(*name), Some(*value))).collect();
         told.sort_unstable();
@@ -254,13 +282,14 @@ mod tests {
     #[test]
     fn names_with_an_equals_sign_are_dropped() {
         let ours = [("=C:".into(), "C:\\x".into())];
-        let child = build(ours, InheritEnv::All, &[], &[], true);
+        let child = Inherited::choose(ours, InheritEnv::All, &[], true).with(&[]);
         assert!(child.withheld.is_empty() && child.vars.len() == TOLD.len());
     }
 
     #[test]
     fn debug_shows_no_value() {
-        let child = build([("PATH".into(), "s3cret".into())], InheritEnv::All, &[], &[], false);
+        let ours = [("PATH".into(), "s3cret".into())];
+        let child = Inherited::choose(ours, InheritEnv::All, &[], false).with(&[]);
         let shown = format!("{child:?}");
         assert!(shown.contains("PATH") && !shown.contains("s3cret"), "{shown}");
     }

@@ -119,13 +119,22 @@ pub fn launch_parts(
 /// Whether what `server` starts depends on the root, so that each root needs a backend of its own. Trying
 /// it with two made-up roots also sees what is not spelt out, such as a relative `cwd`.
 pub fn uses_root(server: &ServerConfig, vars: Lookup<'_>) -> bool {
+    if !could_use_root(server) {
+        return false;
+    }
     let [one, other] = ["/one", "/other"].map(|root| launch_parts(server, Some(Path::new(root)), vars));
     one != other
 }
 
 /// Whether `server` cannot be started without a root.
 pub fn needs_root(server: &ServerConfig, vars: Lookup<'_>) -> bool {
-    launch_parts(server, None, vars).is_err_and(|error| error.cause == ExpandCause::NoRoot)
+    could_use_root(server)
+        && launch_parts(server, None, vars).is_err_and(|error| error.cause == ExpandCause::NoRoot)
+}
+
+/// Most servers have nothing that could, and trying takes time at each start.
+fn could_use_root(server: &ServerConfig) -> bool {
+    server.expand && (server.cwd.is_some() || server.texts().any(|text| text.contains("${")))
 }
 
 /// Where the log goes; a relative path starts at the folder of the config file.

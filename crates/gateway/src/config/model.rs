@@ -185,6 +185,15 @@ pub struct ServerConfig {
 }
 
 impl ServerConfig {
+    /// All in which something can be filled in.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &String> {
+        let own = self.env.iter().map(|(_, value)| value);
+        let elsewhere = self.remote.iter().flat_map(|remote| {
+            std::iter::once(&remote.url).chain(remote.headers.iter().map(|(_, value)| value))
+        });
+        std::iter::once(&self.command).chain(&self.args).chain(own).chain(&self.cwd).chain(elsewhere)
+    }
+
     /// A server that was given on the command line. Its words are taken as they are, since a shell has
     /// already expanded what the user wanted expanded.
     pub fn for_command(name: impl Into<String>, command: impl Into<String>, args: Vec<String>) -> Self {

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::os;
+use crate::hex::hex;
 
 const FILE: &str = "trust.json";
 const VERSION: u32 = 1;
@@ -157,7 +158,7 @@ fn location(path: &Path) -> Result<PathBuf, TrustError> {
 }
 
 fn hash(source: &str) -> String {
-    Sha256::digest(source.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(source.as_bytes()))
 }
 
 #[cfg(test)]

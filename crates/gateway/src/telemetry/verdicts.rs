@@ -2,6 +2,7 @@
 //! again. Keyed by the launch as it is written in the config.
 
 use crate::config::{ServerConfig, os};
+use crate::hex::hex;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -40,16 +41,9 @@ impl Verdicts {
         keys.insert(server.name.clone(), key(server));
     }
 
-    /// How to begin, as far as earlier starts have shown.
-    pub(crate) fn choice(&self, server: &ServerConfig) -> FramingChoice {
-        let word = self.read().remove(&key(server));
-        let word = word.as_ref().and_then(Value::as_str).unwrap_or_default();
-        if word == DOUBT {
-            return FramingChoice::Doubt;
-        }
-        let known =
-            [Framing::Newline, Framing::ContentLength].into_iter().find(|framing| word == framing.name());
-        known.map_or(FramingChoice::Try, FramingChoice::Fixed)
+    /// What earlier starts have shown.
+    pub(crate) fn remembered(&self) -> Remembered {
+        Remembered(self.read())
     }
 
     pub(crate) fn hear(&mut self, fact: &Fact) {
@@ -92,11 +86,27 @@ impl Verdicts {
     }
 }
 
+/// What was known at one time, of any number of servers.
+pub(crate) struct Remembered(Map<String, Value>);
+
+impl Remembered {
+    /// How to begin.
+    pub(crate) fn choice(&self, server: &ServerConfig) -> FramingChoice {
+        let word = self.0.get(&key(server)).and_then(Value::as_str).unwrap_or_default();
+        if word == DOUBT {
+            return FramingChoice::Doubt;
+        }
+        let known =
+            [Framing::Newline, Framing::ContentLength].into_iter().find(|framing| word == framing.name());
+        known.map_or(FramingChoice::Try, FramingChoice::Fixed)
+    }
+}
+
 fn key(server: &ServerConfig) -> String {
     let mut hash = Sha256::new();
     for word in [&server.command].into_iter().chain(&server.args) {
         hash.update(word.len().to_le_bytes());
         hash.update(word.as_bytes());
     }
-    hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    hex(&hash.finalize()[..16])
 }

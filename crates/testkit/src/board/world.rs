@@ -13,7 +13,7 @@ use bytes::Bytes;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use switchboard_core::catalogue::{List, RawList, RawOffer};
+use switchboard_core::catalogue::{Kept, List, RawList, RawOffer};
 use switchboard_core::{
     Action, BackendId, ClientId, Core, Event, Fact, Launch, Moment, Peer, ServerId, Settings,
 };
@@ -352,10 +352,9 @@ impl World {
     pub(super) fn settings(&self) -> Settings {
         let offers = |at: usize| {
             let own = self.kept.range((at, String::new())..(at + 1, String::new()));
-            own.filter_map(move |((_, profile), stored)| {
-                let offer =
-                    switchboard_core::catalogue::Offer::load(stored, &self.servers[at].settings.naming)?;
-                Some((profile.as_str().into(), offer.into()))
+            own.map(move |((_, profile), stored)| {
+                let naming = self.servers[at].settings.naming.clone();
+                (profile.as_str().into(), Kept::stored(stored.clone().into(), naming))
             })
         };
         let servers = (0..self.servers.len()).map(|at| switchboard_core::ServerSettings {

@@ -69,7 +69,7 @@ fn what_cannot_be_shown_is_left_out_and_counted() {
     let result = r#"{"tools":[7,{"name":1},{},{"name":"a"},"x",{"name":"\ud800"},[{"name":"b"}]]}"#;
     let listing = read(List::Tools, result, &naming(Style::Prefixed));
     assert_eq!((listing.len(), listing.skipped()), (1, 6));
-    let again = Listing::restore(List::Tools, listing.original(), &naming(Style::Prefixed)).unwrap();
+    let again = Listing::restore(List::Tools, listing.original().clone(), &naming(Style::Prefixed)).unwrap();
     assert_eq!((again.len(), again.skipped()), (1, 6));
     assert!(again.same_as(&listing));
 }
@@ -87,9 +87,9 @@ fn no_list_is_an_error_that_says_why() {
         let error = Listing::read(List::Tools, &pages, &naming(Style::Plain)).unwrap_err();
         assert_eq!(error.to_string(), format!("the answer to `tools/list` cannot be read: {why}"));
     }
-    assert!(Listing::restore(List::Tools, b"{\"name\"", &naming(Style::Plain)).is_err());
-    assert!(Listing::restore(List::Tools, b"{} {}", &naming(Style::Plain)).is_err());
-    assert!(Listing::restore(List::Tools, b"\xff", &naming(Style::Plain)).is_err());
+    assert!(Listing::restore(List::Tools, Bytes::from_static(b"{\"name\""), &naming(Style::Plain)).is_err());
+    assert!(Listing::restore(List::Tools, Bytes::from_static(b"{} {}"), &naming(Style::Plain)).is_err());
+    assert!(Listing::restore(List::Tools, Bytes::from_static(b"\xff"), &naming(Style::Plain)).is_err());
 }
 
 #[test]
@@ -228,7 +228,7 @@ proptest! {
             }
         }
         // From the disk it is the same.
-        let again = Listing::restore(List::Tools, listing.original(), &naming).unwrap();
+        let again = Listing::restore(List::Tools, listing.original().clone(), &naming).unwrap();
         prop_assert!(again.same_as(&listing));
         prop_assert_eq!(written(&again), written(&listing));
     }
@@ -237,7 +237,7 @@ proptest! {
     fn any_bytes_are_read_without_a_panic(bytes in "[\\[\\]{}:,\"\\\\a-z0-9 ]{0,40}") {
         let result = format!("{{\"tools\":[{bytes}]}}");
         let _ = Listing::read(List::Tools, &[result.into()], &naming(Style::Prefixed));
-        let _ = Listing::restore(List::Tools, bytes.as_bytes(), &naming(Style::Prefixed));
+        let _ = Listing::restore(List::Tools, Bytes::from(bytes.clone()), &naming(Style::Prefixed));
         let _ = next_cursor(bytes.as_bytes());
     }
 }
