@@ -211,6 +211,37 @@ fn one_with_far_too_many_tools() {
     assert_eq!(servers.launches(["good", "bad"]), [1, 1]);
 }
 
+/// From the second time on it is sent by the system's own copy, whole or in pages, in between whatever else is sent.
+#[test]
+fn a_long_list_is_the_same_however_often_it_is_asked_for() {
+    let tool = |n: usize| json!({ "name": format!("tool_{n}"), "description": format!("{n}-").repeat(90) });
+    let many: Vec<Value> = (0..3_000).map(tool).collect();
+    let offer = json!({ "tools": many }).to_string();
+    for page in [10_000, 1_400] {
+        let servers = Servers::none().and_offer("good", json!({}), GOOD).and_offer("many", json!({}), &offer);
+        let servers = servers.with("pageSize", json!(page));
+        let mut client = servers.open();
+        check_good(&servers, &mut client);
+        let once = tools(&mut client);
+        assert_eq!(once.len(), page.min(3_002));
+        assert_eq!(tools(&mut client), once);
+        let asked: Vec<(u64, u64)> =
+            (0..6).map(|_| (client.ask("tools/list", json!({})), client.ask("ping", json!({})))).collect();
+        let first = client.request("tools/list", json!({}))["result"].clone();
+        for (list, ping) in asked {
+            assert_eq!(client.answer(list)["result"], first);
+            assert_eq!(client.answer(ping)["result"], json!({}));
+        }
+        let listed = first["tools"].as_array().unwrap();
+        let sent = |name: &str| many.iter().find(|tool| name.strip_prefix("many__") == tool["name"].as_str());
+        let is_as_sent = |tool: &Value| {
+            sent(tool["name"].as_str().unwrap()).is_none_or(|sent| sent["description"] == tool["description"])
+        };
+        assert!(listed.iter().all(is_as_sent));
+        assert_eq!(client.finish().code, Some(0));
+    }
+}
+
 /// A list beyond the limit of a message is a list that is not to be had.
 #[test]
 fn one_with_a_list_beyond_the_limit() {

@@ -51,6 +51,7 @@ mod reload;
 pub mod wiring;
 mod outbox;
 mod mailbox;
+mod prepared;
 mod spare;
 pub mod task;
 mod hub;

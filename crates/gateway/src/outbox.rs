@@ -3,11 +3,12 @@
 
 use crate::handed::ledger::State;
 use crate::handed::way::{Kept, Way};
-use crate::spare;
+use crate::{prepared, spare};
 use bytes::{Buf, Bytes};
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::sync::Arc;
+use switchboard_process::pipe::Sealed;
 use switchboard_protocol::splice::Piece;
 use switchboard_protocol::{Framing, Outgoing};
 use tokio::sync::Notify;
@@ -34,7 +35,7 @@ pub(crate) struct Outbox {
     way: Arc<Way>,
     framing: Framing,
     /// Pieces in order; then `small`.
-    queue: VecDeque<Bytes>,
+    queue: VecDeque<Part>,
     /// Small messages, gathered.
     small: Vec<u8>,
     /// Wakes the outbox's task when something was left behind.
@@ -45,6 +46,26 @@ pub(crate) struct Outbox {
     swallowed: usize,
     /// How many messages were put in since it was written last.
     gathered: usize,
+}
+
+/// A piece that waits.
+struct Part {
+    bytes: Bytes,
+    /// The same bytes from a place on, where the system can take them from.
+    source: Option<(Arc<Sealed>, usize)>,
+}
+
+impl Part {
+    fn copied(bytes: Bytes) -> Self {
+        Self { bytes, source: None }
+    }
+
+    fn advance(&mut self, by: usize) {
+        self.bytes.advance(by);
+        if let Some((_, at)) = &mut self.source {
+            *at += by;
+        }
+    }
 }
 
 impl Outbox {
@@ -122,7 +143,10 @@ impl Outbox {
                     }
                     Piece::Kept(range) => {
                         self.close_small();
-                        self.queue.push_back(out.original().slice(range));
+                        let is_prepared = out.is_prepared() && range.len() >= prepared::LONG;
+                        let source = is_prepared.then(|| prepared::source(out.original())).flatten();
+                        let source = source.map(|sealed| (sealed, range.start));
+                        self.queue.push_back(Part { bytes: out.original().slice(range), source });
                     }
                     Piece::Put(bytes) => self.small.extend_from_slice(bytes),
                 }
@@ -133,7 +157,7 @@ impl Outbox {
 
     fn close_small(&mut self) {
         if !self.small.is_empty() {
-            self.queue.push_back(std::mem::take(&mut self.small).into());
+            self.queue.push_back(Part::copied(std::mem::take(&mut self.small).into()));
         }
     }
 
@@ -192,11 +216,11 @@ impl Outbox {
     }
 
     fn keep(&mut self, kept: &Kept) -> io::Result<()> {
-        let pieces = self.queue.iter().map(|piece| &piece[..]).chain([&self.small[..]]);
+        let pieces = self.queue.iter().map(|part| &part.bytes[..]).chain([&self.small[..]]);
         let slices: Vec<IoSlice<'_>> = pieces.filter(|piece| !piece.is_empty()).map(IoSlice::new).collect();
         kept.keep(&slices)?;
         drop(slices);
-        self.queue.drain(..).for_each(spare::give);
+        self.queue.drain(..).for_each(|part| spare::give(part.bytes));
         if self.small.capacity() <= KEPT {
             self.small.clear();
         } else {
@@ -214,15 +238,28 @@ impl Outbox {
             } else {
                 let mut rest = Bytes::from(std::mem::take(&mut self.small));
                 rest.advance(written);
-                self.queue.extend((!rest.is_empty()).then_some(rest));
+                self.queue.extend((!rest.is_empty()).then_some(rest).map(Part::copied));
             }
             return Ok(written);
         }
+        if let Some(Part { bytes, source: Some((sealed, at)) }) = self.queue.front() {
+            match writer.try_give(sealed, *at, bytes.len()) {
+                Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+                    self.queue.iter_mut().for_each(|part| part.source = None);
+                }
+                given => {
+                    let given = given?;
+                    self.forget(given);
+                    return Ok(given);
+                }
+            }
+        }
         let mut slices = [IoSlice::new(&[]); PIECES];
         let mut count = 0;
-        for (slice, piece) in
-            slices.iter_mut().zip(self.queue.iter().map(|b| &b[..]).chain([&self.small[..]]))
-        {
+        let copied = self.queue.iter().take_while(|part| part.source.is_none());
+        let ends_with_small = copied.clone().count() == self.queue.len();
+        let small = ends_with_small.then_some(&self.small[..]);
+        for (slice, piece) in slices.iter_mut().zip(copied.map(|part| &part.bytes[..]).chain(small)) {
             *slice = IoSlice::new(piece);
             count += 1;
         }
@@ -233,12 +270,12 @@ impl Outbox {
 
     fn forget(&mut self, mut written: usize) {
         while let Some(first) = self.queue.front_mut() {
-            if written < first.len() {
+            if written < first.bytes.len() {
                 first.advance(written);
                 return;
             }
-            written -= first.len();
-            self.queue.pop_front().into_iter().for_each(spare::give);
+            written -= first.bytes.len();
+            self.queue.pop_front().into_iter().for_each(|part| spare::give(part.bytes));
         }
         self.small.drain(..written);
     }

@@ -14,6 +14,7 @@ mod descriptor;
 mod named;
 #[cfg(unix)]
 mod polled;
+mod sealed;
 mod threaded;
 
 use crate::memory;
@@ -32,6 +33,8 @@ pub(crate) use polled::register;
 pub(crate) use unix::both_ways;
 #[cfg(windows)]
 pub(crate) use windows::{NamedPipe, both_ways};
+
+pub use sealed::Sealed;
 
 /// With less spare room than this a read is not worth its system call.
 const LEAST_ROOM: usize = 4 * 1024;
@@ -109,6 +112,18 @@ impl ByteWriter {
             #[cfg(windows)]
             Writer::Named(named) => named.try_write(bufs),
             Writer::Threaded(threaded) => threaded.try_write(bufs),
+        }
+    }
+
+    /// Gives out so many of those bytes from there on, as far as it goes without waiting. `Unsupported` where they would
+    /// have to be copied.
+    pub fn try_give(&self, sealed: &Sealed, at: usize, length: usize) -> io::Result<usize> {
+        match &self.0 {
+            #[cfg(unix)]
+            Writer::Polled(polled) => polled.try_give(sealed, at, length),
+            #[cfg(windows)]
+            Writer::Named(_) => Err(io::ErrorKind::Unsupported.into()),
+            Writer::Threaded(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 

@@ -44,6 +44,8 @@ pub struct Outgoing {
     splices: SmallVec<[(Span, Patch); 2]>,
     /// The bytes did not come as a line, and may have line breaks in them.
     multiline: bool,
+    /// The bytes will be sent again and again.
+    prepared: bool,
 }
 
 impl Outgoing {
@@ -54,7 +56,17 @@ impl Outgoing {
 
     /// Bytes that stand on one line as they are.
     pub fn raw(bytes: Bytes) -> Self {
-        Self { bytes, answers: Answers::Nothing, splices: SmallVec::new(), multiline: false }
+        let (answers, splices) = (Answers::Nothing, SmallVec::new());
+        Self { bytes, answers, splices, multiline: false, prepared: false }
+    }
+
+    /// The same for bytes that are kept, to be sent to others too.
+    pub fn prepared(bytes: Bytes) -> Self {
+        Self { prepared: true, ..Self::raw(bytes) }
+    }
+
+    pub fn is_prepared(&self) -> bool {
+        self.prepared
     }
 
     /// Notes what it is the answer to.

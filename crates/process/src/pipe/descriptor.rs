@@ -141,6 +141,15 @@ impl Descriptor {
         }
     }
 
+    pub(super) fn is_pipe(&self) -> bool {
+        self.kind == Kind::Pipe
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(super) fn fd(&self) -> &OwnedFd {
+        &self.fd
+    }
+
     #[cfg(target_os = "linux")]
     pub(crate) fn kind(&self) -> Kind {
         self.kind

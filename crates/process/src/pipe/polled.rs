@@ -6,6 +6,7 @@
 //! nothing left; every later event then counts up the cache's tick, and a clear for an older tick does nothing.
 
 use super::LARGE;
+use super::Sealed;
 use super::descriptor::{Descriptor, Direction};
 use bytes::BytesMut;
 use rustix::io::Errno;
@@ -179,17 +180,32 @@ impl PolledWriter {
     }
 
     pub(super) fn try_write(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
-        let much = bufs.iter().any(|buf| buf.len() > LARGE);
-        if much && !self.widened.swap(true, Ordering::Relaxed) {
+        self.widen_for(bufs.iter().map(|buf| buf.len()).max().unwrap_or_default());
+        self.try_now(|descriptor| descriptor.write_now(bufs))
+    }
+
+    pub(super) fn try_give(&self, sealed: &Sealed, at: usize, length: usize) -> io::Result<usize> {
+        if !self.fd.get_ref().is_pipe() {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        self.widen_for(length);
+        self.try_now(|descriptor| sealed.give(at, length, descriptor))
+    }
+
+    fn widen_for(&self, length: usize) {
+        if length > LARGE && !self.widened.swap(true, Ordering::Relaxed) {
             self.fd.get_ref().widen();
         }
-        match self.fd.get_ref().write_now(bufs) {
+    }
+
+    fn try_now(&self, write: impl Fn(&Descriptor) -> io::Result<usize>) -> io::Result<usize> {
+        match write(self.fd.get_ref()) {
             // The cached readiness is now known to be stale, but it may be cleared only against a tick that
             // was read before the write: else an event between the write and the clear would be lost, and
             // `writable` would wait for ever. Hence a second write in here; it is made only if the cache says
             // ready, so once per time the pipe fills up.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                self.fd.try_io(Interest::WRITABLE, |descriptor| descriptor.write_now(bufs))
+                self.fd.try_io(Interest::WRITABLE, write)
             }
             result => result,
         }
