@@ -2,6 +2,7 @@
 //! to the wrong client would be worse than an error.
 
 use crate::backend::Backend;
+use crate::catalogue::next_cursor;
 use crate::client::Presence;
 use crate::event::{BackendId, ClientId, Launch, ServerId};
 use crate::exchange::{Core, Server};
@@ -23,6 +24,8 @@ pub(crate) struct Insight {
     offers: BTreeMap<Profile, BTreeMap<Cow<'static, str>, u64>>,
     /// It has asked a client for something.
     pub(crate) asks: bool,
+    /// A list of it comes in pages, so that no answer is a whole one.
+    comes_in_pages: bool,
     /// Told from the names of its tools.
     state: Option<State>,
 }
@@ -73,7 +76,7 @@ impl Core {
         let Some(Server { settings, insight, .. }) = self.servers.get(server.0 as usize) else {
             return false;
         };
-        if settings.capabilities != Capabilities::Auto || insight.asks {
+        if settings.capabilities != Capabilities::Auto || insight.asks || insight.comes_in_pages {
             return false;
         }
         let (Some(one), Some(other)) = (&there.profile, &wanted.profile) else { return false };
@@ -110,10 +113,11 @@ impl Core {
         }
         let mut hasher = DefaultHasher::new();
         result.hash(&mut hasher);
-        if let Some(origin) = self.origin(backend)
-            && (origin.insight.offers.len() < MOST_PROFILES || origin.insight.offers.contains_key(&profile))
-        {
-            origin.insight.offers.entry(profile).or_default().insert(Cow::Borrowed(list), hasher.finish());
+        let goes_on = next_cursor(result).is_some();
+        let Some(Server { insight, .. }) = self.origin(backend) else { return };
+        insight.comes_in_pages |= goes_on;
+        if insight.offers.len() < MOST_PROFILES || insight.offers.contains_key(&profile) {
+            insight.offers.entry(profile).or_default().insert(Cow::Borrowed(list), hasher.finish());
         }
     }
 

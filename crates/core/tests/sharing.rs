@@ -171,6 +171,23 @@ fn clients_that_can_do_other_things_share_once_it_makes_no_difference() {
         B leaves
         2 ends
     "#;
+    // The last page of two lists may be the same though the lists are not.
+    let in_pages = ASK_BOTH.replacen(r#"{"tools":[]}"#, r#"{"tools":[1],"nextCursor":"x"}"#, 1);
+    let in_pages = in_pages.replacen(
+        "B comes",
+        r#"A> {"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"cursor":"x"}}
+            1< …
+        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[]}}
+            A< …
+        B comes"#,
+        1,
+    );
+    let in_pages = in_pages.replace(r#"2> {"jsonrpc":"2.0","id":4"#, r#"2> {"jsonrpc":"2.0","id":5"#);
+    let in_pages = in_pages.replace(r#"2> {"jsonrpc":"2.0","id":3"#, r#"2> {"jsonrpc":"2.0","id":4"#);
+    play(
+        |settings| settings.servers[0].state = State::None,
+        &format!("{in_pages}\nC comes; folder /p\nC greets with {{\"sampling\":{{}}}}\nstart 3 at /p"),
+    );
     let third =
         |line: &str| format!("{ASK_BOTH}\nC comes; folder /p\nC greets with {{\"sampling\":{{}}}}\n{line}");
     play(
