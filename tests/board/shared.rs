@@ -221,6 +221,7 @@ fn a_reload_changes_a_filter() {
     );
     let mut client = servers.open_shared();
     tools(&mut client);
+    let before = pid(&mut client, "a__facts");
     let offer = servers.path("offers/a").display().to_string();
     servers.put(
         "a",
@@ -229,7 +230,7 @@ fn a_reload_changes_a_filter() {
     );
     reload(&servers);
     wait_for_tools(&mut client, &["a__truth", "b__facts"]);
-    pid(&mut client, "a__truth");
+    assert_eq!(pid(&mut client, "a__truth"), before, "it need not be started anew for that");
     error(&client.call("a__echo", json!({})), -32602, "unknown_name");
 }
 

@@ -4,6 +4,7 @@
 
 use crate::answers::Cause;
 use crate::backend::{Backend, Manner, State, Waiting};
+use crate::catalogue::Naming;
 use crate::client::Presence;
 use crate::event::{Action, BackendId, ClientId, ServerId};
 use crate::exchange::{Core, Server};
@@ -23,6 +24,8 @@ use switchboard_protocol::dialect::Ear;
 pub struct Change {
     /// Those that are new, not as they were, or gone. A new one has the next number.
     pub servers: Vec<(ServerId, Option<ServerSettings>)>,
+    /// Those that are as they were, but whose things are called or shown otherwise. Their instances notice nothing.
+    pub shown: Vec<(ServerId, Arc<Naming>)>,
     /// The environments of those servers' clients: what of it reaches a server is for its settings to say.
     pub environments: Vec<(ClientId, ServerId, u32)>,
     pub pool: Pool,
@@ -74,9 +77,33 @@ impl Core {
             }
             self.retire(id);
         }
+        for (id, naming) in change.shown {
+            self.show_otherwise(id, naming);
+        }
         self.renew_delegates();
         self.settle();
         std::mem::swap(&mut self.actions, actions);
+    }
+
+    fn show_otherwise(&mut self, id: ServerId, naming: Arc<Naming>) {
+        let Some(server) = self.servers.get_mut(id.0 as usize) else { return };
+        let before = server.settings.naming.clone();
+        let settings = Arc::new(ServerSettings { naming: naming.clone(), ..(*server.settings).clone() });
+        server.settings = settings.clone();
+        for kept in server.offers.values_mut() {
+            if let Some(offer) = kept.offer() {
+                *kept = Arc::new(offer.under(&naming)).into();
+            }
+        }
+        // Whoever has still to move from an older one takes these with him then.
+        let has_it = |other: &Arc<ServerSettings>| Arc::ptr_eq(&other.naming, &before);
+        for b in self.backends.values_mut().filter(|b| b.server == id && has_it(&b.settings)) {
+            b.settings = settings.clone();
+            b.offer = b.offer.as_ref().map(|offer| Arc::new(offer.under(&naming)));
+        }
+        for c in self.clients.values_mut().filter(|c| c.server == id && has_it(&c.settings)) {
+            c.settings = settings.clone();
+        }
     }
 
     pub(crate) fn is_gone(&self, server: ServerId) -> bool {

@@ -519,6 +519,44 @@ fn a_list_that_waited_for_the_handshake_does_not_wait_for_initialized() {
     );
 }
 
+#[test]
+fn a_filter_changes_what_is_shown_and_nothing_else() {
+    open(
+        r#"
+        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"files__read"}}
+            1< {"id":10,…}
+        config denies read
+        1> {"jsonrpc":"2.0","id":10,"result":1}
+            A< {"id":2,"result":1}
+        +1s
+            A< {"method":"notifications/tools/list_changed"}
+        A> {"jsonrpc":"2.0","id":3,"method":"tools/list"}
+            A< {"id":3,"result":{"tools":[{"name":"more__read"},{"name":"more__write"}]}}
+        A> {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"files__read"}}
+            A< {"id":4,"error":…}
+        "#,
+    );
+}
+
+/// It was asked under the old filter, and answers under the new one.
+#[test]
+fn a_filter_counts_for_what_is_on_its_way() {
+    open(
+        r#"
+        1> {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
+        +1s
+            1< {"id":10,"method":"tools/list"}
+        config denies read
+        1> {"jsonrpc":"2.0","id":10,"result":{"tools":[{"name":"read"},{"name":"new"}]}}
+            keep 0
+        +1s
+            A< {"method":"notifications/tools/list_changed"}
+        A> {"jsonrpc":"2.0","id":3,"method":"tools/list"}
+            A< {"id":3,"result":{"tools":[{"name":"files__new"},{"name":"more__read"},{"name":"more__write"}]}}
+        "#,
+    );
+}
+
 /// Its tools would be gone until somebody calls one of them blindly.
 #[test]
 fn a_server_that_is_another_now_is_asked_what_it_offers() {

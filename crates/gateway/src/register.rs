@@ -48,6 +48,8 @@ impl Entry {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Changes {
     pub(crate) servers: Vec<(ServerId, Option<Arc<ServerConfig>>)>,
+    /// They need not be started anew.
+    pub(crate) shown: Vec<(ServerId, Arc<ServerConfig>)>,
     pub(crate) changed: Vec<String>,
     pub(crate) added: Vec<String>,
     pub(crate) removed: Vec<String>,
@@ -147,6 +149,12 @@ impl Register {
             let is_it = |entry: &Entry| entry.origin == Origin::Config && entry.server.name == name;
             let at = match entries.iter().position(is_it) {
                 Some(at) if !entries[at].is_gone && entries[at].server == server => continue,
+                Some(at) if !entries[at].is_gone && entries[at].server.runs_like(&server) => {
+                    changes.changed.push(name);
+                    entries[at].server = server.clone();
+                    changes.shown.push((ServerId(at as u32), server));
+                    continue;
+                }
                 Some(at) => {
                     let entry = &mut entries[at];
                     let list = if entry.is_gone { &mut changes.added } else { &mut changes.changed };
@@ -212,6 +220,7 @@ impl Register {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::FilterConfig;
 
     fn server(name: &str, command: &str) -> ServerConfig {
         ServerConfig::for_command(name, command, Vec::new())
@@ -243,6 +252,15 @@ mod tests {
     fn the_same_config_changes_nothing() {
         let register = register(vec![server("a", "1")]);
         assert_eq!(register.replace(vec![server("a", "1")], true), Changes::default());
+    }
+
+    #[test]
+    fn what_is_shown_is_no_reason_to_start_anew() {
+        let register = register(vec![server("a", "1")]);
+        let filter = FilterConfig { deny: vec!["x".into()], ..Default::default() };
+        let changes = register.replace(vec![ServerConfig { tools: filter, ..server("a", "1") }], true);
+        assert!(changes.servers.is_empty());
+        assert_eq!((changes.shown.len(), changes.changed), (1, vec!["a".to_owned()]));
     }
 
     #[test]

@@ -12,7 +12,9 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+use switchboard_core::catalogue::Naming;
 use switchboard_core::{Change, ClientId, Fact, ServerId, ServerSettings};
 use switchboard_process::aside;
 use tokio::sync::Mutex;
@@ -199,7 +201,8 @@ impl Household {
             });
             (*id, settings)
         });
-        let change = change(config, settings.collect(), self.environments(&changes));
+        let shown = changes.shown.iter().map(|(id, server)| (*id, wiring::naming(config, server))).collect();
+        let change = change(config, settings.collect(), shown, self.environments(&changes));
         self.hub.turn().reconfigure(change);
         Applied { changes, waiting }
     }
@@ -223,7 +226,7 @@ impl Household {
             self.verdicts.learn_of(&server);
             let settings = wiring::server_settings(&server, &self.vars, &self.verdicts.remembered());
             let settings = ServerSettings { is_listed: false, ..settings };
-            self.hub.turn().reconfigure(change(config, vec![(id, Some(settings))], Vec::new()));
+            self.hub.turn().reconfigure(change(config, vec![(id, Some(settings))], Vec::new(), Vec::new()));
         }
         Ok(id)
     }
@@ -261,10 +264,12 @@ impl Household {
 fn change(
     config: &Config,
     servers: Vec<(ServerId, Option<ServerSettings>)>,
+    shown: Vec<(ServerId, Arc<Naming>)>,
     environments: Vec<(ClientId, ServerId, u32)>,
 ) -> Change {
     Change {
         servers,
+        shown,
         environments,
         pool: wiring::pool(config),
         policy: wiring::policy(config),

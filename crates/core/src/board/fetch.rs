@@ -2,7 +2,7 @@
 //! changed.
 
 use crate::backend::Backend;
-use crate::catalogue::{Kept, List, Offer, RawList, RawOffer, next_cursor};
+use crate::catalogue::{Kept, List, Naming, Offer, RawList, RawOffer, next_cursor};
 use crate::event::{Action, BackendId, Launch};
 use crate::exchange::Core;
 use crate::moment::Moment;
@@ -31,8 +31,8 @@ pub(crate) struct Fetch {
 #[derive(Debug)]
 enum Stage {
     Asking([Progress; 4]),
-    /// Everything is there, and being made out.
-    Reading,
+    /// Everything is there, and being made out, under this naming.
+    Reading(Arc<Naming>),
     /// Nothing is asked for until then.
     Resting {
         until: Moment,
@@ -54,7 +54,7 @@ impl Fetch {
     /// It has been asked, and has yet to answer.
     pub(crate) fn is_under_way(&self) -> bool {
         match self.stage {
-            Stage::Asking(_) | Stage::Reading => true,
+            Stage::Asking(_) | Stage::Reading(_) => true,
             Stage::Resting { .. } => false,
         }
     }
@@ -63,7 +63,7 @@ impl Fetch {
     pub(crate) fn due(&self) -> Option<Moment> {
         match self.stage {
             Stage::Resting { until } if !self.again.is_empty() => Some(until),
-            Stage::Resting { .. } | Stage::Asking(_) | Stage::Reading => None,
+            Stage::Resting { .. } | Stage::Asking(_) | Stage::Reading(_) => None,
         }
     }
 }
@@ -189,7 +189,7 @@ impl Core {
         let fetch = self.backends.get_mut(&backend)?.fetch.as_mut().filter(|fetch| fetch.round == round)?;
         match &mut fetch.stage {
             Stage::Asking(progress) => Some(&mut progress[list as usize]),
-            Stage::Reading | Stage::Resting { .. } => None,
+            Stage::Reading(_) | Stage::Resting { .. } => None,
         }
     }
 
@@ -213,7 +213,7 @@ impl Core {
             };
         }
         let round = fetch.round;
-        fetch.stage = Stage::Reading;
+        fetch.stage = Stage::Reading(naming.clone());
         let raw = Box::new(RawOffer { welcome, lists, naming });
         self.actions.push(Action::ReadOffer { launch, round, raw });
     }
@@ -222,7 +222,14 @@ impl Core {
         let now = self.now;
         let Some(b) = self.backends.get_mut(&launch.backend).filter(|b| b.is_current(launch)) else { return };
         let Some(fetch) = b.fetch.as_mut().filter(|fetch| fetch.round == round) else { return };
-        fetch.stage = Stage::Resting { until: now + PAUSE };
+        let before = std::mem::replace(&mut fetch.stage, Stage::Resting { until: now + PAUSE });
+        // It may be shown otherwise by now.
+        let offer = match before {
+            Stage::Reading(naming) if !Arc::ptr_eq(&naming, &b.settings.naming) => {
+                Arc::new(offer.under(&b.settings.naming))
+            }
+            Stage::Reading(_) | Stage::Asking(_) | Stage::Resting { .. } => offer,
+        };
         if fetch.due().is_some() {
             self.wake_at(now + PAUSE);
         }

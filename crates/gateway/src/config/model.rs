@@ -194,6 +194,12 @@ impl ServerConfig {
         std::iter::once(&self.command).chain(&self.args).chain(own).chain(&self.cwd).chain(elsewhere)
     }
 
+    /// Whether it differs from the other at most in what clients see of it.
+    pub(crate) fn runs_like(&self, other: &Self) -> bool {
+        let Self { tools, prompts, resources, required, .. } = other.clone();
+        Self { tools, prompts, resources, required, ..self.clone() } == *other
+    }
+
     /// A server that was given on the command line. Its words are taken as they are, since a shell has
     /// already expanded what the user wanted expanded.
     pub fn for_command(name: impl Into<String>, command: impl Into<String>, args: Vec<String>) -> Self {

@@ -29,7 +29,7 @@ mod os {
 
     impl Memory {
         pub(super) fn new(bytes: &[u8]) -> io::Result<Self> {
-            let file = memfd_create("switchboard", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+            let file = memfd_create("prepared", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
             let mut file = File::from(file);
             file.write_all(bytes)?;
             // What lies in a pipe would change with it.

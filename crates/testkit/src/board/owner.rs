@@ -127,6 +127,7 @@ impl World {
         let there = self.clients.values().filter(|c| c.presence != Presence::Lost);
         let change = Change {
             servers: vec![(server_id(at), Some(settings).filter(|_| !self.servers[at].is_gone))],
+            shown: Vec::new(),
             environments: there.map(|c| (c.id, server_id(at), c.environments[&at])).collect(),
             pool: all.pool,
             policy: all.roots.policy,
