@@ -1,6 +1,7 @@
 //! Servers elsewhere, reached by HTTP.
 //!
 //! - `sessions`: what is sent, and what happens when the server forgets us.
+//! - `forgotten`: what it says when it does, and what is sent again then.
 //! - `broken`: connections that are cut, at every point of a call.
 //! - `refusals`: what the server says no to, and what it says instead of an answer.
 //! - `sizes`: long messages, and slow ones.
@@ -9,6 +10,7 @@
 //! Real servers are in `tests/real/remote.rs`.
 
 mod sessions;
+mod forgotten;
 mod broken;
 mod refusals;
 mod sizes;

@@ -27,6 +27,16 @@ pub(super) enum Fault {
     },
     /// The server does not know our session (any more).
     SessionLost,
+    /// It refused this with a word about a session, and may have executed it all the same.
+    PerhapsLost {
+        status: u16,
+        said: String,
+    },
+    /// The same, and the session was indeed lost; there is a new one.
+    Forgotten {
+        status: u16,
+        said: String,
+    },
     Unauthorized {
         wants_oauth: bool,
         said: String,
@@ -114,6 +124,10 @@ impl Fault {
         matches!(self, Self::Refused { status: 405, .. })
     }
 
+    pub(super) fn is_about_session(&self) -> bool {
+        matches!(self, Self::SessionLost | Self::PerhapsLost { .. })
+    }
+
     pub(super) fn words(&self, target: &Target) -> Words {
         let at = shown(&target.url);
         let unavailable = |text: String, hint: &str| Words {
@@ -138,6 +152,10 @@ impl Fault {
                 format!("{at} forgets its session at once, each time"),
                 "this is a fault of that server, or of what stands before it: requests of one session must reach \
                  the same one",
+            ),
+            Self::Forgotten { status, said } => unavailable(
+                with(format!("{at} refused this ({status}) and had lost its session; there is a new one"), said),
+                unknown,
             ),
             Self::Unauthorized { wants_oauth: true, said } => Words {
                 kind: ErrorKind::Unauthorized,
@@ -167,7 +185,7 @@ impl Fault {
                 hint: "check `url`; most end in /mcp or /sse".to_owned(),
                 retryable: false,
             },
-            Self::Refused { status, said } => Words {
+            Self::Refused { status, said } | Self::PerhapsLost { status, said } => Words {
                 kind: ErrorKind::BackendUnavailable,
                 text: with(format!("{at} refused this request ({status})"), said),
                 hint: "check `url`, `type` and `headers` of this server".to_owned(),

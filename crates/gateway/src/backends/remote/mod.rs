@@ -7,7 +7,7 @@
 //! - `letter`: a message to it, and how it is delivered; `parcel`: its bytes.
 //! - `post`: a message is sent, and what comes back is heard; `streams`: events, and how a broken stream is taken up again.
 //! - `listen`: what the server says by itself; `legacy`: the same for servers of 2024-11-05, which say everything there.
-//! - `session`, `renew`: what the server knows of us, and how it is told again.
+//! - `session`, `renew`: what the server knows of us, and how it is told again; `lost`: how it says that it does not.
 //! - `fault`: what can go wrong, in words; `budget`: how often something is tried again.
 //!
 //! What the messages mean to anybody is not known here, apart from the handshake and what has to be said again.
@@ -18,6 +18,7 @@ mod fault;
 mod legacy;
 mod letter;
 mod listen;
+mod lost;
 mod parcel;
 mod post;
 mod renew;
