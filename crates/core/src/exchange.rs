@@ -16,6 +16,7 @@ use crate::roots::Known;
 use crate::route::Route;
 use crate::settings::{ServerSettings, Settings};
 use crate::sharing::Insight;
+use crate::status::LastStart;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use switchboard_protocol::{Message, RawId};
@@ -40,6 +41,7 @@ pub(crate) struct Server {
     pub(crate) welcome: Option<Message>,
     /// What it offered when it was asked last, by what its clients can do.
     pub(crate) offers: BTreeMap<Profile, Arc<Offer>>,
+    pub(crate) last_start: LastStart,
     /// Its owner has stopped it.
     pub(crate) is_held: bool,
     /// It is no longer in the config.
@@ -55,6 +57,7 @@ impl Server {
             manner,
             insight: Insight::default(),
             welcome: None,
+            last_start: LastStart::Untried,
             is_held: false,
             is_gone: false,
         }
