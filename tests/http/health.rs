@@ -71,7 +71,12 @@ fn with_required(scratch: &Scratch, more: Value) -> Served {
 
 fn instances(served: &Served, name: &str) -> usize {
     let status = served.house.status();
-    let server = status["daemons"][0]["servers"].as_array().unwrap().iter().find(|server| server["name"] == name).unwrap();
+    let server = status["daemons"][0]["servers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|server| server["name"] == name)
+        .unwrap();
     server["instances"].as_array().unwrap().len()
 }
 
@@ -81,7 +86,11 @@ fn a_required_server_is_asked_before_anybody_needs_it() {
     let scratch = Scratch::new();
     let served = with_required(&scratch, json!({}));
     let (status, said) = ready(&served);
-    assert_eq!((status, &said["starting"], &said["failing"]), (503, &json!(["wanted"]), &json!([])), "{said}");
+    assert_eq!(
+        (status, &said["starting"], &said["failing"]),
+        (503, &json!(["wanted"]), &json!([])),
+        "{said}"
+    );
     patience::until_true("it has answered", || ready(&served).0 == 200);
     patience::until_true("our visitor leaves", || instances(&served, "wanted") == 0);
     assert_eq!(ready(&served).0, 200);

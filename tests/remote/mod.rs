@@ -5,6 +5,7 @@
 //! - `broken`: connections that are cut, at every point of a call.
 //! - `refusals`: what the server says no to, and what it says instead of an answer.
 //! - `sizes`: long messages, and slow ones.
+//! - `shared`: behind the daemon, and behind `serve`.
 //! - `legacy`: servers of 2024-11-05.
 //!
 //! Real servers are in `tests/real/remote.rs`.
@@ -14,6 +15,7 @@ mod forgotten;
 mod broken;
 mod refusals;
 mod sizes;
+mod shared;
 mod legacy;
 
 use crate::support::program;
