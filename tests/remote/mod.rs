@@ -15,6 +15,7 @@ mod forgotten;
 mod broken;
 mod refusals;
 mod sizes;
+#[cfg(target_os = "linux")]
 mod shared;
 mod legacy;
 
