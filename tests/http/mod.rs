@@ -15,4 +15,4 @@ mod legacy;
 mod targets;
 mod health;
 mod ending;
-mod doors;
+pub(crate) mod doors;

@@ -6,6 +6,7 @@
 //! - `refusals`: what the server says no to, and what it says instead of an answer.
 //! - `sizes`: long messages, and slow ones.
 //! - `shared`: behind the daemon, and behind `serve`.
+//! - `secure`: by TLS.
 //! - `legacy`: servers of 2024-11-05.
 //!
 //! Real servers are in `tests/real/remote.rs`.
@@ -17,6 +18,8 @@ mod refusals;
 mod sizes;
 #[cfg(target_os = "linux")]
 mod shared;
+#[cfg(target_os = "linux")]
+mod secure;
 mod legacy;
 
 use crate::support::program;
