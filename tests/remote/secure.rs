@@ -107,5 +107,6 @@ fn a_certificate_that_nobody_vouches_for_is_not_taken() {
     let told = error(&heard, -32001, "backend_spawn_failed");
     assert!(told["message"].as_str().unwrap().contains("certificate"), "{told}");
     assert!(told["data"]["hint"].as_str().unwrap().contains("SSL_CERT_FILE"), "{told}");
+    assert_eq!(told["data"]["retryable"], false);
     finish(client);
 }

@@ -180,7 +180,8 @@ impl Core {
         self.send_to_backend(launch, out);
     }
 
-    pub(crate) fn spawn_failed(&mut self, launch: Launch, reason: String, hint: Option<String>) {
+    /// No process came of it, or no connection.
+    pub(crate) fn start_failed(&mut self, launch: Launch, fact: Fact, cause: &Cause) {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         if !b.is_current(launch) {
             return;
@@ -189,8 +190,8 @@ impl Core {
         b.state = State::Stopped;
         b.told.waiting.clear();
         self.note_start(launch.backend, LastStart::Failed);
-        self.report(Fact::SpawnFailed { backend: launch.backend, reason: reason.clone() });
-        self.fail_all(launch.backend, &Cause::Spawn { reason, hint });
+        self.report(fact);
+        self.fail_all(launch.backend, cause);
         self.check_drained();
         self.check_finished();
     }

@@ -133,7 +133,8 @@ pub(crate) async fn run(
     });
     let (target, client) = match made {
         Ok(made) => made,
-        Err(Unready { reason, hint }) => return fail(&hub, launch, reason, hint),
+        // What is wrong here will be wrong the next time.
+        Err(Unready { reason, hint }) => return fail(&hub, launch, reason, hint, (false, None)),
     };
     #[expect(clippy::disallowed_methods, reason = "the core's byte credits are its limit")]
     let (sender, letters) = mpsc::unbounded_channel();
@@ -181,8 +182,8 @@ pub(crate) async fn run(
     remote.over.send_replace(true);
     match failed {
         Some(fault) => {
-            let Words { text, hint, .. } = fault.words(&remote.target);
-            fail(&hub, launch, text, Some(hint));
+            let Words { text, hint, retryable, .. } = fault.words(&remote.target);
+            fail(&hub, launch, text, Some(hint), (retryable, fault.after()));
         }
         None => {
             let mut turn = hub.turn();
@@ -193,10 +194,18 @@ pub(crate) async fn run(
     }
 }
 
-fn fail(hub: &Arc<Hub>, launch: Launch, reason: String, hint: Option<String>) {
+/// `again` says whether it may work later, and when, if that is known.
+fn fail(
+    hub: &Arc<Hub>,
+    launch: Launch,
+    reason: String,
+    hint: Option<String>,
+    again: (bool, Option<Duration>),
+) {
+    let (retryable, after) = again;
     let mut turn = hub.turn();
     turn.forget(launch);
-    turn.handle(Event::SpawnFailed { launch, reason, hint });
+    turn.handle(Event::NotReached { launch, reason, hint, retryable, after });
 }
 
 impl State {

@@ -1,7 +1,7 @@
 //! A message is posted, and what comes back is heard, to the answer. Posted again only if that is safe: see `Again`.
 
 use super::budget::{jittered, pause};
-use super::fault::Fault;
+use super::fault::{Fault, Prospect};
 use super::letter::Letter;
 use super::lost::{Loss, is_answer, loss};
 use super::parcel::Trace;
@@ -42,7 +42,7 @@ impl Again {
     fn after(&mut self, fault: &Fault, letter: &Letter) -> Option<Duration> {
         match fault {
             // Nothing was sent.
-            Fault::Unreachable { may_pass: true, .. } if self.connects < MOST_CONNECTS => {
+            Fault::Unreachable { prospect: Prospect::Soon, .. } if self.connects < MOST_CONNECTS => {
                 self.connects += 1;
                 Some(pause(self.connects - 1))
             }
@@ -331,7 +331,7 @@ mod tests {
 
     #[test]
     fn a_call_is_sent_again_only_if_it_was_not_sent() {
-        let unreachable = Fault::Unreachable { why: String::new(), hint: "", may_pass: true };
+        let unreachable = Fault::Unreachable { why: String::new(), hint: "", prospect: Prospect::Soon };
         let broken = Fault::Broken { why: String::new() };
         let busy = |seconds| Fault::Busy {
             status: 503,
@@ -349,7 +349,9 @@ mod tests {
         assert_eq!(tries("tools/list", &busy(1)), MOST_WAITS as usize);
         assert_eq!(tries("tools/list", &busy(3600)), 0);
         assert_eq!(tries("some/other", &broken), 0);
-        let never = Fault::Unreachable { why: String::new(), hint: "", may_pass: false };
-        assert_eq!(tries("tools/list", &never), 0);
+        for prospect in [Prospect::Later, Prospect::Never] {
+            let unreachable = Fault::Unreachable { why: String::new(), hint: "", prospect };
+            assert_eq!(tries("tools/list", &unreachable), 0);
+        }
     }
 }
