@@ -6,7 +6,7 @@ use crate::http::served::Served;
 use crate::real::elsewhere::Elsewhere;
 use crate::support::program;
 use serde_json::{Value, json};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread;
 use switchboard_testkit::client::Client;
 use switchboard_testkit::http::{Reply, Web};
@@ -73,13 +73,13 @@ impl Line for Client {
 
 /// What is heard by whichever way.
 struct Ear {
-    tell: Sender<Value>,
+    tell: SyncSender<Value>,
     heard: Receiver<Value>,
 }
 
 impl Ear {
     fn new() -> Self {
-        let (tell, heard) = mpsc::channel();
+        let (tell, heard) = mpsc::sync_channel(1024);
         Self { tell, heard }
     }
 
