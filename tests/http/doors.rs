@@ -19,7 +19,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 /// A certificate for this machine that is its own authority, and its key.
-fn certificate(folder: &Path) -> (PathBuf, PathBuf) {
+pub(crate) fn certificate(folder: &Path) -> (PathBuf, PathBuf) {
     let (cert, key) = (folder.join("cert.pem"), folder.join("key.pem"));
     let mut openssl = Command::new("openssl");
     openssl.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]);

@@ -5,6 +5,7 @@ use crate::support::fake_backend;
 use serde_json::{Value, json};
 use switchboard_testkit::http::Talk;
 use switchboard_testkit::patience;
+use switchboard_testkit::record::Record;
 use switchboard_testkit::scratch::Scratch;
 
 fn ready(served: &Served) -> (u16, Value) {
@@ -52,9 +53,93 @@ fn it_is_not_ready_when_a_required_server_fails() {
         let served =
             Served::with(json!({ "mcpServers": { "good": entry("good"), "bad": bad } }), json!({}), &[]);
         Talk::open(&served.web, "/servers/good/mcp");
-        assert_eq!(ready(&served).0, 200);
+        assert_eq!(ready(&served).0, if is_required { 503 } else { 200 }, "only who is required is asked");
         let _guest = guest(&served);
         patience::until_true("it is seen to fail", || ready(&served).1["failing"] == json!(["bad"]));
         assert_eq!(ready(&served).0, code);
     }
+}
+
+/// A server that is required, with these keys besides, and one that works.
+fn with_required(scratch: &Scratch, more: Value) -> Served {
+    let entry = |name: &str| json!({ "command": fake_backend(), "args": ["--record", scratch.folder(name)] });
+    let mut wanted = entry("wanted");
+    wanted["required"] = json!(true);
+    wanted.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    Served::with(json!({ "mcpServers": { "other": entry("other"), "wanted": wanted } }), json!({}), &[])
+}
+
+fn instances(served: &Served, name: &str) -> usize {
+    let status = served.house.status();
+    let server = status["daemons"][0]["servers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|server| server["name"] == name)
+        .unwrap();
+    server["instances"].as_array().unwrap().len()
+}
+
+/// Nobody calls a server that is behind something that is not ready: it has to be asked before.
+#[test]
+fn a_required_server_is_asked_before_anybody_needs_it() {
+    let scratch = Scratch::new();
+    let served = with_required(&scratch, json!({}));
+    let (status, said) = ready(&served);
+    assert_eq!(
+        (status, &said["starting"], &said["failing"]),
+        (503, &json!(["wanted"]), &json!([])),
+        "{said}"
+    );
+    patience::until_true("it has answered", || ready(&served).0 == 200);
+    patience::until_true("our visitor leaves", || instances(&served, "wanted") == 0);
+    assert_eq!(ready(&served).0, 200);
+    let record = |name: &str| Record::in_folder(scratch.join(name));
+    assert_eq!((record("wanted").launches(), record("other").launches()), (1, 0), "asked once, and only it");
+}
+
+#[test]
+fn a_failure_is_not_forgotten_when_nobody_is_left() {
+    let scratch = Scratch::new();
+    let served = with_required(&scratch, json!({ "command": "/no/such/program" }));
+    let guest = guest(&served);
+    patience::until_true("it is seen to fail", || ready(&served).1["failing"] == json!(["wanted"]));
+    assert_eq!(guest.end(), 200);
+    patience::until_true("nothing is left of it", || instances(&served, "wanted") == 0);
+    let (status, said) = ready(&served);
+    assert_eq!((status, &said["failing"]), (503, &json!(["wanted"])), "{said}");
+}
+
+/// Nobody is sent to us meanwhile, so that nobody else would find out.
+#[test]
+fn one_that_failed_and_works_again_makes_us_ready() {
+    let scratch = Scratch::new();
+    let program = scratch.join("late");
+    let served = with_required(&scratch, json!({ "command": program }));
+    patience::until_true("it is seen to fail", || ready(&served).1["failing"] == json!(["wanted"]));
+    std::os::unix::fs::symlink(fake_backend(), &program).unwrap();
+    patience::until_true("it is asked again", || ready(&served).0 == 200);
+}
+
+#[test]
+fn one_that_needs_a_workspace_cannot_be_asked_without() {
+    let scratch = Scratch::new();
+    let served = with_required(&scratch, json!({ "cwd": "${root}", "fallback": "off" }));
+    assert_eq!(ready(&served).0, 503);
+    patience::until_true("it is known", || ready(&served).0 == 200);
+    assert_eq!(Record::in_folder(scratch.join("wanted")).launches(), 0);
+}
+
+/// What was said of it before the config changed does not hold any more.
+#[test]
+fn a_changed_entry_is_asked_anew() {
+    let scratch = Scratch::new();
+    let served = with_required(&scratch, json!({ "command": "/no/such/program" }));
+    patience::until_true("it is seen to fail", || ready(&served).1["failing"] == json!(["wanted"]));
+    let path = served.house.config();
+    let text = std::fs::read_to_string(path).unwrap();
+    std::fs::write(path, text.replace("/no/such/program", &fake_backend().display().to_string())).unwrap();
+    served.house.say(&["reload"]);
+    assert_eq!(ready(&served).1["failing"], json!([]));
+    patience::until_true("it is ready", || ready(&served).0 == 200);
 }

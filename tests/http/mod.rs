@@ -13,6 +13,7 @@ mod gate;
 mod limits;
 mod legacy;
 mod targets;
+mod elsewhere;
 mod health;
 mod ending;
-mod doors;
+pub(crate) mod doors;

@@ -6,6 +6,7 @@
 //! - `talk`: a conversation with a server, written down and compared.
 //! - `window`: us with a server behind that is several processes deep, and whether all of them are gone.
 //! - `board`: several servers as one, compared with each of them; `board_clients`, `codex`: its clients.
+//! - `matrix`: every front to every kind of server, with every feature.
 //! - the rest: a server, or a kind of client, each.
 
 mod peers;
@@ -38,3 +39,5 @@ mod conformance;
 mod http_clients;
 #[cfg(target_os = "linux")]
 mod browser;
+#[cfg(target_os = "linux")]
+mod matrix;

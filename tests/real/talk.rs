@@ -209,7 +209,7 @@ impl Talk {
 }
 
 /// A person who agrees to everything.
-fn agree(question: &Value) -> Option<Value> {
+pub(crate) fn agree(question: &Value) -> Option<Value> {
     let result = match question["method"].as_str()? {
         "ping" => json!({}),
         "roots/list" => json!({ "roots": [

@@ -1,17 +1,25 @@
 //! Servers elsewhere, reached by HTTP.
 //!
 //! - `sessions`: what is sent, and what happens when the server forgets us.
+//! - `forgotten`: what it says when it does, and what is sent again then.
 //! - `broken`: connections that are cut, at every point of a call.
 //! - `refusals`: what the server says no to, and what it says instead of an answer.
 //! - `sizes`: long messages, and slow ones.
+//! - `shared`: behind the daemon, and behind `serve`.
+//! - `secure`: by TLS.
 //! - `legacy`: servers of 2024-11-05.
 //!
 //! Real servers are in `tests/real/remote.rs`.
 
 mod sessions;
+mod forgotten;
 mod broken;
 mod refusals;
 mod sizes;
+#[cfg(target_os = "linux")]
+mod shared;
+#[cfg(target_os = "linux")]
+mod secure;
 mod legacy;
 
 use crate::support::program;

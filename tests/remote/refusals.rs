@@ -35,6 +35,7 @@ fn not_greeted(web: &Web, more: Value) -> Value {
     let heard = client.request("initialize", initialize_params());
     let told = error(&heard, -32001, "backend_spawn_failed").clone();
     assert!(!heard.to_string().contains(SECRET), "{heard}");
+    assert!(!heard.to_string().contains("started"), "there is nothing to start: {heard}");
     finish(client);
     told
 }
@@ -55,6 +56,7 @@ fn a_login_that_cannot_be_done_yet() {
     says(&told, "wants a login with OAuth (401), which Switchboard cannot do yet");
     hints(&told, "`headers`");
     assert_eq!(at_start.count("initialize"), 1, "no use in trying again");
+    assert_eq!(told["data"]["retryable"], false);
     let later =
         web(move |_, wire| wire.json(401, &[], &json!({ "error_description": format!("bad {SECRET}") })));
     let told = refused(&later, -32603, "unauthorized");
@@ -106,6 +108,20 @@ fn too_much_is_waited_for_with_a_list_and_told_with_a_call() {
     assert_eq!(web.count("tools/call"), 2);
     assert_eq!(text(&client.call("one", json!({}))), "one in s-1");
     finish(client);
+}
+
+/// By the server's own clock.
+#[test]
+fn too_much_at_the_start_is_told_with_when_to_try_again() {
+    let dates = [("date", "Mon, 16 Nov 2026 09:00:00 GMT"), ("retry-after", "Mon, 16 Nov 2026 10:00:00 GMT")];
+    let web = Web::start(move |_, wire| wire.reply(503, &dates, "at night"));
+    let told = not_greeted(&web, json!({}));
+    says(&told, "takes no more at the moment (503); it said: at night");
+    assert_eq!(
+        (&told["data"]["retryAfterMs"], &told["data"]["retryable"]),
+        (&json!(3_600_000), &json!(true))
+    );
+    assert_eq!(web.count("initialize"), 1, "nobody waits for so long");
 }
 
 #[test]

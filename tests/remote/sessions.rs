@@ -102,6 +102,8 @@ fn nobody_there_is_told_at_once_and_looked_for_again() {
         "{told}"
     );
     assert!(error["data"]["hint"].as_str().unwrap().contains("start the server, or check `url`"), "{error}");
+    assert!(!told.contains("could not be started"), "{told}");
+    assert_eq!(error["data"]["retryable"], true);
     let _web = Web::at(port, |seen, wire| mcp(seen, wire, "s-1"));
     client.initialize();
     assert_eq!(text(&client.call("one", json!({}))), "one in s-1");

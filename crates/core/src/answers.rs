@@ -16,6 +16,13 @@ pub(crate) enum Cause {
         reason: String,
         hint: Option<String>,
     },
+    /// A server elsewhere could not be reached, or refused the handshake.
+    NotReached {
+        reason: String,
+        hint: Option<String>,
+        retryable: bool,
+        after: Option<Duration>,
+    },
     /// No process could be made in time.
     SpawnTimeout {
         within: Duration,
@@ -71,6 +78,20 @@ impl Core {
                 match hint {
                     Some(hint) => answer.hint(hint),
                     None => answer.hint("run `switchboard check` to see what is wrong with its entry"),
+                }
+            }
+            Cause::NotReached { reason, hint, retryable, after } => {
+                let text = format!("the server `{server}`: {reason}");
+                let answer = ErrorAnswer::new(ErrorKind::BackendSpawnFailed, text)
+                    .place(self, of)
+                    .retryable(*retryable)
+                    .hint(
+                        hint.as_deref()
+                            .unwrap_or("run `switchboard check` to see what is wrong with its entry"),
+                    );
+                match after {
+                    Some(after) => answer.with("retryAfterMs", json!(after.as_millis() as u64)),
+                    None => answer,
                 }
             }
             Cause::SpawnTimeout { within } => {

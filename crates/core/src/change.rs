@@ -14,6 +14,7 @@ use crate::roots::{NamedBy, Place, Policy};
 use crate::route::Route;
 use crate::settings::{Boards, Pool, ServerSettings};
 use crate::sharing::Insight;
+use crate::status::LastStart;
 use std::sync::Arc;
 use std::time::Duration;
 use switchboard_protocol::Method;
@@ -48,6 +49,7 @@ impl Server {
         self.insight = Insight::default();
         self.offers = self.settings.offers.iter().cloned().collect();
         self.welcome = None;
+        self.last_start = LastStart::Untried;
         self.is_gone = false;
     }
 }

@@ -12,6 +12,7 @@ use crate::fact::{Fact, Outcome};
 use crate::moment::Moment;
 use crate::pending::{AskedBy, Asker, Pending, Progress};
 use crate::settings::OnTimeout;
+use crate::status::LastStart;
 use serde_json::json;
 use std::time::Duration;
 use switchboard_protocol::{Dialect, Method, Outgoing, dialect};
@@ -215,6 +216,7 @@ impl Core {
         b.state = State::Stopping { number, then: Then::Restart };
         let error = self.timed_out(backend, self.now.since(pending.accepted), true);
         self.fail(&pending, &error);
+        self.note_start(backend, LastStart::Failed);
         self.report(Fact::Stopping { backend, why: "it did not answer `initialize`" });
         self.settle_sent(
             backend,

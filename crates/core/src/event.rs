@@ -135,6 +135,15 @@ pub enum Event {
         reason: String,
         hint: Option<String>,
     },
+    /// A server elsewhere could not be reached, or refused the handshake.
+    NotReached {
+        launch: Launch,
+        reason: String,
+        hint: Option<String>,
+        /// It may work later; and when, if that is known.
+        retryable: bool,
+        after: Option<Duration>,
+    },
     FromBackend {
         launch: Launch,
         message: Message,

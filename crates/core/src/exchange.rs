@@ -1,5 +1,6 @@
 //! The core itself: its state, and the dispatch of events to the transitions in the files beside this one.
 
+use crate::answers::Cause;
 use crate::backend::{Backend, Manner};
 use crate::batch::Batches;
 use crate::board::{Views, delegate_numbers};
@@ -16,6 +17,7 @@ use crate::roots::Known;
 use crate::route::Route;
 use crate::settings::{ServerSettings, Settings};
 use crate::sharing::Insight;
+use crate::status::LastStart;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use switchboard_protocol::{Message, RawId};
@@ -40,6 +42,7 @@ pub(crate) struct Server {
     pub(crate) welcome: Option<Message>,
     /// What it offered when it was asked last, by what its clients can do.
     pub(crate) offers: BTreeMap<Profile, Kept>,
+    pub(crate) last_start: LastStart,
     /// Its owner has stopped it.
     pub(crate) is_held: bool,
     /// It is no longer in the config.
@@ -55,6 +58,7 @@ impl Server {
             manner,
             insight: Insight::default(),
             welcome: None,
+            last_start: LastStart::Untried,
             is_held: false,
             is_gone: false,
         }
@@ -215,7 +219,14 @@ impl Core {
             Event::ClientInputEnded { client } => self.client_input_ended(client),
             Event::ClientLost { client } => self.client_lost(client),
             Event::Spawned { launch, pid } => self.spawned(launch, pid),
-            Event::SpawnFailed { launch, reason, hint } => self.spawn_failed(launch, reason, hint),
+            Event::SpawnFailed { launch, reason, hint } => {
+                let fact = Fact::SpawnFailed { backend: launch.backend, reason: reason.clone() };
+                self.start_failed(launch, fact, &Cause::Spawn { reason, hint });
+            }
+            Event::NotReached { launch, reason, hint, retryable, after } => {
+                let fact = Fact::NotReached { backend: launch.backend, reason: reason.clone() };
+                self.start_failed(launch, fact, &Cause::NotReached { reason, hint, retryable, after });
+            }
             Event::FromBackend { launch, message } => self.backend_sent(launch, message),
             Event::BackendNoise { launch, text, broken } => self.backend_noise(launch, &text, broken),
             Event::BackendTooLong { launch, length, glimpses } => {

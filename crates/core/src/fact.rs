@@ -114,6 +114,11 @@ pub enum Fact {
         backend: BackendId,
         reason: String,
     },
+    /// A server elsewhere.
+    NotReached {
+        backend: BackendId,
+        reason: String,
+    },
     Ready {
         backend: BackendId,
         after: Duration,
@@ -235,6 +240,7 @@ impl Fact {
             | Self::Heavy { backend, .. }
             | Self::Spawned { backend, .. }
             | Self::SpawnFailed { backend, .. }
+            | Self::NotReached { backend, .. }
             | Self::Ready { backend, .. }
             | Self::Crashed { backend, .. }
             | Self::RestartIn { backend, .. }

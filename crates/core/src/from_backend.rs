@@ -9,6 +9,7 @@ use crate::exchange::{Core, TaskToken};
 use crate::fact::{Fact, Outcome};
 use crate::pending::{Asked, AskedBy, Asker, Pending, Progress, name_of};
 use crate::redact::redact;
+use crate::status::LastStart;
 use bytes::Bytes;
 use switchboard_protocol::dialect::{self, Ear};
 use switchboard_protocol::hunt::{self, Glimpse};
@@ -111,6 +112,10 @@ impl Core {
             }
         }
         if pending.method == Method::Initialize {
+            // One who is refused may be wrong himself.
+            if !failed {
+                self.note_start(launch.backend, LastStart::Well);
+            }
             self.greeted(launch, client, &pending, &message, failed);
         } else if !failed {
             self.note_offer(launch.backend, pending.method, &message);

@@ -7,6 +7,7 @@ use crate::exchange::Core;
 use crate::fact::{Fact, Outcome};
 use crate::pending::{Asker, Pending, Progress};
 use crate::settings::RetryAfterCrash;
+use crate::status::LastStart;
 use serde_json::json;
 use std::borrow::Cow;
 use std::time::Duration;
@@ -138,6 +139,7 @@ impl Core {
 
     /// A replayed handshake was answered.
     pub(crate) fn replayed(&mut self, launch: Launch, answer: &Message, failed: bool) {
+        self.note_start(launch.backend, if failed { LastStart::Failed } else { LastStart::Well });
         if failed {
             // It greeted this client before and now refuses it: as good as a crash.
             return self.stop(launch, StopHow::Kill);
@@ -178,7 +180,8 @@ impl Core {
         self.send_to_backend(launch, out);
     }
 
-    pub(crate) fn spawn_failed(&mut self, launch: Launch, reason: String, hint: Option<String>) {
+    /// No process came of it, or no connection.
+    pub(crate) fn start_failed(&mut self, launch: Launch, fact: Fact, cause: &Cause) {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         if !b.is_current(launch) {
             return;
@@ -186,8 +189,9 @@ impl Core {
         // Nothing is tried again by itself: a command that is not there will not be there in a second.
         b.state = State::Stopped;
         b.told.waiting.clear();
-        self.report(Fact::SpawnFailed { backend: launch.backend, reason: reason.clone() });
-        self.fail_all(launch.backend, &Cause::Spawn { reason, hint });
+        self.note_start(launch.backend, LastStart::Failed);
+        self.report(fact);
+        self.fail_all(launch.backend, cause);
         self.check_drained();
         self.check_finished();
     }
@@ -198,6 +202,7 @@ impl Core {
         let within = b.settings.start_timeout;
         b.note_crash(self.now);
         b.state = State::Stopping { number, then: Then::Restart };
+        self.note_start(backend, LastStart::Failed);
         self.report(Fact::Stopping { backend, why: "no process came of it in time" });
         self.fail_all(backend, &Cause::SpawnTimeout { within });
         self.stop(Launch { backend, number }, StopHow::Kill);
@@ -266,6 +271,7 @@ impl Core {
         self.report(Fact::Crashed { backend, how: how.to_owned(), pending, stderr: stderr.to_owned() });
         let now = self.now;
         let Some(b) = self.backends.get_mut(&backend) else { return };
+        let was_starting = !b.proven || matches!(b.state, State::Starting { .. });
         b.note_crash(now);
         b.told.waiting.clear();
         b.state = State::Stopped;
@@ -279,6 +285,9 @@ impl Core {
         } else {
             // It never worked: whoever waits should learn why at once, rather than after five more tries.
             self.fail_all(backend, &Cause::DiedAtStart { how: cause_of_death, said, hint });
+        }
+        if was_starting {
+            self.note_start(backend, LastStart::Failed);
         }
         self.recover(backend, how);
     }

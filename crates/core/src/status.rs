@@ -3,7 +3,7 @@
 use crate::backend::{Backend, State};
 use crate::catalogue::{Collision, List};
 use crate::client::Presence;
-use crate::event::ServerId;
+use crate::event::{BackendId, ServerId};
 use crate::exchange::Core;
 use crate::settings;
 use serde::Serialize;
@@ -40,10 +40,23 @@ pub struct ServerStatus {
     pub is_held: bool,
     /// It was tried, and nothing of it works at the moment.
     pub is_failing: bool,
+    #[serde(skip)]
+    pub last_start: LastStart,
     /// How many tools it offers, if that is known.
     pub tools: Option<usize>,
     pub max_backends: usize,
     pub instances: Vec<InstanceStatus>,
+}
+
+/// What came of a server's last start, whoever wanted it. It outlives the instance, until the config changes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LastStart {
+    /// Nobody has needed it yet.
+    #[default]
+    Untried,
+    /// It has answered its handshake.
+    Well,
+    Failed,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -100,6 +113,7 @@ impl Core {
                     },
                     is_held: server.is_held,
                     is_failing: self.is_failing(ServerId(id as u32)),
+                    last_start: server.last_start,
                     tools: {
                         let listings =
                             server.offers.values().filter_map(|kept| kept.offer()?.list(List::Tools));
@@ -113,14 +127,24 @@ impl Core {
     }
 
     fn is_failing(&self, server: ServerId) -> bool {
-        let own = || self.backends.values().filter(|b| b.server == server);
-        let works = |b: &Backend| matches!(b.state, State::Ready { .. } | State::Starting { .. });
+        let own = || self.backends.values().filter(|b| b.server == server && !b.is_retired);
+        // A process that runs has yet to show that it is more than that.
+        let works = |b: &Backend| b.proven && matches!(b.state, State::Ready { .. } | State::Starting { .. });
         let is_down = |b: &Backend| match b.state {
             State::Failed { .. } | State::Backoff { .. } => true,
             State::Stopped => b.launches > 0 && !b.proven,
             State::Starting { .. } | State::Ready { .. } | State::Stopping { .. } => false,
         };
-        own().any(is_down) && !own().any(works)
+        let last_start = self.servers.get(server.0 as usize).map(|server| server.last_start);
+        (own().any(is_down) || last_start == Some(LastStart::Failed)) && !own().any(works)
+    }
+
+    /// Notes what came of a start. What becomes of one whose settings have changed says nothing of the next.
+    pub(crate) fn note_start(&mut self, backend: BackendId, last_start: LastStart) {
+        let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired) else { return };
+        if let Some(server) = self.servers.get_mut(b.server.0 as usize) {
+            server.last_start = last_start;
+        }
     }
 
     /// In what clients of many servers see now.

@@ -3,7 +3,7 @@
 use tokio::task::JoinHandle;
 
 /// All names, so that a test can make each of them fail.
-pub const NAMES: [&str; 29] = [
+pub const NAMES: [&str; 30] = [
     "accepting",
     "accounting",
     "attachment",
@@ -30,6 +30,7 @@ pub const NAMES: [&str; 29] = [
     "sweeping",
     "tidying",
     "time",
+    "visiting",
     "watching",
     "welcoming",
     "words",

@@ -182,6 +182,7 @@ fn tell(fact: &Fact, server: &str, root: &str) {
         Fact::Spawned { pid: Some(pid), .. } => info!(server, root, pid, "spawned"),
         Fact::Spawned { pid: None, .. } => info!(server, root, "remote"),
         Fact::SpawnFailed { reason, .. } => error!(server, root, reason, "could not be started"),
+        Fact::NotReached { reason, .. } => error!(server, root, reason, "cannot be used"),
         Fact::Ready { after, restarted, .. } => info!(server, root, ms = ms(*after), restarted, "ready"),
         Fact::Crashed { how, pending, stderr, .. } => {
             error!(server, root, how, pending, stderr = redact(stderr), "crashed");

@@ -2,11 +2,11 @@
 
 use super::target::{Target, shown};
 use reqwest::Url;
-use reqwest::header::{HeaderMap, WWW_AUTHENTICATE};
+use reqwest::header::{DATE, HeaderMap, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 use serde_json::json;
 use std::error::Error;
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use switchboard_protocol::{ErrorAnswer, ErrorKind};
 
 #[derive(Debug, Clone)]
@@ -15,7 +15,7 @@ pub(super) enum Fault {
     Unreachable {
         why: String,
         hint: &'static str,
-        may_pass: bool,
+        prospect: Prospect,
     },
     /// It was sent, and the connection broke before the answer came.
     Broken {
@@ -27,6 +27,16 @@ pub(super) enum Fault {
     },
     /// The server does not know our session (any more).
     SessionLost,
+    /// It refused this with a word about a session, and may have executed it all the same.
+    PerhapsLost {
+        status: u16,
+        said: String,
+    },
+    /// The same, and the session was indeed lost; there is a new one.
+    Forgotten {
+        status: u16,
+        said: String,
+    },
     Unauthorized {
         wants_oauth: bool,
         said: String,
@@ -63,6 +73,16 @@ pub(super) enum Fault {
     },
 }
 
+/// Whether a connection that did not come about may come about by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Prospect {
+    /// Within seconds: somebody is being restarted.
+    Soon,
+    /// When the machine is online, or a firewall is opened.
+    Later,
+    Never,
+}
+
 /// What a person reads.
 pub(super) struct Words {
     pub(super) kind: ErrorKind,
@@ -78,8 +98,8 @@ impl Fault {
         if was_begun && !error.is_connect() {
             return Self::Broken { why };
         }
-        let (hint, may_pass) = advice(&error, &why);
-        Self::Unreachable { why, hint, may_pass }
+        let (hint, prospect) = advice(&error, &why);
+        Self::Unreachable { why, hint, prospect }
     }
 
     /// A response with a status that is no success.
@@ -114,6 +134,10 @@ impl Fault {
         matches!(self, Self::Refused { status: 405, .. })
     }
 
+    pub(super) fn is_about_session(&self) -> bool {
+        matches!(self, Self::SessionLost | Self::PerhapsLost { .. })
+    }
+
     pub(super) fn words(&self, target: &Target) -> Words {
         let at = shown(&target.url);
         let unavailable = |text: String, hint: &str| Words {
@@ -124,9 +148,10 @@ impl Fault {
         };
         let unknown = "whether this request took effect is unknown; it was not sent a second time";
         match self {
-            Self::Unreachable { why, hint, .. } => {
-                unavailable(format!("{at} cannot be reached: {why}"), &format!("{hint}; nothing was sent"))
-            }
+            Self::Unreachable { why, hint, prospect } => Words {
+                retryable: *prospect != Prospect::Never,
+                ..unavailable(format!("{at} cannot be reached: {why}"), &format!("{hint}; nothing was sent"))
+            },
             Self::Broken { why } => {
                 unavailable(format!("the connection to {at} broke before the answer came: {why}"), unknown)
             }
@@ -138,6 +163,10 @@ impl Fault {
                 format!("{at} forgets its session at once, each time"),
                 "this is a fault of that server, or of what stands before it: requests of one session must reach \
                  the same one",
+            ),
+            Self::Forgotten { status, said } => unavailable(
+                with(format!("{at} refused this ({status}) and had lost its session; there is a new one"), said),
+                unknown,
             ),
             Self::Unauthorized { wants_oauth: true, said } => Words {
                 kind: ErrorKind::Unauthorized,
@@ -167,7 +196,7 @@ impl Fault {
                 hint: "check `url`; most end in /mcp or /sse".to_owned(),
                 retryable: false,
             },
-            Self::Refused { status, said } => Words {
+            Self::Refused { status, said } | Self::PerhapsLost { status, said } => Words {
                 kind: ErrorKind::BackendUnavailable,
                 text: with(format!("{at} refused this request ({status})"), said),
                 hint: "check `url`, `type` and `headers` of this server".to_owned(),
@@ -217,11 +246,17 @@ impl Fault {
             .with("root", json!(root))
             .retryable(retryable)
             .hint(hint);
+        match self.after() {
+            Some(after) => answer.with("retryAfterMs", json!(after.as_millis() as u64)),
+            None => answer,
+        }
+    }
+
+    /// When the server wants to be asked again, if it says so.
+    pub(super) fn after(&self) -> Option<Duration> {
         match self {
-            Self::Busy { after: Some(after), .. } => {
-                answer.with("retryAfterMs", json!(after.as_millis() as u64))
-            }
-            _ => answer,
+            Self::Busy { after, .. } => *after,
+            _ => None,
         }
     }
 }
@@ -230,10 +265,16 @@ fn with(text: String, said: &str) -> String {
     if said.is_empty() { text } else { format!("{text}; it said: {said}") }
 }
 
-/// In seconds. A date is as good as none: clocks differ.
+/// In seconds, or a date; which is by the server's clock, if that shows.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let text = headers.get(reqwest::header::RETRY_AFTER)?.to_str().ok()?;
-    text.trim().parse().ok().map(Duration::from_secs)
+    let text = |name: &HeaderName| headers.get(name)?.to_str().ok().map(str::trim);
+    let after = text(&RETRY_AFTER)?;
+    if let Ok(seconds) = after.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let at = httpdate::parse_http_date(after).ok()?;
+    let now = text(&DATE).and_then(|date| httpdate::parse_http_date(date).ok());
+    Some(at.duration_since(now.unwrap_or_else(SystemTime::now)).unwrap_or_default())
 }
 
 /// The last cause: the ones before only say that there is one.
@@ -263,30 +304,32 @@ fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn
 }
 
 /// What to do about a connection that did not come about, and whether it may come about by itself.
-fn advice(error: &reqwest::Error, why: &str) -> (&'static str, bool) {
+fn advice(error: &reqwest::Error, why: &str) -> (&'static str, Prospect) {
     let texts = || causes(error).map(ToString::to_string);
     if texts().any(|text| text.contains("dns error")) {
-        return ("check the name in `url`, and that this machine is online", false);
+        return ("check the name in `url`, and that this machine is online", Prospect::Later);
     }
     if why.contains("certificate") || causes(error).any(|it| it.downcast_ref::<rustls::Error>().is_some()) {
         let hint = "the server's certificate is not trusted on this machine; add its authority to the system's, or name \
                     a file with it in SSL_CERT_FILE";
-        return (hint, false);
+        return (hint, Prospect::Never);
     }
     let kind = causes(error).find_map(|it| it.downcast_ref::<io::Error>()).map(io::Error::kind);
     match kind {
         Some(io::ErrorKind::ConnectionRefused) => {
-            ("nobody listens there: start the server, or check `url`", true)
+            ("nobody listens there: start the server, or check `url`", Prospect::Soon)
         }
-        _ if error.is_timeout() => ("check `url`, and that a firewall or proxy lets this through", false),
-        Some(_) | None => ("check `url`, and that the server runs", true),
+        _ if error.is_timeout() => {
+            ("check `url`, and that a firewall or proxy lets this through", Prospect::Later)
+        }
+        Some(_) | None => ("check `url`, and that the server runs", Prospect::Soon),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use reqwest::header::{HeaderValue, RETRY_AFTER};
+    use reqwest::header::HeaderValue;
 
     #[test]
     fn a_status_says_what_to_do() {
@@ -300,6 +343,17 @@ mod tests {
         assert!(matches!(fault(404, &headers(&[])), Fault::NotFound));
         let later = headers(&[(RETRY_AFTER, "7")]);
         assert!(matches!(fault(503, &later), Fault::Busy { after: Some(after), .. } if after.as_secs() == 7));
+        let date = "Mon, 16 Nov 2026 09:00:00 GMT";
+        for (date, later, seconds) in [
+            (date, "Mon, 16 Nov 2026 09:01:30 GMT", 90),
+            (date, "Monday, 16-Nov-26 09:01:30 GMT", 90),
+            (date, "Mon, 16 Nov 2026 08:00:00 GMT", 0),
+            ("no date", "Wed, 16 Nov 1994 08:00:00 GMT", 0),
+        ] {
+            let headers = headers(&[(DATE, date), (RETRY_AFTER, later)]);
+            assert_eq!(fault(503, &headers).after(), Some(Duration::from_secs(seconds)), "{later}");
+        }
+        assert_eq!(fault(503, &headers(&[(RETRY_AFTER, "soon")])).after(), None);
         assert!(matches!(fault(405, &headers(&[])), Fault::Refused { status: 405, .. }));
         assert!(matches!(fault(502, &headers(&[])), Fault::Failed { status: 502, .. }));
         assert!(fault(405, &headers(&[])).may_be_older());

@@ -2,7 +2,7 @@
 //! session is the stream.
 
 use super::budget::pause;
-use super::fault::Fault;
+use super::fault::{Fault, Prospect};
 use super::post::MOST_CONNECTS;
 use super::session::Session;
 use super::streams::{Heard, Mark};
@@ -42,7 +42,7 @@ impl Remote {
         let mut tries = 0;
         loop {
             match self.open_stream(&Session::default(), None).await {
-                Err(Fault::Unreachable { may_pass: true, .. })
+                Err(Fault::Unreachable { prospect: Prospect::Soon, .. })
                     if tries < MOST_CONNECTS && self.may_try_again() =>
                 {
                     tokio::time::sleep(pause(tries)).await;

@@ -7,7 +7,7 @@
 //! - `letter`: a message to it, and how it is delivered; `parcel`: its bytes.
 //! - `post`: a message is sent, and what comes back is heard; `streams`: events, and how a broken stream is taken up again.
 //! - `listen`: what the server says by itself; `legacy`: the same for servers of 2024-11-05, which say everything there.
-//! - `session`, `renew`: what the server knows of us, and how it is told again.
+//! - `session`, `renew`: what the server knows of us, and how it is told again; `lost`: how it says that it does not.
 //! - `fault`: what can go wrong, in words; `budget`: how often something is tried again.
 //!
 //! What the messages mean to anybody is not known here, apart from the handshake and what has to be said again.
@@ -18,6 +18,7 @@ mod fault;
 mod legacy;
 mod letter;
 mod listen;
+mod lost;
 mod parcel;
 mod post;
 mod renew;
@@ -132,7 +133,8 @@ pub(crate) async fn run(
     });
     let (target, client) = match made {
         Ok(made) => made,
-        Err(Unready { reason, hint }) => return fail(&hub, launch, reason, hint),
+        // What is wrong here will be wrong the next time.
+        Err(Unready { reason, hint }) => return fail(&hub, launch, reason, hint, (false, None)),
     };
     #[expect(clippy::disallowed_methods, reason = "the core's byte credits are its limit")]
     let (sender, letters) = mpsc::unbounded_channel();
@@ -180,8 +182,8 @@ pub(crate) async fn run(
     remote.over.send_replace(true);
     match failed {
         Some(fault) => {
-            let Words { text, hint, .. } = fault.words(&remote.target);
-            fail(&hub, launch, text, Some(hint));
+            let Words { text, hint, retryable, .. } = fault.words(&remote.target);
+            fail(&hub, launch, text, Some(hint), (retryable, fault.after()));
         }
         None => {
             let mut turn = hub.turn();
@@ -192,10 +194,18 @@ pub(crate) async fn run(
     }
 }
 
-fn fail(hub: &Arc<Hub>, launch: Launch, reason: String, hint: Option<String>) {
+/// `again` says whether it may work later, and when, if that is known.
+fn fail(
+    hub: &Arc<Hub>,
+    launch: Launch,
+    reason: String,
+    hint: Option<String>,
+    again: (bool, Option<Duration>),
+) {
+    let (retryable, after) = again;
     let mut turn = hub.turn();
     turn.forget(launch);
-    turn.handle(Event::SpawnFailed { launch, reason, hint });
+    turn.handle(Event::NotReached { launch, reason, hint, retryable, after });
 }
 
 impl State {

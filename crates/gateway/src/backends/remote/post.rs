@@ -1,21 +1,21 @@
 //! A message is posted, and what comes back is heard, to the answer. Posted again only if that is safe: see `Again`.
 
 use super::budget::{jittered, pause};
-use super::fault::Fault;
+use super::fault::{Fault, Prospect};
 use super::letter::Letter;
+use super::lost::{Loss, is_answer, loss};
 use super::parcel::Trace;
 use super::session::Session;
-use super::streams::{self, MOST_SAID};
+use super::streams;
 use super::{Remote, Way};
 use bytes::BytesMut;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Response, Url};
-use serde_json::value::RawValue;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 use switchboard_core::Event;
-use switchboard_protocol::hunt::{self, Glimpse, Hunter};
-use switchboard_protocol::{Message, Method, RawId};
+use switchboard_protocol::hunt::{Glimpse, Hunter};
+use switchboard_protocol::{Message, Method, Outgoing, RawId};
 use tokio::sync::oneshot;
 
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -25,6 +25,8 @@ const MOST_WAITS: u32 = 3;
 /// Nobody is kept waiting for longer before a message is sent again.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 pub(super) const MOST_REDIRECTS: u32 = 3;
+/// How long a server may take to show that it knows a session.
+const CHECKING: Duration = Duration::from_secs(5);
 
 /// How often a message was posted again, and why.
 #[derive(Default)]
@@ -40,7 +42,7 @@ impl Again {
     fn after(&mut self, fault: &Fault, letter: &Letter) -> Option<Duration> {
         match fault {
             // Nothing was sent.
-            Fault::Unreachable { may_pass: true, .. } if self.connects < MOST_CONNECTS => {
+            Fault::Unreachable { prospect: Prospect::Soon, .. } if self.connects < MOST_CONNECTS => {
                 self.connects += 1;
                 Some(pause(self.connects - 1))
             }
@@ -81,9 +83,9 @@ impl Remote {
                 Ok(begun) => return Ok(begun),
                 Err(fault) => fault,
             };
-            if matches!(fault, Fault::SessionLost) && session.is_none() && !again.is_renewed {
+            if fault.is_about_session() && session.is_none() && !again.is_renewed {
                 again.is_renewed = true;
-                self.renew(under.number).await?;
+                self.make_up_for(fault, letter, &under).await?;
                 continue;
             }
             match again.after(&fault, letter) {
@@ -91,6 +93,34 @@ impl Remote {
                 Some(_) | None => return Err(fault),
             }
         }
+    }
+
+    /// The session is, or may be, lost. Whether the message may be sent again on the one that there is then.
+    async fn make_up_for(
+        self: &Arc<Self>,
+        fault: Fault,
+        letter: &Letter,
+        under: &Session,
+    ) -> Result<(), Fault> {
+        let Fault::PerhapsLost { status, said } = fault else { return self.renew(under.number).await };
+        if !self.is_forgotten(under).await {
+            return Err(Fault::Refused { status, said });
+        }
+        self.renew(under.number).await?;
+        // It may have been executed before it was refused.
+        if letter.is_repeatable() { Ok(()) } else { Err(Fault::Forgotten { status, said }) }
+    }
+
+    /// Asks for a sign of life under this session.
+    async fn is_forgotten(self: &Arc<Self>, session: &Session) -> bool {
+        let id = self.next_id();
+        let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+        let letter = Letter::of(&Outgoing::raw(text.into()));
+        // Asking is posting, which may need this.
+        let asking = Box::pin(self.ask(&letter, session));
+        let asked = tokio::time::timeout(CHECKING, asking).await;
+        self.state().own.remove(&id);
+        matches!(asked, Ok(Err(fault)) if fault.is_about_session())
     }
 
     /// A request of our own, and its answer.
@@ -217,10 +247,19 @@ impl Remote {
         let said = streams::first_words(response).await;
         let is_greeting = to.is_some_and(|letter| letter.method == Method::Initialize);
         let is_known = session.number > 0 || session.id.is_some() || self.is_legacy();
-        if is_known && !is_greeting && means_lost_session(status, session, &said) {
-            return Fault::SessionLost;
+        let id = to.and_then(|letter| letter.id.as_ref());
+        if is_known && !is_greeting {
+            match loss(status, session, &said, id) {
+                Loss::Surely => return Fault::SessionLost,
+                // Nothing is executed by listening.
+                Loss::Perhaps if to.is_none() => return Fault::SessionLost,
+                Loss::Perhaps => {
+                    return Fault::PerhapsLost { status, said: self.target.scrub(&streams::gist(&said)) };
+                }
+                Loss::No => {}
+            }
         }
-        if let Some(id) = to.and_then(|letter| letter.id.as_ref())
+        if let Some(id) = id
             && !matches!(status, 401 | 403 | 429 | 503)
             && is_answer(&said, id)
             && self.hear(said.clone().into(), Some(id)).await
@@ -272,22 +311,6 @@ impl Remote {
     }
 }
 
-/// Servers differ in how they say that they do not know a session: 404 is the rule, and some older ones say 400.
-fn means_lost_session(status: u16, session: &Session, said: &[u8]) -> bool {
-    let said = String::from_utf8_lossy(&said[..said.len().min(MOST_SAID)]).to_lowercase();
-    match status {
-        404 | 410 => session.id.is_some() || said.contains("session"),
-        400 => said.contains("session") || said.contains("not initialized"),
-        _ => false,
-    }
-}
-
-/// Whether an error's body is the answer to this very request.
-fn is_answer(said: &[u8], id: &RawId) -> bool {
-    let glimpse = hunt::look(said);
-    glimpse.is_answer && glimpse.id.as_ref() == Some(id) && serde_json::from_slice::<&RawValue>(said).is_ok()
-}
-
 fn no_answer() -> Fault {
     Fault::Unexpected { what: "the answer to this request is not in it".to_owned() }
 }
@@ -300,7 +323,6 @@ fn media_type(headers: &HeaderMap) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use switchboard_protocol::Outgoing;
 
     fn letter(method: &str) -> Letter {
         let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}"}}"#);
@@ -309,7 +331,7 @@ mod tests {
 
     #[test]
     fn a_call_is_sent_again_only_if_it_was_not_sent() {
-        let unreachable = Fault::Unreachable { why: String::new(), hint: "", may_pass: true };
+        let unreachable = Fault::Unreachable { why: String::new(), hint: "", prospect: Prospect::Soon };
         let broken = Fault::Broken { why: String::new() };
         let busy = |seconds| Fault::Busy {
             status: 503,
@@ -327,27 +349,9 @@ mod tests {
         assert_eq!(tries("tools/list", &busy(1)), MOST_WAITS as usize);
         assert_eq!(tries("tools/list", &busy(3600)), 0);
         assert_eq!(tries("some/other", &broken), 0);
-        let never = Fault::Unreachable { why: String::new(), hint: "", may_pass: false };
-        assert_eq!(tries("tools/list", &never), 0);
-    }
-
-    #[test]
-    fn a_lost_session_is_told_in_several_ways() {
-        let known = Session { id: Some(HeaderValue::from_static("x")), number: 1, version: None };
-        let none = Session { number: 1, ..Session::default() };
-        assert!(means_lost_session(404, &known, b""));
-        assert!(!means_lost_session(404, &none, b"no such page"));
-        assert!(means_lost_session(
-            400,
-            &known,
-            br#"{"error":{"message":"Bad Request: No valid session ID provided"}}"#
-        ));
-        assert!(means_lost_session(
-            400,
-            &none,
-            br#"{"error":{"message":"Bad Request: Server not initialized"}}"#
-        ));
-        assert!(!means_lost_session(400, &known, b"bad json"));
-        assert!(!means_lost_session(500, &known, b"session"));
+        for prospect in [Prospect::Later, Prospect::Never] {
+            let unreachable = Fault::Unreachable { why: String::new(), hint: "", prospect };
+            assert_eq!(tries("tools/list", &unreachable), 0);
+        }
     }
 }

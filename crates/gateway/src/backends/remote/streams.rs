@@ -1,7 +1,7 @@
 //! Streams of events: heard to the answer that is waited for, and taken up again where they broke, if the server can.
 
 use super::budget::{jittered, pause};
-use super::fault::{Fault, innermost};
+use super::fault::{Fault, Prospect, innermost};
 use super::post::MOST_REDIRECTS;
 use super::session::Session;
 use super::{Remote, Way};
@@ -87,7 +87,7 @@ impl Remote {
             tries += 1;
             let may_pass = matches!(
                 fault,
-                Fault::Unreachable { may_pass: true, .. }
+                Fault::Unreachable { prospect: Prospect::Soon, .. }
                     | Fault::Broken { .. }
                     | Fault::Busy { .. }
                     | Fault::Failed { .. }

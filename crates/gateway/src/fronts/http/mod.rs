@@ -66,6 +66,7 @@ pub(crate) struct Front {
     budget: Arc<Budget>,
     freed: Arc<Freed>,
     gone: mpsc::UnboundedSender<String>,
+    visits: health::Visits,
 }
 
 type Reply = Response<Answer>;
@@ -89,6 +90,7 @@ impl Front {
             budget: Budget::new(options.event_bytes),
             freed: Arc::default(),
             gone,
+            visits: health::Visits::default(),
             options,
         };
         (Arc::new(front), left)
@@ -120,7 +122,7 @@ impl Front {
             return denied(&refused);
         }
         match route {
-            Route::Readiness => self.readiness().await,
+            Route::Readiness => self.readiness(),
             Route::Health => status(StatusCode::METHOD_NOT_ALLOWED, "GET only"),
             Route::Nowhere => status(
                 StatusCode::NOT_FOUND,

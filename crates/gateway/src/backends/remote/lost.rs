@@ -1,0 +1,156 @@
+//! Whether a refusal means that the server does not know our session (any more). Pure.
+//!
+//! It matters how sure that is: what was refused by the transport has not been executed and may be sent again, also a
+//! call. What the application says about sessions of its own is none of ours.
+
+use super::session::Session;
+use serde::Deserialize;
+use switchboard_protocol::RawId;
+use switchboard_protocol::hunt;
+
+/// What the transports of the official SDKs and of the servers made with them say with 400, before anything of the
+/// message is looked at. 404 is the rule; these are older, or have no session to look for.
+const REFUSALS: [&str; 5] = [
+    // server-everything, Python 1
+    "Bad Request: No valid session ID provided",
+    // TypeScript 1 and 2
+    "Bad Request: Server not initialized",
+    "Bad Request: Mcp-Session-Id header is required",
+    // Python 1 and 2
+    "Bad Request: Missing session ID",
+    // HTTP+SSE of Python 1 and 2
+    "Invalid session ID",
+];
+
+/// What they say with 404.
+const NOT_FOUND: [&str; 5] = [
+    // TypeScript 1 and 2, Python 1 and 2
+    "Session not found",
+    // Python 1 and 2
+    "Not Found: Session has been terminated",
+    "Not Found: Invalid or expired session ID",
+    // HTTP+SSE of Python 1 and 2
+    "Could not find session",
+    // rmcp
+    "Not Found: Session not found",
+];
+
+/// How sure it is that the session is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Loss {
+    No,
+    /// It speaks of a session; but which one, and whether it has executed the request, is not to be seen.
+    Perhaps,
+    /// The transport has said so, and has not passed the request on.
+    Surely,
+}
+
+/// What a refusal of the request with this id means.
+pub(super) fn loss(status: u16, session: &Session, said: &[u8], id: Option<&RawId>) -> Loss {
+    let known = match status {
+        400 => &REFUSALS,
+        404 | 410 => &NOT_FOUND,
+        _ => return Loss::No,
+    };
+    if sentence(said).is_some_and(|sentence| known.iter().any(|it| it.eq_ignore_ascii_case(&sentence))) {
+        return Loss::Surely;
+    }
+    let text = String::from_utf8_lossy(said).to_lowercase();
+    let is_about_sessions = text.contains("session") || text.contains("not initialized");
+    match (status, id.is_some_and(|id| is_answer(said, id))) {
+        // It was read and answered: by the application, for all that is known.
+        (400, true) => Loss::No,
+        (_, true) if is_about_sessions => Loss::Perhaps,
+        (_, true) => Loss::No,
+        (404 | 410, false) if session.id.is_some() => Loss::Surely,
+        (_, false) if is_about_sessions => Loss::Perhaps,
+        (_, false) => Loss::No,
+    }
+}
+
+/// The one thing that is said: the message of an error of JSON-RPC, or a text without anything around it.
+fn sentence(said: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Answer {
+        error: Told,
+    }
+    #[derive(Deserialize)]
+    struct Told {
+        message: String,
+    }
+    match serde_json::from_slice::<Answer>(said) {
+        Ok(answer) => Some(answer.error.message),
+        Err(_) => std::str::from_utf8(said).ok().map(|text| text.trim().to_owned()),
+    }
+}
+
+/// Whether an error's body is the answer to this very request.
+pub(super) fn is_answer(said: &[u8], id: &RawId) -> bool {
+    let glimpse = hunt::look(said);
+    let is_whole = || serde_json::from_slice::<&serde_json::value::RawValue>(said).is_ok();
+    glimpse.is_answer && glimpse.id.as_ref() == Some(id) && is_whole()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reqwest::header::HeaderValue;
+
+    #[track_caller]
+    fn check(status: u16, has_id: bool, said: &str, expect: Loss) {
+        let id = has_id.then(|| HeaderValue::from_static("x"));
+        let session = Session { id, number: 1, version: None };
+        let loss = loss(status, &session, said.as_bytes(), Some(&RawId::from_bytes(b"7")));
+        assert_eq!(loss, expect, "{status} {said}");
+    }
+
+    fn error(id: &str, code: i32, message: &str) -> String {
+        format!(r#"{{"jsonrpc":"2.0","error":{{"code":{code},"message":"{message}"}},"id":{id}}}"#)
+    }
+
+    #[test]
+    fn transports_say_it_in_known_words() {
+        for sentence in REFUSALS {
+            check(400, true, &error("7", -32000, sentence), Loss::Surely);
+            check(400, true, &error("null", -32600, sentence), Loss::Surely);
+            check(400, false, sentence, Loss::Surely);
+        }
+        for sentence in NOT_FOUND {
+            check(404, true, &error("7", -32001, sentence), Loss::Surely);
+            check(404, false, &format!("{sentence}\n"), Loss::Surely);
+        }
+        check(
+            400,
+            true,
+            r#"{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}"#,
+            Loss::Surely,
+        );
+    }
+
+    #[test]
+    fn not_found_under_our_session_is_the_rule() {
+        for said in ["", "<html>", "gone", &error("null", -32001, "who?")] {
+            check(404, true, said, Loss::Surely);
+            check(410, true, said, Loss::Surely);
+            check(404, false, said, Loss::No);
+        }
+    }
+
+    #[test]
+    fn an_answer_of_the_application_is_none() {
+        check(400, true, &error("7", -32602, "argument `session` is missing"), Loss::No);
+        check(400, true, &error("7", -32000, "Session not found"), Loss::No);
+        check(404, true, &error("7", -32601, "Method not found"), Loss::No);
+        check(500, true, "session", Loss::No);
+        check(400, true, "bad json", Loss::No);
+    }
+
+    #[test]
+    fn what_speaks_of_a_session_otherwise_is_doubtful() {
+        check(400, true, "your session is over", Loss::Perhaps);
+        check(400, true, &error("null", -32000, "server not initialized"), Loss::Perhaps);
+        check(400, true, &error("8", -32602, "no such session"), Loss::Perhaps);
+        check(404, true, &error("7", -32602, "browser session 5 not found"), Loss::Perhaps);
+        check(404, false, "no such session here", Loss::Perhaps);
+    }
+}

@@ -1,0 +1,138 @@
+//! Servers that say with a refusal, or seem to say, that they do not know our session. What was executed is counted: a
+//! call is sent again only if the transport has turned it away.
+
+use super::{finish, greeted};
+use crate::support::{error, text};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use switchboard_testkit::web::{Seen, Web, Wire, mcp};
+
+const UNKNOWN: &str = "whether this request took effect is unknown; it was not sent a second time";
+
+/// What a server does with the tool `odd`, or with a list, under its first session.
+struct Refusal {
+    status: u16,
+    /// `$id` is the request's.
+    body: &'static str,
+    /// Whether it knows that session after it.
+    forgets: bool,
+}
+
+impl Refusal {
+    fn say(&self, seen: &Seen, wire: &mut Wire<'_>) {
+        let body = self.body.replace("$id", &seen.body["id"].to_string());
+        wire.reply(self.status, &[("content-type", "application/json")], body);
+    }
+}
+
+/// A server that executes what it refuses, and counts what it executes.
+fn web(refusal: Refusal) -> (Web, Arc<AtomicUsize>) {
+    let executed = Arc::new(AtomicUsize::new(0));
+    let (count, refused) = (executed.clone(), AtomicUsize::new(0));
+    let web = Web::start(move |seen, wire| {
+        let is_first = seen.header("mcp-session-id") == Some("s-1");
+        let is_odd = seen.tool() == "odd" || seen.what() == "tools/list";
+        count.fetch_add(usize::from(seen.tool() == "odd"), Ordering::SeqCst);
+        if is_odd && is_first {
+            refused.fetch_add(1, Ordering::SeqCst);
+            return refusal.say(seen, wire);
+        }
+        let is_over = refusal.forgets && refused.load(Ordering::SeqCst) > 0;
+        mcp(seen, wire, if is_over { "s-2" } else { "s-1" });
+    });
+    (web, executed)
+}
+
+/// What becomes of a call of `odd`; and how often it was executed, and a session begun.
+#[track_caller]
+fn called(refusal: Refusal) -> (Value, usize, usize) {
+    let (web, executed) = web(refusal);
+    let mut client = greeted(&web);
+    let heard = client.call("odd", json!({}));
+    let (executed, sessions) = (executed.load(Ordering::SeqCst), web.count("initialize"));
+    let next = text(&client.call("one", json!({}))).to_owned();
+    assert_eq!(next, format!("one in s-{sessions}"), "the next call works");
+    finish(client);
+    (heard, executed, sessions)
+}
+
+#[test]
+fn what_the_transport_turned_away_is_sent_again() {
+    for (status, body) in [
+        (404, ""),
+        (410, "gone"),
+        (404, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}"#),
+        (
+            400,
+            r#"{"jsonrpc":"2.0","id":$id,"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}"#,
+        ),
+        (
+            400,
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: Server not initialized"}}"#,
+        ),
+        (
+            400,
+            r#"{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Bad Request: Missing session ID"}}"#,
+        ),
+        (400, "Bad Request: No valid session ID provided"),
+    ] {
+        let (heard, sent, sessions) = called(Refusal { status, body, forgets: true });
+        assert_eq!(text(&heard), "odd in s-2", "{status} {body}");
+        assert_eq!((sent, sessions), (2, 2), "{status} {body}");
+    }
+}
+
+/// The session is lost, but the refusal does not say that nothing was done.
+#[test]
+fn a_call_that_may_have_been_executed_is_not_sent_again() {
+    for (status, body) in [
+        (400, "the session has ended"),
+        (400, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Server not initialized"}}"#),
+        (
+            404,
+            r#"{"jsonrpc":"2.0","id":$id,"error":{"code":-32000,"message":"the session of this shell is gone"}}"#,
+        ),
+    ] {
+        let (heard, executed, sessions) = called(Refusal { status, body, forgets: true });
+        let told = error(&heard, -32002, "backend_unavailable");
+        let part = format!("refused this ({status}) and had lost its session; there is a new one; it said: ");
+        assert!(told["message"].as_str().unwrap().contains(&part), "{told}");
+        assert_eq!(told["data"]["hint"], UNKNOWN);
+        assert_eq!((executed, sessions), (1, 2), "{body}");
+    }
+}
+
+/// It speaks of sessions of its own; ours is as it was.
+#[test]
+fn a_session_that_is_still_known_is_kept() {
+    let (heard, executed, sessions) =
+        called(Refusal { status: 400, body: "no such session: shell-5", forgets: false });
+    let told = error(&heard, -32002, "backend_unavailable");
+    let part = "refused this request (400); it said: no such session: shell-5";
+    assert!(told["message"].as_str().unwrap().contains(part), "{told}");
+    assert_eq!((executed, sessions), (1, 1));
+}
+
+#[test]
+fn an_answer_of_the_server_is_passed_on() {
+    for (status, told) in [
+        (400, r#"{"code":-32602,"message":"argument `session` is missing"}"#),
+        (404, r#"{"code":-32601,"message":"Method not found"}"#),
+    ] {
+        let body: String = format!(r#"{{"jsonrpc":"2.0","id":$id,"error":{told}}}"#);
+        let (heard, executed, sessions) = called(Refusal { status, body: body.leak(), forgets: false });
+        assert_eq!(heard["error"].to_string(), told);
+        assert_eq!((executed, sessions), (1, 1));
+    }
+}
+
+#[test]
+fn a_list_is_asked_for_again_in_doubt() {
+    let (web, _) = web(Refusal { status: 400, body: "the session has ended", forgets: true });
+    let mut client = greeted(&web);
+    let list = client.request("tools/list", json!({}));
+    assert_eq!(list["result"]["tools"][0]["name"], "one", "{list}");
+    assert_eq!((web.count("tools/list"), web.count("initialize")), (2, 2));
+    finish(client);
+}
