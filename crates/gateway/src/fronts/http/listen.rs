@@ -199,7 +199,8 @@ where
 {
     let service = service_fn(move |request| {
         let front = front.clone();
-        async move { Ok::<_, Infallible>(front.serve(request, from).await) }
+        // A connection keeps room for the work on a request, even while there is none: for a pointer, then.
+        Box::pin(async move { Ok::<_, Infallible>(front.serve(request, from).await) })
     });
     let mut builder = Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).pipeline_flush(true);

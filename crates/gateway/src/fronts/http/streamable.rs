@@ -4,13 +4,13 @@
 use super::body::Events;
 use super::events::EventId;
 use super::gate::text;
+use super::gather::{Unread, gather};
 use super::listen::Origin;
 use super::reply::{accepted, message, not_allowed, refusal, session_is_over, stream};
 use super::route::Target;
 use super::session::{Manner, NoStream, Reply as Outcome, Session};
 use super::{Front, Reply};
 use bytes::Bytes;
-use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method as HttpMethod, Request, StatusCode};
@@ -104,15 +104,17 @@ impl Front {
     /// Reads a body, as far as it may go.
     pub(super) async fn read(&self, body: Incoming) -> Result<Result<Parsed, Broken>, Reply> {
         let limit = self.household.limit;
-        let bytes = match Limited::new(body, limit).collect().await {
-            Ok(collected) => collected.to_bytes(),
-            Err(error) if error.is::<http_body_util::LengthLimitError>() => {
+        let bytes = match gather(body, limit).await {
+            Ok(bytes) => bytes,
+            Err(Unread::TooLong) => {
                 let text = format!(
                     "a message may have {limit} bytes; raise `maxMessageBytes` in the config, or say less"
                 );
                 return Err(refusal(StatusCode::PAYLOAD_TOO_LARGE, &text));
             }
-            Err(_) => return Err(refusal(StatusCode::BAD_REQUEST, "the request ended before its time")),
+            Err(Unread::Cut) => {
+                return Err(refusal(StatusCode::BAD_REQUEST, "the request ended before its time"));
+            }
         };
         Ok(match bytes.len() {
             0..LONG => parse(bytes),
@@ -167,7 +169,7 @@ impl Front {
         for member in members {
             let frame = member.map(Parsed::One);
             let places = session.places(&frame).await;
-            self.household.hub.handle(Event::FromClient { client, frame, places });
+            self.news.said(Event::FromClient { client, frame, places });
         }
     }
 
