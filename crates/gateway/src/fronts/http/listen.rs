@@ -203,7 +203,8 @@ where
         Box::pin(async move { Ok::<_, Infallible>(front.serve(request, from).await) })
     });
     let mut builder = Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).pipeline_flush(true);
+    // Without `pipeline_flush`: it has every answer copied into a buffer that the connection keeps, however large it was.
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
     builder.http2().timer(TokioTimer::new()).max_concurrent_streams(256).keep_alive_interval(ALIVE);
     let connection = builder.serve_connection(TokioIo::new(Punctual::new(stream)), service);
     tokio::pin!(connection);
