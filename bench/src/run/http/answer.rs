@@ -57,8 +57,16 @@ impl Head {
     }
 }
 
-/// Where the chunks of a body are, and where it ends; `None` as long as not all of it is there.
-pub(super) fn chunks(bytes: &[u8]) -> Result<Option<(Vec<Range<usize>>, usize)>, Failure> {
+/// A body that came in chunks.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Chunked {
+    pub(super) chunks: Vec<Range<usize>>,
+    /// How many bytes all of it takes.
+    pub(super) end: usize,
+}
+
+/// Where the chunks of a body are; `None` as long as not all of it is there.
+pub(super) fn chunks(bytes: &[u8]) -> Result<Option<Chunked>, Failure> {
     let mut found = Vec::new();
     let mut at = 0;
     loop {
@@ -72,7 +80,7 @@ pub(super) fn chunks(bytes: &[u8]) -> Result<Option<(Vec<Range<usize>>, usize)>,
             return Ok(None);
         }
         if size == 0 {
-            return Ok(Some((found, at)));
+            return Ok(Some(Chunked { chunks: found, end: at }));
         }
         found.push(start..start + size);
     }
@@ -107,7 +115,7 @@ mod tests {
         for cut in 0..text.len() - 4 {
             assert_eq!(chunks(&text[..cut]).unwrap(), None);
         }
-        let (found, end) = chunks(text).unwrap().unwrap();
+        let Chunked { chunks: found, end } = chunks(text).unwrap().unwrap();
         let parts: Vec<&[u8]> = found.into_iter().map(|range| &text[range]).collect();
         assert_eq!((parts, &text[end..]), (vec![&b"abc"[..], b"0123456789"], &b"HTTP"[..]));
     }

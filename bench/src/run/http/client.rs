@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 
-use super::answer::{self, Head, Length};
+use super::answer::{self, Chunked, Head, Length};
 use crate::run::Failure;
 use crate::run::connection::answered_id;
 use crate::wire::{self, PROTOCOL_VERSION};
@@ -188,7 +188,7 @@ impl Client {
             Length::Known(length) => (Body::Here(start..start + length), start + length),
             Length::Chunked => {
                 let bytes = &self.buffer[start..there];
-                let Some((chunks, end)) = answer::chunks(bytes)? else { return Ok(None) };
+                let Some(Chunked { chunks, end }) = answer::chunks(bytes)? else { return Ok(None) };
                 let parts: Vec<&[u8]> = chunks.into_iter().map(|range| &bytes[range]).collect();
                 (Body::Joined(parts.concat()), start + end)
             }
