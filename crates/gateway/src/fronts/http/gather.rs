@@ -21,7 +21,7 @@ pub(super) async fn gather<B>(mut body: B, limit: usize) -> Result<Bytes, Unread
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX).min(limit);
+    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     let Some(first) = next(&mut body).await? else { return Ok(Bytes::new()) };
     if first.len() > limit {
         return Err(Unread::TooLong);
@@ -40,7 +40,7 @@ where
         if length > all.capacity() {
             spare::enlarge(&mut all);
             // All of what was announced, or else twice as much each time.
-            let wanted = if announced >= length { announced } else { (2 * length).min(limit) };
+            let wanted = if announced >= length { announced.min(limit) } else { (2 * length).min(limit) };
             all.reserve(wanted.saturating_sub(all.len()));
         }
         all.extend_from_slice(&piece);
