@@ -6,11 +6,11 @@
 //! - [`backend`]: `backend`, an MCP server over stdio that does as little as it can.
 //! - [`pump`]: `pump`, the floor: two copy loops that understand nothing.
 //! - [`aggregate`]: `aggregate`, the floor for many servers: a prefix is cut off, an id is swapped.
+//! - [`bridge`]: `bridge`, the floor over HTTP: what is posted goes to a server's pipe, with another id.
 //! - [`projects`]: `projects`, one client on several projects, with and without Switchboard.
 //! - [`windows`]: `windows`, several windows with several servers, with and without the daemon.
-//! - [`run`]: `run`, `many` and `all`, the comparison of the floors with Switchboard.
+//! - [`run`]: `run`, `many`, `http` and `all`, the comparison of the floors with Switchboard.
 //! - [`attached`]: `attached`, what a window pays for sharing the daemon.
-//! - [`run`]: `run`, the comparison of the two with Switchboard.
 //! - [`soak`]: `soak`, clients, backends and the daemon killed at random for a long time.
 //!
 //! Nothing here knows Switchboard's crates: it is measured from outside, as a client sees it.
@@ -30,6 +30,8 @@ mod aggregate;
 mod attached;
 #[cfg(target_os = "linux")]
 mod backend;
+#[cfg(target_os = "linux")]
+mod bridge;
 #[cfg(target_os = "linux")]
 mod projects;
 #[cfg(target_os = "linux")]
@@ -53,10 +55,12 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: switchboard-bench run [OPTIONS]           compare direct, pump and switchboard
        switchboard-bench many [OPTIONS]          the same with ten servers behind one connection
+       switchboard-bench http [OPTIONS]          one server, whose clients come over HTTP
        switchboard-bench all [OPTIONS]           one after the other
        switchboard-bench pump -- COMMAND ARGS…   the floor: copy bytes to COMMAND and back
        switchboard-bench aggregate --servers N -- COMMAND ARGS…
                                                  the floor of `many`: to N servers, by the tools' prefixes
+       switchboard-bench bridge -- COMMAND ARGS… the floor of `http`: from HTTP to COMMAND, with other ids
        switchboard-bench backend [--id-last] [--payload plain|code] [--tools N] [--name NAME]
                                                  the MCP server that all of them talk to
        switchboard-bench projects …              processes, memory and CPU time on several projects
@@ -78,8 +82,10 @@ fn main() -> ExitCode {
         Some("windows") => windows::main(&rest),
         Some("run") => run::main(&[Suite::One], &rest),
         Some("many") => run::main(&[Suite::Many], &rest),
-        Some("all") => run::main(&[Suite::One, Suite::Many], &rest),
+        Some("http") => run::main(&[Suite::Http], &rest),
+        Some("all") => run::main(&[Suite::One, Suite::Many, Suite::Http], &rest),
         Some("aggregate") => aggregate::main(&rest),
+        Some("bridge") => bridge::main(&rest),
         Some("soak") => soak::main(&rest),
         Some("soak-backend") => soak::backend::main(&rest),
         Some("--help" | "-h" | "help") => {

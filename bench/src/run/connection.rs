@@ -1,34 +1,24 @@
 //! One running subject, and the client that speaks to it: the handshake, calls, and the checks that keep a
 //! broken proxy from looking fast. It knows nothing of rounds and figures.
 
-use std::fs::File;
 use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
-use std::thread;
+use std::path::Path;
+use std::process::{ChildStdin, ChildStdout};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::Pid;
 use serde_json::{Value, json};
 
 use super::Failure;
+use super::running::Running;
 use super::subject::Subject;
-use super::watchdog::{Watch, Watchdog};
-use crate::spawn::{self, Group};
+use super::watchdog::Watchdog;
 use crate::wire::{self, Lines, PROTOCOL_VERSION, TINY_TEXT};
 
-/// How long a subject may take to end after its stdin did.
-const FAREWELL: Duration = Duration::from_secs(5);
-
 pub(super) struct Connection {
-    child: Child,
-    pid: Pid,
-    /// `None` once the subject has been told to end.
-    to: Option<ChildStdin>,
+    running: Running,
+    to: ChildStdin,
     lines: Lines<ChildStdout>,
-    watch: Option<Watch>,
-    /// What it printed on stderr, shown if it fails.
-    log: PathBuf,
     next_id: u64,
     /// The tools that small calls go to, in turn.
     tools: Vec<String>,
@@ -43,20 +33,11 @@ pub(super) struct Connection {
 impl Connection {
     /// Starts the subject and says nothing yet.
     pub(super) fn spawn(subject: &Subject, dog: &Watchdog, scratch: &Path) -> Result<Self, Failure> {
-        let log = scratch.join(format!("{}.stderr", subject.name.replace('/', "_")));
-        let stderr = Stdio::from(File::create(&log)?);
-        let mut child = spawn::piped(&subject.argv, Some(&scratch.join("state")), stderr, Group::Own)?;
-        let pid = Pid::from_child(&child);
-        let to = child.stdin.take();
-        let lines = Lines::new(child.stdout.take().expect("stdout was asked to be a pipe"));
-        let watch = Some(dog.watch(pid));
+        let (running, to, from) = Running::spawn(subject, dog, scratch)?;
         Ok(Self {
-            child,
-            pid,
+            running,
             to,
-            lines,
-            watch,
-            log,
+            lines: Lines::new(from),
             next_id: 1,
             tools: subject.tools.clone(),
             has_lists: subject.has_lists(),
@@ -67,7 +48,11 @@ impl Connection {
     }
 
     pub(super) fn pid(&self) -> Pid {
-        self.pid
+        self.running.pid()
+    }
+
+    pub(super) fn running(&self) -> &Running {
+        &self.running
     }
 
     /// Runs `turn` with this subject's time counting, and says why if it failed.
@@ -75,9 +60,9 @@ impl Connection {
         &mut self,
         turn: impl FnOnce(&mut Self) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        self.watch.iter().for_each(Watch::begin_turn);
-        let outcome = turn(self).map_err(|failure| self.explain(failure));
-        self.watch.iter().for_each(Watch::end_turn);
+        self.running.begin_turn();
+        let outcome = turn(self).map_err(|failure| self.running.explain(failure));
+        self.running.end_turn();
         outcome
     }
 
@@ -269,35 +254,9 @@ impl Connection {
     }
 
     /// Ends the subject as a client does that leaves: its stdin is closed, and it must go by itself.
-    pub(super) fn close(mut self) -> Result<(), Failure> {
-        self.to = None;
-        // From the first wait on the pid may be another's: the watchdog has to let go before.
-        self.watch = None;
-        let deadline = Instant::now() + FAREWELL;
-        while Instant::now() < deadline {
-            if self.child.try_wait()?.is_some() {
-                return Ok(());
-            }
-            thread::sleep(Duration::from_millis(1));
-        }
-        kill_group(self.pid);
-        self.child.wait()?;
-        Err(Failure(format!("did not end within {} s after its stdin did", FAREWELL.as_secs())))
-    }
-
-    /// Why a call failed, with what the subject printed.
-    fn explain(&self, failure: Failure) -> Failure {
-        let mut message = match self.watch.as_ref().and_then(Watch::bit) {
-            Some(limit) => format!("killed, since it had not finished after {} s", limit.as_secs()),
-            None => failure.0,
-        };
-        let log = std::fs::read_to_string(&self.log).unwrap_or_default();
-        let lines: Vec<_> = log.lines().collect();
-        for line in &lines[lines.len().saturating_sub(5)..] {
-            message.push_str("\n    stderr: ");
-            message.push_str(line);
-        }
-        Failure(message)
+    pub(super) fn close(self) -> Result<(), Failure> {
+        drop(self.to);
+        self.running.ended("its stdin did")
     }
 
     fn ask(&mut self, method: &str, parameters: &Value) -> Result<Value, Failure> {
@@ -322,8 +281,7 @@ impl Connection {
     }
 
     fn send(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        let to = self.to.as_mut().expect("only `close` takes the pipe, and it takes all");
-        to.write_all(bytes).map_err(|error| Failure(format!("writing to it: {error}")))
+        self.to.write_all(bytes).map_err(|error| Failure(format!("writing to it: {error}")))
     }
 
     /// The answer to the request `id`, which is the only one in flight.
@@ -341,22 +299,7 @@ impl Connection {
     }
 }
 
-impl Drop for Connection {
-    /// Left without [`Connection::close`], since something failed: nothing may stay behind.
-    fn drop(&mut self) {
-        if self.watch.take().is_some() {
-            kill_group(self.pid);
-            let _ = self.child.wait();
-        }
-    }
-}
-
-fn kill_group(pid: Pid) {
-    // It may have ended by itself and not have been reaped yet, which is as good.
-    let _ = kill_process_group(pid, Signal::KILL);
-}
-
-fn answered_id(answer: &[u8]) -> Option<u64> {
+pub(super) fn answered_id(answer: &[u8]) -> Option<u64> {
     wire::number(wire::field(answer, b"\"id\"")?)
 }
 
@@ -365,7 +308,7 @@ fn is_notice(line: &[u8]) -> bool {
     wire::field(line, b"\"method\"").is_some()
 }
 
-fn digits(id: u64) -> usize {
+pub(super) fn digits(id: u64) -> usize {
     id.checked_ilog10().map_or(1, |power| power as usize + 1)
 }
 
@@ -373,7 +316,7 @@ fn ended() -> Failure {
     Failure("it ended, or closed its stdout, while answers were due".to_owned())
 }
 
-fn wrong(id: u64, answer: &[u8]) -> Failure {
+pub(super) fn wrong(id: u64, answer: &[u8]) -> Failure {
     let shown = String::from_utf8_lossy(&answer[..answer.len().min(200)]);
     Failure(format!("wrong answer to request {id}, {} bytes: {shown}", answer.len()))
 }

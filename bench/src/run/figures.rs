@@ -17,8 +17,9 @@ pub(super) enum Measure {
     RoundTripMedian,
     RoundTripP99,
     SequentialCpu,
-    CallRate,
-    ConcurrentCpu,
+    /// With so many callers.
+    CallRate(usize),
+    ConcurrentCpu(usize),
     IdleMemory,
     GuardMemory,
     WardenMemory,
@@ -30,15 +31,32 @@ pub(super) enum Measure {
     LongList,
     /// With so many servers.
     Started(Catalogue, usize),
+    Sessions(Crowd),
+    Backends,
+}
+
+/// Who is there when the memory of sessions is looked at.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Crowd {
+    /// 200, each with a connection on which it has called.
+    Calling,
+    /// 1,000 without a connection.
+    Idle,
+    /// Half of those with a stream.
+    Streaming,
+    /// Moreover, all of them with a connection on which they have called.
+    Connected,
 }
 
 impl Measure {
-    pub(super) const ALL: [Self; 20] = [
+    pub(super) const ALL: [Self; 27] = [
         Self::RoundTripMedian,
         Self::RoundTripP99,
         Self::SequentialCpu,
-        Self::CallRate,
-        Self::ConcurrentCpu,
+        Self::CallRate(8),
+        Self::CallRate(64),
+        Self::ConcurrentCpu(8),
+        Self::ConcurrentCpu(64),
         Self::IdleMemory,
         Self::GuardMemory,
         Self::WardenMemory,
@@ -54,6 +72,11 @@ impl Measure {
         Self::Started(Catalogue::Warm, 1),
         Self::Started(Catalogue::Warm, 10),
         Self::Started(Catalogue::Warm, 50),
+        Self::Sessions(Crowd::Calling),
+        Self::Backends,
+        Self::Sessions(Crowd::Idle),
+        Self::Sessions(Crowd::Streaming),
+        Self::Sessions(Crowd::Connected),
     ];
 
     pub(super) fn title(self) -> String {
@@ -61,8 +84,8 @@ impl Measure {
             Self::RoundTripMedian => "round trip, one caller, median",
             Self::RoundTripP99 => "round trip, one caller, p99",
             Self::SequentialCpu => "proxy CPU per call, one caller",
-            Self::CallRate => "calls per second, 64 callers",
-            Self::ConcurrentCpu => "proxy CPU per call, 64 callers",
+            Self::CallRate(callers) => return format!("calls per second, {callers} callers"),
+            Self::ConcurrentCpu(callers) => return format!("proxy CPU per call, {callers} callers"),
             Self::IdleMemory => "memory when idle",
             Self::GuardMemory => "memory of a guard",
             Self::WardenMemory => "memory of the warden",
@@ -76,6 +99,8 @@ impl Measure {
                 let plural = if servers == 1 { "" } else { "s" };
                 return format!("start to tools/list, {servers} server{plural}, {}", catalogue.name());
             }
+            Self::Sessions(crowd) => crowd.title(),
+            Self::Backends => "servers that run for 200 sessions",
         };
         title.to_owned()
     }
@@ -85,14 +110,16 @@ impl Measure {
             Self::RoundTripMedian
             | Self::RoundTripP99
             | Self::SequentialCpu
-            | Self::ConcurrentCpu
+            | Self::ConcurrentCpu(_)
             | Self::LongList => "µs",
-            Self::CallRate => "/s",
+            Self::CallRate(_) => "/s",
             Self::IdleMemory
             | Self::GuardMemory
             | Self::WardenMemory
             | Self::PeakMemory
-            | Self::MemoryKept => "MiB",
+            | Self::MemoryKept
+            | Self::Sessions(_) => "MiB",
+            Self::Backends => "",
             Self::ColdStart | Self::Started(..) => "ms",
             Self::EchoRate | Self::AnswerRate => "MiB/s",
         }
@@ -102,12 +129,13 @@ impl Measure {
     pub(super) fn section(self) -> Section {
         match self {
             Self::RoundTripMedian | Self::RoundTripP99 | Self::SequentialCpu => Section::Latency,
-            Self::CallRate | Self::ConcurrentCpu => Section::Throughput,
+            Self::CallRate(_) | Self::ConcurrentCpu(_) => Section::Throughput,
             Self::IdleMemory | Self::GuardMemory | Self::WardenMemory => Section::Idle,
             Self::ColdStart => Section::ColdStart,
             Self::EchoRate | Self::AnswerRate | Self::PeakMemory | Self::MemoryKept => Section::Payload,
             Self::LongList => Section::Lists,
             Self::Started(..) => Section::Starts,
+            Self::Sessions(_) | Self::Backends => Section::Sessions,
         }
     }
 
@@ -117,8 +145,8 @@ impl Measure {
             Self::RoundTripMedian => "round_trip_median",
             Self::RoundTripP99 => "round_trip_p99",
             Self::SequentialCpu => "cpu_per_call_sequential",
-            Self::CallRate => "calls_per_second",
-            Self::ConcurrentCpu => "cpu_per_call_concurrent",
+            Self::CallRate(callers) => return format!("calls_per_second_{callers}"),
+            Self::ConcurrentCpu(callers) => return format!("cpu_per_call_concurrent_{callers}"),
             Self::IdleMemory => "memory_idle",
             Self::GuardMemory => "memory_guard",
             Self::WardenMemory => "memory_warden",
@@ -129,6 +157,11 @@ impl Measure {
             Self::MemoryKept => "memory_kept",
             Self::LongList => "long_list",
             Self::Started(catalogue, servers) => return format!("start_{}_{servers}", catalogue.name()),
+            Self::Sessions(Crowd::Calling) => "memory_sessions_calling",
+            Self::Sessions(Crowd::Idle) => "memory_sessions_idle",
+            Self::Sessions(Crowd::Streaming) => "memory_sessions_streaming",
+            Self::Sessions(Crowd::Connected) => "memory_sessions_connected",
+            Self::Backends => "servers_of_sessions",
         };
         key.to_owned()
     }
@@ -139,6 +172,17 @@ impl Catalogue {
         match self {
             Self::Cold => "cold",
             Self::Warm => "warm",
+        }
+    }
+}
+
+impl Crowd {
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Self::Calling => "memory with 200 sessions that called",
+            Self::Idle => "memory with 1,000 idle sessions",
+            Self::Streaming => "the same, half of them with a stream",
+            Self::Connected => "and all of them with a connection",
         }
     }
 }
@@ -245,10 +289,10 @@ mod tests {
     #[test]
     fn only_rounds_that_all_came_through_are_related() {
         let mut figures = Figures::new(2);
-        figures.record(Measure::CallRate, 0, 0, 100.0);
-        figures.record(Measure::CallRate, 0, 1, 200.0);
-        figures.record(Measure::CallRate, 1, 1, 50.0);
-        let ratio = figures.related(Measure::CallRate, [1, 0], |[ours, floor]| ours / floor);
+        figures.record(Measure::CallRate(64), 0, 0, 100.0);
+        figures.record(Measure::CallRate(64), 0, 1, 200.0);
+        figures.record(Measure::CallRate(64), 1, 1, 50.0);
+        let ratio = figures.related(Measure::CallRate(64), [1, 0], |[ours, floor]| ours / floor);
         assert_eq!(ratio.map(|it| it.median), Some(0.25));
     }
 

@@ -1,27 +1,32 @@
-//! The comparison: the same load on the backend alone, behind the floor, and behind Switchboard; with one server, or
-//! with ten that are seen as one.
+//! The comparison: the same load on the backend alone, behind the floor, and behind Switchboard; with one server,
+//! with ten that are seen as one, or over HTTP.
 //!
 //! # Layout
 //! - [`options`]: what the user asked for, and how much work that is.
-//! - [`subject`]: who is compared; [`servers`]: the same with many servers behind; [`connection`]: one running subject, spoken to; [`watchdog`]: no subject
-//!   can hold the run up; [`procfs`]: CPU time and memory of a process.
+//! - [`subject`]: who is compared; [`servers`]: the same with many servers behind.
+//! - [`running`]: one running subject; [`connection`]: spoken to over pipes; [`http`]: over HTTP; [`link`]: either.
+//! - [`watchdog`]: no subject can hold the run up; [`procfs`]: CPU time and memory of a process.
 //! - [`round`]: all subjects side by side, taking turns, so that a machine that drifts drifts for all.
-//! - [`latency`], [`throughput`], [`idle`], [`cold_start`], [`payload`], [`lists`], [`starts`]: one
+//! - [`latency`], [`throughput`], [`idle`], [`cold_start`], [`payload`], [`lists`], [`starts`], [`sessions`]: one
 //!   measurement each.
 //! - [`figures`]: what was measured; [`verdict`]: the promises, kept or not; [`report`]: both, to be read.
 
 mod cold_start;
 mod connection;
 mod figures;
+mod http;
 mod idle;
 mod latency;
+mod link;
 mod lists;
 mod options;
 mod payload;
 mod procfs;
 mod report;
 mod round;
+mod running;
 mod servers;
+mod sessions;
 mod starts;
 mod subject;
 mod throughput;
@@ -46,6 +51,12 @@ struct Failure(String);
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         Self(error.to_string())
+    }
+}
+
+impl From<rustix::io::Errno> for Failure {
+    fn from(error: rustix::io::Errno) -> Self {
+        std::io::Error::from(error).into()
     }
 }
 
@@ -112,7 +123,7 @@ fn compare(suite: Suite, options: &Options, watchdog: &Watchdog, scratch: &Path)
     let subjects = Subject::all(suite, Section::Latency, options, scratch)?;
     let mut bench = Bench {
         suite,
-        plan: options.plan(),
+        plan: options.plan(suite),
         figures: Figures::new(subjects.len()),
         subjects,
         options: options.clone(),
@@ -130,6 +141,7 @@ fn compare(suite: Suite, options: &Options, watchdog: &Watchdog, scratch: &Path)
             Section::Payload => payload::measure(&mut bench),
             Section::Lists => lists::measure(&mut bench),
             Section::Starts => starts::measure(&mut bench)?,
+            Section::Sessions => sessions::measure(&mut bench),
         }
     }
     Ok(bench)

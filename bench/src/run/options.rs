@@ -7,16 +7,17 @@ use std::time::Duration;
 use crate::wire::Payload;
 
 pub(super) const HELP: &str = "\
-usage: switchboard-bench run|many|all [OPTIONS]
+usage: switchboard-bench run|many|http|all [OPTIONS]
 
-`run` compares with one server behind the subjects, `many` with ten, `all` does both.
+`run` compares with one server behind the subjects, `many` with ten, `http` with one whose clients come over HTTP; `all`
+does one after the other.
 
   --switchboard PATH     the program to compare; without it only direct and the floor are measured
   --as NAME=COMMAND      one more proxy: COMMAND, split at spaces, gets the backend's command appended,
-                         with many servers the path of a config file that names them
+                         with many servers the path of a config file that names them; not over HTTP
   --quick                fewer and shorter rounds: to see that it works, not to quote
   --rounds N             how often each subject is started anew (default 5)
-  --only NAME…           latency, throughput, idle, cold-start, payload, lists, starts
+  --only NAME…           latency, throughput, idle, cold-start, payload, lists, starts, sessions
   --payload plain|code   what large texts are: no escapes at all (default), or source code
   --id-last              the backend answers with the id after the result, as the TypeScript SDK does
   --time-limit SECONDS   kill a subject that has not finished a round by then (default 60)
@@ -34,6 +35,8 @@ pub(crate) enum Suite {
     One,
     /// Ten servers behind one connection.
     Many,
+    /// One server, whose clients come over HTTP.
+    Http,
 }
 
 impl Suite {
@@ -41,6 +44,15 @@ impl Suite {
         match self {
             Self::One => "one server",
             Self::Many => "many servers as one",
+            Self::Http => "one server over HTTP",
+        }
+    }
+
+    /// How many call at a time where it is measured how many get through.
+    pub(super) fn callers(self) -> &'static [usize] {
+        match self {
+            Self::One | Self::Many => &[64],
+            Self::Http => &[8, 64],
         }
     }
 
@@ -52,6 +64,7 @@ impl Suite {
             Self::Many => {
                 &[Section::Latency, Section::Throughput, Section::Idle, Section::Lists, Section::Starts]
             }
+            Self::Http => &[Section::Latency, Section::Throughput, Section::Sessions, Section::Payload],
         }
     }
 }
@@ -66,10 +79,11 @@ pub(super) enum Section {
     Payload,
     Lists,
     Starts,
+    Sessions,
 }
 
 impl Section {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Latency,
         Self::Throughput,
         Self::Idle,
@@ -77,6 +91,7 @@ impl Section {
         Self::Payload,
         Self::Lists,
         Self::Starts,
+        Self::Sessions,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -88,6 +103,7 @@ impl Section {
             Self::Payload => "payload",
             Self::Lists => "lists",
             Self::Starts => "starts",
+            Self::Sessions => "sessions",
         }
     }
 }
@@ -117,7 +133,6 @@ pub(super) struct Plan {
     /// Sequential calls of one slice.
     pub(super) calls: usize,
     pub(super) warm_up: usize,
-    pub(super) callers: usize,
     /// Calls of one slice when all callers call at once.
     pub(super) concurrent_calls: usize,
     pub(super) cold_rounds: usize,
@@ -185,14 +200,14 @@ impl Options {
         self.only.is_empty() || self.only.contains(&section)
     }
 
-    pub(super) fn plan(&self) -> Plan {
+    pub(super) fn plan(&self, suite: Suite) -> Plan {
         let full = Plan {
             rounds: self.rounds.unwrap_or(5),
             slices: 20,
             calls: 1_000,
             warm_up: 2_000,
-            callers: 64,
-            concurrent_calls: 10_000,
+            // A call over HTTP takes some ten times as long.
+            concurrent_calls: if suite == Suite::Http { 2_000 } else { 10_000 },
             cold_rounds: 4,
             cold_starts: 10,
             idle_rounds: 3,

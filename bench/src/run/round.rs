@@ -1,7 +1,7 @@
 //! All subjects running side by side for one round, taking turns. One that fails is reported and leaves the
 //! round; the others go on. It knows nothing of what is measured.
 
-use super::connection::Connection;
+use super::link::Link;
 use super::options::Section;
 use super::{Bench, Failure};
 
@@ -11,7 +11,7 @@ pub(super) struct Round<'a> {
     index: usize,
     turn: usize,
     /// One for each subject; `None` if it failed, in this round or an earlier one.
-    open: Vec<Option<Connection>>,
+    open: Vec<Option<Link>>,
 }
 
 impl<'a> Round<'a> {
@@ -23,24 +23,21 @@ impl<'a> Round<'a> {
                 open.push(None);
                 continue;
             }
-            let connection = Connection::spawn(&bench.subjects[subject], &bench.watchdog, &bench.scratch);
-            open.push(connection.map_err(|failure| bench.fail(section, index, subject, &failure)).ok());
+            let link = Link::spawn(&bench.subjects[subject], &bench.watchdog, &bench.scratch);
+            open.push(link.map_err(|failure| bench.fail(section, index, subject, &failure)).ok());
         }
         let mut round = Self { bench, section, index, turn: index, open };
-        round.each(|_, connection| {
-            connection.initialize()?;
-            connection.settle()
-        });
+        round.each(|_, link| link.settle());
         round
     }
 
     /// Lets every subject have its turn. Who begins changes from turn to turn, so that none is always the
     /// one to find the caches as another left them.
-    pub(super) fn each(&mut self, mut turn: impl FnMut(usize, &mut Connection) -> Result<(), Failure>) {
+    pub(super) fn each(&mut self, mut turn: impl FnMut(usize, &mut Link) -> Result<(), Failure>) {
         let (count, first) = (self.open.len(), self.turn);
         for subject in (0..count).map(|step| (step + first) % count) {
-            let Some(connection) = &mut self.open[subject] else { continue };
-            if let Err(failure) = connection.turn(|connection| turn(subject, connection)) {
+            let Some(link) = &mut self.open[subject] else { continue };
+            if let Err(failure) = link.turn(|link| turn(subject, link)) {
                 self.bench.fail(self.section, self.index, subject, &failure);
                 self.open[subject] = None;
             }
@@ -52,8 +49,8 @@ impl<'a> Round<'a> {
     pub(super) fn close(mut self) -> Vec<usize> {
         let mut through = Vec::new();
         for subject in 0..self.open.len() {
-            let Some(connection) = self.open[subject].take() else { continue };
-            match connection.close() {
+            let Some(link) = self.open[subject].take() else { continue };
+            match link.close() {
                 Ok(()) => through.push(subject),
                 Err(failure) => self.bench.fail(self.section, self.index, subject, &failure),
             }

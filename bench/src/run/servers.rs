@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::options::{Options, Section};
-use super::subject::{Programs, Role, Subject};
+use super::subject::{Programs, Role, Subject, Via};
 use crate::wire::{BETWEEN, SERVER};
 
 /// How many instances may run at a time unless the config says otherwise. Without a catalogue all servers run at once.
@@ -32,6 +32,7 @@ impl Shape {
             | Section::Idle
             | Section::ColdStart
             | Section::Payload
+            | Section::Sessions
             | Section::Starts => Self::with(10),
         }
     }
@@ -53,7 +54,13 @@ pub(super) fn subjects(shape: Shape, options: &Options, scratch: &Path) -> Resul
         .map_err(|error| format!("{}: {error}", config.display()))?;
     let tools: Vec<String> =
         (0..shape.servers).map(|number| format!("{SERVER}{number}{BETWEEN}tiny")).collect();
-    let proxy = |name: &str, role, argv| Subject { name: name.to_owned(), role, argv, tools: tools.clone() };
+    let proxy = |name: &str, role, argv| Subject {
+        name: name.to_owned(),
+        role,
+        argv,
+        tools: tools.clone(),
+        via: Via::Pipes,
+    };
 
     let mut floor: Vec<OsString> = vec![this, "aggregate".into(), "--servers".into()];
     floor.extend([shape.servers.to_string().into(), "--".into()]);
@@ -64,6 +71,7 @@ pub(super) fn subjects(shape: Shape, options: &Options, scratch: &Path) -> Resul
             role: Role::Direct,
             argv: with_tools(shape.direct_tools),
             tools: vec!["tiny".to_owned()],
+            via: Via::Pipes,
         },
         proxy("floor", Role::Aggregator, floor),
     ];

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::options::{Options, Section, Suite};
-use super::servers;
+use super::{http, servers};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
@@ -14,8 +14,12 @@ pub(super) enum Role {
     Pump,
     /// The floor with many servers.
     Aggregator,
+    /// The floor over HTTP.
+    Bridge,
     /// The one that the targets are for.
     Switchboard,
+    /// The same over HTTP, where all servers are one.
+    Board,
     /// The same without a guard, to see what a guard costs at the start.
     Unguarded,
     /// Another proxy, to be seen beside.
@@ -28,6 +32,17 @@ pub(super) struct Subject {
     pub(super) argv: Vec<OsString>,
     /// The names of its tools that do the least: one for each server.
     pub(super) tools: Vec<String>,
+    pub(super) via: Via,
+}
+
+/// How it is spoken to.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) enum Via {
+    Pipes,
+    /// It says on stderr where it listens.
+    Http {
+        path: String,
+    },
 }
 
 /// What every subject is made of.
@@ -50,6 +65,7 @@ impl Subject {
         match suite {
             Suite::One => Self::with_one(options),
             Suite::Many => servers::subjects(servers::Shape::of(section), options, scratch),
+            Suite::Http => http::subjects::subjects(options, scratch),
         }
     }
 
@@ -60,6 +76,7 @@ impl Subject {
             role,
             argv: proxy.iter().chain(&backend).cloned().collect(),
             tools: vec!["tiny".to_owned()],
+            via: Via::Pipes,
         };
         let mut subjects = vec![
             subject("direct", Role::Direct, &[]),
@@ -82,7 +99,10 @@ impl Subject {
         match self.role {
             Role::Unguarded => section == Section::ColdStart,
             Role::Aggregator => !matches!(section, Section::Lists | Section::Starts),
-            Role::Direct | Role::Pump | Role::Switchboard | Role::Peer => true,
+            Role::Board => matches!(section, Section::Latency | Section::Throughput),
+            // It has no sessions.
+            Role::Direct | Role::Pump | Role::Bridge => section != Section::Sessions,
+            Role::Switchboard | Role::Peer => true,
         }
     }
 
@@ -91,7 +111,7 @@ impl Subject {
     }
 
     pub(super) fn is_floor(&self) -> bool {
-        matches!(self.role, Role::Pump | Role::Aggregator)
+        matches!(self.role, Role::Pump | Role::Aggregator | Role::Bridge)
     }
 
     pub(super) fn is_proxy(&self) -> bool {

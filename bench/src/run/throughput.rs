@@ -1,4 +1,4 @@
-//! How many small calls many callers get through one connection, and what CPU time each costs the proxy.
+//! How many small calls many callers get through, and what CPU time each costs the proxy.
 
 use std::time::Duration;
 
@@ -16,26 +16,32 @@ struct Tally {
 
 pub(super) fn measure(bench: &mut Bench) {
     for index in 0..bench.plan.rounds {
-        let (slices, calls, callers) = (bench.plan.slices, bench.plan.concurrent_calls, bench.plan.callers);
-        let mut tallies = vec![Tally::default(); bench.subjects.len()];
-        let mut round = Round::open(bench, Section::Throughput, index);
-        round.each(|_, connection| connection.tiny_calls_at_once(calls, callers).map(drop));
-        for _ in 0..slices {
-            round.each(|subject, connection| {
-                let before = procfs::cpu_ns(connection.pid())?;
-                tallies[subject].took += connection.tiny_calls_at_once(calls, callers)?;
-                tallies[subject].cpu_ns += procfs::cpu_ns(connection.pid())?.saturating_sub(before);
-                Ok(())
-            });
+        for callers in bench.suite.callers() {
+            measure_round(bench, index, *callers);
         }
-        let total = (slices * calls) as f64;
-        for subject in round.close() {
-            let Tally { took, cpu_ns } = tallies[subject];
-            bench.figures.record(Measure::CallRate, subject, index, total / took.as_secs_f64());
-            if bench.subjects[subject].is_proxy() {
-                let cpu = cpu_ns as f64 / total / 1e3;
-                bench.figures.record(Measure::ConcurrentCpu, subject, index, cpu);
-            }
+    }
+}
+
+fn measure_round(bench: &mut Bench, index: usize, callers: usize) {
+    let (slices, calls) = (bench.plan.slices, bench.plan.concurrent_calls);
+    let mut tallies = vec![Tally::default(); bench.subjects.len()];
+    let mut round = Round::open(bench, Section::Throughput, index);
+    round.each(|_, connection| connection.tiny_calls_at_once(calls, callers).map(drop));
+    for _ in 0..slices {
+        round.each(|subject, connection| {
+            let before = procfs::cpu_ns(connection.pid())?;
+            tallies[subject].took += connection.tiny_calls_at_once(calls, callers)?;
+            tallies[subject].cpu_ns += procfs::cpu_ns(connection.pid())?.saturating_sub(before);
+            Ok(())
+        });
+    }
+    let total = (slices * calls) as f64;
+    for subject in round.close() {
+        let Tally { took, cpu_ns } = tallies[subject];
+        bench.figures.record(Measure::CallRate(callers), subject, index, total / took.as_secs_f64());
+        if bench.subjects[subject].is_proxy() {
+            let cpu = cpu_ns as f64 / total / 1e3;
+            bench.figures.record(Measure::ConcurrentCpu(callers), subject, index, cpu);
         }
     }
 }

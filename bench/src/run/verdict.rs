@@ -1,7 +1,7 @@
 //! The promises that Switchboard makes about its cost, and whether this run kept them. It measures nothing.
 
 use super::Bench;
-use super::figures::{Catalogue, Measure, Summary};
+use super::figures::{Catalogue, Crowd, Measure, Summary};
 use super::options::Suite;
 use super::subject::{Role, Subject};
 
@@ -90,6 +90,8 @@ fn of_measure(bench: &Bench, ours: usize, measure: Measure) -> Vec<Line> {
     let line = |title: &str, unit, value: Option<Summary>, target| {
         Line::new(title.to_owned(), unit, value.filter(|_| !failed), target)
     };
+    // Not everything that is promised over pipes is promised over HTTP.
+    let on_pipes = |target| if bench.suite == Suite::Http { Target::None } else { target };
     match measure {
         Measure::RoundTripMedian => {
             let added_to_floor = figures.related(measure, [ours, floor, direct], |[ours, floor, direct]| {
@@ -105,21 +107,25 @@ fn of_measure(bench: &Bench, ours: usize, measure: Measure) -> Vec<Line> {
         Measure::SequentialCpu => {
             vec![line(&format!("CPU per call, one caller, times {floors}"), "×", to_floor(), Target::None)]
         }
-        Measure::CallRate => {
-            vec![line(
-                &format!("calls/s with 64 callers, of {floors}"),
-                "×",
-                to_floor(),
-                Target::AtLeast(0.6),
-            )]
+        Measure::CallRate(callers) => {
+            let limit = if bench.suite == Suite::Http { 0.75 } else { 0.6 };
+            let title = format!("calls/s with {callers} callers, of {floors}");
+            let mut lines = vec![line(&title, "×", to_floor(), Target::AtLeast(limit))];
+            if let Some(board) = position(Role::Board) {
+                let share = figures.related(measure, [board, floor], |[board, floor]| board / floor);
+                lines.push(line(&format!("the same at /mcp, of {floors}"), "×", share, Target::None));
+            }
+            lines
         }
-        Measure::ConcurrentCpu => {
-            vec![line(&format!("CPU per call, 64 callers, times {floors}"), "×", to_floor(), Target::None)]
+        Measure::ConcurrentCpu(callers) => {
+            let title = format!("CPU per call, {callers} callers, times {floors}");
+            vec![line(&title, "×", to_floor(), Target::None)]
         }
         Measure::IdleMemory => {
             let (title, limit) = match bench.suite {
                 Suite::One => ("memory when idle", 8.0),
                 Suite::Many => ("memory with ten servers, without the guards", 16.0),
+                Suite::Http => ("memory of the gateway", 16.0),
             };
             vec![line(title, "MiB", plain(), Target::AtMost(limit))]
         }
@@ -134,17 +140,22 @@ fn of_measure(bench: &Bench, ours: usize, measure: Measure) -> Vec<Line> {
             ]
         }
         Measure::EchoRate => {
-            vec![line(&format!("10 MiB echo, of {floors} rate"), "×", to_floor(), Target::AtLeast(0.55))]
+            let target = on_pipes(Target::AtLeast(0.55));
+            vec![line(&format!("10 MiB echo, of {floors} rate"), "×", to_floor(), target)]
         }
         Measure::AnswerRate => {
-            vec![line(&format!("10 MiB answers, of {floors} rate"), "×", to_floor(), Target::AtLeast(0.35))]
+            let target = on_pipes(Target::AtLeast(0.35));
+            vec![line(&format!("10 MiB answers, of {floors} rate"), "×", to_floor(), target)]
         }
         Measure::PeakMemory => {
-            let limit = 4.0 * bench.plan.payload_bytes as f64 / f64::from(1 << 20);
+            let limit = match bench.suite {
+                Suite::One | Suite::Many => 4.0 * bench.plan.payload_bytes as f64 / f64::from(1 << 20),
+                Suite::Http => 64.0,
+            };
             vec![line("peak memory with 10 MiB messages", "MiB", plain(), Target::AtMost(limit))]
         }
         Measure::MemoryKept => {
-            vec![line("memory kept 2 s after those", "MiB", plain(), Target::AtMost(KEPT))]
+            vec![line("memory kept 2 s after those", "MiB", plain(), on_pipes(Target::AtMost(KEPT)))]
         }
         Measure::LongList => {
             let title = "tools/list of 1,000 tools, times one server's own";
@@ -157,6 +168,15 @@ fn of_measure(bench: &Bench, ours: usize, measure: Measure) -> Vec<Line> {
             };
             vec![line(&measure.title(), "ms", plain(), target)]
         }
+        Measure::Sessions(crowd) => {
+            let target = match crowd {
+                Crowd::Calling => Target::AtMost(20.0),
+                Crowd::Idle | Crowd::Streaming => Target::AtMost(40.0),
+                Crowd::Connected => Target::None,
+            };
+            vec![line(crowd.title(), "MiB", plain(), target)]
+        }
+        Measure::Backends => vec![line(&measure.title(), "", plain(), Target::AtMost(1.0))],
     }
 }
 

@@ -1,68 +1,40 @@
 //! What is answered: whole, or piece by piece for as long as there is something to say.
 
+use super::news::News;
 use super::session::Session;
 use bytes::Bytes;
 use hyper::body::{Body, Frame};
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use switchboard_core::ClientId;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep, sleep};
 
 /// A stream on which nothing happens says so, lest somebody in between takes it for dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(25);
-
-/// Bytes that have been sent, or will never be, by client; for the core, which counts those that wait.
-#[derive(Default)]
-pub(crate) struct Freed {
-    bytes: Mutex<Vec<(ClientId, usize)>>,
-    some: Notify,
-}
-
-impl Freed {
-    fn add(&self, client: ClientId, count: usize) {
-        let mut bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
-        match bytes.iter_mut().find(|(known, _)| *known == client) {
-            Some((_, sum)) => *sum += count,
-            None => bytes.push((client, count)),
-        }
-        self.some.notify_one();
-    }
-
-    /// Waits until there are some.
-    pub(crate) async fn next(&self) -> Vec<(ClientId, usize)> {
-        loop {
-            let taken = std::mem::take(&mut *self.bytes.lock().unwrap_or_else(PoisonError::into_inner));
-            if !taken.is_empty() {
-                return taken;
-            }
-            self.some.notified().await;
-        }
-    }
-}
 
 /// Bytes on their way to a client. Whatever becomes of them, they no longer wait when they are dropped.
 pub(crate) struct Parcel {
     pub(crate) bytes: Bytes,
     client: ClientId,
     count: usize,
-    freed: Arc<Freed>,
+    news: Arc<News>,
 }
 
 impl Parcel {
-    pub(crate) fn new(bytes: Bytes, client: ClientId, count: usize, freed: Arc<Freed>) -> Self {
-        Self { bytes, client, count, freed }
+    pub(crate) fn new(bytes: Bytes, client: ClientId, count: usize, news: Arc<News>) -> Self {
+        Self { bytes, client, count, news }
     }
 }
 
 impl Drop for Parcel {
     fn drop(&mut self) {
         if self.count > 0 {
-            self.freed.add(self.client, self.count);
+            self.news.freed(self.client, self.count);
         }
     }
 }

@@ -199,10 +199,12 @@ where
 {
     let service = service_fn(move |request| {
         let front = front.clone();
-        async move { Ok::<_, Infallible>(front.serve(request, from).await) }
+        // A connection keeps room for the work on a request, even while there is none: for a pointer, then.
+        Box::pin(async move { Ok::<_, Infallible>(front.serve(request, from).await) })
     });
     let mut builder = Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).pipeline_flush(true);
+    // Without `pipeline_flush`: it has every answer copied into a buffer that the connection keeps, however large it was.
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
     builder.http2().timer(TokioTimer::new()).max_concurrent_streams(256).keep_alive_interval(ALIVE);
     let connection = builder.serve_connection(TokioIo::new(Punctual::new(stream)), service);
     tokio::pin!(connection);

@@ -1,10 +1,10 @@
 //! Clients over HTTP: Streamable HTTP, and HTTP+SSE for those who have nothing else.
 //!
-//! - `gate`: who is let in; `token`: by what. `route`: where a path leads.
+//! - `gate`: who is let in; `token`: by what. `route`: where a path leads. `gather`: the body of a request.
 //! - `listen`: addresses, connections, TLS.
 //! - `streamable`, `legacy`: the two ways to talk. `health`: whether we live, and can serve.
 //! - `session`: one client, and which message goes where; `sessions`: all of them; `events`: what was said, kept for those
-//!   who come back. `body`: what is answered.
+//!   who come back. `body`: what is answered. `news`: what the core is told.
 
 #![expect(
     clippy::result_large_err,
@@ -14,9 +14,11 @@
 mod body;
 mod events;
 mod gate;
+mod gather;
 mod health;
 mod legacy;
 pub mod listen;
+mod news;
 mod reply;
 mod route;
 mod session;
@@ -25,13 +27,14 @@ mod streamable;
 pub mod token;
 
 use crate::daemon::Household;
-use body::{Answer, Freed};
+use body::Answer;
 use events::Budget;
 use gate::{Gate, Refused};
 use hyper::body::Incoming;
 use hyper::header::{ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue, ORIGIN};
 use hyper::{Method, Request, Response, StatusCode};
 use listen::Origin;
+use news::News;
 use reply::{refusal, status};
 use route::{Door, Route};
 use session::Session;
@@ -64,7 +67,7 @@ pub(crate) struct Front {
     gate: Gate,
     sessions: Mutex<HashMap<String, Arc<Session>>>,
     budget: Arc<Budget>,
-    freed: Arc<Freed>,
+    news: Arc<News>,
     gone: mpsc::UnboundedSender<String>,
     visits: health::Visits,
 }
@@ -88,7 +91,7 @@ impl Front {
             gate,
             sessions: Mutex::default(),
             budget: Budget::new(options.event_bytes),
-            freed: Arc::default(),
+            news: Arc::default(),
             gone,
             visits: health::Visits::default(),
             options,
@@ -129,7 +132,7 @@ impl Front {
                 "there is nothing here; MCP is at /mcp, /servers/NAME/mcp and /profiles/NAME/mcp",
             ),
             Route::To(target, door) => {
-                if let Err(unknown) = self.wanted(&target) {
+                if let Err(unknown) = self.check_target(&target) {
                     return unknown;
                 }
                 match door {

@@ -2,8 +2,9 @@
 //! waits for it, what comes while a request is worked on goes before its answer, and everything else to the client's own
 //! stream.
 
-use super::body::{Freed, Parcel};
+use super::body::Parcel;
 use super::events::{Again, Budget, EventId, EventLog};
+use super::news::News;
 use super::route::Target;
 use crate::intake::ClientReader;
 use crate::mailbox::Mailbox;
@@ -29,7 +30,7 @@ pub(crate) struct Session {
     /// The token that it was made with: nobody else may use it.
     pub(crate) token: Option<String>,
     pub(crate) manner: Manner,
-    freed: Arc<Freed>,
+    news: Arc<News>,
     gone: mpsc::UnboundedSender<String>,
     /// What is read out of its messages besides their envelopes.
     reader: tokio::sync::Mutex<ClientReader>,
@@ -105,7 +106,7 @@ impl Session {
     pub(crate) fn new(
         who: Who,
         budget: Arc<Budget>,
-        freed: Arc<Freed>,
+        news: Arc<News>,
         gone: mpsc::UnboundedSender<String>,
     ) -> Arc<Self> {
         let inside = Inside {
@@ -121,7 +122,7 @@ impl Session {
         };
         let Who { id, client, target, token, manner, reader } = who;
         let reader = tokio::sync::Mutex::new(reader);
-        Arc::new(Self { id, client, target, token, manner, freed, gone, reader, inside: Mutex::new(inside) })
+        Arc::new(Self { id, client, target, token, manner, news, gone, reader, inside: Mutex::new(inside) })
     }
 
     fn lock(&self) -> MutexGuard<'_, Inside> {
@@ -283,7 +284,7 @@ impl Session {
     }
 
     fn parcel(&self, bytes: Bytes, count: usize) -> Parcel {
-        Parcel::new(bytes, self.client, count, self.freed.clone())
+        Parcel::new(bytes, self.client, count, self.news.clone())
     }
 
     fn put_raw(&self, inside: &mut Inside, stream: u64, bytes: Bytes) {

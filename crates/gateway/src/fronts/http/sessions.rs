@@ -2,6 +2,7 @@
 
 use super::gate::{same, text};
 use super::listen::Origin;
+use super::news::Heap;
 use super::reply::refusal;
 use super::route::Target;
 use super::session::{Manner, Session, Who};
@@ -26,8 +27,18 @@ impl Front {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether there is such a thing. Asked at every request, so nothing is made for it.
+    pub(super) fn check_target(&self, target: &Target) -> Result<(), Reply> {
+        let is_there = match target {
+            Target::Everything => matches!(self.household.hub.plan(), Plan::Processes(_)),
+            Target::Server(name) => self.household.register.find(name).is_some(),
+            Target::Profile(_) => false,
+        };
+        if is_there { Ok(()) } else { self.wanted(target).map(drop) }
+    }
+
     /// What a target stands for, if there is such a thing.
-    pub(super) fn wanted(&self, target: &Target) -> Result<Wanted, Reply> {
+    fn wanted(&self, target: &Target) -> Result<Wanted, Reply> {
         let household = &self.household;
         let Plan::Processes(processes) = household.hub.plan() else {
             return Err(refusal(StatusCode::SERVICE_UNAVAILABLE, "nothing is served here"));
@@ -69,7 +80,7 @@ impl Front {
             (Wanted::All(_) | Wanted::Some(..), Origin::Here) => Some(household.register.every_habit()),
         };
         let reader = habit.map(ClientReader::new).unwrap_or_default();
-        let (budget, freed) = (self.budget.clone(), self.freed.clone());
+        let (budget, news) = (self.budget.clone(), self.news.clone());
         let who = Who {
             id: id.clone(),
             client,
@@ -78,7 +89,7 @@ impl Front {
             manner,
             reader,
         };
-        let session = Session::new(who, budget, freed, self.gone.clone());
+        let session = Session::new(who, budget, news, self.gone.clone());
         {
             let mut sessions = self.sessions();
             if sessions.len() >= self.options.max_sessions {
@@ -150,6 +161,8 @@ impl Front {
     pub(super) fn end(&self, id: &str) {
         let Some(session) = self.sessions().remove(id) else { return };
         let client = session.client;
+        // What it has said before counts.
+        self.tell_news(&mut Heap::default());
         self.household.clients().remove(&client);
         let mut turn = self.household.hub.turn();
         turn.handle(Event::ClientLost { client });
@@ -181,14 +194,24 @@ impl Front {
         }
     }
 
-    /// Tells the core which bytes no longer wait.
+    /// Tells the core what clients say, and which bytes no longer wait for them.
     pub(crate) async fn account(self: Arc<Self>) {
+        let mut heap = Heap::default();
         loop {
-            let freed = self.freed.next().await;
-            let mut turn = self.household.hub.turn();
-            for (client, bytes) in freed {
-                turn.handle(Event::Flushed { peer: Peer::Client(client), bytes });
-            }
+            self.news.wait().await;
+            self.tell_news(&mut heap);
         }
+    }
+
+    fn tell_news(&self, heap: &mut Heap) {
+        self.news.take(heap);
+        if heap.said.is_empty() && heap.freed.is_empty() {
+            return;
+        }
+        let mut turn = self.household.hub.turn();
+        for (client, bytes) in heap.freed.drain(..) {
+            turn.handle(Event::Flushed { peer: Peer::Client(client), bytes });
+        }
+        heap.said.drain(..).for_each(|event| turn.handle(event));
     }
 }

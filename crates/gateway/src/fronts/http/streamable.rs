@@ -4,13 +4,13 @@
 use super::body::Events;
 use super::events::EventId;
 use super::gate::text;
+use super::gather::{Unread, gather};
 use super::listen::Origin;
 use super::reply::{accepted, message, not_allowed, refusal, session_is_over, stream};
 use super::route::Target;
 use super::session::{Manner, NoStream, Reply as Outcome, Session};
 use super::{Front, Reply};
 use bytes::Bytes;
-use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method as HttpMethod, Request, StatusCode};
@@ -61,9 +61,8 @@ impl Front {
         if let Err(reply) = check_type(&head.headers) {
             return reply;
         }
-        let accepts = |kind| accepts(&head.headers, kind);
-        let (takes_whole, takes_streams) = (accepts("application/json"), accepts("text/event-stream"));
-        if !takes_whole && !takes_streams {
+        let Accepts { whole, streams: takes_streams } = Accepts::read(&head.headers);
+        if !whole && !takes_streams {
             return refusal(
                 StatusCode::NOT_ACCEPTABLE,
                 "answers are application/json or text/event-stream: say so in `Accept`",
@@ -104,15 +103,17 @@ impl Front {
     /// Reads a body, as far as it may go.
     pub(super) async fn read(&self, body: Incoming) -> Result<Result<Parsed, Broken>, Reply> {
         let limit = self.household.limit;
-        let bytes = match Limited::new(body, limit).collect().await {
-            Ok(collected) => collected.to_bytes(),
-            Err(error) if error.is::<http_body_util::LengthLimitError>() => {
+        let bytes = match gather(body, limit).await {
+            Ok(bytes) => bytes,
+            Err(Unread::TooLong) => {
                 let text = format!(
                     "a message may have {limit} bytes; raise `maxMessageBytes` in the config, or say less"
                 );
                 return Err(refusal(StatusCode::PAYLOAD_TOO_LARGE, &text));
             }
-            Err(_) => return Err(refusal(StatusCode::BAD_REQUEST, "the request ended before its time")),
+            Err(Unread::Cut) => {
+                return Err(refusal(StatusCode::BAD_REQUEST, "the request ended before its time"));
+            }
         };
         Ok(match bytes.len() {
             0..LONG => parse(bytes),
@@ -167,7 +168,7 @@ impl Front {
         for member in members {
             let frame = member.map(Parsed::One);
             let places = session.places(&frame).await;
-            self.household.hub.handle(Event::FromClient { client, frame, places });
+            self.news.said(Event::FromClient { client, frame, places });
         }
     }
 
@@ -193,7 +194,7 @@ impl Front {
 
     fn get(&self, request: &Request<Incoming>, target: &Target) -> Reply {
         let headers = request.headers();
-        if !accepts(headers, "text/event-stream") {
+        if !Accepts::read(headers).streams {
             return refusal(StatusCode::NOT_ACCEPTABLE, "this is a stream: say `Accept: text/event-stream`");
         }
         let session = match self.session_of(headers, target) {
@@ -255,14 +256,32 @@ pub(super) fn check_type(headers: &HeaderMap) -> Result<(), Reply> {
     }
 }
 
-fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
-    let mut kinds =
-        headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|it| it.split(','));
-    let (group, _) = wanted.split_once('/').unwrap_or((wanted, ""));
-    kinds.any(|kind| {
-        let kind = kind.split(';').next().unwrap_or_default().trim();
-        kind.eq_ignore_ascii_case(wanted) || kind == "*/*" || kind.strip_suffix("/*") == Some(group)
-    })
+/// How a client may be answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Accepts {
+    whole: bool,
+    streams: bool,
+}
+
+impl Accepts {
+    fn read(headers: &HeaderMap) -> Self {
+        let mut found = Self { whole: false, streams: false };
+        for value in headers.get_all(ACCEPT) {
+            // What the official clients say need not be taken apart.
+            if value.as_bytes() == b"application/json, text/event-stream" {
+                return Self { whole: true, streams: true };
+            }
+            for kind in value.to_str().unwrap_or_default().split(',') {
+                let kind = kind.split(';').next().unwrap_or_default().trim();
+                let is = |wanted: &str, group: &str| {
+                    kind.eq_ignore_ascii_case(wanted) || kind == "*/*" || kind == group
+                };
+                found.whole |= is("application/json", "application/*");
+                found.streams |= is("text/event-stream", "text/*");
+            }
+        }
+        found
+    }
 }
 
 fn bad_message(broken: &Broken) -> Reply {
@@ -304,14 +323,10 @@ mod tests {
             ("text/*", false, true),
             ("text/html", false, false),
         ] {
-            let headers = headers(value);
-            assert_eq!(
-                (accepts(&headers, "application/json"), accepts(&headers, "text/event-stream")),
-                (json, events),
-                "{value}"
-            );
+            let expect = Accepts { whole: json, streams: events };
+            assert_eq!(Accepts::read(&headers(value)), expect, "{value}");
         }
-        assert!(!accepts(&HeaderMap::new(), "application/json"));
+        assert_eq!(Accepts::read(&HeaderMap::new()), Accepts { whole: false, streams: false });
     }
 
     #[test]
