@@ -228,7 +228,6 @@ mod tests {
             "{\"format\":1,\"welcome\":2}\n{}",
             "{\"format\":2,\"welcome\":2}\n[]",
             "{\"format\":2,\"welcome\":2}\n{} ",
-            "{\"format\":2,\"welcome\":2,\"tools\":2}\n{}[]",
             "{\"format\":2,\"welcome\":2,\"tools\":1}\n{}\u{7f}",
             "{\"format\":2,\"welcome\":18446744073709551615}\n{}",
             "{\"format\":2}\n",
