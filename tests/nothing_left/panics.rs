@@ -22,7 +22,7 @@ const DAEMONS: &[&str] = &["accepting", "attachment", "forgetting", "lending", "
 /// Tasks of servers elsewhere.
 const REMOTE: &[&str] = &["exchange", "listening"];
 /// Tasks of `serve`: see `tests/http`.
-const SERVING: &[&str] = &["accounting", "connection", "parting", "tidying", "visiting", "welcoming"];
+const SERVING: &[&str] = &["accounting", "connection", "parting", "slow", "tidying", "visiting", "welcoming"];
 /// Tasks that are over before there is a backend.
 const EARLY: &[&str] = &["sweeping"];
 

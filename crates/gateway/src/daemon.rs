@@ -155,6 +155,7 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
         let (front, left) = Front::new(household.clone(), options);
         visits.push(task::spawn("parting", front.clone().part(left)));
         visits.push(task::spawn("tidying", front.clone().tidy()));
+        visits.push(task::spawn("slow", front.clone().look_after_slow()));
         visits.push(task::spawn("accounting", front.clone().account()));
         for listening in listening {
             let welcome = listen::welcome(front.clone(), listening, tls.clone(), guests.clone());

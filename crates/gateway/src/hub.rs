@@ -466,7 +466,10 @@ impl<'a> Turn<'a> {
                 self.touch(peer);
             }
         } else if let Some(mailbox) = self.inside.mailboxes.get(&peer) {
-            mailbox.put(out, about);
+            let bytes = mailbox.put(out, about);
+            if bytes > 0 {
+                self.handle(Event::Flushed { peer, bytes });
+            }
         }
     }
 

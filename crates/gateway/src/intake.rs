@@ -84,6 +84,11 @@ impl ClientReader {
         }
     }
 
+    /// The places that a frame names, if nobody has to look for them.
+    pub(crate) fn places_now(&self, frame: &Result<Parsed, Broken>) -> Option<Vec<Named>> {
+        self.known(&self.names(frame))
+    }
+
     /// The places that a frame names.
     pub(crate) async fn places(&mut self, frame: &Result<Parsed, Broken>) -> Vec<Named> {
         let unresolved = self.names(frame);

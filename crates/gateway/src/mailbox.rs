@@ -6,7 +6,8 @@ use switchboard_protocol::Outgoing;
 /// One peer's. It is called under the hub's lock: it must neither wait nor ask the hub for anything. Whoever owns it says
 /// by [`switchboard_core::Event::Flushed`] when bytes have gone, so that the core knows how much waits.
 pub(crate) trait Mailbox: Send + Sync {
-    fn put(&self, out: Outgoing, about: About);
+    /// How many bytes are as good as gone already.
+    fn put(&self, out: Outgoing, about: About) -> usize;
 
     /// Nothing more comes.
     fn close(&self);

@@ -3,7 +3,7 @@
 use tokio::task::JoinHandle;
 
 /// All names, so that a test can make each of them fail.
-pub const NAMES: [&str; 30] = [
+pub const NAMES: [&str; 31] = [
     "accepting",
     "accounting",
     "attachment",
@@ -28,6 +28,7 @@ pub const NAMES: [&str; 30] = [
     "serving",
     "stderr",
     "sweeping",
+    "slow",
     "tidying",
     "time",
     "visiting",

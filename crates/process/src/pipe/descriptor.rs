@@ -194,7 +194,11 @@ impl Descriptor {
                 sendmsg(&self.fd, bufs, &mut SendAncillaryBuffer::default(), flags)
             })?);
         }
-        Ok(retry_on_intr(|| rustix::io::writev(&self.fd, bufs))?)
+        Ok(match bufs {
+            // The system has a shorter way for one.
+            [only] => retry_on_intr(|| rustix::io::write(&self.fd, only))?,
+            _ => retry_on_intr(|| rustix::io::writev(&self.fd, bufs))?,
+        })
     }
 
     /// Ends one direction of a socket, for all who hold it. The other side reads the end, or can write no more.

@@ -99,11 +99,12 @@ enum Way {
 struct Slot(Mutex<Option<mpsc::UnboundedSender<Outgoing>>>);
 
 impl Mailbox for Slot {
-    fn put(&self, out: Outgoing, _: About) {
+    fn put(&self, out: Outgoing, _: About) -> usize {
         if let Some(sender) = &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
             // Nobody takes it any more if it is over.
             let _ = sender.send(out);
         }
+        0
     }
 
     fn close(&self) {

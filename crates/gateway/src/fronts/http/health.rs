@@ -112,7 +112,7 @@ impl Front {
         let id: Vec<RawId> = hello.id().into_iter().collect();
         let mut is_homeless = false;
         if let Some((_, answer)) = session.open_call(&id, false, false) {
-            self.tell(&session, vec![Ok(hello)]).await;
+            self.tell_one(&session, Ok(hello)).await;
             // There is always one: the core sees to it.
             if let Ok(Outcome::Whole(parcel)) = answer.await {
                 let answer: Value = serde_json::from_slice(&parcel.bytes).unwrap_or_default();

@@ -2,15 +2,14 @@
 
 use super::body::Events;
 use super::listen::Origin;
-use super::reply::{accepted, not_allowed, refusal, stream};
+use super::reply::{accepted, not_allowed, stream};
 use super::route::{Target, messages_path, query};
 use super::session::Manner;
 use super::streamable::{check_type, unknown_session};
 use super::{Front, Reply};
 use hyper::body::Incoming;
-use hyper::{Method, Request, StatusCode};
+use hyper::{Method, Request};
 use std::sync::Arc;
-use switchboard_protocol::Parsed;
 
 impl Front {
     /// The client's stream. It begins with where its messages go, and the session ends with it.
@@ -45,16 +44,11 @@ impl Front {
             return unknown_session();
         };
         let (_, body) = request.into_parts();
-        let members = match self.read(body).await {
-            Ok(Ok(Parsed::One(message))) => vec![Ok(message)],
-            Ok(Ok(Parsed::Batch(members))) => members,
-            Ok(Err(broken)) => vec![Err(broken)],
+        match self.read(body).await {
+            Ok(Ok(said)) => self.tell(&session, said).await,
+            Ok(Err(broken)) => self.tell_one(&session, Err(broken)).await,
             Err(reply) => return reply,
-        };
-        if members.is_empty() {
-            return refusal(StatusCode::BAD_REQUEST, "there is nothing in this");
         }
-        self.tell(&session, members).await;
         accepted()
     }
 }

@@ -1,5 +1,6 @@
 //! Addresses, connections and TLS.
 
+use super::punctual::{Going, Punctual, Work};
 use super::{Front, HttpOptions};
 use crate::task;
 use hyper::service::service_fn;
@@ -7,19 +8,19 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use std::convert::Infallible;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
-use std::pin::Pin;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
+use std::task::Poll;
 use std::time::{Duration, Instant, SystemTime};
 use switchboard_process::path_socket::PathListener;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
-use tokio::time::{Sleep, sleep};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
@@ -117,15 +118,22 @@ pub(crate) async fn bind(options: &HttpOptions) -> io::Result<(Vec<Listening>, V
 pub(crate) struct Guests {
     room: Arc<Semaphore>,
     closing: watch::Sender<bool>,
+    is_closing: AtomicBool,
 }
 
 impl Guests {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self { room: Arc::new(Semaphore::new(MOST_CONNECTIONS)), closing: watch::channel(false).0 })
+        let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+        Arc::new(Self { room, closing: watch::channel(false).0, is_closing: AtomicBool::new(false) })
+    }
+
+    fn is_closing(&self) -> bool {
+        self.is_closing.load(Ordering::Relaxed)
     }
 
     /// Lets them finish, for a while.
     pub(crate) async fn see_off(&self, patience: Duration) {
+        self.is_closing.store(true, Ordering::Relaxed);
         self.closing.send_replace(true);
         let _ = tokio::time::timeout(patience, self.room.acquire_many(MOST_CONNECTIONS as u32)).await;
     }
@@ -140,7 +148,6 @@ pub(crate) async fn welcome(
 ) {
     loop {
         let Ok(place) = guests.room.clone().acquire_owned().await else { return };
-        let closing = guests.closing.subscribe();
         let accepted = match &listening {
             Listening::Tcp(listener) => match listener.accept().await {
                 Ok((stream, peer)) => {
@@ -161,12 +168,12 @@ pub(crate) async fn welcome(
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let (front, tls) = (front.clone(), tls.clone());
+        let (front, tls, guests) = (front.clone(), tls.clone(), guests.clone());
         task::spawn("connection", async move {
             let _place = place;
             match stream {
-                Stream::Tcp(stream) => greet(front, stream, from, tls, closing).await,
-                Stream::Path(stream) => greet(front, stream, from, tls, closing).await,
+                Stream::Tcp(stream) => greet(front, stream, from, tls, &guests).await,
+                Stream::Path(stream) => greet(front, stream, from, tls, &guests).await,
             }
         });
     }
@@ -177,109 +184,57 @@ enum Stream {
     Path(switchboard_process::path_socket::PathStream),
 }
 
-async fn greet<S>(
-    front: Arc<Front>,
-    stream: S,
-    from: Origin,
-    tls: Option<Arc<Tls>>,
-    closing: watch::Receiver<bool>,
-) where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let Some(tls) = tls else { return serve(front, stream, from, closing).await };
-    let Some(acceptor) = tls.acceptor() else { return };
-    if let Ok(Ok(stream)) = tokio::time::timeout(HEAD_TIME, acceptor.accept(stream)).await {
-        serve(front, stream, from, closing).await;
-    }
-}
-
-async fn serve<S>(front: Arc<Front>, stream: S, from: Origin, mut closing: watch::Receiver<bool>)
+async fn greet<S>(front: Arc<Front>, stream: S, from: Origin, tls: Option<Arc<Tls>>, guests: &Guests)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let Some(tls) = tls else { return serve(front, stream, from, guests).await };
+    let Some(acceptor) = tls.acceptor() else { return };
+    if let Ok(Ok(stream)) = tokio::time::timeout(HEAD_TIME, acceptor.accept(stream)).await {
+        serve(front, stream, from, guests).await;
+    }
+}
+
+async fn serve<S>(front: Arc<Front>, stream: S, from: Origin, guests: &Guests)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let mut closing = guests.closing.subscribe();
+    let work: Arc<Work> = Arc::default();
+    let stream = Punctual::new(stream, work.clone(), HEAD_TIME);
     let service = service_fn(move |request| {
         let front = front.clone();
         // A connection keeps room for the work on a request, even while there is none: for a pointer, then.
-        Box::pin(async move { Ok::<_, Infallible>(front.serve(request, from).await) })
+        let job = work.begin();
+        Box::pin(async move {
+            let reply = front.serve(request, from).await;
+            Ok::<_, Infallible>(reply.map(|answer| Going { answer, _job: job }))
+        })
     });
     let mut builder = Builder::new(TokioExecutor::new());
     // Without `pipeline_flush`: it has every answer copied into a buffer that the connection keeps, however large it was.
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
+    // Whose time it is, `Punctual` knows.
+    builder.http1().header_read_timeout(None);
     builder.http2().timer(TokioTimer::new()).max_concurrent_streams(256).keep_alive_interval(ALIVE);
-    let connection = builder.serve_connection(TokioIo::new(Punctual::new(stream)), service);
+    let connection = builder.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
-    tokio::select! {
+    let mut seen_off = pin!(closing.wait_for(|is_closing| *is_closing));
+    let mut listens = false;
+    let ended = poll_fn(|context| {
         // Whatever it was, it concerns this client alone.
-        _ = connection.as_mut() => return,
-        _ = closing.wait_for(|is_closing| *is_closing) => connection.as_mut().graceful_shutdown(),
-    }
-    let _ = connection.await;
-}
-
-/// A connection whose other side must say its first words soon. Which HTTP it speaks is told from them, and while that is
-/// not known nobody else looks at the time.
-struct Punctual<S> {
-    stream: S,
-    /// So many bytes at most are looked at for that.
-    missing: usize,
-    patience: Option<Pin<Box<Sleep>>>,
-}
-
-impl<S> Punctual<S> {
-    fn new(stream: S) -> Self {
-        const PREFACE: usize = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".len();
-        Self { stream, missing: PREFACE, patience: Some(Box::pin(sleep(HEAD_TIME))) }
-    }
-}
-
-impl<S: AsyncRead + Unpin> AsyncRead for Punctual<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        into: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = into.filled().len();
-        let polled = Pin::new(&mut self.stream).poll_read(context, into);
-        self.missing = self.missing.saturating_sub(into.filled().len() - before);
-        if self.missing == 0 {
-            self.patience = None;
+        if connection.as_mut().poll(context).is_ready() {
+            return Poll::Ready(true);
         }
-        match &mut self.patience {
-            Some(patience) if polled.is_pending() => {
-                patience.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
-            }
-            _ => polled,
+        // Once it has been told whom to wake it need not be asked again until the time has come: it would be at each request.
+        if (!listens || guests.is_closing()) && seen_off.as_mut().poll(context).is_ready() {
+            return Poll::Ready(false);
         }
-    }
-}
-
-impl<S: AsyncWrite + Unpin> AsyncWrite for Punctual<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, bytes)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+        listens = true;
+        Poll::Pending
+    });
+    if !ended.await {
+        connection.as_mut().graceful_shutdown();
+        let _ = connection.await;
     }
 }
 

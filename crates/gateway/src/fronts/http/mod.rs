@@ -1,10 +1,10 @@
 //! Clients over HTTP: Streamable HTTP, and HTTP+SSE for those who have nothing else.
 //!
 //! - `gate`: who is let in; `token`: by what. `route`: where a path leads. `gather`: the body of a request.
-//! - `listen`: addresses, connections, TLS.
+//! - `listen`: addresses, connections, TLS; `punctual`: clients that take too long.
 //! - `streamable`, `legacy`: the two ways to talk. `health`: whether we live, and can serve.
 //! - `session`: one client, and which message goes where; `sessions`: all of them; `events`: what was said, kept for those
-//!   who come back. `body`: what is answered. `news`: what the core is told.
+//!   who come back; `slow`: calls that take long. `body`: what is answered. `news`: what the core is told.
 
 #![expect(
     clippy::result_large_err,
@@ -19,10 +19,12 @@ mod health;
 mod legacy;
 pub mod listen;
 mod news;
+mod punctual;
 mod reply;
 mod route;
 mod session;
 mod sessions;
+mod slow;
 mod streamable;
 pub mod token;
 
@@ -70,6 +72,7 @@ pub(crate) struct Front {
     news: Arc<News>,
     gone: mpsc::UnboundedSender<String>,
     visits: health::Visits,
+    slow: slow::Slow,
 }
 
 type Reply = Response<Answer>;
@@ -94,6 +97,7 @@ impl Front {
             news: Arc::default(),
             gone,
             visits: health::Visits::default(),
+            slow: slow::Slow::default(),
             options,
         };
         (Arc::new(front), left)

@@ -18,6 +18,8 @@ use tokio::sync::{mpsc, oneshot};
 
 /// What waits for a client that has no stream open.
 const MOST_UNSAID: usize = 256;
+/// Answers of no more bytes than this are not waited for.
+const SHORT: usize = 4 << 10;
 /// The client's own stream.
 const OWN: u64 = 0;
 /// After how many milliseconds one who has lost a stream should come back.
@@ -135,6 +137,11 @@ impl Session {
 
     /// The places that a frame names.
     pub(crate) async fn places(&self, frame: &Result<Parsed, Broken>) -> Vec<Named> {
+        if let Ok(reader) = self.reader.try_lock()
+            && let Some(places) = reader.places_now(frame)
+        {
+            return places;
+        }
         self.reader.lock().await.places(frame).await
     }
 
@@ -307,13 +314,15 @@ impl Session {
         }
     }
 
-    fn answer(&self, inside: &mut Inside, id: RawId, message: Bytes, count: usize) {
+    /// How many bytes are as good as gone.
+    fn answer(&self, inside: &mut Inside, id: RawId, message: Bytes, count: usize) -> usize {
         let Some(number) = inside.open.remove(&id) else {
             // Of a request that came by another way.
-            return self.say(inside, OWN, message, Some(id), count);
+            self.say(inside, OWN, message, Some(id), count);
+            return 0;
         };
         inside.used = Instant::now();
-        let Some(call) = inside.calls.get_mut(&number) else { return };
+        let Some(call) = inside.calls.get_mut(&number) else { return count };
         call.missing -= 1;
         let is_last = call.missing == 0;
         match &mut call.shape {
@@ -321,22 +330,26 @@ impl Session {
                 answers.push(message);
                 *bytes += count;
                 if !is_last {
-                    return;
+                    return 0;
                 }
             }
             Shape::Stream => self.say(inside, number, message, Some(id), count),
         }
         if !is_last {
-            return;
+            return 0;
         }
         // Nothing more comes on its stream.
         inside.streams.remove(&number);
         let Some(Call { shape: Shape::Undecided { reply, answers, bytes }, is_batch, .. }) =
             inside.calls.remove(&number)
         else {
-            return;
+            return 0;
         };
-        let _ = reply.send(Reply::Whole(self.parcel(joined(answers, is_batch), bytes)));
+        // A short one fits into what the system holds for a connection, and each connection has one at a time: nobody need
+        // come back to say that it has gone.
+        let gone = if bytes <= SHORT { bytes } else { 0 };
+        let _ = reply.send(Reply::Whole(self.parcel(joined(answers, is_batch), bytes - gone)));
+        gone
     }
 
     /// Where something goes that answers nothing.
@@ -364,27 +377,31 @@ impl Session {
 }
 
 impl Mailbox for Session {
-    fn put(&self, out: Outgoing, about: About) {
+    fn put(&self, out: Outgoing, about: About) -> usize {
         let (count, answers) = (out.len(), out.answers().clone());
         let message = Bytes::from(out.on_one_line().to_vec());
         let inside = &mut *self.lock();
         if inside.is_closed {
-            return self.freed_at_once(count);
+            return count;
         }
         if self.manner == Manner::OneStream {
-            return self.say(inside, OWN, message, None, count);
+            self.say(inside, OWN, message, None, count);
+            return 0;
         }
         if let Answers::One(id) = answers {
             return self.answer(inside, id, message, count);
         }
         match self.stream_for(inside, &about) {
-            Some(stream) => self.say(inside, stream, message, None, count),
+            Some(stream) => {
+                self.say(inside, stream, message, None, count);
+                0
+            }
             None => {
                 if inside.unsaid.len() == MOST_UNSAID {
                     inside.unsaid.pop_front();
                 }
                 inside.unsaid.push_back(message);
-                self.freed_at_once(count);
+                count
             }
         }
     }
@@ -396,12 +413,6 @@ impl Mailbox for Session {
         inside.calls.clear();
         inside.open.clear();
         inside.unsaid.clear();
-    }
-}
-
-impl Session {
-    fn freed_at_once(&self, count: usize) {
-        drop(self.parcel(Bytes::new(), count));
     }
 }
 

@@ -194,6 +194,11 @@ impl Front {
         }
     }
 
+    /// Looks after calls that take long.
+    pub(crate) async fn look_after_slow(self: Arc<Self>) {
+        self.slow.watch().await;
+    }
+
     /// Tells the core what clients say, and which bytes no longer wait for them.
     pub(crate) async fn account(self: Arc<Self>) {
         let mut heap = Heap::default();

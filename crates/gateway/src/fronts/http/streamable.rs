@@ -15,8 +15,8 @@ use hyper::body::Incoming;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method as HttpMethod, Request, StatusCode};
 use serde::Deserialize;
+use smallvec::SmallVec;
 use std::sync::Arc;
-use std::time::Duration;
 use switchboard_core::Event;
 use switchboard_process::aside;
 use switchboard_protocol::{
@@ -27,8 +27,6 @@ static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 static LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
-/// A call that takes longer is answered by a stream, so that its client can come back to it.
-const SOON: Duration = Duration::from_secs(1);
 /// Longer bodies are scanned on another thread.
 const LONG: usize = 256 << 10;
 
@@ -68,13 +66,15 @@ impl Front {
                 "answers are application/json or text/event-stream: say so in `Accept`",
             );
         }
-        let (members, is_batch) = match self.read(body).await {
-            Ok(Ok(Parsed::One(message))) => (vec![Ok(message)], false),
-            Ok(Ok(Parsed::Batch(members))) => (members, true),
+        let said = match self.read(body).await {
+            Ok(Ok(said)) => said,
             Ok(Err(broken)) => return bad_message(&broken),
             Err(reply) => return reply,
         };
-        let is_opening = matches!(&members[..], [Ok(only)] if only.method() == Method::Initialize && only.kind() == Kind::Request);
+        let is_opening = match &said {
+            Parsed::One(only) => is_opening(only),
+            Parsed::Batch(members) => matches!(&members[..], [Ok(only)] if is_opening(only)),
+        };
         let session = match (text(&head.headers, &SESSION), is_opening) {
             (Some(id), _) => match self.find(id, &target, &head.headers) {
                 Some(session) => session,
@@ -95,7 +95,7 @@ impl Front {
         if let Some(version) = text(&head.headers, &VERSION) {
             session.heed_version(version);
         }
-        let reply = self.pass(&session, members, is_batch, takes_streams).await;
+        let reply = self.pass(&session, said, takes_streams).await;
         let is_new = is_opening && text(&head.headers, &SESSION).is_none();
         self.introduce(&session, reply, is_new)
     }
@@ -122,14 +122,11 @@ impl Front {
     }
 
     /// Passes what a client says to the core, and waits for what comes of it.
-    async fn pass(
-        &self,
-        session: &Arc<Session>,
-        members: Vec<Result<Message, Broken>>,
-        is_batch: bool,
-        takes_streams: bool,
-    ) -> Reply {
-        let ids: Vec<RawId> = members.iter().filter_map(asked).collect();
+    async fn pass(&self, session: &Arc<Session>, said: Parsed, takes_streams: bool) -> Reply {
+        let (ids, is_batch): (SmallVec<[RawId; 1]>, bool) = match &said {
+            Parsed::One(message) => (asked(message).into_iter().collect(), false),
+            Parsed::Batch(members) => (members.iter().filter_map(asked_by_member).collect(), true),
+        };
         let call = match ids.is_empty() {
             true => None,
             false => match session.open_call(&ids, is_batch, takes_streams) {
@@ -142,20 +139,12 @@ impl Front {
                 }
             },
         };
-        self.tell(session, members).await;
-        let Some((number, mut answer)) = call else { return accepted() };
-        let soon = tokio::select! {
-            outcome = &mut answer => Some(outcome),
-            () = tokio::time::sleep(SOON) => None,
-        };
-        let outcome = match soon {
-            Some(outcome) => outcome,
-            None => {
-                session.begin_stream(number);
-                answer.await
-            }
-        };
-        match outcome {
+        self.tell(session, said).await;
+        let Some((number, answer)) = call else { return accepted() };
+        if takes_streams {
+            self.slow.may_be(session, number);
+        }
+        match answer.await {
             Ok(Outcome::Whole(parcel)) => message(parcel),
             Ok(Outcome::Stream(parcels)) => stream(Events::new(parcels, None)),
             Err(_) => unknown_session(),
@@ -163,13 +152,21 @@ impl Front {
     }
 
     /// Tells the core what a client said.
-    pub(super) async fn tell(&self, session: &Arc<Session>, members: Vec<Result<Message, Broken>>) {
-        let client = session.client;
-        for member in members {
-            let frame = member.map(Parsed::One);
-            let places = session.places(&frame).await;
-            self.news.said(Event::FromClient { client, frame, places });
+    pub(super) async fn tell(&self, session: &Arc<Session>, said: Parsed) {
+        match said {
+            Parsed::One(message) => self.tell_one(session, Ok(message)).await,
+            Parsed::Batch(members) => {
+                for member in members {
+                    self.tell_one(session, member).await;
+                }
+            }
         }
+    }
+
+    pub(super) async fn tell_one(&self, session: &Arc<Session>, member: Result<Message, Broken>) {
+        let frame = member.map(Parsed::One);
+        let places = session.places(&frame).await;
+        self.news.said(Event::FromClient { client: session.client, frame, places });
     }
 
     /// The answer to a handshake says which session it began; without an answer there is none.
@@ -235,11 +232,19 @@ impl Front {
     }
 }
 
-/// The id that will be answered: a request's, or that of something that was meant as one.
-fn asked(member: &Result<Message, Broken>) -> Option<RawId> {
+fn is_opening(message: &Message) -> bool {
+    message.method() == Method::Initialize && message.kind() == Kind::Request
+}
+
+/// The id that will be answered.
+fn asked(message: &Message) -> Option<RawId> {
+    if message.kind() == Kind::Request { message.id() } else { None }
+}
+
+/// The same in a batch: a request's, or that of something that was meant as one.
+fn asked_by_member(member: &Result<Message, Broken>) -> Option<RawId> {
     match member {
-        Ok(message) if message.kind() == Kind::Request => message.id(),
-        Ok(_) => None,
+        Ok(message) => asked(message),
         Err(broken) if broken.is_answer => None,
         Err(broken) => Some(broken.id.clone().unwrap_or_else(RawId::null)),
     }
@@ -247,6 +252,9 @@ fn asked(member: &Result<Message, Broken>) -> Option<RawId> {
 
 pub(super) fn check_type(headers: &HeaderMap) -> Result<(), Reply> {
     let kind = text(headers, &CONTENT_TYPE).unwrap_or_default();
+    if kind == "application/json" {
+        return Ok(());
+    }
     let kind = kind.split(';').next().unwrap_or_default().trim();
     // Anything else a page could send without being asked whether it may.
     if kind.eq_ignore_ascii_case("application/json") {

@@ -1,0 +1,60 @@
+//! Calls that take long. All of them have the same patience, so they run out of it in the order in which they came: one
+//! clock does for all, and a call that is answered in time costs no alarm of its own.
+
+use super::session::Session;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
+
+/// A call that takes longer is answered by a stream, so that its client can come back to it.
+const SOON: Duration = Duration::from_secs(1);
+
+#[derive(Default)]
+pub(super) struct Slow {
+    calls: Mutex<VecDeque<Waiting>>,
+    some: Notify,
+}
+
+struct Waiting {
+    until: Instant,
+    session: Weak<Session>,
+    call: u64,
+}
+
+impl Slow {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Waiting>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn may_be(&self, session: &Arc<Session>, call: u64) {
+        let mut calls = self.lock();
+        calls.push_back(Waiting { until: Instant::now() + SOON, session: Arc::downgrade(session), call });
+        if calls.len() == 1 {
+            self.some.notify_one();
+        }
+    }
+
+    /// Has those begin their streams that are not answered in time.
+    pub(super) async fn watch(&self) {
+        loop {
+            let next = self.lock().front().map(|call| call.until);
+            match next {
+                Some(until) => sleep_until(until).await,
+                None => self.some.notified().await,
+            }
+            let now = Instant::now();
+            let due: Vec<Waiting> = {
+                let mut calls = self.lock();
+                let count = calls.partition_point(|call| call.until <= now);
+                calls.drain(..count).collect()
+            };
+            for Waiting { session, call, .. } in due {
+                if let Some(session) = session.upgrade() {
+                    session.begin_stream(call);
+                }
+            }
+        }
+    }
+}
