@@ -61,9 +61,13 @@ impl Gate {
 
     pub(crate) fn check_token(&self, headers: &HeaderMap) -> Result<(), Refused> {
         let Some(token) = &self.token else { return Ok(()) };
-        let Some(given) = text(headers, &AUTHORIZATION) else { return Err(Refused::NoToken) };
-        let Some((scheme, given)) = given.split_once(' ') else { return Err(Refused::WrongToken) };
-        let is_it = scheme.eq_ignore_ascii_case("bearer") && same(given.trim().as_bytes(), token.as_bytes());
+        let Some(given) = headers.get(AUTHORIZATION) else { return Err(Refused::NoToken) };
+        let given = given.as_bytes();
+        let Some(space) = given.iter().position(|byte| *byte == b' ') else {
+            return Err(Refused::WrongToken);
+        };
+        let (scheme, given) = given.split_at(space);
+        let is_it = scheme.eq_ignore_ascii_case(b"bearer") && same(given.trim_ascii(), token.as_bytes());
         if is_it { Ok(()) } else { Err(Refused::WrongToken) }
     }
 }

@@ -9,7 +9,9 @@ use super::route::Target;
 use crate::intake::ClientReader;
 use crate::mailbox::Mailbox;
 use bytes::Bytes;
+use hyper::header::HeaderValue;
 use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use switchboard_core::{About, ClientId, Named};
@@ -30,7 +32,7 @@ pub(crate) struct Session {
     pub(crate) client: ClientId,
     pub(crate) target: Target,
     /// The token that it was made with: nobody else may use it.
-    pub(crate) token: Option<String>,
+    pub(crate) token: Option<HeaderValue>,
     pub(crate) manner: Manner,
     news: Arc<News>,
     gone: mpsc::UnboundedSender<String>,
@@ -44,7 +46,7 @@ pub(crate) struct Who {
     pub(crate) id: String,
     pub(crate) client: ClientId,
     pub(crate) target: Target,
-    pub(crate) token: Option<String>,
+    pub(crate) token: Option<HeaderValue>,
     pub(crate) manner: Manner,
     pub(crate) reader: ClientReader,
 }
@@ -60,7 +62,7 @@ pub(crate) enum Manner {
 struct Inside {
     /// Open requests, and the call that brought each.
     open: HashMap<RawId, u64>,
-    calls: HashMap<u64, Call>,
+    calls: HashMap<u64, Call, BuildHasherDefault<OwnNumber>>,
     /// Where streams lead that somebody reads.
     streams: HashMap<u64, mpsc::UnboundedSender<Parcel>>,
     next: u64,
@@ -70,6 +72,24 @@ struct Inside {
     version: String,
     used: Instant,
     is_closed: bool,
+}
+
+/// Numbers that we give ourselves need no protection from those who would choose them.
+#[derive(Default)]
+struct OwnNumber(u64);
+
+impl Hasher for OwnNumber {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64((*byte).into()));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0 ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
 }
 
 /// One POST with requests in it.
@@ -113,7 +133,7 @@ impl Session {
     ) -> Arc<Self> {
         let inside = Inside {
             open: HashMap::new(),
-            calls: HashMap::new(),
+            calls: HashMap::default(),
             streams: HashMap::new(),
             next: OWN + 1,
             unsaid: VecDeque::new(),
@@ -167,14 +187,11 @@ impl Session {
         let _ = self.gone.send(self.id.clone());
     }
 
-    pub(crate) fn touch(&self) {
-        self.lock().used = Instant::now();
-    }
-
-    /// The version that a request names. The answer to a handshake may have gone where it is not looked at.
-    pub(crate) fn heed_version(&self, version: &str) {
+    /// Its client says something, and by which version: the answer to a handshake may have gone where it is not looked at.
+    pub(crate) fn touch(&self, version: Option<&str>) {
         let mut inside = self.lock();
-        if inside.version.is_empty() {
+        inside.used = Instant::now();
+        if let Some(version) = version.filter(|_| inside.version.is_empty()) {
             inside.version = version.to_owned();
         }
     }

@@ -12,7 +12,7 @@ use crate::fronts::Wanted;
 use crate::intake::ClientReader;
 use crate::places;
 use hyper::StatusCode;
-use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName};
+use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -85,7 +85,7 @@ impl Front {
             id: id.clone(),
             client,
             target: target.clone(),
-            token: text(headers, &AUTHORIZATION).map(str::to_owned),
+            token: headers.get(AUTHORIZATION).cloned(),
             manner,
             reader,
         };
@@ -153,8 +153,9 @@ impl Front {
     /// The session that a request names. A wrong one, one of somebody else's and one of another path are all unknown.
     pub(super) fn find(&self, id: &str, target: &Target, headers: &HeaderMap) -> Option<Arc<Session>> {
         let session = self.sessions().get(id).cloned()?;
-        let given = text(headers, &AUTHORIZATION).unwrap_or_default();
-        let is_its = same(given.as_bytes(), session.token.as_deref().unwrap_or_default().as_bytes());
+        let given = headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
+        let its = session.token.as_ref().map(HeaderValue::as_bytes);
+        let is_its = same(given.unwrap_or_default(), its.unwrap_or_default());
         (is_its && session.target == *target && !session.is_closed()).then_some(session)
     }
 

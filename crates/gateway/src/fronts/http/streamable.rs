@@ -91,10 +91,7 @@ impl Front {
                 );
             }
         };
-        session.touch();
-        if let Some(version) = text(&head.headers, &VERSION) {
-            session.heed_version(version);
-        }
+        session.touch(text(&head.headers, &VERSION));
         let reply = self.pass(&session, said, takes_streams).await;
         let is_new = is_opening && text(&head.headers, &SESSION).is_none();
         self.introduce(&session, reply, is_new)
