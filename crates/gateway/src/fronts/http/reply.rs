@@ -2,7 +2,7 @@
 
 use super::Reply;
 use super::body::{Answer, Parcel};
-use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
+use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
 use hyper::{Response, StatusCode};
 use serde_json::json;
 
@@ -51,8 +51,13 @@ pub(super) fn not_allowed(methods: &'static str) -> Reply {
     reply
 }
 
-pub(super) fn message(parcel: Parcel) -> Reply {
-    with(StatusCode::OK, "application/json", Answer::Message(Some(parcel)))
+/// The headers of the request are emptied for it: they have all the room that is needed.
+pub(super) fn message(parcel: Parcel, mut headers: HeaderMap) -> Reply {
+    headers.clear();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let mut reply = Response::new(Answer::Message(Some(parcel)));
+    *reply.headers_mut() = headers;
+    reply
 }
 
 pub(super) fn stream(events: super::body::Events) -> Reply {

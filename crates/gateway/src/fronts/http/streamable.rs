@@ -92,8 +92,8 @@ impl Front {
             }
         };
         session.touch(text(&head.headers, &VERSION));
-        let reply = self.pass(&session, said, takes_streams).await;
         let is_new = is_opening && text(&head.headers, &SESSION).is_none();
+        let reply = self.pass(&session, said, takes_streams, head.headers).await;
         self.introduce(&session, reply, is_new)
     }
 
@@ -119,7 +119,13 @@ impl Front {
     }
 
     /// Passes what a client says to the core, and waits for what comes of it.
-    async fn pass(&self, session: &Arc<Session>, said: Parsed, takes_streams: bool) -> Reply {
+    async fn pass(
+        &self,
+        session: &Arc<Session>,
+        said: Parsed,
+        takes_streams: bool,
+        headers: HeaderMap,
+    ) -> Reply {
         let (ids, is_batch): (SmallVec<[RawId; 1]>, bool) = match &said {
             Parsed::One(message) => (asked(message).into_iter().collect(), false),
             Parsed::Batch(members) => (members.iter().filter_map(asked_by_member).collect(), true),
@@ -142,7 +148,7 @@ impl Front {
             self.slow.may_be(session, number);
         }
         match answer.await {
-            Ok(Outcome::Whole(parcel)) => message(parcel),
+            Ok(Outcome::Whole(parcel)) => message(parcel, headers),
             Ok(Outcome::Stream(parcels)) => stream(Events::new(parcels, None)),
             Err(_) => unknown_session(),
         }
