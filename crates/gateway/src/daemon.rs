@@ -150,13 +150,13 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
     // Whether anybody comes is a question of time from now on.
     hub.handle(Event::Tick);
     let guests = listen::Guests::new();
-    let mut visits = Vec::new();
+    let (mut visits, mut clerks) = (Vec::new(), Vec::new());
     if let Some(options) = daemon.http {
         let (front, left) = Front::new(household.clone(), options);
         visits.push(task::spawn("parting", front.clone().part(left)));
         visits.push(task::spawn("tidying", front.clone().tidy()));
-        visits.push(task::spawn("slow", front.clone().look_after_slow()));
-        visits.push(task::spawn("accounting", front.clone().account()));
+        clerks.push(task::spawn("slow", front.clone().look_after_slow()));
+        clerks.push(task::spawn("accounting", front.clone().account()));
         for listening in listening {
             let welcome = listen::welcome(front.clone(), listening, tls.clone(), guests.clone());
             visits.push(task::spawn("welcoming", welcome));
@@ -174,6 +174,8 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
     hub.over().await;
     tasks.iter().chain(&visits).for_each(|task| task.abort());
     guests.see_off(PATIENCE).await;
+    // What those who stayed to the end said was heard.
+    clerks.iter().for_each(|clerk| clerk.abort());
     hub.all_kept(PATIENCE).await;
     hub.close_warden().await;
     telemetry.close(PATIENCE);

@@ -143,7 +143,8 @@ impl Outbox {
                     }
                     Piece::Kept(range) => {
                         self.close_small();
-                        let is_prepared = out.is_prepared() && range.len() >= prepared::LONG;
+                        let is_prepared =
+                            out.is_prepared() && range.len() >= prepared::LONG && self.way.is_pipe();
                         let source = is_prepared.then(|| prepared::source(out.original())).flatten();
                         let source = source.map(|sealed| (sealed, range.start));
                         self.queue.push_back(Part { bytes: out.original().slice(range), source });
@@ -244,14 +245,13 @@ impl Outbox {
         }
         if let Some(Part { bytes, source: Some((sealed, at)) }) = self.queue.front() {
             match writer.try_give(sealed, *at, bytes.len()) {
-                Err(error) if error.kind() == io::ErrorKind::Unsupported => {
-                    self.queue.iter_mut().for_each(|part| part.source = None);
-                }
-                given => {
-                    let given = given?;
+                Ok(given) => {
                     self.forget(given);
                     return Ok(given);
                 }
+                Err(error) if is_about_the_peer(&error) => return Err(error),
+                // Not every system that has this does it for everybody: then it is copied.
+                Err(_) => self.queue.iter_mut().for_each(|part| part.source = None),
             }
         }
         let mut slices = [IoSlice::new(&[]); PIECES];
@@ -279,6 +279,11 @@ impl Outbox {
         }
         self.small.drain(..written);
     }
+}
+
+fn is_about_the_peer(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, Interrupted, WouldBlock};
+    matches!(error.kind(), BrokenPipe | Interrupted | WouldBlock)
 }
 
 impl Drop for Outbox {

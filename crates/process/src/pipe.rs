@@ -122,8 +122,19 @@ impl ByteWriter {
             #[cfg(unix)]
             Writer::Polled(polled) => polled.try_give(sealed, at, length),
             #[cfg(windows)]
-            Writer::Named(_) => Err(io::ErrorKind::Unsupported.into()),
-            Writer::Threaded(_) => Err(io::ErrorKind::Unsupported.into()),
+            Writer::Named(_) => sealed.copied_only(at, length),
+            Writer::Threaded(_) => sealed.copied_only(at, length),
+        }
+    }
+
+    /// Whether it is a pipe that can be polled.
+    pub fn is_pipe(&self) -> bool {
+        match &self.0 {
+            #[cfg(unix)]
+            Writer::Polled(polled) => polled.is_pipe(),
+            #[cfg(windows)]
+            Writer::Named(_) => false,
+            Writer::Threaded(_) => false,
         }
     }
 

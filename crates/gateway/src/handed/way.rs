@@ -27,6 +27,14 @@ impl Way {
         }
     }
 
+    /// What the system keeps can be given out without a copy.
+    pub(crate) fn is_pipe(&self) -> bool {
+        match self {
+            Self::Direct(writer) => writer.is_pipe(),
+            Self::Kept(_) => false,
+        }
+    }
+
     pub(crate) async fn drained(&self) {
         match self {
             Self::Direct(writer) => writer.drained().await,

@@ -185,11 +185,15 @@ impl PolledWriter {
     }
 
     pub(super) fn try_give(&self, sealed: &Sealed, at: usize, length: usize) -> io::Result<usize> {
-        if !self.fd.get_ref().is_pipe() {
-            return Err(io::ErrorKind::Unsupported.into());
+        if !self.is_pipe() {
+            return sealed.copied_only(at, length);
         }
         self.widen_for(length);
         self.try_now(|descriptor| sealed.give(at, length, descriptor))
+    }
+
+    pub(super) fn is_pipe(&self) -> bool {
+        self.fd.get_ref().is_pipe()
     }
 
     fn widen_for(&self, length: usize) {

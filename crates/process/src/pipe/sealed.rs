@@ -10,6 +10,12 @@ impl Sealed {
         os::Memory::new(bytes).map(Self)
     }
 
+    /// Where nothing can be given.
+    pub(super) fn copied_only(&self, _at: usize, _length: usize) -> io::Result<usize> {
+        let Self(_) = self;
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     #[cfg(unix)]
     pub(super) fn give(&self, at: usize, length: usize, to: &super::Descriptor) -> io::Result<usize> {
         self.0.give(at, length, to)

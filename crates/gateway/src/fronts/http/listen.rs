@@ -1,6 +1,6 @@
 //! Addresses, connections and TLS.
 
-use super::punctual::{Going, Punctual, Work};
+use super::punctual::{Going, Patience, Watched, Work};
 use super::{Front, HttpOptions};
 use crate::task;
 use hyper::service::service_fn;
@@ -201,7 +201,8 @@ where
 {
     let mut closing = guests.closing.subscribe();
     let work: Arc<Work> = Arc::default();
-    let stream = Punctual::new(stream, work.clone(), HEAD_TIME);
+    let stream = Watched::new(stream, work.clone());
+    let mut patience = Patience::new(work.clone(), HEAD_TIME);
     let service = service_fn(move |request| {
         let front = front.clone();
         // A connection keeps room for the work on a request, even while there is none: for a pointer, then.
@@ -213,7 +214,7 @@ where
     });
     let mut builder = Builder::new(TokioExecutor::new());
     // Without `pipeline_flush`: it has every answer copied into a buffer that the connection keeps, however large it was.
-    // Whose time it is, `Punctual` knows.
+    // `Patience` looks at the time.
     builder.http1().header_read_timeout(None);
     builder.http2().timer(TokioTimer::new()).max_concurrent_streams(256).keep_alive_interval(ALIVE);
     let connection = builder.serve_connection(TokioIo::new(stream), service);
@@ -222,7 +223,7 @@ where
     let mut listens = false;
     let ended = poll_fn(|context| {
         // Whatever it was, it concerns this client alone.
-        if connection.as_mut().poll(context).is_ready() {
+        if connection.as_mut().poll(context).is_ready() || patience.is_over(context) {
             return Poll::Ready(true);
         }
         // Once it has been told whom to wake it need not be asked again until the time has come: it would be at each request.

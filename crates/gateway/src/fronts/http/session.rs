@@ -230,7 +230,7 @@ impl Session {
     /// A call can no longer be answered whole.
     fn to_stream(&self, inside: &mut Inside, number: u64) {
         let Some(call) = inside.calls.get_mut(&number) else { return };
-        let Shape::Undecided { reply, answers, .. } = std::mem::replace(&mut call.shape, Shape::Stream)
+        let Shape::Undecided { reply, answers, bytes } = std::mem::replace(&mut call.shape, Shape::Stream)
         else {
             return;
         };
@@ -240,8 +240,10 @@ impl Session {
             inside.streams.insert(number, sender);
         }
         self.prime(inside, number);
-        for answer in answers {
-            self.say(inside, number, answer, None, 0);
+        // All of them are counted with the first.
+        let counts = std::iter::once(bytes).chain(std::iter::repeat(0));
+        for (answer, count) in answers.into_iter().zip(counts) {
+            self.say(inside, number, answer, None, count);
         }
     }
 

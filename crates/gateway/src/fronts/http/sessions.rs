@@ -210,11 +210,9 @@ impl Front {
     }
 
     fn tell_news(&self, heap: &mut Heap) {
-        self.news.take(heap);
-        if heap.said.is_empty() && heap.freed.is_empty() {
-            return;
-        }
+        // In the turn: of two who take, the first is to be the first who tells.
         let mut turn = self.household.hub.turn();
+        self.news.take(heap);
         for (client, bytes) in heap.freed.drain(..) {
             turn.handle(Event::Flushed { peer: Peer::Client(client), bytes });
         }
