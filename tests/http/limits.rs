@@ -85,11 +85,19 @@ fn another(served: &Served) {
     });
 }
 
-/// Heads that do not end, and connections on which nothing is said.
+/// Heads that do not end, and connections on which nothing is said, from the beginning or after an answer.
 #[test]
 fn those_who_take_their_time_hinder_nobody_and_are_not_waited_for() {
     let served = Served::new();
-    let heads = ["", "P", "PRI * HTTP/2.0\r\n", "POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Slow: "];
+    let heads = [
+        "",
+        "P",
+        "PRI * HTTP/2.0\r\n",
+        "PRI /what-is-not-a-preface-though-it-begins-like-one",
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",
+        "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        "GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    ];
     let mut slow: Vec<_> = (0..200)
         .map(|number| {
             let mut connection = served.web.connect();
@@ -113,6 +121,28 @@ fn those_who_take_their_time_hinder_nobody_and_are_not_waited_for() {
         );
     }
     assert_eq!(text(&talk.call("echo", json!({}))), "{}");
+}
+
+/// It takes longer than anybody may be silent, and is not silence.
+#[test]
+fn who_reads_slowly_gets_all() {
+    const LONG: usize = 12 << 20;
+    let served = Served::new();
+    let talk = served.open();
+    let message = json!({
+        "jsonrpc": "2.0", "id": 99, "method": "tools/call",
+        "params": { "name": "echo", "arguments": { "fill": "x".repeat(LONG) } },
+    });
+    let mut connection = served.web.connect();
+    connection.write_all(&talk.say(&message).to_bytes()).unwrap();
+    let mut piece = vec![0; LONG / 40];
+    let mut got = 0;
+    // Half a second each.
+    while got < LONG {
+        connection.read_exact(&mut piece[..(LONG - got).min(LONG / 40)]).unwrap();
+        got += (LONG - got).min(LONG / 40);
+        std::thread::sleep(std::time::Duration::from_millis(500));
+    }
 }
 
 #[test]
