@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use std::ffi::OsString;
 use std::path::Path;
-use switchboard_gateway::config::environment::{child_environment, withheld_hint};
+use switchboard_gateway::config::environment::{Inherited, withheld_hint};
 use switchboard_gateway::config::{Severity, expand, load};
 
 fuzz_target!(|source: &str| {
@@ -24,7 +24,7 @@ fuzz_target!(|source: &str| {
         }
         expand::uses_root(server, &variable);
         let ours = ["HOME", "PATH", "GITHUB_TOKEN", "a"].map(|name| (name.into(), "value".into()));
-        let child = child_environment(ours, server.inherit_env, &server.pass_env, &server.env);
+        let child = Inherited::new(ours, server.inherit_env, &server.pass_env).with(&server.env);
         withheld_hint(&child.withheld);
     }
     let _ = expand::log_file(&config.log, Path::new("/etc/switchboard.json"), &variable);
