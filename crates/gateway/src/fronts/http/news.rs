@@ -7,14 +7,8 @@ use tokio::sync::Notify;
 
 #[derive(Default)]
 pub(crate) struct News {
-    inside: Mutex<Inside>,
+    heap: Mutex<Heap>,
     some: Notify,
-}
-
-#[derive(Default)]
-struct Inside {
-    said: Vec<Event>,
-    freed: Vec<(ClientId, usize)>,
 }
 
 /// All that is new.
@@ -27,8 +21,8 @@ pub(crate) struct Heap {
 }
 
 impl News {
-    fn lock(&self) -> MutexGuard<'_, Inside> {
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Heap> {
+        self.heap.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn said(&self, event: Event) {
@@ -48,8 +42,6 @@ impl News {
 
     /// Takes it, and leaves room for as much as there was.
     pub(crate) fn take(&self, into: &mut Heap) {
-        let inside = &mut *self.lock();
-        std::mem::swap(&mut inside.said, &mut into.said);
-        std::mem::swap(&mut inside.freed, &mut into.freed);
+        std::mem::swap(&mut *self.lock(), into);
     }
 }

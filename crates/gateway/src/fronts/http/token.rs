@@ -1,5 +1,6 @@
 //! The token without which nobody is let in: made at the first start, kept in a file that only its user can read.
 
+use crate::hex::hex;
 use std::io;
 use std::path::Path;
 use switchboard_process::private;
@@ -30,5 +31,5 @@ pub fn read(state_folder: &Path) -> Option<String> {
 pub(crate) fn random() -> io::Result<String> {
     let mut bytes = [0u8; 32];
     getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(&bytes))
 }
