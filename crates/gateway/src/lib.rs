@@ -65,7 +65,9 @@ pub use reload::{Overrides, Source};
 pub use switchboard_process::alive::is_alive;
 pub use switchboard_process::child::Ended;
 pub use switchboard_process::local::Address;
+pub use switchboard_process::private::new_folder as make_private_folder;
 pub use switchboard_process::room::{for_many as allow_many_files, for_ourselves as check_room};
+pub use switchboard_process::signals::Signals;
 pub use switchboard_process::stdio::{OwnStdio, take as take_stdio};
 pub use switchboard_process::warden::{Layer, LayerState, Layers};
 

@@ -1,20 +1,23 @@
 //! Whether a process is there, by its number. For reports only: a number may be given to another process the
 //! moment after, so that nothing must be ended because of this answer.
 
-/// A process that has ended and waits for its parent to notice still counts on Unix.
+/// A process that has ended does not count, even if its parent has not noticed yet: the first process of a container
+/// often never does.
 pub fn is_alive(pid: u32) -> bool {
     os::is_alive(pid)
 }
 
 #[cfg(unix)]
 mod os {
+    use crate::table;
     use rustix::io::Errno;
     use rustix::process::{Pid, test_kill_process};
 
     pub(super) fn is_alive(pid: u32) -> bool {
-        let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
+        let Some(number) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
         // Refused means that it is there, and someone else's.
-        !matches!(test_kill_process(pid), Err(Errno::SRCH))
+        !matches!(test_kill_process(number), Err(Errno::SRCH))
+            && !table::one(pid).is_some_and(|entry| entry.is_zombie)
     }
 }
 
@@ -52,5 +55,17 @@ mod tests {
         assert!(is_alive(std::process::id()));
         assert!(!is_alive(u32::MAX));
         assert!(!is_alive(0x3fff_fffe));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn zombie_is_not_alive() {
+        #[expect(clippy::disallowed_methods, reason = "a child that ends at once, and is waited for")]
+        let mut child = std::process::Command::new("true").spawn().expect("`true` is everywhere");
+        let pid = child.id();
+        while is_alive(pid) {
+            std::thread::yield_now();
+        }
+        assert!(child.wait().expect("it was not waited for before").success());
     }
 }

@@ -8,6 +8,11 @@ pub fn folder(path: &Path) -> io::Result<()> {
     os::folder(path)
 }
 
+/// Makes a folder that only this user can enter. One that is there already is an error.
+pub fn new_folder(path: &Path) -> io::Result<()> {
+    os::new_folder(path)
+}
+
 /// This user's folder for temporary files, which may be shared by all: a folder in it of our own name and number.
 pub fn temporary(name: &str) -> io::Result<std::path::PathBuf> {
     let path = std::env::temp_dir().join(os::with_user(name));
@@ -47,9 +52,13 @@ mod os {
         check(&fstat(folder)?, FileType::Directory)
     }
 
+    pub(super) fn new_folder(path: &Path) -> io::Result<()> {
+        DirBuilder::new().mode(0o700).create(path)
+    }
+
     /// Makes a folder that nobody else can even enter, or finds that it is one. What it is in must be there.
     pub(crate) fn closed_folder(path: &Path) -> io::Result<()> {
-        match DirBuilder::new().mode(0o700).create(path) {
+        match new_folder(path) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
             _ => is_closed(path),
         }
@@ -134,6 +143,10 @@ mod os {
 
     pub(super) fn folder(path: &Path) -> io::Result<()> {
         std::fs::create_dir_all(path)
+    }
+
+    pub(super) fn new_folder(path: &Path) -> io::Result<()> {
+        std::fs::create_dir(path)
     }
 
     pub(super) fn write(path: &Path, content: &[u8]) -> io::Result<()> {

@@ -1,12 +1,12 @@
-//! How the demo looks: at most 80 columns, colours only where they are wanted.
+//! The demo's output: at most 80 columns, and colours only on a terminal.
 
 use std::io::IsTerminal;
 use std::time::Duration;
 
-/// Lines are not longer, apart from paths that are.
+/// The longest line, apart from long paths.
 const WIDTH: usize = 79;
 const INDENT: usize = 4;
-/// The width of what was asked; the answer begins behind it.
+/// The width of a request's column; the answer follows it.
 const ASKED: usize = 22;
 
 pub(super) struct Screen {
@@ -31,13 +31,13 @@ impl Screen {
     }
 
     pub(super) fn intro(&self) {
-        let title = self.paint(Style::Bold, "Switchboard, in five steps");
-        let wire = self.paint(Style::Dim, "<--- MCP --->");
+        let title = self.paint(Style::Bold, "Switchboard in six steps");
+        let wire = self.paint(Style::Dim, "<-- MCP -->");
         self.line(&format!(
-            "\n  {title}\n\n  Your IDE starts Switchboard in place of an MCP server. Switchboard starts the\n  \
-             server and carries every message between the two, as it is. In this demo:\n\n    \
-             this program  {wire}  switchboard  {wire}  example server\n    \
-             (the IDE)"
+            "\n  {title}\n\n  Your IDE starts Switchboard in place of its MCP servers. Switchboard runs the\n  \
+             servers, and passes every message on as it is. In this demo:\n\n    \
+             this program       {wire}  switchboard   {wire}  example server\n    \
+             (two IDE windows)               (one daemon)"
         ));
     }
 
@@ -45,7 +45,7 @@ impl Screen {
         self.line(&format!("\n  {}", self.paint(Style::Bold, &format!("{number}. {title}"))));
     }
 
-    /// One request: what was asked, what came back, and after which time.
+    /// One request, its answer, and the time that took.
     pub(super) fn ask(&self, asked: &str, answer: &str, took: Option<Duration>) {
         let took = took.map(time).unwrap_or_default();
         let arrow = self.paint(Style::Cyan, "->");
@@ -54,7 +54,7 @@ impl Screen {
         self.line(&format!("    {arrow} {asked:<ASKED$} {answer:<room$} {:>9}", self.paint_right(&took, 9)));
     }
 
-    /// What an answer said in more words.
+    /// The text of an answer or log line.
     pub(super) fn quote(&self, text: &str) {
         for line in wrap(text, WIDTH - INDENT - 3) {
             self.line(&format!("       {}", self.paint(Style::Yellow, &line)));
@@ -65,7 +65,7 @@ impl Screen {
         self.verdict(&self.paint(Style::Green, "ok"), text);
     }
 
-    /// What went wrong first, then what the log said about it.
+    /// The error first, then what the gateway said on stderr.
     pub(super) fn failed(&self, text: &str) {
         let (what, log) = text.split_once('\n').unwrap_or((text, ""));
         self.verdict(&self.paint(Style::Red, "FAILED:"), what);
@@ -73,7 +73,7 @@ impl Screen {
     }
 
     pub(super) fn outro(&self, text: &str) {
-        self.line(&format!("\n  {}\n\n{text}", self.paint(Style::Bold, "Put it before your own servers")));
+        self.line(&format!("\n  {}\n\n{text}", self.paint(Style::Bold, "Use it with your own servers")));
     }
 
     fn verdict(&self, mark: &str, text: &str) {
