@@ -317,9 +317,12 @@ impl Household {
             Err(_) => State::LetGo,
         };
         self.part_with(client);
-        if held == State::Over {
-            let _ = lend::say(&connection.writer, lend::OVER).await;
-        }
+        let last_word = match held {
+            State::Over => lend::OVER,
+            State::Exited => lend::EXITED,
+            State::Serving | State::LetGo => return,
+        };
+        let _ = lend::say(&connection.writer, last_word).await;
     }
 
     fn part_with(&self, client: ClientId) {

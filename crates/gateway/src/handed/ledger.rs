@@ -25,6 +25,8 @@ struct Inner {
     journal: Journal,
     books: Books,
     state: State,
+    /// The client has said `exit`.
+    exits: bool,
     note: Vec<u8>,
     /// Answers of our own that were swallowed.
     swallowed: usize,
@@ -38,6 +40,8 @@ pub(crate) enum State {
     LetGo,
     /// The client wants nothing more.
     Over,
+    /// The client has said `exit`: it does not wait for what is open, which is refused.
+    Exited,
 }
 
 impl Ledger {
@@ -48,7 +52,8 @@ impl Ledger {
         journal.renew(&[books.summed_up()])?;
         journal.show_open(books.open.len() as u32);
         let taken = Arc::new(AtomicU64::new(books.taken));
-        let inner = Inner { journal, books, state: State::Serving, note: Vec::new(), swallowed: 0 };
+        let state = State::Serving;
+        let inner = Inner { journal, books, state, exits: false, note: Vec::new(), swallowed: 0 };
         Ok(Self { inner: Mutex::new(inner), taken, changed: Notify::new() })
     }
 
@@ -69,7 +74,8 @@ impl Ledger {
     pub(crate) fn close(&self, state: State) {
         let mut inner = self.inner();
         if inner.state == State::Serving {
-            inner.state = state;
+            let is_exit = inner.exits && state == State::LetGo;
+            inner.state = if is_exit { State::Exited } else { state };
             drop(inner);
             self.changed.notify_waiters();
         }
@@ -113,7 +119,10 @@ impl Ledger {
     pub(crate) fn take(&self, upto: u64, frame: &Result<Parsed, Broken>) -> bool {
         let mut entries = Entries::default();
         match frame {
-            Ok(Parsed::One(message)) => entries.one(message),
+            Ok(Parsed::One(message)) => {
+                self.inner().exits |= message.method() == Method::Exit;
+                entries.one(message);
+            }
             Ok(Parsed::Batch(members)) => entries.batch(members),
             Err(_) => {}
         }

@@ -2,7 +2,7 @@
 //! do but to watch it; when it is gone, what it owed is settled at once, and the streams are given to the next as soon
 //! as the client wants something.
 
-use super::settle::settle;
+use super::settle::{refuse_open, settle};
 use super::way::Kept;
 use crate::hello;
 use crate::link::Link;
@@ -22,6 +22,8 @@ pub(crate) const ALIVE: u8 = b'a';
 pub(crate) const END: u8 = b'e';
 /// From it: the client has ended, and has its answers.
 pub(crate) const OVER: u8 = b'o';
+/// From it: the client has said `exit`. What is open is left to us.
+pub(crate) const EXITED: u8 = b'x';
 
 /// How often is looked whether there is work, and how long one may be silent that was asked.
 const LOOK: Duration = Duration::from_secs(5);
@@ -50,6 +52,8 @@ pub(crate) enum Lent {
 
 enum End {
     Over,
+    /// The client has said `exit`.
+    Exited,
     /// The one who held them is gone, or has let go.
     Lost,
 }
@@ -63,10 +67,17 @@ pub(crate) async fn lend(link: &Link, connection: Connection, streams: Streams, 
             Ok(()) => watch.over(&mut connection, &streams).await,
             Err(_) => End::Lost,
         };
-        if let End::Over = end {
-            return Lent::Over;
+        match end {
+            End::Over => return Lent::Over,
+            End::Exited => {
+                drop(connection);
+                if let Ok(kept) = refuse_open(&streams, link.newcomer.shown()) {
+                    let _ = tokio::time::timeout(PATIENCE, give_out(&kept)).await;
+                }
+                return Lent::Over;
+            }
+            End::Lost => drop(connection),
         }
-        drop(connection);
         let now = Instant::now();
         deaths.push_back(now);
         deaths.retain(|&death| now.duration_since(death) < WITHIN);
@@ -113,6 +124,9 @@ impl Watch {
                     }
                     if words.contains(&OVER) {
                         return End::Over;
+                    }
+                    if words.contains(&EXITED) {
+                        return End::Exited;
                     }
                     words.clear();
                     work = Work::None;

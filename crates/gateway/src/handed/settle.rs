@@ -12,9 +12,19 @@ use switchboard_protocol::{Dialect, ErrorAnswer, ErrorKind, RawId};
 
 /// Enters and writes all of it, as far as it goes without waiting.
 pub(super) fn settle(streams: &Streams, server: &str) -> io::Result<Kept> {
+    // What is safe to ask again goes to the next one.
+    settle_with(streams, &died(server), |open| open.again().is_none())
+}
+
+/// The same after `exit`: nobody comes next, and everything that is open is refused.
+pub(super) fn refuse_open(streams: &Streams, server: &str) -> io::Result<Kept> {
+    settle_with(streams, &ending(server), |_| true)
+}
+
+fn settle_with(streams: &Streams, error: &ErrorAnswer, is_owed: fn(&Open) -> bool) -> io::Result<Kept> {
     let ledger = Arc::new(Ledger::of(streams)?);
     let (written, words, entries) = ledger.with_books(|books| {
-        let (words, entries) = owed(books, server);
+        let (words, entries) = owed(books, error, is_owed);
         (books.written, words, entries)
     });
     let kept = Kept::new(streams.log(written)?, ledger);
@@ -24,7 +34,7 @@ pub(super) fn settle(streams: &Streams, server: &str) -> io::Result<Kept> {
     Ok(kept)
 }
 
-fn owed(books: &Books, server: &str) -> (Vec<u8>, Vec<Entry>) {
+fn owed(books: &Books, error: &ErrorAnswer, is_owed: fn(&Open) -> bool) -> (Vec<u8>, Vec<Entry>) {
     let dialect = dialect(books);
     let mut words = Vec::new();
     let mut entries = Vec::new();
@@ -43,9 +53,8 @@ fn owed(books: &Books, server: &str) -> (Vec<u8>, Vec<Entry>) {
         .as_bytes());
         entries.push(Entry::Resolved { id: id.clone() });
     }
-    let error = died(server);
     let answer = |id: &Id| error.to_bytes(&RawId::from_bytes(id), dialect);
-    for open in books.open.iter().filter(|open| open.again().is_none()) {
+    for open in books.open.iter().filter(|open| is_owed(open)) {
         match open {
             Open::One(asked) => {
                 say(&answer(&asked.id));
@@ -77,13 +86,17 @@ fn died(server: &str) -> ErrorAnswer {
         .hint("another one is being started; whether this request took effect is unknown")
 }
 
-/// For those who closed their end, and whose answers did not come in time.
-pub(super) fn too_late(books: &Books, server: &str) -> Vec<(RawId, Vec<u8>)> {
-    let error = ErrorAnswer::new(ErrorKind::ShuttingDown, "switchboard is shutting down")
+fn ending(server: &str) -> ErrorAnswer {
+    ErrorAnswer::new(ErrorKind::ShuttingDown, "switchboard is shutting down")
         .server(server)
         .with("root", json!(null))
         .retryable(false)
-        .hint("start it again");
+        .hint("start it again")
+}
+
+/// For those who closed their end, and whose answers did not come in time.
+pub(super) fn too_late(books: &Books, server: &str) -> Vec<(RawId, Vec<u8>)> {
+    let error = ending(server);
     let dialect = dialect(books);
     let ids = books.open.iter().flat_map(|open| match open {
         Open::One(asked) => std::slice::from_ref(&asked.id),
