@@ -24,18 +24,31 @@ fn open(start: Start) -> Client {
     client
 }
 
-/// Calls in flight all the time, and a daemon that is killed again and again after a while that differs.
+/// Fewer than a window accepts within a minute before it carries the messages itself. From then on a call may be written
+/// to a daemon that has just died, and gets an error.
+const DEATHS_PER_WINDOW: u64 = 4;
+
+/// Calls in flight all the time, and daemons that are killed after a while that differs.
 struct Load {
     /// The bytes of a call's arguments.
     size: usize,
     calls: usize,
-    deaths: u64,
+    /// Windows, one after the other, with so many deaths each.
+    windows: u64,
     /// How slowly the client reads.
     pause: Duration,
 }
 
 #[track_caller]
-fn check(start: impl FnOnce(&House) -> Start, load: &Load) {
+fn check(start: impl Fn(&House) -> Start, load: &Load) {
+    for window in 0..load.windows {
+        check_window(&start, load, window * DEATHS_PER_WINDOW);
+    }
+}
+
+/// `before` is the number of deaths in earlier windows.
+#[track_caller]
+fn check_window(start: impl Fn(&House) -> Start, load: &Load, before: u64) {
     let house = House::new();
     let mut window = open(start(&house));
     assert_eq!(held_by(house.daemon().pid), 1, "it has the window's streams");
@@ -43,7 +56,7 @@ fn check(start: impl FnOnce(&House) -> Start, load: &Load) {
     let mut answers: BTreeMap<u64, usize> = BTreeMap::new();
     let mut outcomes = [0, 0];
     let mut last = 0;
-    for round in 0..load.deaths {
+    for round in before..before + DEATHS_PER_WINDOW {
         let daemon = house.daemons();
         for _ in 0..load.calls {
             last = window.start_call("echo", json!({ "label": format!("<{last}>"), "text": text }));
@@ -72,6 +85,7 @@ fn check(start: impl FnOnce(&House) -> Start, load: &Load) {
     // The window goes on, in the daemon's hands again.
     let done = window.call("echo", json!({ "label": "the last" }));
     assert!(done.get("result").is_some(), "{done}");
+    assert_eq!(held_by(house.daemon().pid), 1, "it has the window's streams");
     assert_eq!(window.unread_bytes(), b"");
     assert!(answers.values().all(|&count| count == 1), "{answers:?}");
     let heard = house.record().all_lines();
@@ -86,29 +100,29 @@ fn check(start: impl FnOnce(&House) -> Start, load: &Load) {
 
 #[test]
 fn killed_at_any_moment_with_small_messages() {
-    check(|house| house.window("a"), &Load { size: 10, calls: 20, deaths: 12, pause: Duration::ZERO });
+    check(|house| house.window("a"), &Load { size: 10, calls: 20, windows: 3, pause: Duration::ZERO });
 }
 
 #[test]
 fn killed_at_any_moment_over_sockets() {
-    let load = Load { size: 10, calls: 20, deaths: 12, pause: Duration::ZERO };
+    let load = Load { size: 10, calls: 20, windows: 3, pause: Duration::ZERO };
     check(|house| house.window("a").over_sockets(), &load);
 }
 
 #[test]
 fn killed_at_any_moment_with_large_messages() {
-    check(|house| house.window("a"), &Load { size: 1 << 20, calls: 3, deaths: 8, pause: Duration::ZERO });
+    check(|house| house.window("a"), &Load { size: 1 << 20, calls: 3, windows: 2, pause: Duration::ZERO });
 }
 
 #[test]
 fn killed_at_any_moment_with_large_messages_over_sockets() {
-    let load = Load { size: 1 << 20, calls: 3, deaths: 8, pause: Duration::ZERO };
+    let load = Load { size: 1 << 20, calls: 3, windows: 2, pause: Duration::ZERO };
     check(|house| house.window("a").over_sockets(), &load);
 }
 
 #[test]
 fn killed_while_the_client_reads_slowly() {
-    let load = Load { size: 40_000, calls: 10, deaths: 6, pause: Duration::from_millis(3) };
+    let load = Load { size: 40_000, calls: 10, windows: 2, pause: Duration::from_millis(3) };
     check(|house| house.window("a"), &load);
     check(|house| house.window("a").over_sockets(), &load);
 }
