@@ -282,9 +282,7 @@ impl Project {
 
     fn run(&self, args: &[&str]) -> String {
         let folder = self.home.scratch().path();
-        let state = folder.join("state");
-        let start = switchboard(args).cwd(folder.join("project")).env("SWITCHBOARD_STATE_DIR", state);
-        show(finish(start.env("HOME", folder.join("home"))))
+        show(finish(switchboard(args).cwd(folder.join("project")).home(folder.join("home"))))
             .replace(&folder.display().to_string(), "[folder]")
     }
 }

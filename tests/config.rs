@@ -143,13 +143,12 @@ fn a_projects_file_is_ignored_until_it_is_trusted() {
     let start = program();
     let record = start.record();
     let project = start.scratch().folder("project");
-    let state = start.scratch().join("state");
+    let home = start.scratch().home();
     let write = |options: &[&str]| {
         let content = config(json!({}), json!({}), record.folder(), options).to_string();
         std::fs::write(project.join("switchboard.json"), content).unwrap();
     };
-    let in_project =
-        |words: &[&str]| program().args(words).cwd(&project).env("SWITCHBOARD_STATE_DIR", &state);
+    let in_project = |words: &[&str]| program().args(words).cwd(&project).home(&home);
 
     write(&["--", "one"]);
     let end = in_project(&["stdio"]).start().finish();

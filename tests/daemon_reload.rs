@@ -32,10 +32,8 @@ impl Home {
     }
 
     fn bare(&self, args: &[&str]) -> Start {
-        let start = program().args(args).env("SWITCHBOARD_SOLO", "0").env("XDG_RUNTIME_DIR", &self.runtime);
-        let state = self.scratch.join("state");
         // One user: servers get HOME, and with another one they would be others.
-        let start = start.env("SWITCHBOARD_STATE_DIR", state).env("HOME", self.scratch.folder("home"));
+        let start = program().args(args).env("XDG_RUNTIME_DIR", &self.runtime).home(self.scratch.home());
         start.env("XDG_CONFIG_HOME", self.scratch.folder("config"))
     }
 
@@ -59,7 +57,7 @@ impl Home {
     }
 
     fn log(&self) -> String {
-        let files = fs::read_dir(self.scratch.join("state/logs")).into_iter().flatten().flatten();
+        let files = fs::read_dir(self.scratch.state("logs")).into_iter().flatten().flatten();
         let own = files.filter(|file| file.file_name().to_string_lossy().starts_with("switchboard"));
         own.map(|file| fs::read_to_string(file.path()).unwrap_or_default()).collect()
     }

@@ -1,31 +1,87 @@
-//! `switchboard demo` shows what it promises, and the example server behind it is an honest one.
+//! `switchboard demo` shows what it promises and leaves nothing, however it ends; and the example server behind it is an
+//! honest one.
 
 use crate::support::{program, text};
 use serde_json::json;
 use std::fs;
-use switchboard_testkit::client::Client;
-use switchboard_testkit::{patience, pids};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use switchboard_testkit::client::{Client, Start};
+use switchboard_testkit::pids::{self, Word};
+use switchboard_testkit::{daemons, patience};
 
-#[test]
-fn the_demo_shows_what_it_promises_and_leaves_nothing() {
-    let start = program();
-    let temporary = start.scratch().folder("temporary");
-    let mut client = start.arg("demo").env("TMPDIR", &temporary).env("TEMP", &temporary).start();
-    let end = client.finish();
-    let shown = String::from_utf8(end.stdout).unwrap();
-    assert_eq!((end.code, end.stderr.as_str()), (Some(0), ""), "{shown}");
+/// A demo with a PATH, an empty home, and nothing else in its environment. Its folder is known by its name.
+struct Demo {
+    client: Client,
+    temporary: PathBuf,
+    folder: String,
+}
 
+impl Demo {
+    /// In a temporary folder of its own.
+    fn start() -> Self {
+        Self::inside("t", |start| start)
+    }
+
+    fn inside(name: &str, dress: impl FnOnce(Start) -> Start) -> Self {
+        let start = program();
+        let temporary = start.scratch().folder(name);
+        Self::dressed(temporary.clone(), dress(start.env("TMPDIR", temporary)))
+    }
+
+    fn dressed(temporary: PathBuf, start: Start) -> Self {
+        let client = start.arg("demo").without_env("XDG_RUNTIME_DIR").start();
+        let folder = format!("switchboard-demo-{}-", client.pid());
+        Self { client, temporary, folder }
+    }
+
+    fn shown(&self) -> String {
+        String::from_utf8_lossy(&self.client.unread_bytes()).into_owned()
+    }
+
+    /// Its daemon and everything else that has its folder in the command line.
+    fn processes(&self) -> Vec<u32> {
+        pids::with_text(&self.folder)
+    }
+
+    /// Ends with this code, and its output.
+    #[track_caller]
+    fn finish(&mut self, code: i32) -> String {
+        let end = self.client.finish();
+        let shown = String::from_utf8(end.stdout).unwrap();
+        assert_eq!((end.code, end.stderr.as_str()), (Some(code), ""), "{shown}");
+        shown
+    }
+
+    /// No process, no folder of its own, and no file in the home.
+    #[track_caller]
+    fn check_nothing_left(&self) {
+        patience::until_true(format_args!("no process; there are {:?}", self.processes()), || {
+            self.processes().is_empty()
+        });
+        let paths = |folder: &Path| -> Vec<PathBuf> {
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
+        };
+        let is_own = |path: &PathBuf| path.to_string_lossy().contains(&self.folder);
+        assert_eq!(paths(&self.temporary).into_iter().find(is_own), None);
+        assert_eq!(paths(&self.client.scratch().home()), Vec::<PathBuf>::new());
+    }
+}
+
+#[track_caller]
+fn check_shown(shown: &str) {
     for expected in [
         "initialize             switchboard-example, MCP 2025-11-25",
         "echo, add, wait, noise, crash",
         "add 19 + 23            42",
+        "Both windows talk to the same process",
         "printed something on stdout that is no message; kept back",
         "error -32002, backend_unavailable",
         "it said:\n       fatal: the example's database is on fire",
         "are you there?",
         "error -32003, backend_timeout",
-        "switchboard ended with exit code 0",
-        "before: 2, after: 0",
+        "exit code 0 for each window",
+        "before: 4, after: 0",
         "claude mcp add",
         "\"mcpServers\"",
         "\"servers\"",
@@ -33,7 +89,14 @@ fn the_demo_shows_what_it_promises_and_leaves_nothing() {
     ] {
         assert!(shown.contains(expected), "{expected:?} is missing in\n{shown}");
     }
-    assert_eq!(shown.matches("\n    ok ").count(), 5, "{shown}");
+    assert_eq!(shown.matches("\n    ok ").count(), 6, "{shown}");
+}
+
+#[test]
+fn demo_shows_all_steps_and_leaves_nothing() {
+    let mut demo = Demo::start();
+    let shown = demo.finish(0);
+    check_shown(&shown);
     assert!(shown.contains(env!("CARGO_BIN_EXE_switchboard")), "the path of the program\n{shown}");
     assert!(!shown.contains('\x1b'), "no colours where there is no terminal");
     // Only what holds the program's own path may be longer.
@@ -43,15 +106,98 @@ fn the_demo_shows_what_it_promises_and_leaves_nothing() {
     assert_eq!(long, None);
 
     let numbers = shown.split_once("(pid ").map_or("", |(_, rest)| rest);
-    let numbers: Vec<u32> =
-        numbers.split_whitespace().take(3).flat_map(|word| word.trim_end_matches("),").parse()).collect();
-    assert_eq!(numbers.len(), 2, "the server's pids\n{shown}");
-    for pid in numbers {
-        patience::until_true(format_args!("the end of {pid}"), || !pids::is_alive(pid));
+    let first: u32 = numbers.split(')').next().unwrap().parse().unwrap();
+    let (_, second) = shown.split_once(&format!("{first} became ")).unwrap();
+    let second: u32 = second.split(')').next().unwrap().parse().unwrap();
+    for pid in [first, second] {
+        assert!(!pids::is_alive(pid), "the server {pid}");
     }
-    let temporary = temporary.display().to_string();
-    patience::until_true("no process knows the demo's folder", || pids::with_text(&temporary).is_empty());
-    assert_eq!(fs::read_dir(temporary).unwrap().count(), 0, "the temporary folder is cleared");
+    demo.check_nothing_left();
+}
+
+#[test]
+fn demo_ignores_the_users_settings() {
+    let mut demo = Demo::inside("t", |start| {
+        let start = start.env("SWITCHBOARD_SOLO", "1").env("SWITCHBOARD_CONFIG", "/no/such/file");
+        start.env("SWITCHBOARD_LOG", "error").env("SWITCHBOARD_ROOT", "/no/such/folder")
+    });
+    check_shown(&demo.finish(0));
+    demo.check_nothing_left();
+}
+
+#[test]
+fn demo_needs_neither_home_nor_tmpdir() {
+    let start = program().without_env("HOME").without_env("TMPDIR");
+    let mut demo = Demo::dressed("/tmp".into(), start);
+    check_shown(&demo.finish(0));
+    demo.check_nothing_left();
+}
+
+/// Its folder is no place for a socket: another one is found, and cleared as well.
+#[test]
+fn demo_works_where_paths_are_long() {
+    let mut demo = Demo::inside(&"x".repeat(100), |start| start);
+    check_shown(&demo.finish(0));
+    demo.check_nothing_left();
+}
+
+#[test]
+fn two_demos_at_once() {
+    let mut demos = [Demo::start(), Demo::start()];
+    for demo in &mut demos {
+        check_shown(&demo.finish(0));
+        demo.check_nothing_left();
+    }
+}
+
+/// The moments of the story at which it is disturbed, from before there is a daemon to the call that hangs.
+const MOMENTS: [&str; 4] = ["", "1. The IDE", "3. A server", "5. A call"];
+
+#[test]
+fn interrupted_demo_leaves_nothing() {
+    for (word, moment) in
+        [Word::Interrupt, Word::Terminate, Word::HangUp].into_iter().cycle().zip(MOMENTS.repeat(3))
+    {
+        let mut demo = Demo::start();
+        // Before its first word it is ended by the signal itself.
+        patience::until_true(format_args!("`{moment}` is shown"), || {
+            let shown = demo.shown();
+            shown.contains("(one daemon)") && shown.contains(moment)
+        });
+        demo.client.signal(word);
+        let shown = demo.finish(130);
+        assert!(shown.contains("FAILED: interrupted by SIG"), "{word:?} at `{moment}`: {shown}");
+        demo.check_nothing_left();
+    }
+}
+
+/// Nobody is left to remove its folder, but everything that runs goes by itself.
+#[test]
+fn killed_demo_leaves_no_process() {
+    for moment in MOMENTS {
+        let demo = Demo::start();
+        patience::until_true(format_args!("`{moment}` is shown"), || {
+            demo.shown().contains(moment) && !demo.processes().is_empty()
+        });
+        demo.client.signal(Word::Kill);
+        let deadline = Instant::now() + Duration::from_secs(20);
+        patience::before(deadline, "everything that was started ends", || {
+            demo.processes().is_empty().then_some(())
+        });
+        assert_eq!(daemons::of(&demo.temporary), Vec::<u32>::new());
+    }
+}
+
+/// A step fails when the daemon dies in the middle of it. The reason is shown, and everything is cleared up.
+#[test]
+fn failed_demo_leaves_nothing() {
+    let mut demo = Demo::start();
+    patience::until_true("the call that hangs", || demo.shown().contains("5. A call"));
+    let [daemon] = daemons::of(&demo.temporary)[..] else { panic!("one daemon") };
+    pids::tell(daemon, Word::Kill);
+    let shown = demo.finish(1);
+    assert!(shown.contains("FAILED: `wait 60 s` should have failed with -32003"), "{shown}");
+    demo.check_nothing_left();
 }
 
 // ---- the example server, without a gateway

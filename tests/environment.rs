@@ -13,7 +13,9 @@ fn seen(start: Start) -> Value {
 
 /// An environment with something of each kind.
 fn with_ours(start: Start) -> Start {
+    let state = start.scratch().state("");
     start
+        .env("SWITCHBOARD_STATE_DIR", state)
         .env("LANG", "C.UTF-8")
         .env("LC_ALL", "C")
         .env("HTTPS_PROXY", "http://proxy:1")

@@ -1,7 +1,7 @@
 //! The beginning and the end: the client hears its server's greeting byte for byte; whatever ends the
 //! conversation, what is in flight is answered and the program ends in order.
 
-use crate::support::{configured, error, fake, fake_backend, greet, greeted, program, text};
+use crate::support::{Mode, configured, error, fake, fake_backend, greet, greeted, program, text};
 use serde_json::{Value, json};
 use switchboard_testkit::client::{Client, Start, initialize_params};
 use switchboard_testkit::pids::{self, Word};
@@ -84,11 +84,15 @@ fn call_that_waits(client: &mut Client) -> (u64, Value) {
     (call, client.told("roots/list")["id"].clone())
 }
 
+/// Of a window that serves itself. One that is served by the daemon lets it finish too, but does not read on.
 #[test]
 fn a_signal_lets_what_is_in_flight_finish() {
     for word in [Word::Terminate, Word::Interrupt, Word::HangUp] {
-        let mut client =
-            greet(configured(json!({ "shutdownGrace": "1h" }), json!({ "shutdownGrace": "5s" }), &[]));
+        let mut client = greet(Mode::Solo.configured(
+            json!({ "shutdownGrace": "1h" }),
+            json!({ "shutdownGrace": "5s" }),
+            &[],
+        ));
         let (call, asked) = call_that_waits(&mut client);
         client.signal(word);
         // The drain has begun when new requests are refused.
@@ -122,7 +126,7 @@ fn a_second_signal_ends_everything_at_once() {
     let server = json!({ "command": "sh", "args": args, "shutdownGrace": "1h" });
     let config = json!({ "mcpServers": { "fake": server }, "shutdownGrace": "1h" });
     let path = start.scratch().file("config.json", config.to_string());
-    let mut client = greet(start.args(["stdio", "--server", "fake", "--config"]).arg(path));
+    let mut client = greet(Mode::Solo.window(start, &path));
     let call = client.start_call("hang", json!({}));
     client.record().wait_for(1, "hang");
     client.signal(Word::Terminate);

@@ -1,7 +1,7 @@
-//! Whatever ends the program, no process of its server is left: neither the server nor what it started.
+//! Whatever ends a program that serves itself, no process of its server is left: neither the server nor what it started.
 //! (We ourselves killed by SIGKILL is for the guard process, which is to come.)
 
-use crate::support::{configured, error, fake, fake_backend, greet, program};
+use crate::support::{Mode, error, fake, fake_backend, greet, program};
 use serde_json::{Value, json};
 use switchboard_testkit::client::{Client, Start};
 use switchboard_testkit::patience;
@@ -27,7 +27,7 @@ fn check_gone(family: &[u32]) {
 }
 
 fn short(server: Value, options: &[&str]) -> Start {
-    configured(json!({ "shutdownGrace": "200ms" }), server, options)
+    Mode::Solo.configured(json!({ "shutdownGrace": "200ms" }), server, options)
 }
 
 /// Each way to end the program.
@@ -97,7 +97,7 @@ fn of_a_server_that_ignores_everything_it_can() {
     let server = json!({ "command": "sh", "args": ["-c", format!("trap '' TERM INT HUP; exec {command}")] });
     let file = json!({ "shutdownGrace": "200ms", "mcpServers": { "fake": server } });
     let path = start.scratch().file("config.json", file.to_string());
-    check_end(start.args(["stdio", "--server", "fake", "--config"]).arg(path), |client| client.close_input());
+    check_end(Mode::Solo.window(start, &path), |client| client.close_input());
 }
 
 /// A server behind a shell, as launchers are: both go.
@@ -137,7 +137,7 @@ fn after_a_restart() {
 #[test]
 fn after_a_handshake_that_was_not_answered() {
     let server = json!({ "startTimeout": "300ms", "shutdownGrace": "100ms" });
-    let mut client = configured(json!({}), server, &["--silent", "--ignore-eof"]).start();
+    let mut client = Mode::Solo.configured(json!({}), server, &["--silent", "--ignore-eof"]).start();
     error(&client.request("initialize", json!({})), -32003, "backend_timeout");
     let both = [client.record().pid(1), client.record().pid(2)];
     check_gone(&both);

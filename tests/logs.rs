@@ -9,7 +9,7 @@ use switchboard_testkit::patience;
 
 /// The files in the log folder whose name starts like this.
 fn files(client: &Client, stem: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(client.scratch().join("state/logs")).into_iter().flatten().flatten();
+    let entries = fs::read_dir(client.scratch().state("logs")).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     paths.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(stem)));
     paths
@@ -197,5 +197,5 @@ fn only_their_owner_can_read_the_logs() {
     let mut client = greeted(&["--stderr", "words"]);
     client.finish();
     let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!(mode(client.scratch().join("state/logs")), 0o700);
+    assert_eq!(mode(client.scratch().state("logs")), 0o700);
 }

@@ -1,29 +1,21 @@
 //! End to end: the real program between a scripted client and a fake or real server, over pipes. One file per
 //! promise. Every wait is for a fact; the time limits are for facts that do not come.
 
-#![cfg_attr(
-    debug_assertions,
-    expect(clippy::duplicate_mod, reason = "the same promises are tried in two ways: see `daemon::relayed`")
+#![expect(
+    clippy::duplicate_mod,
+    reason = "the same promises are tried in two ways: `modes`, `daemon::relayed`"
 )]
 #![expect(clippy::unwrap_used, reason = "what is not there fails the test, here as well as in a `#[test]`")]
 
 mod support;
 
-mod transparency;
-mod framing;
-mod envelope;
-mod batch;
+mod modes;
 mod dialect;
 mod oversize;
-mod firewall;
 mod environment;
 mod auggie;
 mod daemon_reload;
 mod handshake;
-mod cancel_progress;
-mod server_requests;
-mod deadlines;
-mod crash;
 mod pressure;
 mod turns;
 mod roots;

@@ -1,6 +1,6 @@
 //! A message beyond the limit is not kept: its request gets an error, the peer stays usable, memory stays bounded.
 
-use crate::support::{configured, error, fake, greet, greeted, log_with};
+use crate::support::{configured, error, fake, gateway_pid, greet, greeted, log_with};
 use serde_json::json;
 use switchboard_testkit::client::{Client, Framing};
 use switchboard_testkit::pids;
@@ -31,7 +31,7 @@ fn check_usable(client: &mut Client) {
 
 #[track_caller]
 fn check_memory(client: &Client, most: usize) {
-    let peak = pids::peak_memory(client.pid()).unwrap() as usize;
+    let peak = pids::peak_memory(gateway_pid(client)).unwrap() as usize;
     assert!(peak < most, "{} MiB", peak / MIB);
 }
 

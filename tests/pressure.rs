@@ -1,7 +1,7 @@
 //! Whoever does not read, and whoever writes too much: memory stays bounded, every request is answered, what
 //! had to be dropped is counted.
 
-use crate::support::{configured, error, fake, greet, greeted, log_with, wide};
+use crate::support::{configured, error, fake, gateway_pid, greet, greeted, log_with, wide};
 use serde_json::{Value, json};
 use switchboard_testkit::client::{Client, initialize_params};
 use switchboard_testkit::pids;
@@ -12,7 +12,7 @@ const MOST: usize = 160 * MIB;
 
 #[track_caller]
 fn check_memory(client: &Client) {
-    let peak = pids::peak_memory(client.pid()).unwrap() as usize;
+    let peak = pids::peak_memory(gateway_pid(client)).unwrap() as usize;
     assert!(peak < MOST, "{} MiB", peak / MIB);
 }
 

@@ -6,55 +6,111 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use switchboard_testkit::client::{Client, Start};
-use switchboard_testkit::patience;
+use switchboard_testkit::{daemons, patience};
 
 /// The program under test, to be given its arguments.
 pub(crate) fn program() -> Start {
     Start::new(env!("CARGO_BIN_EXE_switchboard"))
 }
 
+/// How a window is served. What it is promised holds in both modes: see `tests/modes`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// By its own process: `stdio -- COMMAND`, or `--solo`.
+    Solo,
+    /// By the daemon that all windows share: the default for what a config file names.
+    Daemon,
+}
+
+impl Mode {
+    /// The fake backend as the only server, after `--` or in a config file.
+    pub(crate) fn fake(self, options: &[&str]) -> Start {
+        self.through(&[], options)
+    }
+
+    /// The same with flags of ours.
+    pub(crate) fn through(self, flags: &[&str], options: &[&str]) -> Start {
+        let start = program();
+        let record = start.record();
+        match self {
+            Self::Solo => {
+                let start = start.arg("stdio").args(flags).arg("--").arg(fake_backend());
+                start.arg("--record").arg(record.folder()).args(options)
+            }
+            Self::Daemon => {
+                // By the name that the server has after `--`.
+                let entry = entry(json!({}), record.folder(), options);
+                let config = json!({ "mcpServers": { "fake-backend": entry } });
+                let path = start.scratch().file("config.json", config.to_string());
+                start.arg("stdio").args(flags).args(["--server", "fake-backend", "--config"]).arg(path)
+            }
+        }
+    }
+
+    /// From a config file: `file` are its own keys, `server` those of its only server, which is `fake`.
+    pub(crate) fn configured(self, file: Value, server: Value, options: &[&str]) -> Start {
+        let start = program();
+        let record = start.record();
+        let path =
+            start.scratch().file("config.json", config(file, server, record.folder(), options).to_string());
+        self.window(start, &path)
+    }
+
+    /// A window on the server `fake` of this config file.
+    pub(crate) fn window(self, start: Start, config: &Path) -> Start {
+        let start = start.args(["stdio", "--server", "fake", "--config"]).arg(config);
+        match self {
+            Self::Solo => start.arg("--solo"),
+            Self::Daemon => start,
+        }
+    }
+
+    /// A server that takes whatever is asked of it at once.
+    pub(crate) fn wide(self) -> Start {
+        self.configured(json!({}), json!({ "maxInFlight": 10_000, "maxQueue": 10_000 }), &[])
+    }
+
+    /// A client that has been greeted by the fake backend.
+    #[track_caller]
+    pub(crate) fn greeted(self, options: &[&str]) -> Client {
+        greet(self.fake(options))
+    }
+}
+
 /// `switchboard stdio -- fake-backend …`
 pub(crate) fn fake(options: &[&str]) -> Start {
-    through(&[], options)
+    Mode::Solo.fake(options)
 }
 
 /// `switchboard stdio FLAGS -- fake-backend …`
 pub(crate) fn through(flags: &[&str], options: &[&str]) -> Start {
-    let start = program();
-    let record = start.record();
-    start
-        .arg("stdio")
-        .args(flags)
-        .arg("--")
-        .arg(fake_backend())
-        .arg("--record")
-        .arg(record.folder())
-        .args(options)
+    Mode::Solo.through(flags, options)
 }
 
-/// The same from a config file: `file` are its own keys, `server` those of its only server, which is `fake`.
+/// `switchboard stdio --config FILE --server fake`: as everywhere, the daemon serves it.
 pub(crate) fn configured(file: Value, server: Value, options: &[&str]) -> Start {
-    let start = program();
-    let record = start.record();
-    let path =
-        start.scratch().file("config.json", config(file, server, record.folder(), options).to_string());
-    start.arg("stdio").arg("--config").arg(path).args(["--server", "fake"])
+    Mode::Daemon.configured(file, server, options)
 }
 
-/// A server that takes whatever is asked of it at once.
+/// The same with a server that takes whatever is asked of it at once.
 pub(crate) fn wide() -> Start {
-    configured(json!({}), json!({ "maxInFlight": 10_000, "maxQueue": 10_000 }), &[])
+    Mode::Daemon.wide()
 }
 
 /// The content of a config file with the fake backend as its only server.
 pub(crate) fn config(file: Value, server: Value, record: &Path, options: &[&str]) -> Value {
+    let mut config = json!({ "mcpServers": { "fake": entry(server, record, options) } });
+    merge(&mut config, file);
+    config
+}
+
+/// The fake backend's entry in a config file.
+fn entry(server: Value, record: &Path, options: &[&str]) -> Value {
     let mut args = vec![json!("--record"), json!(record)];
     args.extend(options.iter().map(|option| json!(option)));
     let mut entry = json!({ "command": fake_backend(), "args": args });
     merge(&mut entry, server);
-    let mut config = json!({ "mcpServers": { "fake": entry } });
-    merge(&mut config, file);
-    config
+    entry
 }
 
 fn merge(into: &mut Value, from: Value) {
@@ -74,6 +130,11 @@ pub(crate) fn greet(start: Start) -> Client {
     let mut client = start.start();
     client.initialize();
     client
+}
+
+/// The process that serves a client: its daemon, or the program itself.
+pub(crate) fn gateway_pid(client: &Client) -> u32 {
+    daemons::of(client.scratch().path()).first().copied().unwrap_or(client.pid())
 }
 
 /// The fake backend's binary.
@@ -161,7 +222,7 @@ pub(crate) fn literally(text: &str) -> String {
 /// Our log of the day, once it holds this text. Log lines are gathered for a moment before they are written.
 #[track_caller]
 pub(crate) fn log_with(client: &Client, text: &str) -> String {
-    let folder = client.scratch().join("state/logs");
+    let folder = client.scratch().state("logs");
     patience::until(format_args!("`{text}` in the log, which is {:?}", read_log(&folder)), || {
         Some(read_log(&folder)).filter(|log| log.contains(text))
     })

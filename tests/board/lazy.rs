@@ -109,7 +109,7 @@ fn files(servers: &Servers) -> Vec<PathBuf> {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
         entries.flat_map(|path| if path.is_dir() { below(path) } else { vec![path] }).collect()
     }
-    below(servers.path("state/catalogue"))
+    below(servers.state("catalogue"))
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn garbage_in_the_folder_does_no_harm() {
         let kept = files(&servers);
         assert!(!kept.is_empty(), "offers are kept in the state folder");
         kept.iter().for_each(|path| fs::write(path, garbage).unwrap());
-        fs::write(servers.path("state/catalogue/something-else"), garbage).unwrap();
+        fs::write(servers.state("catalogue/something-else"), garbage).unwrap();
         let mut client = servers.open();
         assert_eq!(all(&mut client).len(), 10);
         assert_eq!(servers.launches(["a", "b"]), [2, 2]);
@@ -150,9 +150,9 @@ fn a_file_cut_short_does_no_harm() {
 #[test]
 fn a_folder_that_cannot_be_written_does_no_harm() {
     let servers = two();
-    fs::create_dir_all(servers.path("state")).unwrap();
+    fs::create_dir_all(servers.state("")).unwrap();
     // To root no folder is forbidden, but a file is no folder.
-    fs::write(servers.path("state/catalogue"), "").unwrap();
+    fs::write(servers.state("catalogue"), "").unwrap();
     for run in 1..=2 {
         let mut client = servers.open();
         assert_eq!(all(&mut client).len(), 10);

@@ -87,6 +87,11 @@ impl Servers {
         path
     }
 
+    /// What the windows remember and log.
+    pub(super) fn state(&self, name: &str) -> PathBuf {
+        self.scratch.state(name)
+    }
+
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.scratch.join(name)
     }
@@ -111,21 +116,17 @@ impl Servers {
     }
 
     pub(super) fn program(&self) -> Start {
-        program()
-            .env("HOME", self.path("home"))
-            .env("SWITCHBOARD_STATE_DIR", self.path("state"))
-            .env("XDG_RUNTIME_DIR", self.path("r"))
-            .cwd(self.path("work"))
+        program().env("HOME", self.path("home")).env("XDG_RUNTIME_DIR", self.path("r")).cwd(self.path("work"))
     }
 
     /// A window of its own, still to be started.
     pub(super) fn start(&self) -> Start {
-        self.program().args(["stdio", "--config"]).arg(self.config())
+        self.program().args(["stdio", "--solo", "--config"]).arg(self.config())
     }
 
     /// The same through the daemon.
     pub(super) fn shared(&self) -> Start {
-        self.start().env("SWITCHBOARD_SOLO", "0")
+        self.program().args(["stdio", "--config"]).arg(self.config())
     }
 
     /// A window of its own, after its handshake.
@@ -153,14 +154,14 @@ impl Servers {
     /// What a command prints.
     #[track_caller]
     pub(super) fn say(&self, args: &[&str]) -> String {
-        let end = self.program().env("SWITCHBOARD_SOLO", "0").args(args).start().finish();
+        let end = self.program().args(args).start().finish();
         assert_eq!(end.code, Some(0), "{args:?}: {}", end.stderr);
         String::from_utf8(end.stdout).unwrap()
     }
 
     /// Everything that was logged so far.
     pub(super) fn log(&self) -> String {
-        let files = fs::read_dir(self.path("state/logs")).into_iter().flatten().flatten();
+        let files = fs::read_dir(self.scratch.state("logs")).into_iter().flatten().flatten();
         let own = files.filter(|file| file.file_name().to_string_lossy().starts_with("switchboard-"));
         own.map(|file| fs::read_to_string(file.path()).unwrap_or_default()).collect()
     }

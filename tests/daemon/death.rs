@@ -112,7 +112,7 @@ fn it_panics() {
             fs::remove_file(&file).unwrap();
         });
         house.check_empty(patience::LIMIT);
-        let log = fs::read_to_string(house.path("state/logs/daemon.stderr.log")).unwrap();
+        let log = fs::read_to_string(house.state("logs/daemon.stderr.log")).unwrap();
         assert!(log.contains(&format!("`{task}`")), "{log}");
     }
 }

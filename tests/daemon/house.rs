@@ -48,6 +48,11 @@ impl<const RELAYED: bool> Home<RELAYED> {
         self.scratch.join(name)
     }
 
+    /// What the programs of this house remember and log.
+    pub(crate) fn state(&self, name: &str) -> PathBuf {
+        self.scratch.state(name)
+    }
+
     pub(crate) fn config(&self) -> &Path {
         &self.config
     }
@@ -59,14 +64,12 @@ impl<const RELAYED: bool> Home<RELAYED> {
 
     /// The program, in the environment that all windows share.
     pub(crate) fn program(&self, folder: &str) -> Start {
-        program()
+        let start = program()
             .env("HOME", self.path("home"))
-            .env("SWITCHBOARD_STATE_DIR", self.path("state"))
             .env("XDG_RUNTIME_DIR", self.path("r"))
-            .env("SWITCHBOARD_SOLO", "0")
-            .env("SWITCHBOARD_RELAY", if RELAYED { "1" } else { "0" })
             .env("COLUMNS", "80")
-            .cwd(self.scratch.folder(folder))
+            .cwd(self.scratch.folder(folder));
+        if RELAYED { start.env("SWITCHBOARD_RELAY", "1") } else { start }
     }
 
     /// A window on a folder, still to be started.

@@ -219,7 +219,7 @@ fn nothing_of_a_body_is_read_without_a_token() {
 #[test]
 fn the_token_is_its_owners_alone() {
     let served = Served::new();
-    let path = served.house.path("state/token");
+    let path = served.house.state("token");
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     let shown = served.house.say(&["token", "show"]);
     assert_eq!(shown.trim(), token(&served.house));

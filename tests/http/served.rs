@@ -79,7 +79,7 @@ fn address(program: &mut Client) -> SocketAddr {
 }
 
 pub(crate) fn token(house: &House) -> String {
-    fs::read_to_string(house.path("state/token")).unwrap().trim().to_owned()
+    fs::read_to_string(house.state("token")).unwrap().trim().to_owned()
 }
 
 /// Arguments for the tool `ask`: it asks its client for a sample, and answers with what it is told.

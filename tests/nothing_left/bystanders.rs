@@ -21,11 +21,11 @@ pub(super) struct Bystanders {
 }
 
 impl Bystanders {
-    /// `state` is a state folder that the other switchboard is to have, if not one of its own.
-    pub(super) fn gather(setting: Setting, state: Option<&Path>) -> Self {
+    /// `home` is the home that the other switchboard is to have, if not one of its own.
+    pub(super) fn gather(setting: Setting, home: Option<&Path>) -> Self {
         let mut start = setting.start(zoo::EIGHT);
-        if let Some(state) = state {
-            start = start.env("SWITCHBOARD_STATE_DIR", state);
+        if let Some(home) = home {
+            start = start.home(home);
         }
         let other = Scene::greet(start);
         let scratch = Scratch::new();

@@ -122,7 +122,7 @@ fn goes_with_the_next_start_when_all_are_killed() {
     let scene = group.greet(setting.start(zoo::EIGHT));
     scene.kill_in_one_instant(&[&scene.us, scene.warden(), scene.guard()]);
     let since = Instant::now();
-    let _next = next(setting, &scene.client.scratch().join("state"));
+    let _next = next(setting, &scene.client.scratch().home());
     scene.check_these_gone(since, &scene.family, 1);
     patience::until_true("the group is gone", || group.leaves().is_empty());
 }

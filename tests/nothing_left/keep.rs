@@ -93,8 +93,7 @@ fn by_the_next_start() {
         let (scene, kept) = open(setting.start_with(json!({}), json!({ "keep": ["adb"] }), &options()));
         scene.kill_in_one_instant(&[&scene.us, scene.warden(), scene.guard()]);
         patience::until_true("we are dead", || !scene.us.is_alive());
-        let state = scene.client.scratch().join("state");
-        let mut next = setting.start(&[]).env("SWITCHBOARD_STATE_DIR", state).start();
+        let mut next = setting.start(&[]).home(scene.client.scratch().home()).start();
         let since = Instant::now();
         next.initialize();
         check_only_kept_is_left(&scene, &kept, since);

@@ -10,17 +10,18 @@ use std::time::Instant;
 use switchboard_testkit::client::Client;
 use switchboard_testkit::patience;
 use switchboard_testkit::pids::Word;
+use switchboard_testkit::scratch::state_in;
 use switchboard_testkit::tree::Process;
 
-/// The next start, on the same state folder. It has greeted when this returns.
-pub(super) fn next(setting: Setting, state: &Path) -> Client {
-    let mut client = setting.start(&[]).env("SWITCHBOARD_STATE_DIR", state).start();
+/// The next start, with the same home. It has greeted when this returns.
+pub(super) fn next(setting: Setting, home: &Path) -> Client {
+    let mut client = setting.start(&[]).home(home).start();
     client.initialize();
     client
 }
 
-fn run_files(state: &Path) -> Vec<String> {
-    let entries = fs::read_dir(state.join("runs")).into_iter().flatten().flatten();
+fn run_files(home: &Path) -> Vec<String> {
+    let entries = fs::read_dir(state_in(home).join("runs")).into_iter().flatten().flatten();
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
@@ -29,14 +30,14 @@ fn run_files(state: &Path) -> Vec<String> {
 fn ends_what_was_left_and_nothing_else() {
     for setting in Setting::all().filter(|setting| setting.guard == Guard::Auto) {
         let scene = Scene::open(setting);
-        let state = scene.client.scratch().join("state");
-        let bystanders = Bystanders::gather(setting, Some(&state));
+        let home = scene.client.scratch().home();
+        let bystanders = Bystanders::gather(setting, Some(&home));
         scene.kill_in_one_instant(&[&scene.us, scene.warden(), scene.guard()]);
         patience::until_true("all three are dead", || {
             ![&scene.us, scene.warden(), scene.guard()].iter().any(|process| process.is_alive())
         });
         let since = Instant::now();
-        let mut next = next(setting, &state);
+        let mut next = next(setting, &home);
         scene.check_these_gone(since, &scene.family, 1);
         bystanders.check_untouched();
         next.finish();
@@ -53,12 +54,12 @@ fn a_run_that_ended_leaves_no_file() {
     ];
     for end in ends {
         let mut scene = Scene::open(USUAL);
-        let state = scene.client.scratch().join("state");
-        assert_eq!(run_files(&state).len(), 1, "one run, one file");
+        let home = scene.client.scratch().home();
+        assert_eq!(run_files(&home).len(), 1, "one run, one file");
         let since = Instant::now();
         end(&scene);
         scene.check_gone(since);
-        check_gone(since, || run_files(&state));
+        check_gone(since, || run_files(&home));
     }
 }
 
@@ -69,8 +70,8 @@ impl Forged {
     /// Of a run that has ended since, so that whoever it names is not there any more.
     fn from_life() -> Self {
         let mut scene = Scene::greet(USUAL.start(&[]));
-        let state = scene.client.scratch().join("state");
-        let path = state.join("runs").join(run_files(&state).pop().unwrap());
+        let home = scene.client.scratch().home();
+        let path = state_in(&home).join("runs").join(run_files(&home).pop().unwrap());
         let text = fs::read_to_string(&path).unwrap();
         scene.client.finish();
         // The first line is a title, and has blanks as well.
@@ -106,14 +107,14 @@ fn survives_where(accused: &Process, text: &str, change: impl Fn(&Path)) -> bool
     let mut first = USUAL.start(&[]).start();
     first.initialize();
     first.finish();
-    let state = first.scratch().join("state");
-    let path = state.join("runs").join("0123456789ab");
+    let home = first.scratch().home();
+    let path = state_in(&home).join("runs").join("0123456789ab");
     fs::write(&path, text).unwrap();
     if let Some(user) = USUAL.other_user() {
         first.scratch().give_to(user);
     }
-    change(&state.join("runs"));
-    next(USUAL, &state).finish();
+    change(&state_in(&home).join("runs"));
+    next(USUAL, &home).finish();
     accused.is_alive()
 }
 
@@ -168,7 +169,7 @@ fn ends_what_was_left_under_a_low_limit() {
     let scene = Scene::greet(start);
     scene.kill_in_one_instant(&[&scene.us, scene.warden(), scene.guard()]);
     let since = Instant::now();
-    let mut next = next(USUAL, &scene.client.scratch().join("state"));
+    let mut next = next(USUAL, &scene.client.scratch().home());
     scene.check_these_gone(since, &scene.family, 1);
     next.finish();
 }

@@ -76,7 +76,7 @@ fn in_a_task_of_a_server_elsewhere_ends_us_too() {
     }
     for task in REMOTE {
         let web = Web::start(|seen, wire| mcp(seen, wire, "s-1"));
-        let mut client = doomed(far(&web.url("/mcp"), json!({})), task).start();
+        let mut client = doomed(far(&web.url("/mcp"), json!({})).arg("--solo"), task).start();
         client.initialize();
         client.call("one", json!({}));
         fs::write(client.scratch().join("panic"), "").unwrap();

@@ -64,7 +64,7 @@ fn is_caught_by_the_next_start() {
             let scene = Scene::greet(setting.start(&["--stubborn", "--with", "reforker"]));
             scene.kill_in_one_instant(&[&scene.us, scene.warden(), scene.guard()]);
             let since = Instant::now();
-            let mut next = next(setting, &scene.client.scratch().join("state"));
+            let mut next = next(setting, &scene.client.scratch().home());
             check_gone(since, || scene.zoo(1).living());
             next.finish();
         }

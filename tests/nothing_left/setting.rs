@@ -86,7 +86,8 @@ impl Setting {
         (self.user == User::Unprivileged && are_root()).then_some(NOBODY)
     }
 
-    /// `switchboard stdio`, from a config file: `file` are its own keys, `server` those of its only server.
+    /// `switchboard stdio --solo`, from a config file: `file` are its own keys, `server` those of its only server. The
+    /// tree of processes is below the program itself then; `windows` is about the daemon's.
     /// Graces are short, so that a test that has to wait for them does not take long.
     pub(super) fn start_with(self, file: Value, server: Value, options: &[&str]) -> Start {
         self.start_board(file, server, options).args(["--server", "fake"])
@@ -101,7 +102,7 @@ impl Setting {
         let server = merged(json!({ "guard": self.guard.word(), "command": backend }), server);
         file = config(file, server, record.folder(), options);
         let path = start.scratch().file("config.json", file.to_string());
-        self.dressed(start.args(["stdio", "--config"]).arg(path))
+        self.dressed(start.args(["stdio", "--solo", "--config"]).arg(path))
     }
 
     pub(super) fn start(self, options: &[&str]) -> Start {

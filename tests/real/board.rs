@@ -61,8 +61,7 @@ impl Board {
 
     /// A scripted client of all of them.
     pub(crate) fn start(&self) -> Start {
-        let start = program().args(&self.command()[1..]).env("HOME", self.folder.folder("home"));
-        start.env("SWITCHBOARD_STATE_DIR", self.folder.join("state")).cwd(self.folder.path())
+        program().args(&self.command()[1..]).home(self.folder.home()).cwd(self.folder.path())
     }
 
     /// Those of the servers, and ours.

@@ -42,14 +42,14 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// `state` is where we keep what must outlive us.
+    /// `state` is a folder for what must outlive us, beside the home.
     #[track_caller]
     pub(super) fn open(chain: &Chain, guard: &str, state: &Path) -> Self {
         let server = (chain.server)();
         let start = program().args(["stdio", "--guard", guard, "--"]).args(server.command(Way::Direct));
         let start = start.cwd(server.folder().path()).own_group();
         let start = start.env("HOME", server.folder().folder("home")).env("TMPDIR", temporary(&server));
-        let mut client = start.env("SWITCHBOARD_STATE_DIR", state).start();
+        let mut client = start.env("XDG_STATE_HOME", state).start();
         let us = Process::look(client.pid()).unwrap();
         greet(&mut client, (chain.capabilities)());
         (chain.open)(&mut client);

@@ -5,6 +5,8 @@ use crate::support::{configured, error, log_with};
 use serde_json::json;
 use switchboard_testkit::client::initialize_params;
 
+const WARNING: &str = "an instance without one serves it";
+
 #[test]
 fn a_server_that_needs_a_root_and_has_none_is_refused_with_a_hint() {
     let mut client = rooted(json!({}), json!({})).start();
@@ -21,8 +23,7 @@ fn a_server_that_needs_a_root_and_has_none_is_refused_with_a_hint() {
 fn a_server_that_needs_none_serves_without_one_and_there_is_a_warning() {
     let mut editor = Editor::plain(configured(json!({}), json!({ "rootArguments": ["path"] }), &[]));
     let home = editor.facts(json!({})).pid;
-    editor.client.wait_for_stderr("an instance without one serves it");
-    let log = log_with(&editor.client, "an instance without one serves it");
+    let log = log_with(&editor.client, WARNING);
     assert!(log.contains("WARN"), "{log}");
     // A place in no project says nothing either.
     let nowhere = editor.at("home/x");
@@ -40,13 +41,15 @@ fn there_is_no_warning_about_a_client_that_names_its_roots() {
     let [a] = folders(&start, ["a"]);
     let mut editor = Editor::open(start, &[&a]);
     assert_eq!(editor.facts(json!({})).cwd, a);
-    let end = editor.client.finish();
-    assert_eq!((end.code, end.stderr.as_str()), (Some(0), ""));
+    assert_eq!(editor.client.finish().code, Some(0));
+    editor.client.scratch().stop_daemons();
+    let log = log_with(&editor.client, "finished");
+    assert!(!log.contains(WARNING), "{log}");
     // There is one about a client that has none to name.
     let start = configured(json!({}), json!({ "rootArguments": ["path"] }), &[]);
     let mut editor = Editor::open::<&str>(start, &[]);
     editor.facts(json!({}));
-    editor.client.wait_for_stderr("an instance without one serves it");
+    log_with(&editor.client, WARNING);
 }
 
 #[test]

@@ -348,7 +348,7 @@ fn parse(frame: &[u8]) -> Value {
 }
 
 impl Drop for Client {
-    /// Two signals end the program at once and in order; whatever is left of it or its backend is killed.
+    /// Two signals end the program at once and in order, and so its daemon; whatever is left of them or a server is killed.
     fn drop(&mut self) {
         self.input.close();
         if !self.has_ended() {
@@ -361,6 +361,8 @@ impl Drop for Client {
         }
         let _ = self.child.kill();
         let _ = self.child.wait();
+        // Before its servers: it would replace one that is killed.
+        self.scratch.stop_daemons();
         self.record().clean_up();
     }
 }

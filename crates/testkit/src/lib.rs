@@ -9,7 +9,7 @@
 //! - [`web`]: a scripted HTTP server, for what is remote.
 //! - [`record`]: what the fake backend (`src/fake`, the binary `fake-backend`) was told, byte for byte.
 //! - [`zoo`]: the kinds of process that a server may leave behind (`src/fake/zoo.rs`), seen from outside.
-//! - [`scratch`]: a folder that goes with its test. [`pids`]: processes by their numbers. [`tree`]: whose
+//! - [`scratch`]: a folder that goes with its test. `daemons`: those that were started in it. [`pids`]: processes by their numbers. [`tree`]: whose
 //!   child is whose.
 //! - `src/ide`, the binary `fake-ide`: a client that can be killed.
 //! - [`patience`]: waiting for a fact, with a limit that only fails.
@@ -30,6 +30,8 @@ pub mod record;
 pub mod zoo;
 pub mod web;
 pub mod scratch;
+#[cfg(unix)]
+pub mod daemons;
 #[cfg(unix)]
 pub mod pids;
 #[cfg(target_os = "linux")]

@@ -1,10 +1,14 @@
-//! A folder that goes with its test.
+//! A folder that goes with its test, and with it every daemon that was started there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// An empty folder of one's own, removed when this is dropped.
+/// Where the state folder is in a home, unless a variable says otherwise.
+const STATE: &str = ".local/state/switchboard";
+
+/// An empty folder of one's own. When this is dropped, the daemons that serve a config file in it are stopped, and it is
+/// removed.
 #[derive(Debug)]
 pub struct Scratch(PathBuf);
 
@@ -39,6 +43,35 @@ impl Scratch {
         let path = self.join(name);
         fs::create_dir_all(&path).expect("a folder inside a scratch folder can be made");
         path
+    }
+
+    /// The home folder of programs that are started here.
+    pub fn home(&self) -> PathBuf {
+        self.folder("home")
+    }
+
+    /// What those programs remember and log, in their home.
+    pub fn state(&self, name: &str) -> PathBuf {
+        state_in(&self.join("home")).join(name)
+    }
+
+    /// The folder for their sockets, as a login makes it: closed to all others.
+    pub fn runtime(&self) -> PathBuf {
+        // The path of a socket has a limit.
+        let path = self.folder("run");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let closed = fs::Permissions::from_mode(0o700);
+            fs::set_permissions(&path, closed).expect("the folder was just made");
+        }
+        path
+    }
+
+    /// Stops the daemons whose config file is in this folder, and waits for their end.
+    #[cfg(unix)]
+    pub fn stop_daemons(&self) {
+        crate::daemons::stop(&self.0);
     }
 
     /// A file inside, with this content.
@@ -93,8 +126,15 @@ impl Scratch {
     }
 }
 
+/// The state folder of programs with this home.
+pub fn state_in(home: &Path) -> PathBuf {
+    home.join(STATE)
+}
+
 impl Drop for Scratch {
     fn drop(&mut self) {
+        #[cfg(unix)]
+        self.stop_daemons();
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -1,4 +1,4 @@
-//! How the program is started: in an environment of its own, with a state folder of its own.
+//! How the program is started: as a user starts it, in a home of its own.
 
 use super::Client;
 use crate::record::Record;
@@ -44,19 +44,16 @@ pub struct Start {
 }
 
 impl Start {
-    /// The program, in an environment that holds no more than it needs: PATH, a home and a state folder in a
-    /// scratch folder of this test.
+    /// The program in its default mode: with a PATH, an empty home and a runtime folder as a login makes one, both in a
+    /// scratch folder of this test. None of our own variables is set.
     pub fn new(binary: impl Into<PathBuf>) -> Self {
         let scratch = Scratch::new();
-        let home = scratch.folder("home");
-        let state = scratch.join("state");
+        let (home, runtime) = (scratch.home(), scratch.runtime());
         let kept = ["PATH", "SystemRoot", "TMPDIR"];
         let kept = kept.into_iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?)));
         let mut env: Vec<(OsString, OsString)> = kept.collect();
         env.push(("HOME".into(), home.into()));
-        env.push(("SWITCHBOARD_STATE_DIR".into(), state.into()));
-        // Most promises are about one process and what it does; those about the daemon ask for it.
-        env.push(("SWITCHBOARD_SOLO".into(), "1".into()));
+        env.push(("XDG_RUNTIME_DIR".into(), runtime.into()));
         Self {
             scratch,
             framing: Framing::Newline,
@@ -95,6 +92,17 @@ impl Start {
     pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.env.push((name.into(), value.as_ref().to_owned()));
         self
+    }
+
+    /// Without a variable that was set before.
+    pub fn without_env(mut self, name: &str) -> Self {
+        self.env.retain(|(known, _)| known != name);
+        self
+    }
+
+    /// A home that outlives this start: its config, state and logs are found by whoever has the same.
+    pub fn home(self, folder: impl AsRef<OsStr>) -> Self {
+        self.env("HOME", folder)
     }
 
     /// Another program is started in place of this one, and given the whole command line of this one after

@@ -1,13 +1,14 @@
 //! What a server asks of its client travels to it and back, with the ids of each side.
 
-use crate::support::{greet, greeted, text, wide};
+use super::MODE;
+use crate::support::{greet, text};
 use serde_json::{Value, json};
 
 /// The server sends this request from within a call; the client answers; the call's answer shows what the
 /// server was told.
 #[track_caller]
 fn check(id: &str, method: &str, params: &str, answer: &str) {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     let request = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
     let call = client.start_call("ask", json!({ "id": id, "request": request }));
     let asked = client.recv_text();
@@ -39,7 +40,7 @@ fn sampling_roots_and_elicitation_pass_in_both_directions() {
 
 #[test]
 fn a_server_and_its_client_may_use_the_same_ids() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     let request = r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#;
     let arguments = json!({ "id": "1", "request": request });
     client.send(format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"ask","arguments":{arguments}}}}}"#));
@@ -53,7 +54,7 @@ fn a_server_and_its_client_may_use_the_same_ids() {
 fn calls_answered_in_disorder_find_their_callers() {
     const MANY: usize = 64;
     // One more releases them.
-    let mut client = greet(wide());
+    let mut client = greet(MODE.wide());
     let ids: Vec<u64> = (0..MANY).map(|label| client.start_call("hold", json!({ "label": label }))).collect();
     // A fixed disorder: 37 and 64 have no common divisor.
     let order: Vec<usize> = (0..MANY).map(|n| (n * 37 + 11) % MANY).collect();
@@ -68,7 +69,7 @@ fn calls_answered_in_disorder_find_their_callers() {
 #[test]
 fn many_questions_at_once_are_not_mixed_up() {
     const MANY: usize = 64;
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     let mut calls = Vec::new();
     for number in 0..MANY {
         let request = format!(
@@ -93,7 +94,7 @@ fn many_questions_at_once_are_not_mixed_up() {
 #[test]
 fn too_many_open_questions_are_refused_to_the_server() {
     const LIMIT: usize = 256;
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     let lines: String = (0..LIMIT + 10)
         .map(|n| format!("{{\"jsonrpc\":\"2.0\",\"id\":\"q{n}\",\"method\":\"roots/list\"}}\n"))
         .collect();

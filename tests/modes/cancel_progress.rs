@@ -1,6 +1,7 @@
 //! Cancellation and progress name requests by ids and tokens, and each side knows only its own.
 
-use crate::support::{greeted, log_with, say_under, text};
+use super::MODE;
+use crate::support::{log_with, say_under, text};
 use serde_json::{Value, json};
 use switchboard_testkit::client::Client;
 
@@ -12,7 +13,7 @@ fn id_at_server(client: &Client, text: &str) -> Value {
 
 #[test]
 fn a_cancel_names_the_request_as_the_server_knows_it() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     client.send(r#"{"jsonrpc":"2.0","id":"mine","method":"tools/call","params":{"name":"hold","arguments":{"label":"c1"}}}"#);
     let theirs = id_at_server(&client, "c1");
     client.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"reason":"user \u00e9","requestId":"mine"}}"#);
@@ -29,7 +30,7 @@ fn a_cancel_names_the_request_as_the_server_knows_it() {
 /// An id of another spelling is another id.
 #[test]
 fn a_cancel_of_something_unknown_is_not_passed_on() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     client.send(r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"hold","arguments":{"label":"c2"}}}"#);
     client.record().wait_for(1, "c2");
     for id in ["77", r#""5""#, "5.0", "null", "1"] {
@@ -47,7 +48,7 @@ fn a_cancel_of_something_unknown_is_not_passed_on() {
 /// What has been answered cannot be taken back: the server is not told of it.
 #[test]
 fn a_cancel_that_comes_too_late_is_not_passed_on() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     let id = client.start_call("echo", json!({}));
     client.answer(id);
     client.notify("notifications/cancelled", json!({ "requestId": id }));
@@ -57,7 +58,7 @@ fn a_cancel_that_comes_too_late_is_not_passed_on() {
 
 #[test]
 fn the_servers_cancel_names_the_request_as_the_client_knows_it() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     let request = r#"{"jsonrpc":"2.0","id":"theirs-1","method":"sampling/createMessage","params":{}}"#;
     client.start_call("ask", json!({ "id": "\"theirs-1\"", "request": request }));
     let id = client.told("sampling/createMessage")["id"].clone();
@@ -78,7 +79,7 @@ fn the_servers_cancel_names_the_request_as_the_client_knows_it() {
 
 #[test]
 fn progress_comes_back_under_the_clients_own_token() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     for token in ["7", "\"p-7\"", "\"\\u0041/é\"", "0", "1.5", "123456789012345678901234567890"] {
         let template = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%TOKEN,"progress":0.50,"message":"half"}}
 {"jsonrpc":"2.0","id":%ID,"result":{}}"#;
@@ -98,7 +99,7 @@ fn progress_comes_back_under_the_clients_own_token() {
 /// Two calls with the same token, and a token that is another call's id: each gets its own.
 #[test]
 fn tokens_of_different_calls_are_not_mixed_up() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     for (id, token) in [("100", "1"), ("1", "100"), ("2", "2")] {
         let template = format!(
             r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":%TOKEN,"progress":1,"of":{id}}}}}"#
@@ -117,7 +118,7 @@ fn tokens_of_different_calls_are_not_mixed_up() {
 
 #[test]
 fn progress_of_something_unknown_is_not_passed_on() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     let template = r#"{"jsonrpc":"2.0","id":%ID,"result":{}}
 {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%ID,"progress":2}}
 {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"foreign","progress":1}}
@@ -131,7 +132,7 @@ fn progress_of_something_unknown_is_not_passed_on() {
 /// The other direction: the client reports progress on what the server asked of it.
 #[test]
 fn a_clients_progress_reaches_the_server_under_its_own_token() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     let request = r#"{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{"_meta":{"progressToken":"theirs"},"messages":[]}}"#;
     let call = client.start_call("ask", json!({ "id": "\"q\"", "request": request }));
     let asked = client.told("sampling/createMessage");

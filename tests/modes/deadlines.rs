@@ -1,7 +1,8 @@
 //! Every request has a deadline: then the client gets an error, the server is told, and a late answer is
 //! dropped. Times here are short because the config says so; no test waits for a time by itself.
 
-use crate::support::{configured, error, fake_backend, greet, log_with, text};
+use super::MODE;
+use crate::support::{error, fake_backend, greet, log_with, text};
 use serde_json::{Value, json};
 use switchboard_testkit::client::{Client, Start};
 
@@ -9,7 +10,7 @@ use switchboard_testkit::client::{Client, Start};
 const SHORT: &str = "1s";
 
 fn with(server: Value, options: &[&str]) -> Start {
-    configured(json!({}), server, options)
+    MODE.configured(json!({}), server, options)
 }
 
 #[track_caller]

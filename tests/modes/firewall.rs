@@ -1,6 +1,7 @@
 //! Stdout belongs to the protocol: a server's chatter never reaches the client, and our own cannot.
 
-use crate::support::{error, fake, greet, greeted, log_with, say_under};
+use super::MODE;
+use crate::support::{Mode, error, greet, log_with, say_under};
 use serde_json::json;
 use std::fs;
 
@@ -10,7 +11,7 @@ const EXPECT: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"a":{}}}"#;
 /// The server says this in place of its answer; the client gets exactly the answer.
 #[track_caller]
 fn check_recovered(template: &str) {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     say_under(&client, "1", template);
     assert_eq!(client.recv_text(), EXPECT, "{template}");
     let end = client.finish();
@@ -58,7 +59,7 @@ fn a_message_with_text_glued_to_it_is_recovered() {
 
 #[test]
 fn two_messages_on_one_line_are_two_messages() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     let note = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}"#;
     say_under(&client, "1", &format!("{note}{ANSWER}"));
     assert_eq!(client.recv_text(), note);
@@ -68,7 +69,7 @@ fn two_messages_on_one_line_are_two_messages() {
 #[test]
 fn noise_before_the_handshake_does_not_disturb_it() {
     let banner = "Welcome to fake 1.0\n{\"starting\":true}\n\nlistening on stdio\n";
-    let mut client = greet(fake(&["--say", banner]));
+    let mut client = greet(MODE.fake(&["--say", banner]));
     assert_eq!(client.request("ping", json!({}))["result"], json!({}));
     assert_eq!(client.finish().stdout, b"");
 }
@@ -76,7 +77,7 @@ fn noise_before_the_handshake_does_not_disturb_it() {
 /// A half line at the server's end is no message; a whole one without its line's end is.
 #[test]
 fn what_a_dying_server_printed_last() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     let half = r#"{"jsonrpc":"2.0","id":%ID,"result":{"a":"#;
     let answer = client.call("crash", json!({ "stdout": half, "code": 3 }));
     assert!(
@@ -93,7 +94,7 @@ fn what_a_dying_server_printed_last() {
 
 #[test]
 fn quarantined_lines_are_counted_cut_and_redacted_in_the_log() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     let secret = "GITHUB_TOKEN=ghp_abcdefghijklmnopqrstuvwxyz0123456789";
     let long = "y".repeat(3000);
     say_under(&client, "1", &format!("first {secret}\nsecond {long}\n{ANSWER}"));
@@ -103,8 +104,16 @@ fn quarantined_lines_are_counted_cut_and_redacted_in_the_log() {
     assert!(!log.contains("ghp_") && !log.contains(&"y".repeat(1000)), "{log}");
     assert!(log.contains("total=2") && log.contains("server=\"fake-backend\""), "{log}");
     let end = client.finish();
-    assert_eq!(end.stderr.matches("no message").count(), 1, "said aloud once: {}", end.stderr);
-    assert!(!end.stderr.contains("ghp_"), "{}", end.stderr);
+    let stderr = match MODE {
+        Mode::Solo => end.stderr,
+        Mode::Daemon => {
+            assert_eq!(end.stderr, "", "the window has nothing to say about it");
+            client.scratch().stop_daemons();
+            fs::read_to_string(client.scratch().state("logs/daemon.stderr.log")).unwrap()
+        }
+    };
+    assert_eq!(stderr.matches("no message").count(), 1, "said aloud once: {stderr}");
+    assert!(!stderr.contains("ghp_"), "{stderr}");
 }
 
 /// The first half of the firewall: our own descriptor 1 is not the client's, so that no stray print reaches it,
@@ -112,7 +121,7 @@ fn quarantined_lines_are_counted_cut_and_redacted_in_the_log() {
 #[cfg(target_os = "linux")]
 #[test]
 fn our_own_stdout_is_out_of_reach() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     let link = |fd: u32| fs::read_link(format!("/proc/{}/fd/{fd}", client.pid())).unwrap();
     assert_eq!(link(1), link(2), "descriptor 1 points at stderr");
     assert_eq!(link(0), std::path::Path::new("/dev/null"));

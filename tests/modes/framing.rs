@@ -1,6 +1,7 @@
 //! Messages are told apart however a peer writes them, and each peer is answered in its own manner.
 
-use crate::support::{config, configured, error, fake, greet, program, say_under};
+use super::MODE;
+use crate::support::{config, error, greet, program, say_under};
 use serde_json::{Value, json};
 use std::fs;
 use switchboard_testkit::client::{Client, Framing};
@@ -14,7 +15,7 @@ const PONG: &[u8] = br#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
 #[track_caller]
 fn check_pong(framing: Framing, bytes: &str) {
     for size in [1, 7, bytes.len()] {
-        let mut client = fake(&[]).framing(framing).start();
+        let mut client = MODE.fake(&[]).framing(framing).start();
         client.send_in_pieces(bytes, size);
         assert_eq!(client.recv(), PONG, "{bytes:?} in pieces of {size}");
         let end = client.finish();
@@ -33,7 +34,7 @@ fn a_line_is_a_line_however_it_ends_and_begins() {
 
 #[test]
 fn the_last_line_needs_no_end() {
-    let mut client = fake(&[]).start();
+    let mut client = MODE.fake(&[]).start();
     client.send_bytes(PING);
     client.close_input();
     assert_eq!(client.recv(), PONG);
@@ -59,7 +60,7 @@ fn headers_are_understood_with_noise_and_in_any_case() {
 
 #[test]
 fn a_whole_conversation_with_headers() {
-    let mut client = greet(fake(&[]).framing(Framing::ContentLength));
+    let mut client = greet(MODE.fake(&[]).framing(Framing::ContentLength));
     for number in 0..20 {
         let id = client.start_call("echo", json!({ "number": number, "text": "é\n" }));
         let body = String::from_utf8(client.recv()).unwrap();
@@ -73,7 +74,7 @@ fn a_whole_conversation_with_headers() {
 #[test]
 fn headers_survive_any_cut() {
     for size in [1, 13, 4096] {
-        let mut client = fake(&[]).framing(Framing::ContentLength).start();
+        let mut client = MODE.fake(&[]).framing(Framing::ContentLength).start();
         let framed = format!("Content-Length: {}\r\n\r\n{PING}", PING.len());
         client.send_in_pieces(framed.repeat(20), size);
         for _ in 0..20 {
@@ -84,7 +85,7 @@ fn headers_survive_any_cut() {
 
 #[test]
 fn a_body_of_several_lines_reaches_a_line_server_on_one() {
-    let mut client = greet(fake(&[]).framing(Framing::ContentLength));
+    let mut client = greet(MODE.fake(&[]).framing(Framing::ContentLength));
     let pretty = "{\r\n  \"jsonrpc\": \"2.0\",\r\n  \"id\": 5,\n  \"method\": \"test/pretty\",\n  \"params\": {\n    \"text\": \"a\\nb\"\n  }\n}\n";
     client.send(pretty);
     let answer = client.answer(5);
@@ -100,7 +101,7 @@ fn a_body_of_several_lines_reaches_a_line_server_on_one() {
 
 #[test]
 fn a_servers_lines_may_have_a_mark_and_carriage_returns() {
-    let mut client = greet(fake(&["--bom", "--crlf"]));
+    let mut client = greet(MODE.fake(&["--bom", "--crlf"]));
     assert_eq!(client.request("ping", json!({}))["result"], json!({}));
     say_under(&client, "1", "\r\n\n\u{feff}{\"jsonrpc\":\"2.0\",\"id\":%ID,\"result\":{}}\r");
     assert_eq!(client.recv(), PONG);
@@ -112,12 +113,12 @@ fn a_server_may_hear_lines_and_speak_with_headers() {
     let length = body.len() - 2;
     let greeting =
         format!("Content-Length: {length}\r\nX: y\r\n\r\n{body}Content-Length: 5\r\n\r\n{{}} \r\n");
-    let mut client = fake(&["--greeting", &greeting]).start();
+    let mut client = MODE.fake(&["--greeting", &greeting]).start();
     client.send(PING.replace("ping", "initialize"));
     assert_eq!(client.recv(), PONG);
 }
 
-/// A server that is run more than once, with the same state folder.
+/// A server that is run more than once, with the same home. Nothing runs between two times.
 struct Runs {
     scratch: Scratch,
     record: Record,
@@ -134,8 +135,7 @@ impl Runs {
     fn next(&self) -> Client {
         let file = config(json!({}), json!({ "startTimeout": "1s" }), self.record.folder(), &self.options);
         let path = self.scratch.file("config.json", file.to_string());
-        let start = program().args(["stdio", "--server", "fake", "--config"]).arg(path);
-        start.env("SWITCHBOARD_STATE_DIR", self.scratch.join("state")).start()
+        MODE.window(program().home(self.scratch.home()), &path).start()
     }
 
     /// A run in which everything goes well.
@@ -144,7 +144,7 @@ impl Runs {
         let mut client = self.next();
         client.initialize();
         assert_eq!(client.request("ping", json!({}))["result"], json!({}));
-        assert_eq!(client.finish().code, Some(0));
+        self.end(client);
     }
 
     /// A run in which no process says anything.
@@ -152,7 +152,13 @@ impl Runs {
     fn next_fails(&self) {
         let mut client = self.next();
         error(&client.request("initialize", json!({})), -32003, "backend_timeout");
+        self.end(client);
+    }
+
+    #[track_caller]
+    fn end(&self, mut client: Client) {
         assert_eq!(client.finish().code, Some(0));
+        self.scratch.stop_daemons();
     }
 
     /// What each process was spoken to in.
@@ -172,7 +178,7 @@ fn the_framing_of_a_server_is_found_out_and_remembered() {
     let runs = Runs::of(&["--framing", "content-length"]);
     runs.next_works();
     assert_eq!(runs.framings(), ["lines", "headers"], "a fresh process for each");
-    assert!(fs::read_to_string(runs.scratch.join("state/framings.json")).unwrap().contains("content-length"));
+    assert!(fs::read_to_string(runs.scratch.state("framings.json")).unwrap().contains("content-length"));
     runs.next_works();
     assert_eq!(runs.framings(), ["lines", "headers", "headers"]);
 }
@@ -221,7 +227,7 @@ fn a_protest_at_headers_is_no_understanding() {
 #[test]
 fn everything_sent_before_the_verdict_arrives() {
     let mut client =
-        configured(json!({}), json!({ "startTimeout": "1s" }), &["--framing", "content-length"]).start();
+        MODE.configured(json!({}), json!({ "startTimeout": "1s" }), &["--framing", "content-length"]).start();
     let first = client.ask("initialize", json!({}));
     client.notify("notifications/initialized", json!({}));
     let second = client.ask("tools/list", json!({}));
@@ -234,7 +240,7 @@ fn everything_sent_before_the_verdict_arrives() {
 
 #[test]
 fn a_server_that_answers_in_neither_framing_is_an_error() {
-    let mut client = configured(json!({}), json!({ "startTimeout": "300ms" }), &["--silent"]).start();
+    let mut client = MODE.configured(json!({}), json!({ "startTimeout": "300ms" }), &["--silent"]).start();
     let answer = client.request("initialize", json!({}));
     error(&answer, -32003, "backend_timeout");
     assert_eq!(client.record().launches(), 2);
@@ -243,13 +249,13 @@ fn a_server_that_answers_in_neither_framing_is_an_error() {
 #[test]
 fn the_config_may_fix_the_framing() {
     let server = json!({ "framing": "content-length" });
-    let mut client = greet(configured(json!({}), server, &["--framing", "content-length"]));
+    let mut client = greet(MODE.configured(json!({}), server, &["--framing", "content-length"]));
     assert_eq!(client.request("ping", json!({}))["result"], json!({}));
     assert_eq!(client.record().launches(), 1);
 
     // A client whose first message is broken is still answered as the config says.
     let file = json!({ "framing": "content-length" });
-    let mut client = configured(file, json!({}), &[]).framing(Framing::ContentLength).start();
+    let mut client = MODE.configured(file, json!({}), &[]).framing(Framing::ContentLength).start();
     client.send("not json");
     assert_eq!(client.recv_json()["error"]["code"], -32700);
 }

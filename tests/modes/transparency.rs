@@ -1,6 +1,7 @@
 //! What is said arrives as it was said: byte for byte, in both directions, under the ids that were used.
 
-use crate::support::{greet, greeted, literally, say_under, text, wide};
+use super::MODE;
+use crate::support::{greet, literally, say_under, text};
 use serde_json::json;
 use switchboard_testkit::client::Client;
 
@@ -41,7 +42,7 @@ const IDS: &[&str] = &[
 
 #[test]
 fn results_reach_the_client_byte_for_byte() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     for payload in EXOTIC {
         say_under(&client, "7", &format!(r#"{{"jsonrpc":"2.0","id":%ID,"result":{}}}"#, literally(payload)));
         assert_eq!(client.recv_text(), format!(r#"{{"jsonrpc":"2.0","id":7,"result":{payload}}}"#));
@@ -61,7 +62,7 @@ fn results_reach_the_client_byte_for_byte() {
 
 #[test]
 fn params_reach_the_server_byte_for_byte() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     for (number, payload) in EXOTIC.iter().enumerate() {
         let before = format!(r#"{{"jsonrpc":"2.0","method":"test/{number}","x":{payload},"id": "#);
         let after = format!(r#" ,"params":{payload}}}"#);
@@ -76,7 +77,7 @@ fn params_reach_the_server_byte_for_byte() {
 
 #[test]
 fn notifications_travel_untouched_in_both_directions() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     for (number, payload) in EXOTIC.iter().enumerate() {
         let line =
             format!(r#"{{"method":"notifications/test/{number}","params":{payload},"jsonrpc":"2.0"}}"#);
@@ -92,7 +93,7 @@ fn notifications_travel_untouched_in_both_directions() {
 
 #[test]
 fn ids_come_back_as_they_were_spelled() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     let long = format!("\"{}\"", "x".repeat(5000));
     for id in IDS.iter().copied().chain([long.as_str()]) {
         say_under(&client, id, r#"{"result":{},"jsonrpc":"2.0","id":%ID}"#);
@@ -102,7 +103,7 @@ fn ids_come_back_as_they_were_spelled() {
 
 #[test]
 fn an_id_that_the_server_respells_is_recognised() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     for spelling in [r#""%ID""#, "%ID.0", " %ID "] {
         say_under(&client, r#""mine""#, &format!(r#"{{"jsonrpc":"2.0","id":{spelling},"result":1}}"#));
         assert_eq!(client.recv_text().replace(' ', ""), r#"{"jsonrpc":"2.0","id":"mine","result":1}"#);
@@ -111,7 +112,7 @@ fn an_id_that_the_server_respells_is_recognised() {
 
 #[test]
 fn two_requests_may_have_the_same_id() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     for _ in 0..2 {
         client.send(r#"{"jsonrpc":"2.0","id":"same","method":"tools/call","params":{"name":"hold"}}"#);
     }
@@ -126,7 +127,7 @@ fn two_requests_may_have_the_same_id() {
 
 #[test]
 fn unknown_methods_and_fields_pass() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     client.send(
         r#"{"jsonrpc":"2.0","id":"u","method":"vendor/never.heard","params":[1,{"a":2}],"extra":{"b":3}}"#,
     );
@@ -142,7 +143,7 @@ fn unknown_methods_and_fields_pass() {
 
 #[test]
 fn names_stay_as_they_are() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     let tools = client.request("tools/list", json!({}));
     let names: Vec<&str> = tools["result"]["tools"]
         .as_array()
@@ -158,7 +159,7 @@ fn names_stay_as_they_are() {
 #[test]
 fn many_requests_in_one_write_are_all_answered() {
     const MANY: usize = 500;
-    let mut client = greet(wide());
+    let mut client = greet(MODE.wide());
     let line = |number: usize| {
         let params = format!(r#"{{"name":"echo","arguments":{{"n":{number}}}}}"#);
         format!(r#"{{"jsonrpc":"2.0","id":"r{number}","method":"tools/call","params":{params}}}"#) + "\n"
@@ -172,7 +173,7 @@ fn many_requests_in_one_write_are_all_answered() {
 
 #[test]
 fn large_messages_travel_whole() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     for size in [1000, 16 << 10, 70_000, 300_000, 2 << 20] {
         let text = pattern(size);
         client

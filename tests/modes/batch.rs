@@ -1,6 +1,7 @@
 //! A batch is split for the server and answered as a batch.
 
-use crate::support::{error, greeted};
+use super::MODE;
+use crate::support::{error, gateway_pid};
 use serde_json::{Value, json};
 use switchboard_testkit::pids;
 
@@ -12,7 +13,7 @@ fn sorted(mut batch: Value) -> Vec<Value> {
 
 #[test]
 fn a_batch_is_answered_as_a_batch() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     client.send(
         r#"[{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"}, {"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":"echo","arguments":{"n":1}}}]"#,
     );
@@ -27,7 +28,7 @@ fn a_batch_is_answered_as_a_batch() {
 
 #[test]
 fn broken_members_are_answered_beside_the_others() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     client.send(r#"[1,{"jsonrpc":"2.0","id":"a","method":"ping"},{"id":"b","foo":1},{"jsonrpc":"2.0","id":"c","method":"server/discover"}]"#);
     let members = sorted(client.recv_json());
     let codes: Vec<_> = members.iter().map(|m| (m["id"].clone(), m["error"]["code"].clone())).collect();
@@ -39,7 +40,7 @@ fn broken_members_are_answered_beside_the_others() {
 
 #[test]
 fn an_empty_or_broken_batch_is_one_error() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     for (batch, code) in
         [("[]", -32600), (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}"#, -32700), ("[,]", -32700)]
     {
@@ -50,7 +51,7 @@ fn an_empty_or_broken_batch_is_one_error() {
 
 #[test]
 fn a_batch_of_notifications_is_not_answered() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     client.send(
         r#"[{"jsonrpc":"2.0","method":"notifications/one"},{"jsonrpc":"2.0","method":"notifications/two"}]"#,
     );
@@ -62,7 +63,7 @@ fn a_batch_of_notifications_is_not_answered() {
 /// The array waits for its slowest member, and nothing else does.
 #[test]
 fn other_requests_do_not_wait_for_a_batch() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     client.send(
         r#"[{"jsonrpc":"2.0","id":"slow","method":"tools/call","params":{"name":"hold"}},{"jsonrpc":"2.0","id":"quick","method":"ping"}]"#,
     );
@@ -76,7 +77,7 @@ fn other_requests_do_not_wait_for_a_batch() {
 
 #[test]
 fn a_crash_answers_the_members_of_a_batch() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     client.send(
         r#"[{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":"hang"}},{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"crash","arguments":{"code":4}}}]"#,
     );
@@ -88,7 +89,7 @@ fn a_crash_answers_the_members_of_a_batch() {
 
 #[test]
 fn a_servers_batch_is_taken_apart() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     let template = r#"[{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}},{"jsonrpc":"2.0","id":%ID,"result":{"in":"batch"}}]"#;
     crate::support::say_under(&client, "1", template);
     assert_eq!(client.recv_json()["params"]["data"], 1);
@@ -98,11 +99,11 @@ fn a_servers_batch_is_taken_apart() {
 /// A member takes two bytes, its error some hundred: that must not be a way to fill the memory.
 #[test]
 fn a_batch_of_too_many_members_is_one_error() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     client.send(format!("[{}1]", "1,".repeat(500_000)));
     let answer = client.recv_json();
     assert_eq!((&answer["id"], &answer["error"]["code"]), (&Value::Null, &json!(-32600)), "{answer}");
-    assert!(pids::peak_memory(client.pid()).unwrap() < 64 << 20);
+    assert!(pids::peak_memory(gateway_pid(&client)).unwrap() < 64 << 20);
     let many: Vec<String> =
         (0..1000).map(|id| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#)).collect();
     client.send(format!("[{}]", many.join(",")));

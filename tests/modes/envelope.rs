@@ -1,12 +1,13 @@
 //! What is not a message is answered with an error to whoever waits for it: never with silence.
 
-use crate::support::{error, greeted, literally, say_under};
+use super::MODE;
+use crate::support::{error, literally, say_under};
 use serde_json::{Value, json};
 
 /// What a client may get wrong, with the error and the id of the answer.
 #[test]
 fn a_clients_broken_messages_are_answered() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     let deep = format!(
         r#"{{"jsonrpc":"2.0","id":9,"method":"x","params":{}{}}}"#,
         "[".repeat(5000),
@@ -78,7 +79,7 @@ fn a_clients_broken_messages_are_answered() {
 /// Of two ids only one can be answered; that one of them is, is enough.
 #[test]
 fn a_request_with_two_ids_is_answered() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     client.send(r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"x"}"#);
     let answer = client.recv_json();
     assert_eq!(answer["error"]["code"], -32600, "{answer}");
@@ -88,7 +89,7 @@ fn a_request_with_two_ids_is_answered() {
 /// What a server may get wrong: its client learns that the answer is useless.
 #[test]
 fn a_servers_broken_answers_end_their_requests() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     for template in [
         r#"{"jsonrpc":"2.0","id":%ID,"result":{"n":NaN}}"#,
         r#"{"result":{"n":-Infinity},"jsonrpc":"2.0","id":%ID}"#,
@@ -113,7 +114,7 @@ fn a_servers_broken_answers_end_their_requests() {
 /// A server whose own request is broken is told so, too.
 #[test]
 fn a_servers_broken_requests_are_refused() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     for (number, broken) in [
         r#"{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{"n":NaN}}"#,
         r#"{"jsonrpc":"2.0","id":"q","method":"roots/list","method":"roots/list"}"#,
@@ -133,7 +134,7 @@ fn a_servers_broken_requests_are_refused() {
 /// A client that breaks its answer to a server's request does not leave the server waiting.
 #[test]
 fn a_clients_broken_answer_is_passed_on_as_an_error() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     let request = r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#;
     let call = client.start_call("ask", json!({ "id": "\"q\"", "request": request }));
     let asked = client.told("roots/list");
@@ -145,7 +146,7 @@ fn a_clients_broken_answer_is_passed_on_as_an_error() {
 
 #[test]
 fn an_error_without_an_id_belongs_to_the_only_open_request() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     say_under(&client, "5", r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#);
     assert_eq!(
         client.recv_text(),
@@ -155,7 +156,7 @@ fn an_error_without_an_id_belongs_to_the_only_open_request() {
 
 #[test]
 fn answers_that_nobody_waits_for_are_dropped() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     let twice = r#"{"jsonrpc":"2.0","id":%ID,"result":{"first":true}}
 {"jsonrpc":"2.0","id":%ID,"result":{"first":false}}
 {"jsonrpc":"2.0","id":987654,"result":{}}

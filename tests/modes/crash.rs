@@ -1,7 +1,8 @@
 //! A server that dies: everyone who waits is told why at once, what is safe is tried again, what is not is not,
 //! and the client need not notice that another process serves it.
 
-use crate::support::{configured, error, greet, greeted, log_with, program};
+use super::MODE;
+use crate::support::{error, greet, log_with, program};
 use serde_json::{Value, json};
 use switchboard_testkit::client::Client;
 use switchboard_testkit::pids::{self, Word};
@@ -20,7 +21,7 @@ fn a_pending_call_learns_how_the_server_died() {
         (json!({ "signal": 11 }), "signal 11 (SIGSEGV)"),
         (json!({ "abort": true }), "signal 6 (SIGABRT)"),
     ] {
-        let mut client = greeted(&[]);
+        let mut client = MODE.greeted(&[]);
         let answer = client.call("crash", how);
         let told = error(&answer, -32002, "backend_unavailable");
         assert!(told["message"].as_str().unwrap().contains(expect), "{told}");
@@ -34,7 +35,7 @@ fn a_pending_call_learns_how_the_server_died() {
 
 #[test]
 fn the_servers_last_words_are_in_the_error() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     let words = "Traceback:\n  File x, line 3\nValueError: password=hunter2 is wrong\n";
     let answer = client.call("crash", json!({ "code": 1, "stderr": words }));
     let told = error(&answer, -32002, "backend_unavailable");
@@ -51,7 +52,7 @@ fn the_servers_last_words_are_in_the_error() {
 
 #[test]
 fn an_error_says_whom_it_concerns() {
-    let start = crate::support::through(&["--root", "."], &[]);
+    let start = MODE.through(&["--root", "."], &[]);
     let root = start.scratch().path().display().to_string();
     let mut client = greet(start);
     let answer = client.call("crash", json!({}));
@@ -62,7 +63,7 @@ fn an_error_says_whom_it_concerns() {
 
 #[test]
 fn everyone_who_waits_is_answered() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     let held: Vec<u64> = (0..20).map(|label| client.start_call("hold", json!({ "label": label }))).collect();
     let crash = client.start_call("crash", json!({ "signal": 9 }));
     for id in held.into_iter().chain([crash]) {
@@ -74,7 +75,7 @@ fn everyone_who_waits_is_answered() {
 /// The record of the server is what counts: no process was told of the call but the one that died of it.
 #[test]
 fn a_call_is_never_sent_twice() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     for number in 0..3 {
         let answer = client.call("crash", json!({ "code": 1, "mark": format!("crash-{number}") }));
         error(&answer, -32002, "backend_unavailable");
@@ -91,7 +92,7 @@ fn a_call_is_never_sent_twice() {
 #[test]
 fn lists_and_reads_are_sent_once_more() {
     for method in ["tools/list", "resources/read", "prompts/get", "resources/list"] {
-        let mut client = greeted(&["--crash-on", method, "--faulty", "1"]);
+        let mut client = MODE.greeted(&["--crash-on", method, "--faulty", "1"]);
         let answer = client.request(method, json!({ "uri": "x:/", "name": "n" }));
         assert!(answer["result"].is_object(), "{method}: {answer}");
         assert_eq!(client.record().launches(), 2);
@@ -101,7 +102,7 @@ fn lists_and_reads_are_sent_once_more() {
 
 #[test]
 fn once_more_is_once() {
-    let mut client = greeted(&["--crash-on", "tools/list", "--faulty", "2"]);
+    let mut client = MODE.greeted(&["--crash-on", "tools/list", "--faulty", "2"]);
     error(&client.request("tools/list", json!({})), -32002, "backend_unavailable");
     assert_eq!(client.record().all_lines().iter().filter(|line| line.contains("tools/list")).count(), 2);
     let answer = client.request("tools/list", json!({}));
@@ -111,7 +112,8 @@ fn once_more_is_once() {
 #[test]
 fn nothing_is_sent_again_if_the_config_says_so() {
     let server = json!({ "retryAfterCrash": "off" });
-    let mut client = greet(configured(json!({}), server, &["--crash-on", "tools/list", "--faulty", "1"]));
+    let mut client =
+        greet(MODE.configured(json!({}), server, &["--crash-on", "tools/list", "--faulty", "1"]));
     error(&client.request("tools/list", json!({})), -32002, "backend_unavailable");
     assert!(client.request("tools/list", json!({}))["result"].is_object());
 }
@@ -119,7 +121,7 @@ fn nothing_is_sent_again_if_the_config_says_so() {
 /// The new process hears what the client said to the first one, and nobody else notices.
 #[test]
 fn the_handshake_is_replayed() {
-    let mut client = crate::support::fake(&[]).start();
+    let mut client = MODE.fake(&[]).start();
     let initialize = r#"{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{"roots":{}},"clientInfo":{"name":"é","version":"1.0"}}}"#;
     let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized","params":{"_meta":{"x":1}}}"#;
     client.send(initialize);
@@ -146,7 +148,7 @@ fn the_handshake_is_replayed() {
 /// A server that dies while nothing is asked of it is started again by itself.
 #[test]
 fn an_idle_server_that_dies_comes_back() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     pids::tell(client.record().pid(1), Word::Kill);
     let second = client.record().pid(2);
     let facts = client.call("facts", json!({}));
@@ -155,7 +157,7 @@ fn an_idle_server_that_dies_comes_back() {
 
 #[test]
 fn a_question_of_a_server_that_died_is_taken_back() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     let request = r#"{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{}}"#;
     let call = client.start_call("ask", json!({ "id": "\"q\"", "request": request }));
     let id = client.told("elicitation/create")["id"].clone();
@@ -171,7 +173,7 @@ fn a_question_of_a_server_that_died_is_taken_back() {
 /// More than five crashes in a minute: requests fail at once, and say when the next try is.
 #[test]
 fn a_server_that_keeps_crashing_is_left_alone_for_a_while() {
-    let mut client = greeted(&[]);
+    let mut client = MODE.greeted(&[]);
     let mut last = Value::Null;
     for _ in 0..7 {
         last = client.call("crash", json!({ "code": 5 }));
@@ -202,8 +204,7 @@ fn a_server_that_cannot_be_started_is_tried_again_with_the_next_request() {
 
 #[test]
 fn a_server_that_dies_before_it_greets_says_why() {
-    let mut client =
-        crate::support::fake(&["--stderr", "cannot open database", "--exit-at-start", "7"]).start();
+    let mut client = MODE.fake(&["--stderr", "cannot open database", "--exit-at-start", "7"]).start();
     let answer = client.request("initialize", json!({}));
     let told = error(&answer, -32001, "backend_spawn_failed");
     let message = told["message"].as_str().unwrap();
@@ -216,7 +217,7 @@ fn a_server_that_dies_before_it_greets_says_why() {
 /// Only the first process is broken: the client's second try works.
 #[test]
 fn a_second_initialize_may_work() {
-    let mut client = crate::support::fake(&["--exit-at-start", "7", "--faulty", "1"]).start();
+    let mut client = MODE.fake(&["--exit-at-start", "7", "--faulty", "1"]).start();
     let first = client.request("initialize", json!({}));
     if first.get("error").is_some() {
         error(&first, -32001, "backend_spawn_failed");
@@ -229,7 +230,7 @@ fn a_second_initialize_may_work() {
 #[test]
 fn a_server_that_closes_its_output_or_input_is_ended() {
     for tool in ["mute", "close"] {
-        let mut client = greeted(&[]);
+        let mut client = MODE.greeted(&[]);
         let first = client.record().pid(1);
         let call = client.start_call(tool, json!({}));
         if tool == "close" {
@@ -250,7 +251,7 @@ fn a_server_that_closes_its_output_or_input_is_ended() {
 /// Everything at once, and the end, to a server that dies of it: all is answered, and the program ends.
 #[test]
 fn a_crash_during_the_last_requests_leaves_nothing_open() {
-    let mut client = crate::support::fake(&["--crash-on", "tools/list"]).start();
+    let mut client = MODE.fake(&["--crash-on", "tools/list"]).start();
     let ids = [
         client.ask("initialize", switchboard_testkit::client::initialize_params()),
         client.ask("tools/list", json!({})),

@@ -1,0 +1,33 @@
+//! The daemons that a test has started without starting them itself: known by the config file in their command line.
+
+use crate::patience::LIMIT;
+use crate::pids::{self, Word};
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How often a daemon that is told to end is told again. The second time it does not wait for its servers.
+const REPEAT: Duration = Duration::from_millis(5);
+
+/// The daemons that serve a config file in this folder.
+pub fn of(folder: &Path) -> Vec<u32> {
+    let mentioning = pids::with_text(&folder.display().to_string());
+    mentioning.into_iter().filter(|&pid| is_daemon(pid)).collect()
+}
+
+/// Ends them in order, and kills those that do not.
+pub fn stop(folder: &Path) {
+    let daemons = of(folder);
+    let left = || daemons.iter().copied().filter(|&pid| pids::is_alive(pid)).collect::<Vec<_>>();
+    let deadline = Instant::now() + LIMIT / 12;
+    while !left().is_empty() && Instant::now() < deadline {
+        left().into_iter().for_each(|pid| pids::tell(pid, Word::Terminate));
+        std::thread::sleep(REPEAT);
+    }
+    left().into_iter().for_each(|pid| pids::tell(pid, Word::Kill));
+}
+
+fn is_daemon(pid: u32) -> bool {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    line.split(|byte| *byte == 0).nth(1) == Some(b"daemon")
+}
