@@ -10,6 +10,9 @@ use switchboard_testkit::client::Client;
 use switchboard_testkit::patience;
 use switchboard_testkit::pids::{self, Word};
 
+/// How long a killed daemon is held to be dying; far longer than one that gives up at once needs for it.
+const SLOW_DEATH: Duration = Duration::from_millis(500);
+
 /// How soon the guards have cleared everything. A second is what we promise; the machine may be busy.
 const BOUND: Duration = Duration::from_secs(5);
 
@@ -202,4 +205,24 @@ fn it_hangs() {
     assert_eq!(server_of(&mut window), server);
     let mut next = house.open("a");
     assert_eq!(server_of(&mut next), server);
+}
+
+/// A daemon that was killed holds its lock until the system has taken it apart. The next one waits for that.
+#[test]
+fn next_daemon_waits_for_a_dying_one() {
+    let house = House::new();
+    let mut window = house.open("a");
+    let lock = house.socket().with_extension("lock");
+    let daemon = house.daemon();
+    daemon.tell(Word::Kill);
+    patience::until_true("its end", || !daemon.is_alive());
+    // In its place.
+    let held = fs::File::open(lock).unwrap();
+    rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let call = window.start_call("echo", json!({}));
+    let next = patience::until("the next daemon", || house.daemons().pop());
+    std::thread::sleep(SLOW_DEATH);
+    drop(held);
+    assert!(window.answer(call).get("result").is_some());
+    assert_eq!(house.daemon().pid, next.pid, "it did not give up");
 }

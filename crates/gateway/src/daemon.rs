@@ -6,6 +6,7 @@ use crate::backends::launch;
 use crate::backends::process::Processes;
 use crate::catalogue::Shelf;
 use crate::config::{self, Config, Guard, LogLevel, ServerConfig};
+use crate::control;
 use crate::environments::Vars;
 use crate::fronts::http::{Front, HttpOptions, listen};
 use crate::fronts::{Arrival, Wanted};
@@ -29,7 +30,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use switchboard_core::{ClientId, Core, Event, Order, Peer, ServerId, Surroundings};
 use switchboard_process::handover::Streams;
 use switchboard_process::local::{Address, BindError, Connection, Listener};
@@ -40,6 +41,9 @@ use tokio::sync::Notify;
 /// How often is looked whether those who come still find us.
 const LOOK_FOR_SOCKET: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a killed daemon may take to be gone, and how often is looked for that.
+const DYING: Duration = Duration::from_secs(5);
+const LOOK_FOR_PLACE: Duration = Duration::from_millis(5);
 
 /// What to serve, and where.
 pub struct Daemon {
@@ -96,7 +100,7 @@ pub(crate) struct Household {
 /// Serves until nobody needs it, or it is told to end. Must be called within a tokio runtime.
 pub async fn run(daemon: Daemon) -> io::Result<Served> {
     let signals = Signals::new()?;
-    let listener = match Listener::bind(&daemon.address) {
+    let listener = match listen_at(&daemon.address).await {
         Ok(listener) => listener,
         Err(BindError::Taken) => return Ok(Served::Taken),
         Err(BindError::Io(error)) => return Err(error),
@@ -180,6 +184,25 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
     hub.close_warden().await;
     telemetry.close(PATIENCE);
     Ok(Served::ToTheEnd)
+}
+
+/// Listens, if nobody does. A daemon that was killed holds its place until the system has taken it apart, which takes a
+/// while on a busy machine: whoever had us started would wait for us in vain if we gave up at once.
+async fn listen_at(address: &Address) -> Result<Listener, BindError> {
+    let deadline = Instant::now() + DYING;
+    loop {
+        match Listener::bind(address) {
+            Err(BindError::Taken) if Instant::now() < deadline && !is_served(address).await => {
+                tokio::time::sleep(LOOK_FOR_PLACE).await;
+            }
+            bound => return bound,
+        }
+    }
+}
+
+/// Whether the one who has the place answers. One that hangs has it too.
+async fn is_served(address: &Address) -> bool {
+    !matches!(control::ask(address, control::Request::Status).await, Ok(None))
 }
 
 /// Lets clients in, until we end or a newer daemon takes over: then another may listen in our place.
