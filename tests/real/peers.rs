@@ -149,7 +149,7 @@ impl Server {
                 }
             },
         };
-        start.env("HOME", self.folder.folder("home")).cwd(self.folder.path())
+        start.home(self.folder.home()).env("XDG_RUNTIME_DIR", self.folder.runtime()).cwd(self.folder.path())
     }
 
     /// Its processes, and ours that was told its command line.

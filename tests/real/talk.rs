@@ -58,6 +58,8 @@ pub(crate) fn hold(server: &Server, way: Way, script: &impl Fn(&mut Talk)) -> Ve
         let end = talk.client.finish();
         assert_eq!((end.code, end.stderr.as_str()), (Some(0), ""));
         assert_eq!(String::from_utf8_lossy(&end.stdout), "", "nothing unasked-for at the end");
+        // It lingers, for other windows.
+        server.folder().stop_daemons();
         let left: Vec<u32> = processes.into_iter().filter(|&pid| pids::is_alive(pid)).collect();
         assert!(left.is_empty(), "still there: {left:?}");
     }
