@@ -10,6 +10,7 @@ use crate::debounce::Merge;
 use crate::drain::Ending;
 use crate::event::{Action, BackendId, ClientId, Event, Peer, ServerId, Surroundings};
 use crate::fact::Fact;
+use crate::failure::Failure;
 use crate::key::{Declared, Profile};
 use crate::moment::Moment;
 use crate::pending::{Asked, Pending, Table};
@@ -43,6 +44,8 @@ pub(crate) struct Server {
     /// What it offered when it was asked last, by what its clients can do.
     pub(crate) offers: BTreeMap<Profile, Kept>,
     pub(crate) last_start: LastStart,
+    /// Why it failed last, if it has not worked since.
+    pub(crate) failure: Option<Failure>,
     /// Its owner has stopped it.
     pub(crate) is_held: bool,
     /// It is no longer in the config.
@@ -59,6 +62,7 @@ impl Server {
             insight: Insight::default(),
             welcome: None,
             last_start: LastStart::Untried,
+            failure: None,
             is_held: false,
             is_gone: false,
         }

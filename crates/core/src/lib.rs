@@ -22,6 +22,7 @@
 //! - `debounce`: notifications in quick succession.
 //! - `turns`: how many requests a backend works on at a time.
 //! - `answers`: the one place that turns causes into error answers.
+//! - `last_words`: the output of a process that ended; `failure`: why a server failed last.
 //! - `outgoing`: the one place through which messages leave, with the byte credits of the outboxes.
 
 pub mod catalogue;
@@ -48,6 +49,8 @@ mod life;
 mod deadlines;
 mod drain;
 mod answers;
+mod last_words;
+mod failure;
 mod route;
 mod workspace;
 mod pool;
@@ -68,6 +71,7 @@ pub use event::{
 };
 pub use exchange::Core;
 pub use fact::{Fact, Outcome};
+pub use failure::Failure;
 pub use moment::Moment;
 pub use orders::{Done, Order};
 pub use settings::{

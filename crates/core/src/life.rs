@@ -1,11 +1,12 @@
 //! The life of a backend's process: started, ready, crashed, restarted. See `LIFECYCLE.md` beside this file.
 
-use crate::answers::{Cause, LastWords};
-use crate::backend::{State, Then, Waiting};
+use crate::answers::Cause;
+use crate::backend::{State, Then, Unfit, Waiting};
 use crate::event::{Action, BackendId, ClientId, Launch, StopHow};
 use crate::exchange::Core;
 use crate::fact::{Fact, Outcome};
 use crate::pending::{Asker, Pending, Progress};
+use crate::redact::redact;
 use crate::settings::RetryAfterCrash;
 use crate::status::LastStart;
 use serde_json::json;
@@ -139,11 +140,11 @@ impl Core {
 
     /// A replayed handshake was answered.
     pub(crate) fn replayed(&mut self, launch: Launch, answer: &Message, failed: bool) {
-        self.note_start(launch.backend, if failed { LastStart::Failed } else { LastStart::Well });
         if failed {
             // It greeted this client before and now refuses it: as good as a crash.
-            return self.stop(launch, StopHow::Kill);
+            return self.give_up(launch, Unfit::Refused { message: error_message(answer) });
         }
+        self.note_start(launch.backend, LastStart::Well);
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         let State::Starting { since, .. } = b.state else { return };
         let is_first = b.launches == 1;
@@ -190,6 +191,7 @@ impl Core {
         b.state = State::Stopped;
         b.told.waiting.clear();
         self.note_start(launch.backend, LastStart::Failed);
+        self.note_failure(launch.backend, cause);
         self.report(fact);
         self.fail_all(launch.backend, cause);
         self.check_drained();
@@ -202,9 +204,11 @@ impl Core {
         let within = b.settings.start_timeout;
         b.note_crash(self.now);
         b.state = State::Stopping { number, then: Then::Restart };
+        let cause = Cause::SpawnTimeout { within };
         self.note_start(backend, LastStart::Failed);
+        self.note_failure(backend, &cause);
         self.report(Fact::Stopping { backend, why: "no process came of it in time" });
-        self.fail_all(backend, &Cause::SpawnTimeout { within });
+        self.fail_all(backend, &cause);
         self.stop(Launch { backend, number }, StopHow::Kill);
     }
 
@@ -225,13 +229,24 @@ impl Core {
         self.stop(Launch { backend, number }, StopHow::Gently { grace });
     }
 
+    /// Stops a process whose handshake came to nothing. Its last words are known once it is gone.
+    pub(crate) fn give_up(&mut self, launch: Launch, unfit: Unfit) {
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        let why = unfit.why();
+        b.note_crash(self.now);
+        b.state = State::Stopping { number: launch.number, then: Then::Fail(unfit) };
+        self.report(Fact::Stopping { backend: launch.backend, why });
+        self.stop(launch, StopHow::Kill);
+    }
+
     pub(crate) fn backend_ended(&mut self, launch: Launch, how: &str, stderr: &str, hint: Option<String>) {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         if !b.is_current(launch) {
             return;
         }
-        match b.state {
+        match &b.state {
             State::Stopping { then, .. } => {
+                let then = then.clone();
                 b.state = State::Stopped;
                 self.report(Fact::Stopped { backend: launch.backend, how: how.to_owned() });
                 match then {
@@ -243,6 +258,7 @@ impl Core {
                         self.settle_sent(launch.backend, &Cause::Stopped);
                         self.wake_up(launch.backend);
                     }
+                    Then::Fail(unfit) => self.handshake_failed(launch.backend, unfit, stderr),
                 }
             }
             State::Starting { .. } | State::Ready { .. } => self.crashed(launch, how, stderr, hint),
@@ -268,28 +284,51 @@ impl Core {
     fn crashed(&mut self, launch: Launch, how: &str, stderr: &str, hint: Option<String>) {
         let backend = launch.backend;
         let pending = self.pending.ids(|p| p.backend == backend).len();
-        self.report(Fact::Crashed { backend, how: how.to_owned(), pending, stderr: stderr.to_owned() });
+        let said = self.last_words(backend, stderr);
+        self.report(Fact::Crashed { backend, how: how.to_owned(), pending, stderr: said.stderr.clone() });
         let now = self.now;
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let was_starting = !b.proven || matches!(b.state, State::Starting { .. });
         b.note_crash(now);
-        b.told.waiting.clear();
         b.state = State::Stopped;
-        let stdout: Vec<String> = std::mem::take(&mut b.quarantine).into();
-        let said = LastWords { stderr: stderr.to_owned(), stdout: stdout.join("\n") };
-        let cause_of_death = how.to_owned();
+        let how = how.to_owned();
         // Behind a relay it was not the server that ended.
-        if b.proven || b.settings.relays {
-            self.tell_of_loss(backend, "it ended by itself");
-            self.settle_sent(backend, &Cause::Died { how: cause_of_death, said });
-        } else {
-            // It never worked: whoever waits should learn why at once, rather than after five more tries.
-            self.fail_all(backend, &Cause::DiedAtStart { how: cause_of_death, said, hint });
-        }
+        let cause = match b.proven || b.settings.relays {
+            true => Cause::Died { how: how.clone(), said },
+            false => Cause::DiedAtStart { how: how.clone(), said, hint },
+        };
         if was_starting {
             self.note_start(backend, LastStart::Failed);
         }
-        self.recover(backend, how);
+        self.fail_with(backend, &cause, "it ended by itself");
+        self.recover(backend, &how);
+    }
+
+    /// A process was stopped because of its handshake, and is gone.
+    fn handshake_failed(&mut self, backend: BackendId, unfit: Unfit, stderr: &str) {
+        let said = self.last_words(backend, stderr);
+        let why = unfit.why();
+        let cause = match unfit {
+            Unfit::Silent { within } => Cause::Silent { within, said },
+            Unfit::Refused { message } => Cause::Refused { message },
+        };
+        self.note_start(backend, LastStart::Failed);
+        self.fail_with(backend, &cause, why);
+        self.recover(backend, why);
+    }
+
+    /// Records a failure, and answers what the process that is gone owes.
+    fn fail_with(&mut self, backend: BackendId, cause: &Cause, why: &'static str) {
+        self.note_failure(backend, cause);
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        b.told.waiting.clear();
+        if b.proven || b.settings.relays {
+            self.tell_of_loss(backend, why);
+            self.settle_sent(backend, cause);
+        } else {
+            // It never worked: whoever waits should learn why at once, rather than after five more tries.
+            self.fail_all(backend, cause);
+        }
     }
 
     /// After a process is gone: start again now, later, or not at all.
@@ -411,4 +450,10 @@ fn backoff(crashes: usize, roll: u64) -> Duration {
     let doubled = FIRST_BACKOFF * 2u32.saturating_pow(crashes.saturating_sub(1).min(16) as u32);
     let jitter = 0.75 + 0.5 * (roll % 1024) as f64 / 1024.0;
     doubled.min(LONGEST_BACKOFF).mul_f64(jitter)
+}
+
+/// The message of an error answer, as it may be shown.
+fn error_message(answer: &Message) -> String {
+    let answer: serde_json::Value = serde_json::from_slice(answer.bytes()).unwrap_or_default();
+    redact(answer["error"]["message"].as_str().unwrap_or("an error without a message"))
 }
