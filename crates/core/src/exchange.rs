@@ -21,7 +21,7 @@ use crate::sharing::Insight;
 use crate::status::LastStart;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use switchboard_protocol::{Message, RawId};
+use switchboard_protocol::{ErrorAnswer, Message, RawId};
 
 /// Tokens of requests that were answered with a task: progress for them goes on.
 #[derive(Debug)]
@@ -73,6 +73,8 @@ impl Server {
 #[derive(Debug)]
 pub struct Core {
     pub(crate) settings: Settings,
+    /// The answer to every request, if there is nothing to serve.
+    pub(crate) refusal: Option<ErrorAnswer>,
     pub(crate) now: Moment,
     pub(crate) clients: BTreeMap<ClientId, Client>,
     pub(crate) backends: BTreeMap<BackendId, Backend>,
@@ -121,6 +123,7 @@ impl Core {
         let servers = std::mem::take(&mut settings.servers).into_iter().map(Server::new).collect();
         Self {
             settings,
+            refusal: None,
             now: Moment::default(),
             clients: BTreeMap::new(),
             backends: BTreeMap::new(),
@@ -148,6 +151,11 @@ impl Core {
             free: Vec::new(),
             actions: Vec::new(),
         }
+    }
+
+    /// One that has nothing to serve, and answers every request with this error.
+    pub fn refusing(settings: Settings, error: ErrorAnswer) -> Self {
+        Self { refusal: Some(error), ..Self::new(settings) }
     }
 
     /// Appends to `actions` what is to be done because of `event`.

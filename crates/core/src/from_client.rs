@@ -132,6 +132,11 @@ impl Core {
         places: Vec<Place>,
     ) {
         let Some(id) = message.id() else { return };
+        if let Some(error) = self.refusal.clone()
+            && !matches!(message.method(), Method::Ping | Method::Shutdown)
+        {
+            return self.refuse(client, &id, batch, &message, &error);
+        }
         match message.method() {
             // Whether we live, an attachment asks; whether the server does, is another question.
             Method::Alive if self.lives_on() => {

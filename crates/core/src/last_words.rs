@@ -63,7 +63,7 @@ fn exception(lines: &[&str]) -> Option<String> {
     let is_frame = |line: &&str| line.trim_start().starts_with("at ");
     let stack = lines.iter().rposition(is_frame)?;
     // The message may have several lines, and names of its own.
-    let at = lines[..stack].iter().rposition(|line| names_one(&line))?;
+    let at = lines[..stack].iter().rposition(names_one)?;
     // `fetch failed` says nothing without its cause.
     let cause = lines[at..].iter().find_map(|line| line.trim_start().strip_prefix("[cause]: "));
     Some(match cause {
