@@ -3,7 +3,7 @@
 use super::client::{Client, Failure, Servers, with_gateway};
 use super::columns::{Row, shown};
 use super::complain;
-use super::terminal::{self, Stream};
+use super::terminal::{self, Stream, wrap};
 use crate::cli::ListArgs;
 use crate::exit::Exit;
 use serde_json::Value;
@@ -73,7 +73,9 @@ pub(crate) fn run(args: &ListArgs, what: What) -> anyhow::Result<Exit> {
         if is_empty && !args.json && !servers.all_failed() {
             complain(&format!("No {} are offered.", what.word()));
         }
-        servers.troubles().iter().for_each(|trouble| complain(&format!("switchboard: {trouble}")));
+        for trouble in servers.troubles() {
+            complain(&wrap(&format!("switchboard: {trouble}"), terminal::width(Stream::Err)));
+        }
         Ok(if is_empty && servers.all_failed() { Exit::Failure } else { Exit::Ok })
     })
 }

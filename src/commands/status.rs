@@ -1,6 +1,6 @@
 //! What runs: daemons, clients, servers, and their instances. One screen, also when nothing does.
 
-use super::terminal::one_line;
+use super::terminal::{self, Stream, one_line, wrap};
 use crate::cli::StatusArgs;
 use crate::exit::Exit;
 use anyhow::Context;
@@ -121,9 +121,11 @@ fn show_servers(text: &mut String, servers: &Value) -> anyhow::Result<()> {
 fn show_error(text: &mut String, error: &Value, is_starting: bool) -> anyhow::Result<()> {
     let Some(message) = error["message"].as_str() else { return Ok(()) };
     let ago = age(error["secondsAgo"].as_u64().unwrap_or(0));
-    writeln!(text, "      last error, {ago} ago: {}", one_line(message))?;
+    let width = terminal::width(Stream::Out);
+    let mut line = |line: String| writeln!(text, "{}", wrap(&line, width));
+    line(format!("      last error, {ago} ago: {}", one_line(message)))?;
     if let Some(hint) = error["hint"].as_str() {
-        writeln!(text, "        hint: {}", one_line(hint))?;
+        line(format!("        hint: {}", one_line(hint)))?;
     }
     match error["nextTrySeconds"].as_u64() {
         _ if is_starting => writeln!(text, "        next try: now")?,

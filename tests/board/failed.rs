@@ -52,7 +52,9 @@ fn check_reasons(text: &str) {
 fn lists_name_failed_servers() {
     let servers = broken().and_offer("good", json!({}), GOOD);
     for mode in MODES {
-        for (list, expect) in [("tools", "good__echo"), ("prompts", "good__p"), ("resources", "proxy://resource/")] {
+        for (list, expect) in
+            [("tools", "good__echo"), ("prompts", "good__p"), ("resources", "proxy://resource/")]
+        {
             let (code, stdout, stderr) = run(&servers, mode, &[list]);
             assert_eq!(code, Some(0), "{stderr}");
             assert!(stdout.contains(expect) && !stdout.contains("server"), "{list}: {stdout}");
@@ -91,6 +93,30 @@ fn reason_is_that_of_the_server_alone() {
     assert!(all.lines().any(|line| line == reason), "{reason}\n\n{all}");
 }
 
+/// A server alone that hangs is a timeout too.
+#[test]
+fn hang_of_one_server_is_a_timeout() {
+    let (code, _, stderr) = run(&broken(), "0", &["tools", "hangs"]);
+    assert_eq!(code, Some(1));
+    assert!(stderr.contains("the server `hangs` did not answer `initialize` within 0."), "{stderr}");
+}
+
+#[test]
+fn refused_handshake_is_named() {
+    const SERVER: &str = r#"
+import json, sys
+for line in sys.stdin:
+    error = {"code": -32000, "message": "no license, token=abcdefghijkl"}
+    print(json.dumps({"jsonrpc": "2.0", "id": json.loads(line)["id"], "error": error}), flush=True)
+"#;
+    let refuses = json!({ "command": "python3", "args": ["-c", SERVER] });
+    let servers = Servers::none().and("refuses", refuses, &[]);
+    let (code, _, stderr) = run(&servers, "0", &["tools"]);
+    assert_eq!(code, Some(1));
+    let reason = "the server `refuses` refused `initialize`: no license, token=[redacted]";
+    assert!(stderr.contains(reason), "{stderr}");
+}
+
 #[test]
 fn status_shows_last_error() {
     let servers = broken();
@@ -108,6 +134,8 @@ fn status_shows_last_error() {
     // By name: `exits`, `hangs`, `missing`.
     assert_eq!(kinds, ["backend_spawn_failed", "backend_timeout", "backend_spawn_failed"]);
     assert!(known.iter().all(|error| error["secondsAgo"].is_u64()), "{known:?}");
+    // Nothing else happens meanwhile.
+    patience::until_true("the error grows older", || errors(&status())[2]["secondsAgo"].as_u64() >= Some(1));
     let text = servers.say(&["status"]);
     check_reasons(&text);
     assert_eq!((text.matches("last error, ").count(), text.matches("next try: ").count()), (3, 3), "{text}");

@@ -9,9 +9,6 @@ use serde_json::json;
 use std::time::Duration;
 use switchboard_protocol::{ErrorAnswer, ErrorKind};
 
-const SILENT_HINT: &str =
-    "raise `startTimeout` for this server if it needs longer; its stderr is in the log folder";
-
 /// Why a backend cannot serve a request.
 #[derive(Debug, Clone)]
 pub(crate) enum Cause {
@@ -130,7 +127,10 @@ impl Core {
                 ErrorAnswer::new(ErrorKind::BackendTimeout, said.after(text))
                     .place(self, of)
                     .retryable(true)
-                    .hint(SILENT_HINT)
+                    .hint(format!(
+                        "raise `startTimeout` for this server if it needs longer; `switchboard logs {server}` shows \
+                         its stderr"
+                    ))
                     .with("timeoutMs", json!(within.as_millis() as u64))
                     .with_text("stderr", &said.stderr)
                     .with_text("stdout", &said.stdout)

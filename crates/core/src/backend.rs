@@ -7,6 +7,7 @@ use crate::event::{BackendId, ClientId, Launch, ServerId};
 use crate::key::Key;
 use crate::moment::Moment;
 use crate::settings::{FramingChoice, ServerSettings};
+use crate::unfit::Unfit;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,26 +50,8 @@ pub(crate) enum Then {
     /// Start again at once; what waits is served by the new process.
     Restart,
     Rest,
-    /// Tell whoever waits why, with the process's last words; then as after a crash.
+    /// Tell whoever waits why, with the process's last words; then as after a crash: see `unfit`.
     Fail(Unfit),
-}
-
-/// Why a process is stopped that has been started.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Unfit {
-    /// It did not answer `initialize`.
-    Silent { within: Duration },
-    /// It answered `initialize` with this error.
-    Refused { message: String },
-}
-
-impl Unfit {
-    pub(crate) fn why(&self) -> &'static str {
-        match self {
-            Self::Silent { .. } => "it did not answer `initialize`",
-            Self::Refused { .. } => "it refused `initialize`",
-        }
-    }
 }
 
 /// Something to be sent as soon as the backend is ready, in the order in which it came.

@@ -5,7 +5,7 @@
 //! requests end long before theirs, so keeping a queue in order would cost every request something.
 
 use crate::answers::Cause;
-use crate::backend::{Manner, Probe, State, Then, Unfit, Waiting};
+use crate::backend::{Manner, Probe, State, Then, Waiting};
 use crate::drain::Ending;
 use crate::event::{BackendId, Launch, StopHow};
 use crate::exchange::Core;
@@ -15,6 +15,7 @@ use crate::moment::Moment;
 use crate::pending::{AskedBy, Asker, Pending, Progress};
 use crate::settings::OnTimeout;
 use crate::status::LastStart;
+use crate::unfit::Unfit;
 use serde_json::json;
 use std::time::Duration;
 use switchboard_protocol::{Dialect, Method, Outgoing, dialect};
@@ -166,7 +167,6 @@ impl Core {
         let Some(launch) = b.launch() else { return };
         let tries = if matches!(b.manner, Manner::Second(_)) { 2 } else { 1 };
         let within = b.settings.start_timeout * tries;
-        let is_starting = matches!(b.state, State::Starting { .. });
         if let (Manner::First(tried), false, State::Starting { number, .. }) = (b.manner, b.heard, &b.state) {
             b.manner = Manner::Second(tried.other());
             b.state = State::Stopping { number: *number, then: Then::Restart };
@@ -178,10 +178,7 @@ impl Core {
         if !b.manner.is_known() {
             b.manner = Manner::of(b.settings.framing);
         }
-        match is_starting {
-            true => self.give_up(launch, Unfit::Silent { within }),
-            false => self.stop(launch, StopHow::Kill),
-        }
+        self.give_up(launch, Unfit::Silent { within });
     }
 
     /// Nothing came back to `initialize`: it may want the other framing.

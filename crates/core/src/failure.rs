@@ -15,7 +15,7 @@ use switchboard_protocol::ErrorKind;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     pub kind: ErrorKind,
-    /// The message of the error that clients got, redacted.
+    /// The message of the error that clients got, redacted; for a server that had worked, how it ended.
     pub reason: String,
     pub hint: Option<String>,
     pub at: Moment,
@@ -39,15 +39,19 @@ impl Core {
         let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired) else { return };
         let (server, name) = (b.server, b.settings.name.clone());
         let error = self.cause(Some(backend), cause);
+        let stderr_hint = || format!("`switchboard logs {name}` shows its stderr");
         let hint = match cause {
             // The answer's own hint points into the answer.
-            Cause::DiedAtStart { hint, .. } => {
-                let more = || format!("`switchboard tools {name}` shows its last lines on stderr");
-                Some(hint.clone().unwrap_or_else(more))
-            }
+            Cause::DiedAtStart { hint, .. } => Some(hint.clone().unwrap_or_else(stderr_hint)),
+            Cause::Died { .. } => Some(stderr_hint()),
             _ => error.hint_text().map(str::to_owned),
         };
-        let failure = Failure { kind: error.kind, reason: error.message().to_owned(), hint, at: self.now };
+        let reason = match cause {
+            // No request is spoken of here.
+            Cause::Died { how, said } => said.after(format!("the server `{name}` ended by itself: {how}")),
+            _ => error.message().to_owned(),
+        };
+        let failure = Failure { kind: error.kind, reason, hint, at: self.now };
         if let Some(server) = self.servers.get_mut(server.0 as usize) {
             server.failure = Some(failure);
         }
@@ -87,10 +91,18 @@ impl Core {
         let delegates = board.into_iter().flat_map(|board| &board.delegates);
         let shown = delegates.filter_map(|(server, delegate)| {
             let name = &self.servers.get(server.0 as usize)?.settings.name;
-            let (is_starting, error) = (self.is_starting(delegate.client), self.last_error(*server));
-            Some(json!({ "name": name, "isStarting": is_starting && error.is_none(), "lastError": error }))
+            // A failure in another workspace is not this client's.
+            let error = self.last_error(*server).filter(|_| !self.is_served(delegate.client));
+            let is_starting = error.is_none() && self.is_starting(delegate.client);
+            Some(json!({ "name": name, "isStarting": is_starting, "lastError": error }))
         });
         json!({ "servers": shown.collect::<Vec<Value>>() })
+    }
+
+    /// A delegate's own backend works.
+    fn is_served(&self, delegate: ClientId) -> bool {
+        let home = self.clients.get(&delegate).and_then(|c| self.backends.get(&c.home?));
+        home.is_some_and(|b| b.proven && matches!(b.state, State::Ready { .. }))
     }
 
     /// The offer of a delegate's server is not known yet, and somebody is at work on it.

@@ -81,17 +81,26 @@ fn panic(lines: &[&str]) -> Option<String> {
     }
 }
 
-/// The first of npm's lines that is a sentence. Before it come codes, after it advice and the path of a log.
+/// The first of npm's lines that is a sentence. Before it come codes, after it advice and the path of a log. Where npm only
+/// says that a script failed, the script has said why.
 fn npm(lines: &[&str]) -> Option<String> {
-    const FIELDS: &[&str] = &["code ", "syscall ", "errno ", "path ", "dest ", "signal ", "A complete log "];
+    const FIELDS: &[&str] = &["code ", "syscall ", "errno ", "path ", "dest ", "signal "];
+    const SCRIPT: &[&str] = &["command ", "Lifecycle script ", "workspace ", "location "];
     let said = |line: &&str| {
         let rest = line.strip_prefix("npm error").or_else(|| line.strip_prefix("npm ERR!"))?;
-        Some(rest.trim().to_owned()).filter(|rest| !rest.is_empty())
+        Some(rest.trim().to_owned())
     };
-    let said: Vec<String> = lines.iter().filter_map(said).collect();
-    let is_sentence = |line: &&String| !FIELDS.iter().any(|field| line.starts_with(field));
-    let cause = said.iter().find(is_sentence).or(said.first())?;
-    Some(format!("npm error {cause}"))
+    let begins = |line: &str, words: &[&str]| words.iter().any(|word| line.starts_with(word));
+    let before_log = lines.iter().filter_map(said).take_while(|line| !line.starts_with("A complete log "));
+    let all: Vec<String> = before_log.filter(|line| !line.is_empty()).collect();
+    let first = all.first()?;
+    let is_sentence = |line: &&String| !begins(line, FIELDS) && !begins(line, SCRIPT);
+    let others: Vec<&str> = lines.iter().filter(|line| said(line).is_none()).copied().collect();
+    match (all.iter().find(is_sentence), last(&others)) {
+        (Some(sentence), _) => Some(format!("npm error {sentence}")),
+        (None, Some(other)) => Some(other),
+        (None, None) => Some(format!("npm error {first}")),
+    }
 }
 
 /// The report of uv: `× what` with `╰─▶ why` below it, wrapped.
@@ -120,6 +129,7 @@ fn last(lines: &[&str]) -> Option<String> {
         "For more information, try ",
         "[notice] ",
         "npm notice",
+        "npm warn",
     ];
     let is_pointer = |line: &&&str| POINTERS.iter().any(|pointer| line.trim().starts_with(pointer));
     let last = lines.iter().rev().find(|line| !is_pointer(line)).or(lines.last())?;
@@ -164,6 +174,11 @@ mod tests {
             "npm error network request to http://a.invalid/x failed, reason: getaddrinfo ENOTFOUND a.invalid",
         );
         check("npm error code EPERM\nnpm error errno -1", "npm error code EPERM");
+        check(
+            "API_KEY is not set\nnpm ERR! code 1\nnpm ERR! path /srv\nnpm ERR! command failed\nnpm ERR! command sh -c run\n\n\
+             npm ERR! A complete log of this run can be found in:\nnpm ERR!     /x.log",
+            "API_KEY is not set",
+        );
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! The life of a backend's process: started, ready, crashed, restarted. See `LIFECYCLE.md` beside this file.
 
 use crate::answers::Cause;
-use crate::backend::{State, Then, Unfit, Waiting};
+use crate::backend::{State, Then, Waiting};
 use crate::event::{Action, BackendId, ClientId, Launch, StopHow};
 use crate::exchange::Core;
 use crate::fact::{Fact, Outcome};
 use crate::pending::{Asker, Pending, Progress};
-use crate::redact::redact;
 use crate::settings::RetryAfterCrash;
 use crate::status::LastStart;
+use crate::unfit::Unfit;
 use serde_json::json;
 use std::borrow::Cow;
 use std::time::Duration;
@@ -142,7 +142,7 @@ impl Core {
     pub(crate) fn replayed(&mut self, launch: Launch, answer: &Message, failed: bool) {
         if failed {
             // It greeted this client before and now refuses it: as good as a crash.
-            return self.give_up(launch, Unfit::Refused { message: error_message(answer) });
+            return self.give_up(launch, Unfit::refused(answer));
         }
         self.note_start(launch.backend, LastStart::Well);
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
@@ -229,16 +229,6 @@ impl Core {
         self.stop(Launch { backend, number }, StopHow::Gently { grace });
     }
 
-    /// Stops a process whose handshake came to nothing. Its last words are known once it is gone.
-    pub(crate) fn give_up(&mut self, launch: Launch, unfit: Unfit) {
-        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
-        let why = unfit.why();
-        b.note_crash(self.now);
-        b.state = State::Stopping { number: launch.number, then: Then::Fail(unfit) };
-        self.report(Fact::Stopping { backend: launch.backend, why });
-        self.stop(launch, StopHow::Kill);
-    }
-
     pub(crate) fn backend_ended(&mut self, launch: Launch, how: &str, stderr: &str, hint: Option<String>) {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         if !b.is_current(launch) {
@@ -304,21 +294,8 @@ impl Core {
         self.recover(backend, &how);
     }
 
-    /// A process was stopped because of its handshake, and is gone.
-    fn handshake_failed(&mut self, backend: BackendId, unfit: Unfit, stderr: &str) {
-        let said = self.last_words(backend, stderr);
-        let why = unfit.why();
-        let cause = match unfit {
-            Unfit::Silent { within } => Cause::Silent { within, said },
-            Unfit::Refused { message } => Cause::Refused { message },
-        };
-        self.note_start(backend, LastStart::Failed);
-        self.fail_with(backend, &cause, why);
-        self.recover(backend, why);
-    }
-
     /// Records a failure, and answers what the process that is gone owes.
-    fn fail_with(&mut self, backend: BackendId, cause: &Cause, why: &'static str) {
+    pub(crate) fn fail_with(&mut self, backend: BackendId, cause: &Cause, why: &'static str) {
         self.note_failure(backend, cause);
         let Some(b) = self.backends.get_mut(&backend) else { return };
         b.told.waiting.clear();
@@ -332,7 +309,7 @@ impl Core {
     }
 
     /// After a process is gone: start again now, later, or not at all.
-    fn recover(&mut self, backend: BackendId, how: &str) {
+    pub(crate) fn recover(&mut self, backend: BackendId, how: &str) {
         // Another Switchboard is started when somebody needs it.
         let relays = self.settings_of(backend).relays;
         let is_wanted = self.is_running() && !relays && self.lessees(backend).next().is_some();
@@ -450,10 +427,4 @@ fn backoff(crashes: usize, roll: u64) -> Duration {
     let doubled = FIRST_BACKOFF * 2u32.saturating_pow(crashes.saturating_sub(1).min(16) as u32);
     let jitter = 0.75 + 0.5 * (roll % 1024) as f64 / 1024.0;
     doubled.min(LONGEST_BACKOFF).mul_f64(jitter)
-}
-
-/// The message of an error answer, as it may be shown.
-fn error_message(answer: &Message) -> String {
-    let answer: serde_json::Value = serde_json::from_slice(answer.bytes()).unwrap_or_default();
-    redact(answer["error"]["message"].as_str().unwrap_or("an error without a message"))
 }

@@ -413,7 +413,9 @@ impl<'a> Turn<'a> {
         self.shut(Peer::Client(client));
     }
 
-    pub(crate) fn status(&self) -> Status {
+    pub(crate) fn status(&mut self) -> Status {
+        // Ages are counted from what the core takes for now, which is the last event.
+        self.handle(Event::Tick);
         self.inside.core.status()
     }
 
