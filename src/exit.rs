@@ -48,6 +48,8 @@ impl From<Exit> for ExitCode {
 pub(crate) struct Fatal {
     pub(crate) exit: Exit,
     pub(crate) message: String,
+    /// The problem in words for a client, where `message` is about what was printed before it.
+    pub(crate) told: Option<String>,
 }
 
 /// The code of an error.
@@ -56,7 +58,12 @@ pub(crate) fn of(error: &anyhow::Error) -> Exit {
 }
 
 pub(crate) fn fatal(exit: Exit, message: impl Into<String>) -> anyhow::Error {
-    Fatal { exit, message: message.into() }.into()
+    Fatal { exit, message: message.into(), told: None }.into()
+}
+
+/// The same, with other words for a client.
+pub(crate) fn fatal_told(exit: Exit, message: impl Into<String>, told: Option<String>) -> anyhow::Error {
+    Fatal { exit, message: message.into(), told }.into()
 }
 
 #[cfg(test)]

@@ -30,6 +30,7 @@ mod remote;
 mod logs;
 mod raw;
 mod config;
+mod config_error;
 mod leftovers;
 #[cfg(target_os = "linux")]
 mod nothing_left;

@@ -6,14 +6,17 @@
 //! - `failure`: why there is no answer.
 //! - `progress`: what is shown of the meantime.
 //! - `roots`: the folder we are in, as a client says it.
+//! - `servers`: which servers are there, when there are many.
 //! - `nearest`: what a mistyped name may have meant.
 
 mod failure;
 mod nearest;
 mod progress;
 mod roots;
+mod servers;
 
 pub(super) use failure::{Failure, Fault};
+pub(super) use servers::Servers;
 
 use super::complain;
 use crate::cli::GatewayArgs;
@@ -72,6 +75,8 @@ pub(super) fn with_gateway(
         };
         outcome.or_else(|failure| match failure {
             Failure::Silent(Silence::Ended) if !is_greeted => not_started(ended, &words),
+            // It says the same on its stderr, with an excerpt of the file.
+            Failure::Refused(fault) if fault.is_of_config() => not_started(ended, &words),
             Failure::Silent(silence) => Err(fatal(
                 Exit::Failure,
                 format!("the gateway failed: {silence} ({ended})\n{}", words.trim()),

@@ -1,9 +1,9 @@
 //! What the servers offer: tools, prompts, or resources and the templates for more.
 
-use super::client::{Failure, with_gateway};
+use super::client::{Client, Failure, Servers, with_gateway};
 use super::columns::{Row, shown};
 use super::complain;
-use super::terminal::{self, Stream};
+use super::terminal::{self, Stream, wrap};
 use crate::cli::ListArgs;
 use crate::exit::Exit;
 use serde_json::Value;
@@ -53,31 +53,56 @@ impl What {
 }
 
 pub(crate) fn run(args: &ListArgs, what: What) -> anyhow::Result<Exit> {
+    let asks_one = args.only.is_some() || args.gateway.server.is_some() || !args.gateway.command.is_empty();
     with_gateway(&args.gateway, args.only.as_deref(), async |client| {
-        let mut lists = Vec::new();
-        for list in what.lists() {
-            let items = match client.list(list.method, list.key).await {
-                // Servers with resources need not have templates.
-                Err(Failure::Refused(_)) if list.heading.is_some() => Vec::new(),
-                other => other?,
-            };
-            lists.push((list, items));
+        let mut lists = ask(client, what).await?;
+        let mut servers = Servers::default();
+        // A server that fails alone is the answer; one of many is only missing in it.
+        if !asks_one {
+            let (settled, took_time) = client.settled_servers().await?;
+            servers = settled;
+            if took_time {
+                lists = ask(client, what).await?;
+            }
         }
-        if args.json {
-            super::print(&array(lists.iter().flat_map(|(_, items)| items)))?;
-            return Ok(Exit::Ok);
+        let is_empty = lists.iter().all(|(_, items)| items.is_empty());
+        match args.json {
+            true => super::print(&array(lists.iter().flat_map(|(_, items)| items)))?,
+            false => show(&lists)?,
         }
-        if lists.iter().all(|(_, items)| items.is_empty()) {
+        if is_empty && !args.json && !servers.all_failed() {
             complain(&format!("No {} are offered.", what.word()));
         }
-        for (list, items) in lists.iter().filter(|(_, items)| !items.is_empty()) {
-            let heading = list.heading.map(|heading| format!("{heading}\n")).unwrap_or_default();
-            let rows: Vec<Row> = items.iter().map(|item| row(item, list.name)).collect();
-            let (width, colours) = (terminal::width(Stream::Out), terminal::has_colours(Stream::Out));
-            super::print(&format!("{heading}{}", shown(&rows, width, colours)))?;
+        for trouble in servers.troubles() {
+            complain(&wrap(&format!("switchboard: {trouble}"), terminal::width(Stream::Err)));
         }
-        Ok(Exit::Ok)
+        Ok(if is_empty && servers.all_failed() { Exit::Failure } else { Exit::Ok })
     })
+}
+
+type Items = Vec<Box<RawValue>>;
+
+async fn ask(client: &mut Client, what: What) -> Result<Vec<(&'static List, Items)>, Failure> {
+    let mut lists = Vec::new();
+    for list in what.lists() {
+        let items = match client.list(list.method, list.key).await {
+            // Servers with resources need not have templates.
+            Err(Failure::Refused(_)) if list.heading.is_some() => Vec::new(),
+            other => other?,
+        };
+        lists.push((list, items));
+    }
+    Ok(lists)
+}
+
+fn show(lists: &[(&List, Items)]) -> std::io::Result<()> {
+    for (list, items) in lists.iter().filter(|(_, items)| !items.is_empty()) {
+        let heading = list.heading.map(|heading| format!("{heading}\n")).unwrap_or_default();
+        let rows: Vec<Row> = items.iter().map(|item| row(item, list.name)).collect();
+        let (width, colours) = (terminal::width(Stream::Out), terminal::has_colours(Stream::Out));
+        super::print(&format!("{heading}{}", shown(&rows, width, colours)))?;
+    }
+    Ok(())
 }
 
 /// As they were sent, one a line.

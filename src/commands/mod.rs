@@ -28,14 +28,14 @@ mod terminal;
 pub(crate) mod trust;
 
 use crate::cli::{LevelArg, RootArgs};
-use crate::exit::{Exit, fatal};
+use crate::exit::{Exit, fatal, fatal_told};
 use clap::ValueEnum;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use switchboard_gateway::Source;
 use switchboard_gateway::config::discover::{ConfigFile, discover};
-use switchboard_gateway::config::{Config, LogLevel, ServerConfig, expand};
+use switchboard_gateway::config::{Config, LogLevel, Problem, ServerConfig, Severity, expand};
 use switchboard_gateway::wiring::RootOptions;
 
 /// The environment, as the gateway's functions want to be given it.
@@ -67,7 +67,7 @@ fn state_folder() -> std::path::PathBuf {
 /// The config file that counts, read; or where one would have been found.
 enum FoundConfig {
     File(Box<Config>, Source),
-    Nothing { searched: Vec<PathBuf> },
+    Nothing { searched: Vec<PathBuf>, untrusted: Option<String> },
 }
 
 /// Says on stderr what is wrong with it.
@@ -75,10 +75,13 @@ fn find_config(given: Option<&Path>) -> anyhow::Result<FoundConfig> {
     let project = std::env::current_dir().ok();
     let found =
         discover(given, project.as_deref(), &vars).map_err(|error| fatal(Exit::Config, error.to_string()))?;
-    if let Some(untrusted) = &found.untrusted {
+    let untrusted = found.untrusted.map(|untrusted| untrusted.to_string());
+    if let Some(untrusted) = &untrusted {
         complain(&format!("warning: {untrusted}"));
     }
-    let Some(file) = found.file else { return Ok(FoundConfig::Nothing { searched: found.searched }) };
+    let Some(file) = found.file else {
+        return Ok(FoundConfig::Nothing { searched: found.searched, untrusted });
+    };
     read_config(file).map(|(config, source)| FoundConfig::File(Box::new(config), source))
 }
 
@@ -92,12 +95,34 @@ fn read_config(file: ConfigFile) -> anyhow::Result<(Config, Source)> {
         Some(config) => Ok((config, Source { path: file.path, origin: file.origin, text: file.source })),
         None => {
             let path = file.path.display();
-            Err(fatal(
-                Exit::Config,
-                format!("{path} has errors\n  hint: `switchboard check --config {path}`"),
-            ))
+            let message = format!("{path} has errors\n  hint: `switchboard check --config {path}`");
+            Err(fatal_told(Exit::Config, message, in_one_line(&loaded.problems)))
         }
     }
+}
+
+/// The first error of a config file, with its place and remedy.
+fn in_one_line(problems: &[Problem]) -> Option<String> {
+    let errors = || problems.iter().filter(|problem| problem.severity == Severity::Error);
+    let first = errors().next()?;
+    let file = std::path::absolute(&first.file).unwrap_or_else(|_| first.file.clone());
+    let mut text = file.display().to_string();
+    if first.line > 0 {
+        text += &format!(":{}:{}", first.line, first.column);
+    }
+    if !first.path.is_empty() {
+        text += &format!(": {}", first.path);
+    }
+    text += &format!(": {}", first.message);
+    if let Some(remedy) = &first.remedy {
+        text += &format!("; {remedy}");
+    }
+    match errors().count() - 1 {
+        0 => {}
+        1 => text += " (and one more error)",
+        more => text += &format!(" (and {more} more errors)"),
+    }
+    Some(format!("{text}\n  hint: `switchboard check --config {}` shows more", file.display()))
 }
 
 /// What is done on an event loop of our own.
@@ -119,8 +144,11 @@ fn server_called<'a>(config: &'a Config, name: &str, path: &Path) -> anyhow::Res
     let enabled = enabled(config);
     enabled.iter().find(|server| server.name == name).copied().ok_or_else(|| {
         let names: Vec<&str> = enabled.iter().map(|server| server.name.as_str()).collect();
-        let (path, names) = (path.display(), names.join(", "));
-        fatal(Exit::Config, format!("{path} has no enabled server `{name}`; it has: {names}"))
+        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        let problem = format!("{} has no enabled server `{name}`; it has: {names}", path.display());
+        let hint = "name one of them with `--server NAME`, or add this one to `mcpServers`";
+        let told = format!("{problem}\n  hint: {hint}");
+        fatal_told(Exit::Config, problem, Some(told))
     })
 }
 

@@ -1,5 +1,6 @@
 //! What runs: daemons, clients, servers, and their instances. One screen, also when nothing does.
 
+use super::terminal::{self, Stream, one_line, wrap};
 use crate::cli::StatusArgs;
 use crate::exit::Exit;
 use anyhow::Context;
@@ -94,6 +95,8 @@ fn show_servers(text: &mut String, servers: &Value) -> anyhow::Result<()> {
             instances.len(),
             server["maxBackends"]
         )?;
+        let is_starting = instances.iter().any(|instance| instance["state"] == "starting");
+        show_error(text, &server["lastError"], is_starting)?;
         for instance in instances {
             let (state, root) =
                 (instance["state"].as_str().unwrap_or("?"), instance["root"].as_str().unwrap_or("-"));
@@ -110,6 +113,24 @@ fn show_servers(text: &mut String, servers: &Value) -> anyhow::Result<()> {
                 writeln!(text, "        on its own because {why}")?;
             }
         }
+    }
+    Ok(())
+}
+
+/// Why a server failed last, and when it is tried again.
+fn show_error(text: &mut String, error: &Value, is_starting: bool) -> anyhow::Result<()> {
+    let Some(message) = error["message"].as_str() else { return Ok(()) };
+    let ago = age(error["secondsAgo"].as_u64().unwrap_or(0));
+    let width = terminal::width(Stream::Out);
+    let mut line = |line: String| writeln!(text, "{}", wrap(&line, width));
+    line(format!("      last error, {ago} ago: {}", one_line(message)))?;
+    if let Some(hint) = error["hint"].as_str() {
+        line(format!("        hint: {}", one_line(hint)))?;
+    }
+    match error["nextTrySeconds"].as_u64() {
+        _ if is_starting => writeln!(text, "        next try: now")?,
+        Some(seconds) => writeln!(text, "        next try: in {}", age(seconds))?,
+        None => writeln!(text, "        next try: with the next request")?,
     }
     Ok(())
 }

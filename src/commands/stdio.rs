@@ -3,23 +3,27 @@
 use super::daemon::{Identity, What};
 use super::{FoundConfig, complain};
 use crate::cli::{BackendArg, StdioArgs};
-use crate::exit::{Exit, fatal};
+use crate::exit::{self, Exit, Fatal, fatal, fatal_told};
 use anyhow::Context;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use switchboard_gateway::attach::{self, Alone, Attach};
 use switchboard_gateway::auggie;
 use switchboard_gateway::config::discover::discover;
 use switchboard_gateway::config::{Config, ServerConfig, expand};
 use switchboard_gateway::raw::{self, Raw};
+use switchboard_gateway::refusing::{self, Refusal};
 use switchboard_gateway::solo::{self, Solo};
 use switchboard_gateway::telemetry::LogOptions;
 use switchboard_gateway::wiring::RootOptions;
 use switchboard_gateway::{AdHoc, Ended, OwnStdio, Source, check_room, take_stdio};
 
 pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
-    let (config, choice, source) = choose(&args)?;
+    let (config, choice, source, roots) = match prepare(&args) {
+        Ok(prepared) => prepared,
+        Err(error) => return refuse(&args, error),
+    };
     let config_file = source.as_ref().map(|source| source.path.clone());
-    let roots = super::root_options(&args.roots, &config, config_file.as_deref())?;
     check_room()
         .context("cannot open what is needed to serve (hint: raise the limit of open files, `ulimit -n`)")?;
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -41,7 +45,11 @@ pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
             Attached::Served => return Ok(Exit::Ok),
             Attached::Alone(stdio) => stdio,
         };
-        let log = log_options(&args, &config, &config_file, choice.name(), first(&roots), &state_folder)?;
+        let log = log_options(&args, &config, &config_file, choice.name(), first(&roots), &state_folder);
+        let log = match log {
+            Ok(log) => log,
+            Err(error) => return refuse_on(&args, error, stdio).await,
+        };
         let ignore_parent = args.ignore_parent;
         let as_one = matches!(choice, Choice::All(_));
         let servers = choice.servers();
@@ -51,6 +59,14 @@ pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
     // A thread may be stuck in a read of a terminal or file; nothing waits for it.
     runtime.shutdown_background();
     outcome
+}
+
+/// What is to be served, and where; or why there is nothing to serve.
+fn prepare(args: &StdioArgs) -> anyhow::Result<(Config, Choice, Option<Source>, RootOptions)> {
+    let (config, choice, source) = choose(args)?;
+    let config_file = source.as_ref().map(|source| source.path.as_path());
+    let roots = super::root_options(&args.roots, &config, config_file)?;
+    Ok((config, choice, source, roots))
 }
 
 /// Which servers are to be served.
@@ -252,14 +268,14 @@ fn auggie_options(args: &StdioArgs) -> auggie::Options {
 fn load_config(args: &StdioArgs) -> anyhow::Result<(Config, Source)> {
     match super::find_config(args.config.as_deref())? {
         FoundConfig::File(config, source) => Ok((*config, source)),
-        FoundConfig::Nothing { searched } => {
+        FoundConfig::Nothing { searched, untrusted } => {
             let places: Vec<String> = searched.iter().map(|path| format!("  {}", path.display())).collect();
             let text = format!(
                 "no server was given after `--`, and there is no config file; looked for\n{}\n  \
                  hint: `switchboard stdio -- COMMAND ARGS…`, or write a config file (docs/config.md)",
                 places.join("\n")
             );
-            Err(fatal(Exit::Config, text))
+            Err(fatal_told(Exit::Config, text, untrusted))
         }
     }
 }
@@ -277,6 +293,37 @@ fn pick(config: &Config, wanted: Option<&str>, path: &Path) -> anyhow::Result<Ch
         return Err(fatal(Exit::Config, text));
     }
     Ok(Choice::All(enabled))
+}
+
+/// Tells the client why there is nothing to serve. Without a client there is only stderr.
+fn refuse(args: &StdioArgs, error: anyhow::Error) -> anyhow::Result<Exit> {
+    if args.raw || std::io::stdin().is_terminal() {
+        return Err(error);
+    }
+    super::on_runtime(async {
+        let stdio = take_stdio().context("cannot use the standard streams")?;
+        refuse_on(args, error, stdio).await
+    })?
+}
+
+async fn refuse_on(args: &StdioArgs, error: anyhow::Error, stdio: OwnStdio) -> anyhow::Result<Exit> {
+    // Said at once: the client may stay for long.
+    complain(&format!("switchboard: {error:#}"));
+    let told = error.downcast_ref::<Fatal>().and_then(|fatal| fatal.told.clone());
+    let (message, hint) = for_client(&told.unwrap_or_else(|| error.to_string()));
+    refusing::run(Refusal { message, hint, ignore_parent: args.ignore_parent }, stdio).await?;
+    Ok(exit::of(&error))
+}
+
+/// An error of the command line as one line, and what to do about it.
+fn for_client(error: &str) -> (String, String) {
+    const AGAIN: &str = "fix it and reconnect: the config is read when a client starts Switchboard";
+    let (text, hint) = error.split_once("\n  hint: ").unwrap_or((error, ""));
+    let mut lines = text.lines().map(str::trim);
+    let first = lines.next().unwrap_or_default();
+    let rest = lines.collect::<Vec<_>>().join(", ");
+    let hint = if hint.is_empty() { AGAIN.to_owned() } else { format!("{hint}; {AGAIN}") };
+    (format!("{first} {rest}").trim().to_owned(), hint)
 }
 
 async fn run_raw(raw: Raw, stdio: switchboard_gateway::OwnStdio) -> anyhow::Result<Exit> {

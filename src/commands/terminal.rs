@@ -50,9 +50,45 @@ pub(super) fn cut(text: &str, room: usize) -> String {
     text.chars().take(room.saturating_sub(1)).chain(['…']).take(room).collect()
 }
 
+/// Breaks lines between words, with what goes on indented by two more. A word that is too long for a line has one alone.
+pub(super) fn wrap(text: &str, width: Option<usize>) -> String {
+    let Some(width) = width else { return text.to_owned() };
+    let wrapped = text.lines().map(|line| {
+        let indent = line.len() - line.trim_start().len();
+        let (mut out, mut column) = (" ".repeat(indent), indent);
+        for (index, word) in line.split_whitespace().enumerate() {
+            let length = word.chars().count();
+            if index > 0 && column + 1 + length > width {
+                out += &format!("\n{}", " ".repeat(indent + 2));
+                column = indent + 2;
+            } else if index > 0 {
+                out.push(' ');
+                column += 1;
+            }
+            out += word;
+            column += length;
+        }
+        out
+    });
+    wrapped.collect::<Vec<_>>().join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_break_between_words() {
+        for (text, expect) in [
+            ("one two three", "one two\n  three"),
+            ("  hint: a b c d", "  hint:\n    a b\n    c d"),
+            ("incomprehensible word\nnext", "incomprehensible\n  word\nnext"),
+            ("", ""),
+        ] {
+            assert_eq!(wrap(text, Some(7)), expect);
+        }
+        assert_eq!(wrap("one two three", None), "one two three");
+    }
 
     #[test]
     fn text_is_cut_to_its_room() {

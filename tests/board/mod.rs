@@ -12,5 +12,6 @@ mod talk;
 mod asks;
 mod lazy;
 mod troubles;
+mod failed;
 mod changes;
 mod shared;

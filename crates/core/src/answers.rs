@@ -1,9 +1,10 @@
 //! The one place that turns causes into error answers: what happened, to whom, and what to do next.
 
-use crate::backend::State;
+use crate::backend::{State, Then};
 use crate::catalogue::List;
 use crate::event::{BackendId, ClientId};
 use crate::exchange::Core;
+use crate::last_words::LastWords;
 use serde_json::json;
 use std::time::Duration;
 use switchboard_protocol::{ErrorAnswer, ErrorKind};
@@ -32,6 +33,15 @@ pub(crate) enum Cause {
         how: String,
         said: LastWords,
         hint: Option<String>,
+    },
+    /// A process was made, and left `initialize` without an answer.
+    Silent {
+        within: Duration,
+        said: LastWords,
+    },
+    /// A process was made, and answered `initialize` with an error.
+    Refused {
+        message: String,
     },
     Died {
         how: String,
@@ -111,6 +121,27 @@ impl Core {
                     .with("stderr", json!(said.stderr))
                     .with_text("stdout", &said.stdout)
             }
+            Cause::Silent { within, said } => {
+                let seconds = within.as_secs_f64();
+                let text = format!("the server `{server}` did not answer `initialize` within {seconds:.1} s");
+                ErrorAnswer::new(ErrorKind::BackendTimeout, said.after(text))
+                    .place(self, of)
+                    .retryable(true)
+                    .hint(format!(
+                        "raise `startTimeout` for this server if it needs longer; `switchboard logs {server}` shows \
+                         its stderr"
+                    ))
+                    .with("timeoutMs", json!(within.as_millis() as u64))
+                    .with_text("stderr", &said.stderr)
+                    .with_text("stdout", &said.stdout)
+            }
+            Cause::Refused { message } => {
+                let text = format!("the server `{server}` refused `initialize`: {message}");
+                ErrorAnswer::new(ErrorKind::BackendSpawnFailed, text)
+                    .place(self, of)
+                    .retryable(true)
+                    .hint(format!("`switchboard tools {server}` shows how it answers a client of its own"))
+            }
             Cause::Died { how, .. } if self.relays(of) => {
                 let text = format!("the Switchboard daemon died while it worked on this: {how}");
                 ErrorAnswer::new(ErrorKind::BackendUnavailable, text)
@@ -165,7 +196,10 @@ impl Core {
         let server = self.name_of(Some(of));
         let seconds = waited.as_secs_f64();
         let state = self.backends.get(&of).map(|b| &b.state);
-        let is_greeted = matches!(state, Some(State::Starting { is_spawned: true, .. }));
+        let is_greeted = matches!(
+            state,
+            Some(State::Starting { is_spawned: true, .. } | State::Stopping { then: Then::Fail(_), .. })
+        );
         let (text, hint) = if !was_sent && is_greeted {
             (
                 format!(
@@ -373,24 +407,5 @@ impl Place for ErrorAnswer {
 
     fn with_text(self, key: &str, text: &str) -> Self {
         if text.is_empty() { self } else { self.with(key, json!(text)) }
-    }
-}
-
-/// What a process said before it ended.
-#[derive(Debug, Clone)]
-pub(crate) struct LastWords {
-    pub(crate) stderr: String,
-    /// What it printed on stdout that was no message: some print their complaints there.
-    pub(crate) stdout: String,
-}
-
-impl LastWords {
-    /// The last line belongs into the message itself: many clients show nothing else.
-    fn after(&self, text: String) -> String {
-        let lines = self.stderr.lines().rev().chain(self.stdout.lines().rev());
-        match lines.map(str::trim).find(|line| !line.is_empty()) {
-            Some(line) => format!("{text}; it said: {line}"),
-            None => text,
-        }
     }
 }

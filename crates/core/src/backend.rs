@@ -7,6 +7,7 @@ use crate::event::{BackendId, ClientId, Launch, ServerId};
 use crate::key::Key;
 use crate::moment::Moment;
 use crate::settings::{FramingChoice, ServerSettings};
+use crate::unfit::Unfit;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,11 +45,13 @@ pub(crate) enum State {
     },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Then {
     /// Start again at once; what waits is served by the new process.
     Restart,
     Rest,
+    /// Tell whoever waits why, with the process's last words; then as after a crash: see `unfit`.
+    Fail(Unfit),
 }
 
 /// Something to be sent as soon as the backend is ready, in the order in which it came.

@@ -50,6 +50,7 @@ impl Server {
         self.offers = self.settings.offers.iter().cloned().collect();
         self.welcome = None;
         self.last_start = LastStart::Untried;
+        self.failure = None;
         self.is_gone = false;
     }
 }

@@ -4,15 +4,18 @@
 //! it, and a tick that comes too early costs one look at what is open. Deadlines move with progress and most
 //! requests end long before theirs, so keeping a queue in order would cost every request something.
 
+use crate::answers::Cause;
 use crate::backend::{Manner, Probe, State, Then, Waiting};
 use crate::drain::Ending;
 use crate::event::{BackendId, Launch, StopHow};
 use crate::exchange::Core;
 use crate::fact::{Fact, Outcome};
+use crate::last_words::LastWords;
 use crate::moment::Moment;
 use crate::pending::{AskedBy, Asker, Pending, Progress};
 use crate::settings::OnTimeout;
 use crate::status::LastStart;
+use crate::unfit::Unfit;
 use serde_json::json;
 use std::time::Duration;
 use switchboard_protocol::{Dialect, Method, Outgoing, dialect};
@@ -158,20 +161,24 @@ impl Core {
         }
     }
 
-    /// The process is there but does not greet. Perhaps it wants the other framing; else its end will be counted as a
-    /// crash.
+    /// The process does not answer its handshake. Perhaps it wants the other framing; else that is as good as a crash.
     fn replay_expired(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let Some(launch) = b.launch() else { return };
+        let tries = if matches!(b.manner, Manner::Second(_)) { 2 } else { 1 };
+        let within = b.settings.start_timeout * tries;
         if let (Manner::First(tried), false, State::Starting { number, .. }) = (b.manner, b.heard, &b.state) {
             b.manner = Manner::Second(tried.other());
             b.state = State::Stopping { number: *number, then: Then::Restart };
+            self.note_failure(backend, &Cause::Silent { within, said: LastWords::default() });
             self.report(Fact::FramingDoubted { backend, framing: tried });
             self.report(Fact::Stopping { backend, why: "it did not answer; trying the other framing" });
-        } else if !b.manner.is_known() {
+            return self.stop(launch, StopHow::Kill);
+        }
+        if !b.manner.is_known() {
             b.manner = Manner::of(b.settings.framing);
         }
-        self.stop(launch, StopHow::Kill);
+        self.give_up(launch, Unfit::Silent { within });
     }
 
     /// Nothing came back to `initialize`: it may want the other framing.
@@ -192,9 +199,11 @@ impl Core {
             b.state = State::Stopping { number, then: Then::Restart };
             pending.progress = Progress::Waiting(message);
             pending.deadline = self.now + b.settings.start_timeout * 2;
+            let within = self.now.since(pending.accepted);
+            self.note_failure(backend, &Cause::Silent { within, said: LastWords::default() });
             self.report(Fact::FramingDoubted { backend, framing: tried });
             self.report(Fact::Stopping { backend, why: "it did not answer; trying the other framing" });
-            self.settle_sent(backend, &crate::answers::Cause::Restarted { why: "it did not answer" });
+            self.settle_sent(backend, &Cause::Restarted { why: "it did not answer" });
             let Some(b) = self.backends.get_mut(&backend) else { return };
             b.waiting.push_front(Waiting::Request(minted));
             let Asker::Client { client, .. } = pending.asker else { return };
@@ -214,14 +223,14 @@ impl Core {
         b.note_crash(self.now);
         // If something waits by then, another process is tried.
         b.state = State::Stopping { number, then: Then::Restart };
-        let error = self.timed_out(backend, self.now.since(pending.accepted), true);
+        let within = self.now.since(pending.accepted);
+        let cause = Cause::Silent { within, said: LastWords::default() };
+        let error = self.cause(Some(backend), &cause);
         self.fail(&pending, &error);
         self.note_start(backend, LastStart::Failed);
+        self.note_failure(backend, &cause);
         self.report(Fact::Stopping { backend, why: "it did not answer `initialize`" });
-        self.settle_sent(
-            backend,
-            &crate::answers::Cause::Restarted { why: "it did not answer `initialize`" },
-        );
+        self.settle_sent(backend, &Cause::Restarted { why: "it did not answer `initialize`" });
         let grace = self.settings_of(backend).shutdown_grace;
         self.stop(launch, StopHow::Gently { grace });
     }

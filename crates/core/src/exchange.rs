@@ -10,6 +10,7 @@ use crate::debounce::Merge;
 use crate::drain::Ending;
 use crate::event::{Action, BackendId, ClientId, Event, Peer, ServerId, Surroundings};
 use crate::fact::Fact;
+use crate::failure::Failure;
 use crate::key::{Declared, Profile};
 use crate::moment::Moment;
 use crate::pending::{Asked, Pending, Table};
@@ -20,7 +21,7 @@ use crate::sharing::Insight;
 use crate::status::LastStart;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use switchboard_protocol::{Message, RawId};
+use switchboard_protocol::{ErrorAnswer, Message, RawId};
 
 /// Tokens of requests that were answered with a task: progress for them goes on.
 #[derive(Debug)]
@@ -43,6 +44,8 @@ pub(crate) struct Server {
     /// What it offered when it was asked last, by what its clients can do.
     pub(crate) offers: BTreeMap<Profile, Kept>,
     pub(crate) last_start: LastStart,
+    /// Why it failed last, if it has not worked since.
+    pub(crate) failure: Option<Failure>,
     /// Its owner has stopped it.
     pub(crate) is_held: bool,
     /// It is no longer in the config.
@@ -59,6 +62,7 @@ impl Server {
             insight: Insight::default(),
             welcome: None,
             last_start: LastStart::Untried,
+            failure: None,
             is_held: false,
             is_gone: false,
         }
@@ -69,6 +73,8 @@ impl Server {
 #[derive(Debug)]
 pub struct Core {
     pub(crate) settings: Settings,
+    /// The answer to every request, if there is nothing to serve.
+    pub(crate) refusal: Option<ErrorAnswer>,
     pub(crate) now: Moment,
     pub(crate) clients: BTreeMap<ClientId, Client>,
     pub(crate) backends: BTreeMap<BackendId, Backend>,
@@ -117,6 +123,7 @@ impl Core {
         let servers = std::mem::take(&mut settings.servers).into_iter().map(Server::new).collect();
         Self {
             settings,
+            refusal: None,
             now: Moment::default(),
             clients: BTreeMap::new(),
             backends: BTreeMap::new(),
@@ -144,6 +151,11 @@ impl Core {
             free: Vec::new(),
             actions: Vec::new(),
         }
+    }
+
+    /// One that has nothing to serve, and answers every request with this error.
+    pub fn refusing(settings: Settings, error: ErrorAnswer) -> Self {
+        Self { refusal: Some(error), ..Self::new(settings) }
     }
 
     /// Appends to `actions` what is to be done because of `event`.

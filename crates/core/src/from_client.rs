@@ -132,11 +132,21 @@ impl Core {
         places: Vec<Place>,
     ) {
         let Some(id) = message.id() else { return };
+        if let Some(error) = self.refusal.clone()
+            && !matches!(message.method(), Method::Ping | Method::Shutdown)
+        {
+            return self.refuse(client, &id, batch, &message, &error);
+        }
         match message.method() {
             // Whether we live, an attachment asks; whether the server does, is another question.
             Method::Alive if self.lives_on() => {
                 let minted = self.accept(client, NOWHERE, id, batch, message);
                 return self.conclude_empty(minted);
+            }
+            Method::Servers if self.has_board(client) => {
+                let minted = self.accept(client, NOWHERE, id, batch, message);
+                let result = self.servers_of_client(client).to_string();
+                return self.conclude_with(minted, &result);
             }
             // Claude asks this first, and some servers die of it.
             Method::Discover => {
@@ -205,12 +215,16 @@ impl Core {
         is_wanted
     }
 
-    /// Answers a request in place of the server.
     pub(crate) fn conclude_empty(&mut self, minted: u64) {
+        self.conclude_with(minted, "{}");
+    }
+
+    /// Answers a request in place of the server.
+    fn conclude_with(&mut self, minted: u64, result: &str) {
         let Some(pending) = self.close(minted) else { return };
         let Asker::Client { client, id, batch } = &pending.asker else { return };
         let dialect = self.clients.get(client).map_or(Dialect::Standard, |c| c.ear.dialect());
-        self.answer(*client, id, *batch, own_result(id, dialect, "{}"));
+        self.answer(*client, id, *batch, own_result(id, dialect, result));
         self.conclude(&pending, Outcome::Ok);
     }
 

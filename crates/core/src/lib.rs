@@ -12,7 +12,8 @@
 //! - [`redact`]: what must not be written down.
 //! - [`roots`]: which workspace a request belongs to.
 //! - `client`, `backend`, `pending`, `batch`: the state, one file each. `key`: what makes two backends one.
-//! - `from_client`, `notices`, `from_backend`, `life`, `deadlines`, `drain`: the transitions, by what causes them.
+//! - `from_client`, `notices`, `from_backend`, `life`, `deadlines`, `drain`: the transitions, by what causes them;
+//!   `unfit`: processes whose handshake fails.
 //! - `route`: which backend a message goes to; `workspace`: the clients' roots.
 //! - [`catalogue`]: what servers offer, and how several look like one. `board`: clients of many servers.
 //! - `pool`: how many backends run; `sharing`: who shares one, and whom its messages concern; `restore`: what a new
@@ -22,6 +23,7 @@
 //! - `debounce`: notifications in quick succession.
 //! - `turns`: how many requests a backend works on at a time.
 //! - `answers`: the one place that turns causes into error answers.
+//! - `last_words`: the output of a process that ended; `failure`: why a server failed last.
 //! - `outgoing`: the one place through which messages leave, with the byte credits of the outboxes.
 
 pub mod catalogue;
@@ -45,9 +47,12 @@ mod from_client;
 mod notices;
 mod from_backend;
 mod life;
+mod unfit;
 mod deadlines;
 mod drain;
 mod answers;
+mod last_words;
+mod failure;
 mod route;
 mod workspace;
 mod pool;
@@ -68,6 +73,7 @@ pub use event::{
 };
 pub use exchange::Core;
 pub use fact::{Fact, Outcome};
+pub use failure::{Failure, LastError};
 pub use moment::Moment;
 pub use orders::{Done, Order};
 pub use settings::{

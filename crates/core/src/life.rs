@@ -1,6 +1,6 @@
 //! The life of a backend's process: started, ready, crashed, restarted. See `LIFECYCLE.md` beside this file.
 
-use crate::answers::{Cause, LastWords};
+use crate::answers::Cause;
 use crate::backend::{State, Then, Waiting};
 use crate::event::{Action, BackendId, ClientId, Launch, StopHow};
 use crate::exchange::Core;
@@ -8,6 +8,7 @@ use crate::fact::{Fact, Outcome};
 use crate::pending::{Asker, Pending, Progress};
 use crate::settings::RetryAfterCrash;
 use crate::status::LastStart;
+use crate::unfit::Unfit;
 use serde_json::json;
 use std::borrow::Cow;
 use std::time::Duration;
@@ -139,11 +140,11 @@ impl Core {
 
     /// A replayed handshake was answered.
     pub(crate) fn replayed(&mut self, launch: Launch, answer: &Message, failed: bool) {
-        self.note_start(launch.backend, if failed { LastStart::Failed } else { LastStart::Well });
         if failed {
             // It greeted this client before and now refuses it: as good as a crash.
-            return self.stop(launch, StopHow::Kill);
+            return self.give_up(launch, Unfit::refused(answer));
         }
+        self.note_start(launch.backend, LastStart::Well);
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         let State::Starting { since, .. } = b.state else { return };
         let is_first = b.launches == 1;
@@ -190,6 +191,7 @@ impl Core {
         b.state = State::Stopped;
         b.told.waiting.clear();
         self.note_start(launch.backend, LastStart::Failed);
+        self.note_failure(launch.backend, cause);
         self.report(fact);
         self.fail_all(launch.backend, cause);
         self.check_drained();
@@ -202,9 +204,11 @@ impl Core {
         let within = b.settings.start_timeout;
         b.note_crash(self.now);
         b.state = State::Stopping { number, then: Then::Restart };
+        let cause = Cause::SpawnTimeout { within };
         self.note_start(backend, LastStart::Failed);
+        self.note_failure(backend, &cause);
         self.report(Fact::Stopping { backend, why: "no process came of it in time" });
-        self.fail_all(backend, &Cause::SpawnTimeout { within });
+        self.fail_all(backend, &cause);
         self.stop(Launch { backend, number }, StopHow::Kill);
     }
 
@@ -230,8 +234,9 @@ impl Core {
         if !b.is_current(launch) {
             return;
         }
-        match b.state {
+        match &b.state {
             State::Stopping { then, .. } => {
+                let then = then.clone();
                 b.state = State::Stopped;
                 self.report(Fact::Stopped { backend: launch.backend, how: how.to_owned() });
                 match then {
@@ -243,6 +248,7 @@ impl Core {
                         self.settle_sent(launch.backend, &Cause::Stopped);
                         self.wake_up(launch.backend);
                     }
+                    Then::Fail(unfit) => self.handshake_failed(launch.backend, unfit, stderr),
                 }
             }
             State::Starting { .. } | State::Ready { .. } => self.crashed(launch, how, stderr, hint),
@@ -268,32 +274,42 @@ impl Core {
     fn crashed(&mut self, launch: Launch, how: &str, stderr: &str, hint: Option<String>) {
         let backend = launch.backend;
         let pending = self.pending.ids(|p| p.backend == backend).len();
-        self.report(Fact::Crashed { backend, how: how.to_owned(), pending, stderr: stderr.to_owned() });
+        let said = self.last_words(backend, stderr);
+        self.report(Fact::Crashed { backend, how: how.to_owned(), pending, stderr: said.stderr.clone() });
         let now = self.now;
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let was_starting = !b.proven || matches!(b.state, State::Starting { .. });
         b.note_crash(now);
-        b.told.waiting.clear();
         b.state = State::Stopped;
-        let stdout: Vec<String> = std::mem::take(&mut b.quarantine).into();
-        let said = LastWords { stderr: stderr.to_owned(), stdout: stdout.join("\n") };
-        let cause_of_death = how.to_owned();
+        let how = how.to_owned();
         // Behind a relay it was not the server that ended.
-        if b.proven || b.settings.relays {
-            self.tell_of_loss(backend, "it ended by itself");
-            self.settle_sent(backend, &Cause::Died { how: cause_of_death, said });
-        } else {
-            // It never worked: whoever waits should learn why at once, rather than after five more tries.
-            self.fail_all(backend, &Cause::DiedAtStart { how: cause_of_death, said, hint });
-        }
+        let cause = match b.proven || b.settings.relays {
+            true => Cause::Died { how: how.clone(), said },
+            false => Cause::DiedAtStart { how: how.clone(), said, hint },
+        };
         if was_starting {
             self.note_start(backend, LastStart::Failed);
         }
-        self.recover(backend, how);
+        self.fail_with(backend, &cause, "it ended by itself");
+        self.recover(backend, &how);
+    }
+
+    /// Records a failure, and answers what the process that is gone owes.
+    pub(crate) fn fail_with(&mut self, backend: BackendId, cause: &Cause, why: &'static str) {
+        self.note_failure(backend, cause);
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        b.told.waiting.clear();
+        if b.proven || b.settings.relays {
+            self.tell_of_loss(backend, why);
+            self.settle_sent(backend, cause);
+        } else {
+            // It never worked: whoever waits should learn why at once, rather than after five more tries.
+            self.fail_all(backend, cause);
+        }
     }
 
     /// After a process is gone: start again now, later, or not at all.
-    fn recover(&mut self, backend: BackendId, how: &str) {
+    pub(crate) fn recover(&mut self, backend: BackendId, how: &str) {
         // Another Switchboard is started when somebody needs it.
         let relays = self.settings_of(backend).relays;
         let is_wanted = self.is_running() && !relays && self.lessees(backend).next().is_some();

@@ -5,6 +5,7 @@ use crate::catalogue::{Collision, List};
 use crate::client::Presence;
 use crate::event::{BackendId, ServerId};
 use crate::exchange::Core;
+use crate::failure::LastError;
 use crate::settings;
 use serde::Serialize;
 use switchboard_protocol::Part;
@@ -42,6 +43,8 @@ pub struct ServerStatus {
     pub is_failing: bool,
     #[serde(skip)]
     pub last_start: LastStart,
+    /// Why it failed last, if it has not worked since.
+    pub last_error: Option<LastError>,
     /// How many tools it offers, if that is known.
     pub tools: Option<usize>,
     pub max_backends: usize,
@@ -114,6 +117,7 @@ impl Core {
                     is_held: server.is_held,
                     is_failing: self.is_failing(ServerId(id as u32)),
                     last_start: server.last_start,
+                    last_error: self.last_error(ServerId(id as u32)),
                     tools: {
                         let listings =
                             server.offers.values().filter_map(|kept| kept.offer()?.list(List::Tools));
@@ -144,6 +148,9 @@ impl Core {
         let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired) else { return };
         if let Some(server) = self.servers.get_mut(b.server.0 as usize) {
             server.last_start = last_start;
+            if last_start == LastStart::Well {
+                server.failure = None;
+            }
         }
     }
 
@@ -159,6 +166,8 @@ impl Core {
     fn instance(&self, b: &Backend) -> InstanceStatus {
         let state = match b.state {
             State::Stopped if self.line.contains(&b.id) => "waits for room",
+            // It was started, and has never worked.
+            State::Stopped if b.launches > 0 && !b.proven => "failed",
             State::Stopped => "stopped",
             State::Starting { .. } => "starting",
             State::Ready { .. } => "ready",

@@ -183,6 +183,7 @@ fn one_that_is_late_delays_nobody_for_longer_than_its_time() {
         2 spawns
             2< …
         +10s
+            - it did not answer `initialize`
             stop 2
             A< {"id":0,"result":{"capabilities":{"prompts":…,"resources":…,"tools":…},…}}
         A confirms

@@ -114,14 +114,14 @@ impl Hub {
     pub(crate) async fn sweep(&self) -> Vec<Swept> {
         match &self.plan {
             Plan::Processes(processes) => processes.warden.sweep().await,
-            Plan::Daemon(_) => Vec::new(),
+            Plan::Daemon(_) | Plan::Nothing => Vec::new(),
         }
     }
 
     pub(crate) async fn close_warden(&self) {
         match &self.plan {
             Plan::Processes(processes) => processes.warden.close().await,
-            Plan::Daemon(_) => {}
+            Plan::Daemon(_) | Plan::Nothing => {}
         }
     }
 
@@ -346,9 +346,15 @@ impl<'a> Turn<'a> {
                 let setting = Setting { server, environment, framing, root: root.map(PathBuf::from) };
                 let hub = self.hub.clone();
                 match &self.hub.plan {
-                    Plan::Processes(_) => task::spawn("backend", process::run(hub, launch, setting, orders)),
-                    Plan::Daemon(_) => task::spawn("link", link::run(hub, launch, orders)),
-                };
+                    Plan::Processes(_) => {
+                        task::spawn("backend", process::run(hub, launch, setting, orders));
+                    }
+                    Plan::Daemon(_) => {
+                        task::spawn("link", link::run(hub, launch, orders));
+                    }
+                    // Without a server nothing is started.
+                    Plan::Nothing => {}
+                }
             }
             Action::LookUp { client, inquiry, paths } => {
                 let hub = self.hub.clone();
@@ -407,7 +413,9 @@ impl<'a> Turn<'a> {
         self.shut(Peer::Client(client));
     }
 
-    pub(crate) fn status(&self) -> Status {
+    pub(crate) fn status(&mut self) -> Status {
+        // Ages are counted from what the core takes for now, which is the last event.
+        self.handle(Event::Tick);
         self.inside.core.status()
     }
 

@@ -4,6 +4,7 @@
 //! - [`config`]: what the user wrote down.
 //! - [`auggie`]: a server that we know by name, found and started without a config file.
 //! - [`solo`]: one client and its backend in one process; wires everything below together.
+//! - [`refusing`]: one client, and nothing to serve: each request is answered with the reason.
 //! - [`raw`]: no message is read: the launcher, which only governs the process.
 //! - [`peer`]: the other way round: a client of a program that we start, for the demo.
 //! - [`daemon`]: all windows' clients, and one set of backends; [`attach`]: a client's way to it, by `link`; `hello`: their
@@ -28,6 +29,7 @@
 pub mod config;
 pub mod auggie;
 pub mod solo;
+pub mod refusing;
 pub mod raw;
 pub mod peer;
 pub mod places;

@@ -252,7 +252,7 @@ impl Household {
         let settings = ServerSettings { naming: wiring::naming(config, server), ..settings };
         match self.hub.plan() {
             Plan::Processes(processes) => wiring::with_offers(settings, processes.shelf.load(server)),
-            Plan::Daemon(_) => settings,
+            Plan::Daemon(_) | Plan::Nothing => settings,
         }
     }
 

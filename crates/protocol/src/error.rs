@@ -31,6 +31,8 @@ pub enum ErrorKind {
     /// It knows, and refuses.
     Forbidden,
     RateLimited,
+    /// The config file is broken, or names no server to serve.
+    ConfigError,
 }
 
 impl ErrorKind {
@@ -54,6 +56,7 @@ impl ErrorKind {
             Self::Unauthorized => "unauthorized",
             Self::Forbidden => "forbidden",
             Self::RateLimited => "rate_limited",
+            Self::ConfigError => "config_error",
         }
     }
 
@@ -77,7 +80,8 @@ impl ErrorKind {
             | Self::BadAnswer
             | Self::Unauthorized
             | Self::Forbidden
-            | Self::RateLimited => -32603,
+            | Self::RateLimited
+            | Self::ConfigError => -32603,
         }
     }
 }
@@ -127,6 +131,11 @@ impl ErrorAnswer {
         &self.message
     }
 
+    /// What the reader should do next, if that is said.
+    pub fn hint_text(&self) -> Option<&str> {
+        self.data.get("hint").and_then(Value::as_str)
+    }
+
     pub fn code(&self) -> i32 {
         self.code
     }
@@ -152,13 +161,13 @@ mod tests {
     use super::*;
 
     /// All kinds. The match makes sure that a new one is not forgotten.
-    fn all() -> [ErrorKind; 18] {
+    fn all() -> [ErrorKind; 19] {
         use ErrorKind::*;
         match BadMessage {
             BackendSpawnFailed | BackendUnavailable | BackendTimeout | RoutingFailed | Overloaded
             | ShuttingDown | ClientTooSlow | ClientTimeout | MessageTooLarge | BadAnswer | MethodNotFound
             | BadMessage | UnknownName | UnknownResource | StaleCursor | Unauthorized | Forbidden
-            | RateLimited => {}
+            | RateLimited | ConfigError => {}
         }
         [
             BackendSpawnFailed,
@@ -179,6 +188,7 @@ mod tests {
             Unauthorized,
             Forbidden,
             RateLimited,
+            ConfigError,
         ]
     }
 

@@ -45,6 +45,8 @@ methods! {
     Ping = "ping",
     /// Not of MCP: an attachment's question to its daemon.
     Alive = "switchboard/alive",
+    /// Not of MCP: our own commands' question about the servers behind an aggregate, and why they failed.
+    Servers = "switchboard/servers",
     /// Not of MCP: what bridges from the language-server world send.
     Shutdown = "shutdown",
     Exit = "exit",

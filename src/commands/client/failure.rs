@@ -40,8 +40,17 @@ pub(in crate::commands) struct Fault {
 impl Fault {
     pub(super) fn read(error: &str) -> Self {
         let error: Value = serde_json::from_str(error).unwrap_or_default();
-        let message = error["message"].as_str().unwrap_or("an error without a message").to_owned();
-        Self { message, code: error["code"].clone(), data: error["data"].clone(), hint: None }
+        let message = error["message"].as_str().unwrap_or("an error without a message");
+        Self { code: error["code"].clone(), ..Self::new(message, error["data"].clone()) }
+    }
+
+    pub(super) fn new(message: &str, data: Value) -> Self {
+        Self { message: message.to_owned(), code: Value::Null, data, hint: None }
+    }
+
+    /// The gateway itself has nothing to serve.
+    pub(super) fn is_of_config(&self) -> bool {
+        self.data["kind"] == "config_error"
     }
 
     /// Whether whoever answered has said what may have been meant.

@@ -27,7 +27,7 @@ const OLDER: usize = 4;
 
 impl Core {
     /// What a delegate's server offers: as its own backend said, or as it was when somebody asked last.
-    pub(super) fn offer_for(&self, delegate: ClientId) -> Option<Arc<Offer>> {
+    pub(crate) fn offer_for(&self, delegate: ClientId) -> Option<Arc<Offer>> {
         let c = self.clients.get(&delegate)?;
         let own = c.home.and_then(|home| self.backends.get(&home)?.offer.clone());
         own.or_else(|| {

@@ -13,4 +13,6 @@ pub(crate) enum Plan {
     Processes(Box<process::Processes>),
     /// The daemon's.
     Daemon(Box<Link>),
+    /// No server.
+    Nothing,
 }

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use switchboard_core::redact::redact;
 use switchboard_process::pipe::ByteReader;
 
-const LINES: usize = 20;
+/// More than an error carries: the cause may stand above a long stack.
+const LINES: usize = 100;
 const LINE: usize = 500;
 
 /// The last lines of a process.

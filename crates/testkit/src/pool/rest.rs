@@ -60,7 +60,7 @@ impl World {
                 stats.spawns_too_late += 1;
                 Ok(())
             }
-            "it did not answer `initialize`" | "switchboard ends" => Ok(()),
+            "it did not answer `initialize`" | "it refused `initialize`" | "switchboard ends" => Ok(()),
             _ => Err(format!("{launch} is stopped because {why}")),
         }
     }

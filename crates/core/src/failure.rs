@@ -1,0 +1,119 @@
+//! Why a server failed last, as `status`, `tools` and clients of many servers show it. It outlives the backend: a server
+//! that nobody runs any more still says why.
+
+use crate::answers::Cause;
+use crate::backend::{State, Then};
+use crate::event::{BackendId, ClientId, ServerId};
+use crate::exchange::Core;
+use crate::last_words::LastWords;
+use crate::moment::Moment;
+use serde::Serialize;
+use serde_json::{Value, json};
+use switchboard_protocol::ErrorKind;
+
+/// The last failure of a server. Cleared when one of its backends answers a handshake, and when the config changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    pub kind: ErrorKind,
+    /// The message of the error that clients got, redacted; for a server that had worked, how it ended.
+    pub reason: String,
+    pub hint: Option<String>,
+    pub at: Moment,
+}
+
+/// A failure for people and programs to read, with times relative to now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LastError {
+    pub kind: &'static str,
+    pub message: String,
+    pub hint: Option<String>,
+    pub seconds_ago: u64,
+    /// Until the next try, if it has a time. Otherwise the next request is the next try.
+    pub next_try_seconds: Option<u64>,
+}
+
+impl Core {
+    /// Records why a backend failed. A backend whose settings have changed says nothing about the next one.
+    pub(crate) fn note_failure(&mut self, backend: BackendId, cause: &Cause) {
+        let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired) else { return };
+        let (server, name) = (b.server, b.settings.name.clone());
+        let error = self.cause(Some(backend), cause);
+        let stderr_hint = || format!("`switchboard logs {name}` shows its stderr");
+        let hint = match cause {
+            // The answer's own hint points into the answer.
+            Cause::DiedAtStart { hint, .. } => Some(hint.clone().unwrap_or_else(stderr_hint)),
+            Cause::Died { .. } => Some(stderr_hint()),
+            _ => error.hint_text().map(str::to_owned),
+        };
+        let reason = match cause {
+            // No request is spoken of here.
+            Cause::Died { how, said } => said.after(format!("the server `{name}` ended by itself: {how}")),
+            _ => error.message().to_owned(),
+        };
+        let failure = Failure { kind: error.kind, reason, hint, at: self.now };
+        if let Some(server) = self.servers.get_mut(server.0 as usize) {
+            server.failure = Some(failure);
+        }
+    }
+
+    /// The output of a backend's process that has ended.
+    pub(crate) fn last_words(&mut self, backend: BackendId, stderr: &str) -> LastWords {
+        let quarantine = self.backends.get_mut(&backend).map(|b| std::mem::take(&mut b.quarantine));
+        let stdout: Vec<String> = quarantine.unwrap_or_default().into();
+        LastWords::new(stderr, stdout.join("\n"))
+    }
+
+    /// When a server is started again, or may be started again, if that has a time.
+    pub(crate) fn next_try(&self, server: ServerId) -> Option<Moment> {
+        let own = self.backends.values().filter(|b| b.server == server);
+        let until = own.filter_map(|b| match b.state {
+            State::Backoff { until } | State::Failed { until, .. } => Some(until),
+            State::Stopped | State::Starting { .. } | State::Ready { .. } | State::Stopping { .. } => None,
+        });
+        until.filter(|until| *until > self.now).min()
+    }
+
+    pub(crate) fn last_error(&self, server: ServerId) -> Option<LastError> {
+        let failure = self.servers.get(server.0 as usize)?.failure.as_ref()?;
+        Some(LastError {
+            kind: failure.kind.name(),
+            message: failure.reason.clone(),
+            hint: failure.hint.clone(),
+            seconds_ago: self.now.since(failure.at).as_secs(),
+            next_try_seconds: self.next_try(server).map(|until| until.since(self.now).as_secs().max(1)),
+        })
+    }
+
+    /// The servers that a client of many sees: which are still starting, and why the others failed.
+    pub(crate) fn servers_of_client(&self, client: ClientId) -> Value {
+        let board = self.clients.get(&client).and_then(|c| c.board());
+        let delegates = board.into_iter().flat_map(|board| &board.delegates);
+        let shown = delegates.filter_map(|(server, delegate)| {
+            let name = &self.servers.get(server.0 as usize)?.settings.name;
+            // A failure in another workspace is not this client's.
+            let error = self.last_error(*server).filter(|_| !self.is_served(delegate.client));
+            let is_starting = error.is_none() && self.is_starting(delegate.client);
+            Some(json!({ "name": name, "isStarting": is_starting, "lastError": error }))
+        });
+        json!({ "servers": shown.collect::<Vec<Value>>() })
+    }
+
+    /// A delegate's own backend works.
+    fn is_served(&self, delegate: ClientId) -> bool {
+        let home = self.clients.get(&delegate).and_then(|c| self.backends.get(&c.home?));
+        home.is_some_and(|b| b.proven && matches!(b.state, State::Ready { .. }))
+    }
+
+    /// The offer of a delegate's server is not known yet, and somebody is at work on it.
+    fn is_starting(&self, delegate: ClientId) -> bool {
+        let home = self.clients.get(&delegate).and_then(|c| self.backends.get(&c.home?));
+        let is_under_way = home.is_some_and(|b| match &b.state {
+            State::Starting { .. } | State::Ready { .. } | State::Backoff { .. } => true,
+            State::Stopping { then, .. } => *then != Then::Rest,
+            State::Stopped => self.line.contains(&b.id),
+            State::Failed { .. } => false,
+        });
+        is_under_way && self.offer_for(delegate).is_none()
+    }
+}
