@@ -114,8 +114,12 @@ pub(crate) enum Command {
     Restart(OrderArgs),
     /// Stop the instances of a server, until it is started again.
     Stop(OrderArgs),
-    /// Let a server be started again that was stopped.
+    /// Re-enable a stopped server.
     Start(OrderArgs),
+    /// Forget what was learnt about a server, and its stored lists.
+    ///
+    /// Its framing, whether it is slow, keeps state or asks its client questions: the next start finds out again.
+    Forget(ForgetArgs),
     /// Take over the config files as they are now, and say what has changed.
     ///
     /// The daemon does so by itself when a file changes; this says at once what came of it.
@@ -416,6 +420,16 @@ pub(crate) struct OrderArgs {
     /// The server's name, or NAME@ROOT for the instance of one workspace.
     #[arg(value_name = "SERVER")]
     pub(crate) server: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ForgetArgs {
+    /// The server's name.
+    #[arg(value_name = "SERVER")]
+    pub(crate) server: String,
+    /// The config file. Otherwise the one that would be used.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -41,6 +41,7 @@ fn run(cli: cli::Cli) -> anyhow::Result<Exit> {
         Some(Command::Logs(args)) => commands::logs::run(&args),
         Some(Command::Restart(args)) => commands::order::run(&args, commands::order::Word::Restart),
         Some(Command::Stop(args)) => commands::order::run(&args, commands::order::Word::Stop),
+        Some(Command::Forget(args)) => commands::forget::run(&args),
         Some(Command::Start(args)) => commands::order::run(&args, commands::order::Word::Start),
         Some(Command::Reload) => commands::reload::run(),
         Some(Command::Check(args)) => commands::check::run(&args),

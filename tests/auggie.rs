@@ -208,7 +208,7 @@ fn without_a_login_the_client_hears_what_it_said_and_how_to_log_in() {
     assert!(told["message"].as_str().unwrap().contains("No auth provided"), "{told}");
     let hint = told["data"]["hint"].as_str().unwrap();
     assert!(hint.contains("run `auggie login`") && hint.contains("AUGMENT_SESSION_AUTH"), "{hint}");
-    let scratch = client.scratch().path().display().to_string();
+    let scratch = format!("{}/", client.scratch().path().display());
     assert_eq!(client.finish().code, Some(0));
     patience::until_true("nothing of it is left", || pids::with_text(&scratch).is_empty());
 }

@@ -5,7 +5,6 @@ use crate::support::{program, text};
 use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 use switchboard_testkit::client::{Client, Start};
 use switchboard_testkit::pids::{self, Word};
 use switchboard_testkit::{daemons, patience};
@@ -186,10 +185,7 @@ fn killed_demo_leaves_no_process() {
             demo.shown().contains(moment) && !demo.processes().is_empty()
         });
         demo.client.signal(Word::Kill);
-        let deadline = Instant::now() + Duration::from_secs(20);
-        patience::before(deadline, "everything that was started ends", || {
-            demo.has_no_process().then_some(())
-        });
+        patience::until_true("everything that was started ends", || demo.has_no_process());
     }
 }
 

@@ -37,7 +37,7 @@ fn check_end(start: Start, end: impl Fn(&mut Client)) {
     end(&mut client);
     assert_eq!(client.wait_for_end().code, Some(0));
     check_gone(&family);
-    let scratch = client.scratch().path().display().to_string();
+    let scratch = format!("{}/", client.scratch().path().display());
     assert_eq!(pids::with_text(&scratch), Vec::<u32>::new(), "nothing of this test is left");
 }
 

@@ -14,6 +14,7 @@ pub(crate) mod token;
 pub(crate) mod demo;
 pub(crate) mod example_server;
 pub(crate) mod explain;
+pub(crate) mod forget;
 pub(crate) mod get;
 pub(crate) mod help;
 pub(crate) mod list;

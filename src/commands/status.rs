@@ -95,6 +95,10 @@ fn show_servers(text: &mut String, servers: &Value) -> anyhow::Result<()> {
             instances.len(),
             server["maxBackends"]
         )?;
+        let learnt: Vec<&str> = list(&server["learnt"]).iter().filter_map(Value::as_str).collect();
+        if !learnt.is_empty() {
+            writeln!(text, "      learnt: {}", learnt.join(", "))?;
+        }
         let is_starting = instances.iter().any(|instance| instance["state"] == "starting");
         show_error(text, &server["lastError"], is_starting)?;
         for instance in instances {

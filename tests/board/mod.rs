@@ -15,3 +15,4 @@ mod troubles;
 mod failed;
 mod changes;
 mod shared;
+mod slow;

@@ -51,9 +51,13 @@ impl Servers {
 
     /// A key of the file itself.
     pub(super) fn with(mut self, key: &str, value: Value) -> Self {
+        self.set(key, value);
+        self
+    }
+
+    pub(super) fn set(&mut self, key: &str, value: Value) {
         self.config[key] = value;
         self.write();
-        self
     }
 
     /// Puts a server into the file, or another in its place.

@@ -4,7 +4,6 @@ use super::servers::{Servers, listed, pid, tools, with_tools};
 use serde_json::{Value, json};
 use std::fs;
 use switchboard_testkit::client::Client;
-use switchboard_testkit::patience;
 
 const GOOD: &str = r#"{
     "tools": [{"name":"echo"},{"name":"facts"}], "prompts": [{"name":"p"}], "resources": [{"uri":"x://1","name":"1"}]
@@ -32,38 +31,22 @@ fn has_bad(client: &mut Client) -> bool {
     tools(client).iter().any(|name| name.starts_with("bad__"))
 }
 
-/// It is waited for as long as it may take, and no longer; when it comes, the client is told.
-#[track_caller]
-fn check_late(keys: Value) {
-    let mut servers = beside(json!({}), &[]);
+/// It starts too slowly for the first try in either framing, and is tried again by itself.
+#[test]
+fn a_slow_start_in_either_framing_is_tried_again() {
+    let mut servers = beside(json!({}), &[]).with("listGrace", json!("100ms"));
     let gate = servers.path("gate");
-    servers.put("bad", keys.clone(), &["--gate", gate.to_str().unwrap()]);
+    servers.put("bad", json!({ "startTimeout": "1s" }), &["--gate", gate.to_str().unwrap()]);
     let mut client = servers.open();
     check_good(&servers, &mut client);
     assert!(!has_bad(&mut client));
+    // It is ready when it is spoken to in the framing that it does not know.
+    servers.record("bad").pid(2);
     fs::write(&gate, "").unwrap();
-    // Whoever asks for a list gives it another chance. If it is being tried in the framing in which it says nothing just
-    // then, that was none.
-    let tries_both = keys.get("framing").is_none();
-    if tries_both {
-        patience::until_true("it is listed", || has_bad(&mut client));
-    } else if !has_bad(&mut client) {
-        client.told("notifications/tools/list_changed");
-        assert!(has_bad(&mut client));
-    }
+    client.told("notifications/tools/list_changed");
+    assert!(has_bad(&mut client));
     assert!(client.call("bad__echo", json!({})).get("result").is_some());
     check_good(&servers, &mut client);
-}
-
-#[test]
-fn one_that_takes_too_long_comes_later() {
-    check_late(json!({ "startTimeout": "1s", "framing": "newline" }));
-}
-
-/// The same where it is tried in the other framing first, in which it says nothing either.
-#[test]
-fn one_that_takes_too_long_comes_later_after_both_framings() {
-    check_late(json!({ "startTimeout": "1s" }));
 }
 
 /// It comes within its time: what the client asks first waits for it.

@@ -106,7 +106,7 @@ impl<const RELAYED: bool> Home<RELAYED> {
 
     /// Every process that has to do with this house.
     pub(crate) fn processes(&self) -> Vec<Process> {
-        let traces = pids::with_trace(&self.scratch.path().display().to_string());
+        let traces = pids::with_trace(&format!("{}/", self.scratch.path().display()));
         traces.into_iter().filter_map(Process::look).filter(|process| !process.is_zombie()).collect()
     }
 

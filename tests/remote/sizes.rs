@@ -73,7 +73,9 @@ fn what_is_far_too_long_is_refused_in_little_memory() {
     assert_eq!(text(&client.call("one", json!({}))), "one in s-1");
     #[cfg(target_os = "linux")]
     {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", client.pid())).unwrap();
+        let status =
+            std::fs::read_to_string(format!("/proc/{}/status", crate::support::gateway_pid(&client)))
+                .unwrap();
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
         let peak: usize = peak.trim().trim_end_matches(" kB").parse().unwrap();
         assert!(peak < 96 << 10, "{peak} KiB at most");

@@ -368,6 +368,18 @@ impl Core {
         answer.retryable(false).with("uri", json!(uri))
     }
 
+    pub(crate) fn greeted_again(&self) -> ErrorAnswer {
+        ErrorAnswer::new(ErrorKind::BadMessage, "another `initialize` came before this one was answered")
+            .retryable(false)
+            .hint("wait for the answer to the last one")
+    }
+
+    pub(crate) fn no_handshake(&self) -> ErrorAnswer {
+        ErrorAnswer::new(ErrorKind::NotInitialized, "this client has not sent `initialize` yet")
+            .retryable(false)
+            .hint("send `initialize` first; clients that speak MCP without a handshake (2026-07-28) are not served yet")
+    }
+
     pub(crate) fn stale_cursor(&self) -> ErrorAnswer {
         ErrorAnswer::new(ErrorKind::StaleCursor, "this cursor leads nowhere (any more)")
             .retryable(false)

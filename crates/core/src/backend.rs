@@ -69,6 +69,8 @@ pub(crate) enum Manner {
     First(Framing),
     /// Tried after the other one.
     Second(Framing),
+    /// The first one once more: it may only have been slow to start.
+    Again(Framing),
 }
 
 impl Manner {
@@ -82,7 +84,9 @@ impl Manner {
 
     pub(crate) fn framing(self) -> Framing {
         match self {
-            Self::Known(framing) | Self::First(framing) | Self::Second(framing) => framing,
+            Self::Known(framing) | Self::First(framing) | Self::Second(framing) | Self::Again(framing) => {
+                framing
+            }
         }
     }
 
@@ -149,6 +153,8 @@ pub(crate) struct Backend {
     pub(crate) early: Option<ClientId>,
     /// What it offers, as far as anybody wanted to know.
     pub(crate) offer: Option<Arc<Offer>>,
+    /// A list of it could not be had. It is forgotten with the process.
+    pub(crate) is_offer_partial: bool,
     /// It is being asked for that.
     pub(crate) fetch: Option<Fetch>,
     pub(crate) fetches: u32,
@@ -175,8 +181,11 @@ pub(crate) struct Backend {
     pub(crate) is_heavy: bool,
     /// The last process was stopped because nobody needed it.
     pub(crate) is_at_rest: bool,
-    /// How many processes were started so far.
+    /// How many processes were started so far, and when the last was.
     pub(crate) launches: u32,
+    pub(crate) launched_at: Moment,
+    /// The present process was sent a request of a client. Others were started only to be asked for their lists.
+    pub(crate) is_used: bool,
     pub(crate) manner: Manner,
     /// How the present process was spoken to.
     pub(crate) framing: Framing,
@@ -228,6 +237,7 @@ impl Backend {
             initialized_by: None,
             early: None,
             offer: None,
+            is_offer_partial: false,
             fetch: None,
             fetches: 0,
             is_interactive: false,
@@ -245,6 +255,8 @@ impl Backend {
             is_heavy: false,
             is_at_rest: true,
             launches: 0,
+            launched_at: now,
+            is_used: false,
             manner,
             framing: manner.framing(),
             heard: false,

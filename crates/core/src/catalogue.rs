@@ -4,7 +4,7 @@
 //! - [`names`]: what tools and prompts are called; [`uris`]: what resources and templates are called.
 //! - [`filter`]: which of them are shown.
 //! - [`list`]: what can be listed; [`listing`]: one list of one server, read and named.
-//! - [`offer`]: all that one server offers, also as it is kept on disk; `kept`: not read yet.
+//! - [`offer`]: all that one server offers, also as it is kept on disk; `kept`: not read yet; `offers`: by kind of client.
 //! - [`view`]: several servers as one.
 //! - [`cursor`]: a place in a list, as clients carry it.
 //! - `scan`, `index`, `base64url`, `template`: what these are made of.
@@ -12,6 +12,7 @@
 mod base64url;
 mod index;
 mod kept;
+mod offers;
 mod scan;
 mod template;
 
@@ -31,6 +32,7 @@ pub use list::{List, Naming};
 pub use listing::{Listing, Unreadable, next_cursor};
 pub use names::{Collision, Style};
 pub use offer::Offer;
+pub use offers::{OfferKey, Offers};
 pub use raw::{RawList, RawOffer};
 pub use uris::{decode_resource, decode_template};
-pub use view::{Found, FoundUri, Member, Page, View};
+pub use view::{Found, FoundUri, Member, Page, View, unavailable};

@@ -3,7 +3,7 @@
 //! at, and end.
 
 use crate::answers::Cause;
-use crate::backend::{Backend, Manner, State, Waiting};
+use crate::backend::{Backend, State, Waiting};
 use crate::catalogue::Naming;
 use crate::client::Presence;
 use crate::event::{Action, BackendId, ClientId, ServerId};
@@ -13,8 +13,6 @@ use crate::pending::NOWHERE;
 use crate::roots::{NamedBy, Place, Policy};
 use crate::route::Route;
 use crate::settings::{Boards, Pool, ServerSettings};
-use crate::sharing::Insight;
-use crate::status::LastStart;
 use std::sync::Arc;
 use std::time::Duration;
 use switchboard_protocol::Method;
@@ -43,15 +41,8 @@ type Wanted = (Option<Place>, Vec<u8>);
 
 impl Server {
     /// What was learnt of it before need not hold any more.
-    fn renew(&mut self, settings: ServerSettings) {
-        self.manner = Manner::of(settings.framing);
-        self.settings = Arc::new(settings);
-        self.insight = Insight::default();
-        self.offers = self.settings.offers.iter().cloned().collect();
-        self.welcome = None;
-        self.last_start = LastStart::Untried;
-        self.failure = None;
-        self.is_gone = false;
+    fn renew(&mut self, settings: ServerSettings, now: Moment) {
+        *self = Self { is_held: self.is_held, ..Self::new(settings, now) };
     }
 }
 
@@ -73,8 +64,8 @@ impl Core {
         }
         for (id, settings) in change.servers {
             match (settings, self.servers.get_mut(id.0 as usize)) {
-                (Some(settings), Some(server)) => server.renew(settings),
-                (Some(settings), None) => self.servers.push(Server::new(settings)),
+                (Some(settings), Some(server)) => server.renew(settings, self.now),
+                (Some(settings), None) => self.servers.push(Server::new(settings, self.now)),
                 (None, Some(server)) => (server.is_gone, server.is_held) = (true, false),
                 (None, None) => {}
             }
@@ -128,6 +119,7 @@ impl Core {
                 self.fail_all(backend, &Cause::Removed);
             }
         }
+        self.retire_prefetches(server, why(is_gone));
         let clients = self.clients.values().filter(|c| c.server == server && !self.moving.contains(&c.id));
         let clients: Vec<ClientId> = clients.map(|c| c.id).collect();
         self.moving.extend(clients);

@@ -2,6 +2,7 @@
 
 use crate::batch::Batches;
 use crate::board::Board;
+use crate::catalogue::Listing;
 use crate::event::{BackendId, ClientId, ServerId};
 use crate::key::Declared;
 use crate::moment::Moment;
@@ -169,7 +170,13 @@ pub(crate) struct Level {
 pub(crate) enum Role {
     Plain,
     Board(Box<Board>),
-    Delegate { of: ClientId },
+    Delegate {
+        of: ClientId,
+    },
+    /// Nobody: it stands in for a client that has left before its server's lists were known, until they are stored.
+    Prefetch {
+        until: Moment,
+    },
 }
 
 #[derive(Debug)]
@@ -194,6 +201,8 @@ pub(crate) struct Client {
     pub(crate) seats: BTreeMap<Option<String>, BackendId>,
     /// Requests that cannot be routed before its roots, or its handshake, are known.
     pub(crate) parked: VecDeque<Parked>,
+    /// The stored lists that it was shown before its server was there.
+    pub(crate) shown: Vec<Arc<Listing>>,
     /// The log level that it asked for.
     pub(crate) level: Option<Level>,
     pub(crate) ear: Ear,
@@ -215,14 +224,14 @@ impl Client {
     pub(crate) fn board(&self) -> Option<&Board> {
         match &self.role {
             Role::Board(board) => Some(board),
-            Role::Plain | Role::Delegate { .. } => None,
+            Role::Plain | Role::Delegate { .. } | Role::Prefetch { .. } => None,
         }
     }
 
     pub(crate) fn board_mut(&mut self) -> Option<&mut Board> {
         match &mut self.role {
             Role::Board(board) => Some(board),
-            Role::Plain | Role::Delegate { .. } => None,
+            Role::Plain | Role::Delegate { .. } | Role::Prefetch { .. } => None,
         }
     }
 
@@ -230,11 +239,23 @@ impl Client {
     pub(crate) fn face(&self) -> ClientId {
         match self.role {
             Role::Delegate { of } => of,
-            Role::Plain | Role::Board(_) => self.id,
+            Role::Plain | Role::Board(_) | Role::Prefetch { .. } => self.id,
         }
     }
 
     pub(crate) fn is_delegate(&self) -> bool {
         matches!(self.role, Role::Delegate { .. })
+    }
+
+    pub(crate) fn is_prefetch(&self) -> bool {
+        matches!(self.role, Role::Prefetch { .. })
+    }
+
+    /// It has a connection of its own.
+    pub(crate) fn is_connected(&self) -> bool {
+        match self.role {
+            Role::Plain | Role::Board(_) => true,
+            Role::Delegate { .. } | Role::Prefetch { .. } => false,
+        }
     }
 }

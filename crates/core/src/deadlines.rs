@@ -13,12 +13,12 @@ use crate::fact::{Fact, Outcome};
 use crate::last_words::LastWords;
 use crate::moment::Moment;
 use crate::pending::{AskedBy, Asker, Pending, Progress};
-use crate::settings::OnTimeout;
+use crate::settings::{FramingChoice, OnTimeout};
 use crate::status::LastStart;
 use crate::unfit::Unfit;
 use serde_json::json;
 use std::time::Duration;
-use switchboard_protocol::{Dialect, Method, Outgoing, dialect};
+use switchboard_protocol::{Dialect, Framing, Method, Outgoing, dialect};
 
 /// How long a backend may take for a sign of life.
 const PROBE_TIME: Duration = Duration::from_secs(10);
@@ -80,6 +80,7 @@ impl Core {
             .chain(backends)
             .chain(drain)
             .chain(self.next_merge())
+            .chain(self.next_in_line())
             .chain(self.next_of_boards())
             .chain(self.unused_at())
             .min()
@@ -165,13 +166,19 @@ impl Core {
     fn replay_expired(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let Some(launch) = b.launch() else { return };
-        let tries = if matches!(b.manner, Manner::Second(_)) { 2 } else { 1 };
+        let (next, tries) = match b.manner {
+            Manner::First(tried) => (Some(Manner::Second(tried.other())), 1),
+            Manner::Second(tried) => (Some(Manner::Again(tried.other())), 2),
+            Manner::Again(_) => (None, 3),
+            Manner::Known(_) => (None, 1),
+        };
         let within = b.settings.start_timeout * tries;
-        if let (Manner::First(tried), false, State::Starting { number, .. }) = (b.manner, b.heard, &b.state) {
-            b.manner = Manner::Second(tried.other());
+        if let (Some(next), false, State::Starting { number, .. }) = (next, b.heard, &b.state) {
+            let tried = b.manner.framing();
+            b.manner = next;
             b.state = State::Stopping { number: *number, then: Then::Restart };
             self.note_failure(backend, &Cause::Silent { within, said: LastWords::default() });
-            self.report(Fact::FramingDoubted { backend, framing: tried });
+            self.doubt_framing(backend, tried);
             self.report(Fact::Stopping { backend, why: "it did not answer; trying the other framing" });
             return self.stop(launch, StopHow::Kill);
         }
@@ -179,6 +186,17 @@ impl Core {
             b.manner = Manner::of(b.settings.framing);
         }
         self.give_up(launch, Unfit::Silent { within });
+    }
+
+    /// A server did not answer in this framing. Many clients give up before the second try, so the next start begins with
+    /// the other one; if that is not answered either, with the usual one.
+    fn doubt_framing(&mut self, backend: BackendId, tried: Framing) {
+        let begin = match tried {
+            Framing::Newline => FramingChoice::Doubt,
+            Framing::ContentLength => FramingChoice::Try,
+        };
+        self.learn(backend, |record| record.framing = begin);
+        self.report(Fact::FramingDoubted { backend, framing: tried });
     }
 
     /// Nothing came back to `initialize`: it may want the other framing.
@@ -201,7 +219,7 @@ impl Core {
             pending.deadline = self.now + b.settings.start_timeout * 2;
             let within = self.now.since(pending.accepted);
             self.note_failure(backend, &Cause::Silent { within, said: LastWords::default() });
-            self.report(Fact::FramingDoubted { backend, framing: tried });
+            self.doubt_framing(backend, tried);
             self.report(Fact::Stopping { backend, why: "it did not answer; trying the other framing" });
             self.settle_sent(backend, &Cause::Restarted { why: "it did not answer" });
             let Some(b) = self.backends.get_mut(&backend) else { return };

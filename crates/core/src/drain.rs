@@ -165,6 +165,8 @@ impl Core {
         if c.presence == Presence::Lost {
             return;
         }
+        self.keep_starts(client);
+        let Some(c) = self.clients.get_mut(&client) else { return };
         c.presence = Presence::Lost;
         self.has_lost = true;
         c.unanswered = 0;
@@ -191,9 +193,13 @@ impl Core {
             |asker: &Asker| matches!(asker, Asker::Client { client: owner, .. } if *owner == client);
         for minted in self.pending.ids(|p| is_theirs(&p.asker)) {
             match self.pending.get_mut(minted) {
-                Some(&mut Pending { progress: Progress::Waiting(_), backend, .. }) => {
+                Some(&mut Pending { progress: Progress::Waiting(_), backend, method, .. }) => {
                     self.unqueue(backend, minted);
                     self.close(minted);
+                    if method == Method::Initialize {
+                        // It was to be the backend's first: another takes its place.
+                        self.failed_greetings.push((backend, client));
+                    }
                 }
                 Some(pending) => {
                     pending.progress = Progress::Cancelled;

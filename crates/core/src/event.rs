@@ -1,7 +1,8 @@
 //! What comes in, and what is to be done because of it. Both closed: every case is in these two enums.
 
-use crate::catalogue::{Offer, RawOffer};
+use crate::catalogue::{Offer, OfferKey, RawOffer};
 use crate::fact::Fact;
+use crate::record::Record;
 use crate::roots::Place;
 use bytes::Bytes;
 use std::fmt;
@@ -253,8 +254,13 @@ pub enum Action {
     /// Remember what a server offers to clients of this profile, beyond our own end.
     KeepOffer {
         server: ServerId,
-        profile: Arc<str>,
+        key: OfferKey,
         offer: Arc<Offer>,
+    },
+    /// Remember what was learnt about a server's launch, beyond our own end.
+    KeepRecord {
+        server: ServerId,
+        record: Record,
     },
     /// Nothing more is to be had from us here: the connection is closed, once all is written.
     Disconnect {

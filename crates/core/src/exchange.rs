@@ -4,16 +4,17 @@ use crate::answers::Cause;
 use crate::backend::{Backend, Manner};
 use crate::batch::Batches;
 use crate::board::{Views, delegate_numbers};
-use crate::catalogue::Kept;
+use crate::catalogue::Offers;
 use crate::client::{Client, Handshake, Presence, Role, Roots};
 use crate::debounce::Merge;
 use crate::drain::Ending;
 use crate::event::{Action, BackendId, ClientId, Event, Peer, ServerId, Surroundings};
 use crate::fact::Fact;
 use crate::failure::Failure;
-use crate::key::{Declared, Profile};
+use crate::key::Declared;
 use crate::moment::Moment;
 use crate::pending::{Asked, Pending, Table};
+use crate::record::{Record, Retry};
 use crate::roots::Known;
 use crate::route::Route;
 use crate::settings::{ServerSettings, Settings};
@@ -41,8 +42,14 @@ pub(crate) struct Server {
     pub(crate) insight: Insight,
     /// The last answer to a handshake, of whichever backend.
     pub(crate) welcome: Option<Message>,
-    /// What it offered when it was asked last, by what its clients can do.
-    pub(crate) offers: BTreeMap<Profile, Kept>,
+    /// Its lists as they were when it was asked last.
+    pub(crate) offers: Offers,
+    /// What its starts have shown, as it is stored.
+    pub(crate) record: Record,
+    /// It could not be asked for its lists, and is tried again.
+    pub(crate) retry: Option<Retry>,
+    /// Clients have been told that it cannot be had.
+    pub(crate) is_told_missing: bool,
     pub(crate) last_start: LastStart,
     /// Why it failed last, if it has not worked since.
     pub(crate) failure: Option<Failure>,
@@ -53,14 +60,17 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) fn new(settings: ServerSettings) -> Self {
+    pub(crate) fn new(settings: ServerSettings, now: Moment) -> Self {
         let manner = Manner::of(settings.framing);
         Self {
-            offers: settings.offers.iter().cloned().collect(),
+            offers: Offers::stored(&settings.offers),
+            retry: Self::planned_retry(&settings.record, now),
+            insight: Insight::of(&settings.record),
+            record: settings.record.clone(),
             settings: Arc::new(settings),
             manner,
-            insight: Insight::default(),
             welcome: None,
+            is_told_missing: false,
             last_start: LastStart::Untried,
             failure: None,
             is_held: false,
@@ -120,7 +130,8 @@ impl Core {
     pub fn new(mut settings: Settings) -> Self {
         let dice = settings.seed | 1;
         let first_question = settings.first_question;
-        let servers = std::mem::take(&mut settings.servers).into_iter().map(Server::new).collect();
+        let servers = std::mem::take(&mut settings.servers).into_iter();
+        let servers = servers.map(|server| Server::new(server, Moment::default())).collect();
         Self {
             settings,
             refusal: None,
@@ -304,6 +315,7 @@ impl Core {
             home: None,
             seats: BTreeMap::new(),
             parked: VecDeque::new(),
+            shown: Vec::new(),
             level: None,
             ear: self.settings.dialect,
             goes_by_request: false,

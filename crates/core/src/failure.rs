@@ -2,7 +2,7 @@
 //! that nobody runs any more still says why.
 
 use crate::answers::Cause;
-use crate::backend::{State, Then};
+use crate::backend::State;
 use crate::event::{BackendId, ClientId, ServerId};
 use crate::exchange::Core;
 use crate::last_words::LastWords;
@@ -71,10 +71,29 @@ impl Core {
             State::Backoff { until } | State::Failed { until, .. } => Some(until),
             State::Stopped | State::Starting { .. } | State::Ready { .. } | State::Stopping { .. } => None,
         });
-        until.filter(|until| *until > self.now).min()
+        let planned = self.retry_of(server).map(|retry| retry.at);
+        until.chain(planned).filter(|until| *until > self.now).min()
     }
 
+    /// Why a server is missing: its last failure, or that it was not ready in time.
     pub(crate) fn last_error(&self, server: ServerId) -> Option<LastError> {
+        self.failed_with(server).or_else(|| self.is_late_since(server))
+    }
+
+    /// It was not ready in time, perhaps in an earlier run, and what became of that start is not known.
+    fn is_late_since(&self, server: ServerId) -> Option<LastError> {
+        let (known, retry) = (self.servers.get(server.0 as usize)?, self.retry_of(server)?);
+        let name = &known.settings.name;
+        retry.is_slow.then(|| LastError {
+            kind: ErrorKind::BackendTimeout.name(),
+            message: format!("the server `{name}` was not ready in time; clients no longer wait for it"),
+            hint: Some(format!("after a repair, `switchboard forget {name}` gives it another chance")),
+            seconds_ago: retry.since_last_try(self.now).as_secs(),
+            next_try_seconds: self.next_try(server).map(|until| until.since(self.now).as_secs().max(1)),
+        })
+    }
+
+    fn failed_with(&self, server: ServerId) -> Option<LastError> {
         let failure = self.servers.get(server.0 as usize)?.failure.as_ref()?;
         Some(LastError {
             kind: failure.kind.name(),
@@ -92,8 +111,10 @@ impl Core {
         let shown = delegates.filter_map(|(server, delegate)| {
             let name = &self.servers.get(server.0 as usize)?.settings.name;
             // A failure in another workspace is not this client's.
-            let error = self.last_error(*server).filter(|_| !self.is_served(delegate.client));
+            let error = self.failed_with(*server).filter(|_| !self.is_served(delegate.client));
             let is_starting = error.is_none() && self.is_starting(delegate.client);
+            let is_missing = !is_starting && self.offer_for(delegate.client).is_none();
+            let error = error.or_else(|| self.is_late_since(*server).filter(|_| is_missing));
             Some(json!({ "name": name, "isStarting": is_starting, "lastError": error }))
         });
         json!({ "servers": shown.collect::<Vec<Value>>() })
@@ -108,12 +129,6 @@ impl Core {
     /// The offer of a delegate's server is not known yet, and somebody is at work on it.
     fn is_starting(&self, delegate: ClientId) -> bool {
         let home = self.clients.get(&delegate).and_then(|c| self.backends.get(&c.home?));
-        let is_under_way = home.is_some_and(|b| match &b.state {
-            State::Starting { .. } | State::Ready { .. } | State::Backoff { .. } => true,
-            State::Stopping { then, .. } => *then != Then::Rest,
-            State::Stopped => self.line.contains(&b.id),
-            State::Failed { .. } => false,
-        });
-        is_under_way && self.offer_for(delegate).is_none()
+        home.is_some_and(|b| self.is_on_its_way(b)) && self.offer_for(delegate).is_none()
     }
 }

@@ -9,6 +9,7 @@ use crate::exchange::{Core, TaskToken};
 use crate::fact::{Fact, Outcome};
 use crate::pending::{Asked, AskedBy, Asker, Pending, Progress, name_of};
 use crate::redact::redact;
+use crate::settings::FramingChoice;
 use crate::status::LastStart;
 use bytes::Bytes;
 use switchboard_protocol::dialect::{self, Ear};
@@ -58,6 +59,7 @@ impl Core {
             if let Some(origin) = self.origin(launch.backend) {
                 origin.manner = Manner::Known(framing);
             }
+            self.learn(launch.backend, |record| record.framing = FramingChoice::Fixed(framing));
             self.report(Fact::FramingLearnt { backend: launch.backend, framing });
         }
     }

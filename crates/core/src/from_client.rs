@@ -183,10 +183,19 @@ impl Core {
             Route::Refused(error) => return self.refuse(client, &id, batch, &message, &error),
         };
         if message.method() == Method::Initialize {
+            if self.greet_from_store(client, backend, &id, batch, &message) {
+                return;
+            }
             return self.greet(client, backend, id, batch, message);
         }
+        if self.list_from_store(client, &id, batch, &message) {
+            return;
+        }
         let is_greeted = self.clients.get(&client).is_some_and(|c| c.handshake.is_answered());
-        let is_for_us = message.method() == Method::Ping && is_greeted && self.is_resting(backend);
+        // It was greeted from the store, or its server is at rest.
+        let is_away =
+            || self.is_resting(backend) || self.backends.get(&backend).is_none_or(|b| b.welcome.is_none());
+        let is_for_us = message.method() == Method::Ping && is_greeted && is_away();
         if is_for_us || self.is_unsubscribed_for(client, backend, &message) {
             let minted = self.accept(client, backend, id, batch, message);
             return self.conclude_empty(minted);
@@ -350,6 +359,11 @@ impl Core {
             self.watch_health(backend);
         }
         let is_too_early = self.is_too_early(minted);
+        if !matches!(method, Method::Initialize | Method::Ping)
+            && let Some(b) = self.backends.get_mut(&backend)
+        {
+            b.is_used = true;
+        }
         if self.may_go(backend, method) && !is_too_early {
             return self.send(minted);
         }

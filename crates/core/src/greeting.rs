@@ -261,7 +261,7 @@ impl Core {
     }
 
     /// Its clients, and those that work elsewhere by now and still wait for something here.
-    fn speakers(&self, backend: BackendId) -> Vec<ClientId> {
+    pub(crate) fn speakers(&self, backend: BackendId) -> Vec<ClientId> {
         let waits = |p: &Pending| p.client().filter(|_| p.backend == backend && p.is_wanted());
         let mut waiting: Vec<ClientId> =
             self.pending.iter().filter_map(|(_, pending)| waits(pending)).collect();

@@ -13,6 +13,9 @@ use std::time::Duration;
 const FIRST_CLIENT: Duration = Duration::from_secs(10);
 const NEXT_CLIENT: Duration = Duration::from_secs(1);
 
+/// How long a backend stays that was started only to be asked for its lists, once they are stored.
+const AFTER_LISTS: Duration = Duration::from_secs(30);
+
 impl Core {
     /// We go on without clients.
     pub(crate) fn lives_on(&self) -> bool {
@@ -21,6 +24,11 @@ impl Core {
 
     /// How long a backend may be of no use: its own time, or the time that one has whom nobody holds.
     pub(crate) fn time_to_live(&self, b: &Backend) -> Option<Duration> {
+        let asked = Some(AFTER_LISTS).filter(|_| b.offer.is_some() && self.is_for_lists(b));
+        self.time_to_rest(b).into_iter().chain(asked).min()
+    }
+
+    fn time_to_rest(&self, b: &Backend) -> Option<Duration> {
         let is_deserted = || self.lessees(b.id).next().is_none();
         let linger = self.settings.linger.filter(|_| is_deserted());
         match (b.settings.idle_ttl, linger) {
@@ -50,7 +58,7 @@ impl Core {
             pending.iter().any(|(_, pending)| is_theirs(&pending.asker))
                 || asked.iter().any(|(_, asked)| asked.client == client)
         };
-        let may_go = |c: &Client| c.presence == Presence::Lost && (lives_on || c.is_delegate());
+        let may_go = |c: &Client| c.presence == Presence::Lost && (lives_on || !c.is_connected());
         self.clients.retain(|&client, c| !may_go(c) || is_named(client));
         self.task_tokens.retain(|kept| self.clients.contains_key(&kept.client));
         self.has_lost = self.clients.values().any(may_go);
@@ -73,7 +81,7 @@ impl Core {
         if !self.lives_on() || self.is_running() {
             return;
         }
-        let is_done = |c: &&Client| c.presence != Presence::Lost && c.unanswered == 0 && !c.is_delegate();
+        let is_done = |c: &&Client| c.presence != Presence::Lost && c.unanswered == 0 && c.is_connected();
         let done: Vec<ClientId> = self.clients.values().filter(is_done).map(|c| c.id).collect();
         for client in done {
             self.part_with(client);

@@ -10,12 +10,14 @@
 //! - [`settings`]: policies and limits.
 //! - [`moment`]: time as a value.
 //! - [`redact`]: what must not be written down.
+//! - [`record`]: what is learnt about a launch, and when a server that was not ready is tried again.
 //! - [`roots`]: which workspace a request belongs to.
 //! - `client`, `backend`, `pending`, `batch`: the state, one file each. `key`: what makes two backends one.
 //! - `from_client`, `notices`, `from_backend`, `life`, `deadlines`, `drain`: the transitions, by what causes them;
 //!   `unfit`: processes whose handshake fails.
 //! - `route`: which backend a message goes to; `workspace`: the clients' roots.
-//! - [`catalogue`]: what servers offer, and how several look like one. `board`: clients of many servers.
+//! - [`catalogue`]: what servers offer, and how several look like one. `board`: clients of many servers; `stored`: clients of
+//!   one, answered while it starts.
 //! - `pool`: how many backends run; `sharing`: who shares one, and whom its messages concern; `restore`: what a new
 //!   process must be told; `health`: signs of life, and memory.
 //! - `leases`: clients come and go, and we with them; [`status`]: what there is; `orders`: what the owner says;
@@ -32,9 +34,11 @@ pub mod fact;
 pub mod settings;
 pub mod moment;
 pub mod redact;
+pub mod record;
 pub mod roots;
 
 mod board;
+mod stored;
 mod key;
 mod client;
 mod backend;
@@ -76,6 +80,7 @@ pub use fact::{Fact, Outcome};
 pub use failure::{Failure, LastError};
 pub use moment::Moment;
 pub use orders::{Done, Order};
+pub use record::{Record, Slow};
 pub use settings::{
     Boards, Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope,
     ServerSettings, Settings, State,

@@ -41,6 +41,8 @@ impl Core {
         let now = self.now;
         let Some(b) = self.backends.get_mut(&backend) else { return };
         b.launches += 1;
+        b.launched_at = now;
+        b.is_used = false;
         b.heard = false;
         b.probe = None;
         b.queued = 0;
@@ -234,6 +236,11 @@ impl Core {
         if !b.is_current(launch) {
             return;
         }
+        if std::mem::take(&mut b.is_offer_partial) {
+            b.offer = None;
+            self.plan_retry_of(launch.backend);
+        }
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         match &b.state {
             State::Stopping { then, .. } => {
                 let then = then.clone();

@@ -1,4 +1,4 @@
-//! What the owner says: restart, stop or start a server.
+//! What the owner says: restart, stop or start a server, or forget what was learnt about it.
 
 use crate::answers::Cause;
 use crate::backend::{State, Then};
@@ -12,6 +12,8 @@ pub enum Order {
     /// Its instances go, and none is started until the next [`Order::Start`].
     Stop,
     Start,
+    /// What was learnt and stored about it does not count any more.
+    Forget,
 }
 
 /// What came of an order.
@@ -42,12 +44,17 @@ impl Core {
             server.is_held = match order {
                 Order::Stop => true,
                 Order::Start | Order::Restart => false,
+                Order::Forget => server.is_held,
             };
+        }
+        if order == Order::Forget {
+            self.forget_server(server);
         }
         let done = own.into_iter().filter(|&backend| match order {
             Order::Restart => self.restart_by_order(backend) || self.start_by_order(backend),
             Order::Stop => self.stop_by_order(backend),
             Order::Start => self.start_by_order(backend),
+            Order::Forget => true,
         });
         let instances = done.count();
         self.settle();

@@ -3,13 +3,18 @@
 
 use crate::backend::{Backend, State, Then, Waiting};
 use crate::board::Fetch;
-use crate::event::{BackendId, Launch, ServerId, StopHow};
+use crate::client::Role;
+use crate::event::{BackendId, ClientId, Launch, ServerId, StopHow};
 use crate::exchange::{Core, Server};
 use crate::fact::Fact;
 use crate::moment::Moment;
 use crate::pending::Pending;
 use crate::settings;
+use std::time::Duration;
 use switchboard_protocol::Method;
+
+/// How long a start counts among those that keep the machine busy.
+const BUSY_START: Duration = Duration::from_secs(3);
 
 impl Core {
     /// Starts a process if there is room for it; else the backend stands in line.
@@ -28,8 +33,21 @@ impl Core {
         b.state = State::Stopped;
         if !self.line.contains(&backend) {
             self.line.push_back(backend);
+            if let Some(moment) = self.next_in_line() {
+                self.wake_at(moment);
+            }
             self.report(Fact::NoRoom { backend, running: self.running() });
         }
+    }
+
+    /// When the next of those that wait for a start to answer may go on without it.
+    pub(crate) fn next_in_line(&self) -> Option<Moment> {
+        if self.line.is_empty() {
+            return None;
+        }
+        let calm_at = |b: &Backend| b.launched_at + BUSY_START;
+        let started = self.backends.values().filter(|b| b.number().is_some());
+        started.map(calm_at).filter(|moment| *moment > self.now).min()
     }
 
     /// Processes that exist, are being made, or are not gone yet.
@@ -48,7 +66,34 @@ impl Core {
     }
 
     fn has_room_for(&self, backend: BackendId) -> bool {
+        self.has_place_for(backend) && !self.is_list_start_too_many(backend)
+    }
+
+    /// As far as the number of processes goes.
+    fn has_place_for(&self, backend: BackendId) -> bool {
         self.running() < self.settings.pool.max_backends && !self.is_full_beside(backend)
+    }
+
+    /// Nobody has used it, nor is about to: it is wanted for its lists alone.
+    pub(crate) fn is_for_lists(&self, b: &Backend) -> bool {
+        let is_client =
+            |client: ClientId| self.clients.get(&client).is_some_and(|c| matches!(c.role, Role::Plain));
+        !b.is_used && b.settings.lazy && b.waiting.is_empty() && !self.lessees(b.id).any(is_client)
+    }
+
+    /// Many servers of which nothing is known are started a few at a time. One that does not answer soon waits for something
+    /// other than the processor, and holds up nobody.
+    fn is_list_start_too_many(&self, backend: BackendId) -> bool {
+        if !self.backends.get(&backend).is_some_and(|b| self.is_for_lists(b)) {
+            return false;
+        }
+        let is_busy = |b: &&Backend| {
+            b.number().is_some()
+                && b.offer.is_none()
+                && self.now.since(b.launched_at) < BUSY_START
+                && self.is_for_lists(b)
+        };
+        self.backends.values().filter(is_busy).count() >= self.settings.pool.max_list_starts
     }
 
     /// Its server has as many instances as it may.
@@ -81,9 +126,16 @@ impl Core {
             self.start(next);
             self.give_time_to_start(next);
         }
+        if let Some(moment) = self.next_in_line() {
+            self.wake_at(moment);
+        }
         let mut leaving: Vec<BackendId> =
             self.backends.values().filter(|b| is_leaving(b)).map(|b| b.id).collect();
         for waiting in self.line.clone() {
+            // It waits for others to answer, and not for a place.
+            if self.has_place_for(waiting) {
+                continue;
+            }
             // If its own server has as many as it may, one of those has to go; else anybody.
             let is_full = self.is_full_beside(waiting);
             let helps = |id: &BackendId| !is_full || self.is_same_server(*id, waiting);

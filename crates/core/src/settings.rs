@@ -1,7 +1,7 @@
 //! Policies and limits, as the config gives them.
 
-use crate::catalogue::{Kept, Naming, Style as NameStyle};
-use crate::key::Profile;
+use crate::catalogue::{Kept, Naming, OfferKey, Style as NameStyle};
+use crate::record::Record;
 use crate::roots::Policy;
 use crate::roots::path::Style;
 use std::sync::Arc;
@@ -76,6 +76,8 @@ pub enum Capabilities {
 pub struct Pool {
     /// How many instances may run, of whatever server.
     pub max_backends: usize,
+    /// How many may start at a time only to be asked for their lists.
+    pub max_list_starts: usize,
     /// What all of them may hold together.
     pub memory_limit: Option<u64>,
 }
@@ -133,8 +135,14 @@ pub struct ServerSettings {
     pub is_listed: bool,
     /// It is started when it is first needed, and not as soon as a client of many servers comes.
     pub lazy: bool,
-    /// What it offered when it was asked last, by an earlier run of ours.
-    pub offers: Vec<(Profile, Kept)>,
+    /// The launch itself depends on the root, and so may what the server offers.
+    pub launch_uses_root: bool,
+    /// Its lists are stored, and clients are answered from them while it starts.
+    pub stores_lists: bool,
+    /// Its lists as an earlier run stored them, the newest first.
+    pub offers: Vec<(OfferKey, Kept)>,
+    /// What earlier runs have learnt about its launch.
+    pub record: Record,
 }
 
 impl ServerSettings {
@@ -165,7 +173,10 @@ impl ServerSettings {
             naming: Arc::new(Naming::new(name, NameStyle::Prefixed)),
             is_listed: true,
             lazy: true,
+            launch_uses_root: false,
+            stores_lists: false,
             offers: Vec::new(),
+            record: Record::default(),
         }
     }
 }
@@ -185,7 +196,7 @@ impl Default for ServerSettings {
 
 impl Default for Pool {
     fn default() -> Self {
-        Self { max_backends: 32, memory_limit: None }
+        Self { max_backends: 32, max_list_starts: 4, memory_limit: None }
     }
 }
 
@@ -197,12 +208,20 @@ impl Default for Roots {
 }
 
 /// What clients of many servers have in common.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Boards {
+    /// How long a client waits, from its handshake on, for servers whose lists are not known yet.
+    pub list_grace: Duration,
     /// How many things a page of a list has; `None`: all of them.
     pub page_size: Option<usize>,
     /// Notifications of clients, by method, that go to these servers and to no others.
     pub notifications: Vec<(String, Vec<String>)>,
+}
+
+impl Default for Boards {
+    fn default() -> Self {
+        Self { list_grace: Duration::from_secs(10), page_size: None, notifications: Vec::new() }
+    }
 }
 
 /// A limit on everything that could grow.

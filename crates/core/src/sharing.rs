@@ -9,6 +9,7 @@ use crate::exchange::{Core, Server};
 use crate::fact::Fact;
 use crate::key::{Key, Profile};
 use crate::pending::Pending;
+use crate::record::Record;
 use crate::settings::{Capabilities, Scope, State};
 use serde::Deserialize;
 use serde_json::json;
@@ -51,6 +52,14 @@ struct Tools<'a> {
 struct Tool<'a> {
     #[serde(borrow)]
     name: Cow<'a, str>,
+}
+
+impl Insight {
+    /// With what earlier runs have learnt.
+    pub(crate) fn of(record: &Record) -> Self {
+        let state = record.keeps_state.then_some(State::Client);
+        Self { asks: record.asks_questions || record.asks_roots, state, ..Self::default() }
+    }
 }
 
 impl Core {
@@ -132,6 +141,7 @@ impl Core {
         let telling = tools.iter().find(|tool| is_telling(&tool.name));
         origin.insight.state = Some(if telling.is_some() { State::Client } else { State::None });
         if let Some(tool) = telling {
+            self.learn(backend, |record| record.keeps_state = true);
             self.report(Fact::KeepsState { backend, tool: tool.name.clone().into_owned() });
         }
     }
@@ -139,8 +149,11 @@ impl Core {
     /// The one client that a backend's request can concern.
     pub(crate) fn addressee(&self, launch: Launch, message: &Message) -> Option<ClientId> {
         let backend = launch.backend;
-        let is_here =
-            |client: &ClientId| self.clients.get(client).is_some_and(|c| c.presence == Presence::Here);
+        let is_here = |client: &ClientId| {
+            let Some(c) = self.clients.get(client) else { return false };
+            // A server may be ready before the client of many servers has its answer to `initialize`.
+            c.presence == Presence::Here && (!c.is_delegate() || self.may_be_asked(*client))
+        };
         if let Some(owner) = self.related_owner(backend, message) {
             return Some(owner).filter(is_here);
         }
@@ -172,7 +185,15 @@ impl Core {
                     None => self.about_to_subscribe(backend, uri),
                 }
             }
-            Method::LogMessage => lessees().filter(|&client| self.is_loud_enough(client, message)).collect(),
+            // Also those that have moved on, and still wait for something here.
+            Method::LogMessage => {
+                let mut clients = self.speakers(backend);
+                // Each once, whichever of its delegates it is.
+                clients.sort_by_key(|&client| self.face(client));
+                clients.dedup_by_key(|client| self.face(*client));
+                clients.retain(|&client| self.is_loud_enough(client, message));
+                clients
+            }
             // A client has its lists from its home.
             method if method.is_list_change() => lessees()
                 .filter(|client| {
@@ -226,6 +247,7 @@ impl Core {
     /// It asked a client for something: what its next question means, only that client can know.
     pub(crate) fn note_question(&mut self, backend: BackendId) {
         self.note_asking(backend);
+        self.learn(backend, |record| record.asks_questions = true);
         if let Some(b) = self.backends.get_mut(&backend) {
             b.is_interactive = true;
         }

@@ -43,6 +43,8 @@ pub struct ServerStatus {
     pub is_failing: bool,
     #[serde(skip)]
     pub last_start: LastStart,
+    /// What earlier starts have shown, and is stored.
+    pub learnt: Vec<String>,
     /// Why it failed last, if it has not worked since.
     pub last_error: Option<LastError>,
     /// How many tools it offers, if that is known.
@@ -85,7 +87,7 @@ pub struct InstanceStatus {
 impl Core {
     pub fn status(&self) -> Status {
         let clients =
-            self.clients.values().filter(|c| c.presence != Presence::Lost && !c.is_delegate()).map(|c| {
+            self.clients.values().filter(|c| c.presence != Presence::Lost && c.is_connected()).map(|c| {
                 let home = c.home.and_then(|home| self.backends.get(&home));
                 let info = c.handshake.to_replay().and_then(|greeting| {
                     let params = greeting.initialize.part(Part::Params)?;
@@ -117,6 +119,7 @@ impl Core {
                     is_held: server.is_held,
                     is_failing: self.is_failing(ServerId(id as u32)),
                     last_start: server.last_start,
+                    learnt: server.record.words(),
                     last_error: self.last_error(ServerId(id as u32)),
                     tools: {
                         let listings =

@@ -24,16 +24,22 @@ impl Core {
     /// Asks a client for its roots, once it has been greeted, where they matter.
     pub(crate) fn ask_roots_if_wanted(&mut self, client: ClientId) {
         let Some(c) = self.clients.get(&client) else { return };
-        let was_told = |id: &BackendId| self.backends.get(id).is_some_and(|b| b.told.roots.is_some());
+        let asks = |b: &Backend| b.told.roots.is_some() || !b.told.waiting.is_empty();
+        let was_told = |id: &BackendId| self.backends.get(id).is_some_and(asks);
         let is_wanted = match c.settings.is_split() {
             true => c.known.pinned.is_none(),
             // One that has no home yet could not be greeted by a server.
             false => (c.home.is_none() && !c.is_delegate()) || c.seats.values().any(was_told),
         };
-        if is_wanted && c.declared.has_roots && c.handshake.is_complete() && matches!(c.roots, Roots::Unasked)
-        {
+        let may_be = c.declared.has_roots && self.may_be_asked(client);
+        if is_wanted && may_be && matches!(c.roots, Roots::Unasked) {
             self.ask_roots(client);
         }
+    }
+
+    /// Whether the handshake is complete on the client's own connection. A delegate's is before its client's.
+    pub(crate) fn may_be_asked(&self, client: ClientId) -> bool {
+        self.clients.get(&self.face(client)).is_some_and(|c| c.handshake.is_complete())
     }
 
     pub(crate) fn ask_roots(&mut self, client: ClientId) {
@@ -224,6 +230,7 @@ impl Core {
     /// A backend wants to know its roots. `false`: the client is to be asked as for anything else.
     pub(crate) fn backend_asks_roots(&mut self, launch: Launch, id: &RawId) -> bool {
         let backend = launch.backend;
+        self.learn(backend, |record| record.asks_roots = true);
         let lessees: Vec<ClientId> = self.lessees(backend).collect();
         let Some(b) = self.backends.get(&backend) else { return true };
         if self.has_one_root(b) {
@@ -232,12 +239,18 @@ impl Core {
             return true;
         }
         let has_roots = |client: &&ClientId| self.clients.get(client).is_some_and(|c| c.declared.has_roots);
-        let is_ready =
-            |client: &&ClientId| self.clients.get(client).is_some_and(|c| c.handshake.is_complete());
+        let is_ready = |client: &&ClientId| self.may_be_asked(**client);
         let Some(&first) = lessees.iter().find(has_roots) else {
             return false;
         };
         let Some(&client) = lessees.iter().filter(has_roots).find(is_ready) else {
+            if self.face(first) != first {
+                // Its client has yet to hear from us, and is asked then.
+                if let Some(b) = self.backends.get_mut(&backend) {
+                    b.told.waiting.push(id.clone());
+                }
+                return true;
+            }
             // Nobody may be asked yet. When one may, it is, and what he says is told.
             let known = self.clients.get(&first).map(|c| c.known.client.clone()).unwrap_or_default();
             if let Some(b) = self.backends.get_mut(&backend) {
@@ -291,7 +304,7 @@ impl Core {
         let Some(c) = self.clients.get(&client) else { return };
         let was_told =
             c.seats.values().any(|id| self.backends.get(id).is_some_and(|b| b.told.roots.is_some()));
-        if c.declared.has_roots && c.handshake.is_complete() && (c.settings.is_split() || was_told) {
+        if c.declared.has_roots && self.may_be_asked(client) && (c.settings.is_split() || was_told) {
             return self.ask_roots(client);
         }
         if !c.settings.is_split() {

@@ -22,14 +22,14 @@ const OPEN: &str = r#"
     2 spawns
         2< {"id":3,"method":"initialize",…}
     1 greets with {"tools":{}}
-    2 greets with {"tools":{},"prompts":{}}
-        A< {"id":0,"result":{"capabilities":{"prompts":{"listChanged":true},"tools":{"listChanged":true}},…}}
-    A confirms
         1< {"method":"notifications/initialized"}
         1< {"id":4,"method":"tools/list"}
+    2 greets with {"tools":{},"prompts":{}}
+        A< {"id":0,"result":{"capabilities":{"prompts":{"listChanged":true},"tools":{"listChanged":true}},…}}
         2< {"method":"notifications/initialized"}
         2< {"id":5,"method":"tools/list"}
         2< {"id":6,"method":"prompts/list"}
+    A confirms
     A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
     1> {"jsonrpc":"2.0","id":4,"result":{"tools":[{"name":"read","x":0.70}]}}
         keep 0
@@ -163,15 +163,11 @@ fn a_second_window_starts_nothing_and_is_answered_at_once() {
     );
 }
 
-/// One that does not come is not waited for longer than it may take, and told of when it comes.
+/// The client has one budget for its handshake and its lists, and is told when the server comes after all.
 #[test]
-fn one_that_is_late_delays_nobody_for_longer_than_its_time() {
+fn a_late_server_costs_the_budget_and_no_more() {
     play(
-        |settings| {
-            two(settings);
-            settings.servers[1].start_timeout = Duration::from_secs(10);
-            settings.servers[0].start_timeout = Duration::from_secs(60);
-        },
+        two,
         r#"
         A comes; folder /p; server all
         A greets
@@ -180,19 +176,28 @@ fn one_that_is_late_delays_nobody_for_longer_than_its_time() {
         1 spawns
             1< …
         1 greets with {"tools":{}}
-        2 spawns
-            2< …
-        +10s
-            - it did not answer `initialize`
-            stop 2
-            A< {"id":0,"result":{"capabilities":{"prompts":…,"resources":…,"tools":…},…}}
-        A confirms
             1< …
-            1< {"id":4,"method":"tools/list"}
-        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
-        1> {"jsonrpc":"2.0","id":4,"result":{"tools":[{"name":"read"}]}}
+            1< {"id":3,"method":"tools/list"}
+        2 spawns
+            2< {"id":4,"method":"initialize",…}
+        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
             keep 0
+        +9s
+        +1s
+            record 1: slow, try 1
+            A< {"id":0,"result":{"capabilities":{"completions":{},"logging":{},"prompts":…,"resources":…,"tools":…},"instructions":"`more` is unavailable; run `switchboard status`",…}}
+        A confirms
+        A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
             A< {"id":1,"result":{"tools":[{"name":"files__read"}]}}
+        2 greets with {"tools":{}}
+            2< …
+            2< {"id":6,"method":"tools/list"}
+        2> {"jsonrpc":"2.0","id":6,"result":{"tools":[{"name":"write"}]}}
+            keep 1
+        +1s
+            A< {"method":"notifications/tools/list_changed"}
+        A> {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+            A< {"id":2,"result":{"tools":[{"name":"files__read"},{"name":"more__write"}]}}
         "#,
     );
 }
@@ -211,9 +216,9 @@ fn one_that_cannot_be_started_is_not_waited_for() {
             1< …
         1 greets with {"tools":{}}
             A< {"id":0,"result":…}
-        A confirms
             1< …
             1< {"id":3,"method":"tools/list"}
+        A confirms
         A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
             start 3 at /p
         1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
@@ -260,9 +265,9 @@ fn a_level_goes_to_all_that_log_and_their_names_come_with_what_they_say() {
             1< …
         1 greets with {"logging":{}}
             A< …
-        A confirms
             1< …
             keep 0
+        A confirms
         A> {"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"warning"}}
             1< {"id":4,"method":"logging/setLevel","params":{"level":"warning"}}
             A< {"id":1,"result":{}}
@@ -330,6 +335,10 @@ fn more_servers_than_there_is_room_for_are_asked_one_after_the_other() {
         1 spawns
             1< …
         1 greets with {"tools":{}}
+            1< {"method":"notifications/initialized"}
+            1< {"id":3,"method":"tools/list"}
+        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
+            keep 0
             - another workspace needs its place
             stop 1
         1 ends
@@ -338,24 +347,12 @@ fn more_servers_than_there_is_room_for_are_asked_one_after_the_other() {
             2< …
         2 greets with {"tools":{}}
             A< {"id":0,"result":…}
-        A confirms
-            - waits for room
             2< {"method":"notifications/initialized"}
-            2< {"id":4,"method":"tools/list"}
-        2> {"jsonrpc":"2.0","id":4,"result":{"tools":[{"name":"write"}]}}
+            2< {"id":5,"method":"tools/list"}
+        A confirms
+        2> {"jsonrpc":"2.0","id":5,"result":{"tools":[{"name":"write"}]}}
             keep 1
-            - another workspace needs its place
-            stop 2
         A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
-        2 ends
-            start 3 at /p
-        3 spawns
-            3< …
-        3 greets with {"tools":{}}
-            3< {"method":"notifications/initialized"}
-            3< {"id":7,"method":"tools/list"}
-        3> {"jsonrpc":"2.0","id":7,"result":{"tools":[{"name":"read"}]}}
-            keep 0
             A< {"id":1,"result":{"tools":[{"name":"files__read"},{"name":"more__write"}]}}
         "#,
     );
@@ -413,9 +410,10 @@ fn a_crash_that_a_list_waits_for_starts_one_process() {
 fn a_process_that_a_call_finds_running_is_asked_what_it_offers() {
     play(
         |settings| {
-            use switchboard_core::catalogue::Offer;
+            use switchboard_core::catalogue::{Offer, OfferKey};
+            let key = OfferKey::anywhere(r#""v" {}"#);
             let stale = Offer::new(bytes::Bytes::from_static(br#"{"capabilities":{}}"#));
-            settings.servers[0].offers = vec![(r#""v" {}"#.into(), std::sync::Arc::new(stale).into())];
+            settings.servers[0].offers = vec![(key, std::sync::Arc::new(stale).into())];
         },
         r#"
         A comes; folder /p
@@ -486,9 +484,9 @@ fn a_server_that_goes_while_a_client_is_greeted_is_not_shown() {
             1< …
         1 greets with {"tools":{}}
             A< {"id":0,"result":…}
-        A confirms
             1< …
             1< {"id":3,"method":"tools/list"}
+        A confirms
         A> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
         1> {"jsonrpc":"2.0","id":3,"result":{"tools":[]}}
             keep 0
@@ -595,9 +593,9 @@ fn a_server_is_not_stopped_before_it_has_said_what_it_offers() {
             1< …
         1 greets with {"tools":{}}
             A< {"id":0,"result":…}
-        A confirms
             1< …
             1< {"id":3,"method":"tools/list"}
+        A confirms
         +5s
         1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
             keep 0
@@ -621,10 +619,10 @@ fn what_a_client_listens_to_no_longer_keeps_its_name_until_the_server_agrees() {
             1< …
         1 greets with {"resources":{"subscribe":true}}
             A< …
-        A confirms
             1< …
             1< {"id":3,"method":"resources/list"}
             1< {"id":4,"method":"resources/templates/list"}
+        A confirms
         1> {"jsonrpc":"2.0","id":3,"result":{"resources":[]}}
         1> {"jsonrpc":"2.0","id":4,"result":{"resourceTemplates":[]}}
             keep 0

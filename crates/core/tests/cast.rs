@@ -6,7 +6,7 @@
 //! | `A comes`, `A comes; folder /p`, `…; env 1`, `…; pinned /p`, `…; server 1`, `…; server all` | a client, named by one letter |
 //! | `A> TEXT` | what it says; `{r}` in it is a file URI below a root that the message names: `at /p/x` before it |
 //! | `A at /p/x> TEXT` | the same, of a message that names this place (its project is its first folder) |
-//! | `A greets`, `A greets with CAPABILITIES` | `initialize` under the id 0 |
+//! | `A greets`, `A greets with CAPABILITIES`, `A greets as NAME` | `initialize` under the id 0 |
 //! | `A confirms` | `notifications/initialized` |
 //! | `1> TEXT` | what the first process says; processes are numbered as they are started |
 //! | `1 spawns`, `1 cannot`, `1 ends`, `1 greets`, `1 greets with CAPABILITIES` | its fate; `greets` answers the `initialize` that it heard last |
@@ -21,7 +21,7 @@
 //! |---|---|
 //! | `A< TEXT`, `1< TEXT` | a message to one of them; `…` stands for anything |
 //! | `start 1 at /p`, `stop 1`, `look up /p` | |
-//! | `keep 0` | what the first server offers is to be remembered |
+//! | `keep 0`, `record 0: slow, try 1` | the first server's lists are to be stored, or that it was not ready in time |
 //! | `- …` | a fact |
 
 use bytes::Bytes;
@@ -76,7 +76,7 @@ pub(crate) fn play(change: impl FnOnce(&mut Settings), story: &str) {
 fn is_outcome(line: &str) -> bool {
     let is_message = line.split_once("< ").is_some_and(|(who, _)| who.len() == 1);
     is_message
-        || ["start ", "stop ", "look up ", "let go ", "keep ", "- ", "finished"]
+        || ["start ", "stop ", "look up ", "let go ", "keep ", "record ", "- ", "finished"]
             .iter()
             .any(|&prefix| line.starts_with(prefix))
 }
@@ -294,6 +294,11 @@ impl Stage {
                     self.tell(Event::OfferRead { launch, round, offer }, seen);
                 }
                 Action::KeepOffer { server, .. } => seen.push(format!("keep {}", server.0)),
+                Action::KeepRecord { server, record } => {
+                    seen.extend(
+                        record.slow.map(|slow| format!("record {}: slow, try {}", server.0, slow.tries)),
+                    );
+                }
                 Action::Disconnect { client } => {
                     seen.push(format!("let go of {}", char::from(b'A' + client.0 as u8 - 1)));
                 }
@@ -330,9 +335,12 @@ fn of_client(client: ClientId, what: &str) -> Event {
         };
     }
     if let Some(capabilities) = what.strip_prefix(" greets") {
+        let info =
+            capabilities.strip_prefix(" as ").map(|name| format!(r#","clientInfo":{{"name":"{name}"}}"#));
+        let info = info.unwrap_or_default();
         let capabilities = capabilities.strip_prefix(" with ").unwrap_or("{}");
         let text = format!(
-            r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"v","capabilities":{capabilities}}}}}"#
+            r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"v","capabilities":{capabilities}{info}}}}}"#
         );
         return from_client(client, &text, None);
     }

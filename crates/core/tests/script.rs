@@ -239,6 +239,8 @@ impl Stage {
             }
             Action::LookUp { .. } => panic!("these stories have no workspaces"),
             Action::ReadOffer { .. } | Action::KeepOffer { .. } => panic!("these clients have one server"),
+            // Shown as the facts that it is made of.
+            Action::KeepRecord { .. } => return None,
             Action::Disconnect { .. } => "let go".into(),
             Action::Report(fact) => format!("- {}", show(&fact)?),
             Action::Finished => "finished".into(),

@@ -3,20 +3,20 @@
 //!
 //! What is kept is bytes to us. Nothing here is worth failing for: what cannot be read was never there.
 
-use crate::config::{ServerConfig, os};
-use crate::hex::hex;
+use crate::config::ServerConfig;
+use crate::launches::{hash, launch_key};
+use crate::stored_file::{self, DRAFT_ENDING};
 use crate::telemetry::clock::Stamp;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
+use switchboard_core::catalogue::OfferKey;
 use switchboard_process::private;
 
 #[cfg(test)]
@@ -26,9 +26,8 @@ mod tests;
 const FORMAT: u32 = 1;
 const FOLDER: &str = "catalogue";
 const ENDING: &str = ".catalogue";
-const DRAFT_ENDING: &str = ".draft";
-/// Of one launch. Clients differ in a few ways only.
-const MOST_PROFILES: usize = 16;
+/// Of one launch. Clients differ in a few ways only, but some launches depend on the root.
+const MOST_PROFILES: usize = 64;
 const MOST_FILES: usize = 512;
 /// A file beyond this is nobody's catalogue.
 const MOST_BYTES: u64 = 64 << 20;
@@ -48,6 +47,9 @@ struct Header {
     /// For whoever looks into the folder: the same launch may have several names.
     server: String,
     profile: String,
+    /// Where the launch depends on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    root: Option<String>,
     saved: String,
     /// How many follow. A file that was cut off is no catalogue.
     bytes: usize,
@@ -57,7 +59,8 @@ struct Header {
 struct Found {
     entry: fs::DirEntry,
     launch: String,
-    profile: String,
+    /// The hash of its key.
+    key: String,
 }
 
 impl Shelf {
@@ -65,14 +68,14 @@ impl Shelf {
         Self { folder: state_folder.join(FOLDER).into() }
     }
 
-    /// All that is known of this server: profile and content, what was saved last first.
-    pub(crate) fn load(&self, server: &ServerConfig) -> Vec<(String, Bytes)> {
+    /// All that is known of this server, what was saved last first.
+    pub(crate) fn load(&self, server: &ServerConfig) -> Vec<(OfferKey, Bytes)> {
         self.load_all(std::slice::from_ref(server)).pop().unwrap_or_default()
     }
 
     /// The same for each of these, with one look at the folder.
-    pub(crate) fn load_all(&self, servers: &[ServerConfig]) -> Vec<Vec<(String, Bytes)>> {
-        let launches: Vec<String> = servers.iter().map(launch).collect();
+    pub(crate) fn load_all(&self, servers: &[ServerConfig]) -> Vec<Vec<(OfferKey, Bytes)>> {
+        let launches: Vec<String> = servers.iter().map(launch_key).collect();
         let mut found: HashMap<&str, Vec<Found>> = launches.iter().map(|key| (&**key, Vec::new())).collect();
         for file in self.files() {
             if let Some(files) = found.get_mut(&*file.launch) {
@@ -81,18 +84,19 @@ impl Shelf {
         }
         // Most launches have one profile, and then nobody need ask how old it is.
         for files in found.values_mut().filter(|files| files.len() > 1) {
-            files.sort_by_cached_key(|file| (Reverse(file.saved()), file.profile.clone()));
+            files.sort_by_cached_key(|file| (Reverse(file.saved()), file.key.clone()));
         }
         let read = |launch: &String| found[&**launch].iter().filter_map(Found::read).collect();
         launches.iter().map(read).collect()
     }
 
-    /// Replaces what is known of this server with this profile, at once or not at all.
-    pub(crate) fn save(&self, server: &ServerConfig, profile: &str, payload: &[u8]) -> io::Result<()> {
+    /// Replaces what is known of this server under this key, at once or not at all.
+    pub(crate) fn save(&self, server: &ServerConfig, key: &OfferKey, payload: &[u8]) -> io::Result<()> {
         let header = Header {
             format: FORMAT,
             server: server.name.clone(),
-            profile: profile.to_owned(),
+            profile: key.profile.to_string(),
+            root: key.root.as_deref().map(str::to_owned),
             saved: Stamp(SystemTime::now()).to_string(),
             bytes: payload.len(),
         };
@@ -102,15 +106,18 @@ impl Shelf {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "more than a catalogue may have"));
         }
         private::folder(&self.folder)?;
-        let name = format!("{}-{}", launch(server), hash(&[profile]));
-        let draft = self.folder.join(draft_name(&name));
-        let written = write(&draft, &[&line, payload])
-            .and_then(|()| fs::rename(&draft, self.folder.join(format!("{name}{ENDING}"))));
-        if written.is_err() {
-            let _ = fs::remove_file(&draft);
-        }
+        let name = format!("{}-{}{ENDING}", launch_key(server), key_hash(key));
+        let written = stored_file::replace(&self.folder.join(name), &[&line, payload]);
         self.clean();
         written
+    }
+
+    /// Forgets all that is known of this server.
+    pub(crate) fn forget(&self, server: &ServerConfig) {
+        let launch = launch_key(server);
+        for file in self.files().filter(|file| file.launch == launch) {
+            let _ = fs::remove_file(file.entry.path());
+        }
     }
 
     /// Removes what is too much, the oldest first. Another process may do the same at the same time.
@@ -136,8 +143,8 @@ impl Shelf {
     fn files(&self) -> impl Iterator<Item = Found> {
         self.listing().filter_map(|entry| {
             let name = entry.file_name().into_string().ok()?;
-            let (launch, profile) = name.strip_suffix(ENDING)?.split_once('-')?;
-            Some(Found { launch: launch.to_owned(), profile: profile.to_owned(), entry })
+            let (launch, key) = name.strip_suffix(ENDING)?.split_once('-')?;
+            Some(Found { launch: launch.to_owned(), key: key.to_owned(), entry })
         })
     }
 
@@ -159,52 +166,25 @@ impl Found {
         self.entry.metadata().ok()?.modified().ok()
     }
 
-    /// Its profile and its content; nothing if it is not what we wrote.
-    fn read(&self) -> Option<(String, Bytes)> {
+    /// Its key and its content; nothing if it is not what we wrote.
+    fn read(&self) -> Option<(OfferKey, Bytes)> {
         let content = Bytes::from(private::read(&self.entry.path(), MOST_BYTES).ok()?);
         let line = memchr::memchr(b'\n', &content)?;
         let header: Header = serde_json::from_slice(&content[..line]).ok()?;
         let is_whole = content.len() - line - 1 == header.bytes;
-        if header.format != FORMAT || !is_whole || hash(&[&header.profile]) != self.profile {
+        let key = OfferKey { profile: header.profile.into(), root: header.root.map(Into::into) };
+        if header.format != FORMAT || !is_whole || key_hash(&key) != self.key {
             return None;
         }
-        Some((header.profile, content.slice(line + 1..)))
+        Some((key, content.slice(line + 1..)))
     }
 }
 
-/// What is started, as it stands in the config: two servers that are started the same way offer the same, whatever they
-/// are called and whatever of it is shown.
-fn launch(server: &ServerConfig) -> String {
-    let cwd = server.cwd.as_deref();
-    let (args, env) = (server.args.len().to_string(), server.env.len().to_string());
-    let mut words = vec![server.command.as_str(), &args];
-    words.extend(server.args.iter().map(String::as_str));
-    words.push(&env);
-    words.extend(server.env.iter().flat_map(|(name, value)| [name.as_str(), value.as_str()]));
-    words.extend([if cwd.is_some() { "in" } else { "" }, cwd.unwrap_or_default()]);
-    // `${HOME}` is a folder to one and six letters to the other.
-    words.push(if server.expand { "expand" } else { "" });
-    if let Some(remote) = &server.remote {
-        words.extend(["remote", &remote.url]);
-        words.extend(remote.headers.iter().flat_map(|(name, value)| [name.as_str(), value.as_str()]));
+fn key_hash(key: &OfferKey) -> String {
+    match &key.root {
+        None => hash(&[&key.profile]),
+        Some(root) => hash(&[&key.profile, root]),
     }
-    hash(&words)
-}
-
-fn hash(words: &[&str]) -> String {
-    let mut hash = Sha256::new();
-    for word in words {
-        hash.update((word.len() as u64).to_le_bytes());
-        hash.update(word.as_bytes());
-    }
-    hex(&hash.finalize())
-}
-
-/// Another for each attempt of each process.
-fn draft_name(name: &str) -> String {
-    static COUNTER: AtomicU32 = AtomicU32::new(0);
-    let (process, attempt) = (std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed));
-    format!("{name}.{process}-{attempt}{DRAFT_ENDING}")
 }
 
 fn is_draft(path: &Path) -> bool {
@@ -213,15 +193,4 @@ fn is_draft(path: &Path) -> bool {
 
 fn is_long_ago(begun: SystemTime) -> bool {
     begun.elapsed().is_ok_and(|elapsed| elapsed > DRAFTS_LIVE)
-}
-
-fn write(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
-    // A process with our number may have been killed at it.
-    let _ = fs::remove_file(path);
-    let mut file = os::create_private_file(path)?;
-    for part in parts {
-        file.write_all(part)?;
-    }
-    // Otherwise a power cut could leave the new name with nothing in it.
-    file.sync_data()
 }

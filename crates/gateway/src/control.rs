@@ -25,6 +25,10 @@ pub enum Request {
         server: String,
         root: Option<String>,
     },
+    /// What was learnt about a server, and its stored lists.
+    Forget {
+        server: String,
+    },
 }
 
 /// What a daemon answered.
@@ -52,6 +56,7 @@ pub async fn ask(address: &Address, request: Request) -> io::Result<Option<Answe
         Request::Restart { server, root } => order(OrderWord::Restart, server, root),
         Request::StopServer { server, root } => order(OrderWord::Stop, server, root),
         Request::StartServer { server, root } => order(OrderWord::Start, server, root),
+        Request::Forget { server } => order(OrderWord::Forget, server, None),
     };
     let Reply { version, pid, error, result } = match hello::ask(&mut connection, wants).await {
         Ok(reply) => reply,

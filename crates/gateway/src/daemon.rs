@@ -16,12 +16,12 @@ use crate::handed::{hold, lend};
 use crate::hello::{self, Envelope, Hello, Newcomer, OrderWord, Reply, Wants};
 use crate::hub::{Hub, MEASURE_EVERY};
 use crate::intake::{self, ClientReader};
+use crate::launches::Launches;
 use crate::places;
 use crate::register::Register;
 use crate::reload::{Applied, Overrides, Source, Standing};
 use crate::solo;
 use crate::task;
-use crate::telemetry::verdicts::Verdicts;
 use crate::telemetry::{LogOptions, Telemetry};
 use crate::wiring;
 use serde_json::{Value, json};
@@ -80,7 +80,6 @@ pub(crate) struct Household {
     pub(crate) hub: Arc<Hub>,
     pub(crate) register: Arc<Register>,
     pub(crate) standing: Standing,
-    pub(crate) verdicts: Verdicts,
     /// Our own.
     pub(crate) vars: Arc<Vars>,
     /// The clients that are here, with what they brought along.
@@ -108,13 +107,13 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
     let file = daemon.source.as_ref().map(|source| source.path.clone());
     let described = json!({ "pid": std::process::id(), "version": hello::version(), "config": file });
     daemon.address.describe(&described.to_string())?;
-    let verdicts = Verdicts::new(&daemon.state_folder, &daemon.servers);
+    let launches = Launches::new(&daemon.state_folder);
     let wants_routes = matches!(daemon.log.level, LogLevel::Debug | LogLevel::Trace);
     let vars = Arc::new(Vars::own());
     let linger = Some(daemon.config.linger);
     let shelf = Shelf::new(&daemon.state_folder);
     let mut settings =
-        wiring::settings(&daemon.config, &daemon.servers, &vars, &verdicts, &shelf, linger, wants_routes);
+        wiring::settings(&daemon.config, &daemon.servers, &vars, &launches, &shelf, linger, wants_routes);
     settings.stays = daemon.http.is_some();
     let (listening, tls) = match &daemon.http {
         None => (Vec::new(), None),
@@ -125,13 +124,13 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
             (listening, tls)
         }
     };
-    let telemetry = Telemetry::start(daemon.log, verdicts.clone());
+    let telemetry = Telemetry::start(daemon.log);
     let warden = launch::warden_for(&daemon.servers, &daemon.state_folder);
     telemetry.desk().take(solo::layers(&warden, Guard::Auto));
     let limit = daemon.config.max_message_bytes;
     let (framing, grace) = (daemon.config.framing, daemon.config.shutdown_grace);
     let register = Register::new(daemon.servers, vars.clone());
-    let processes = Processes::new(register.clone(), vars.clone(), limit, warden, shelf);
+    let processes = Processes::new(register.clone(), vars.clone(), limit, warden, (shelf, launches));
     let hub = Hub::new(Core::new(settings), Plan::Processes(Box::new(processes)), telemetry.clone());
     let default_root = daemon.default_root.as_deref().and_then(places::canonical);
     let profiles = Mutex::new(daemon.config.profiles.clone());
@@ -139,7 +138,6 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
         hub: hub.clone(),
         register,
         standing: Standing::new(daemon.config, daemon.source, daemon.overrides),
-        verdicts,
         vars,
         clients: Mutex::default(),
         limit,
@@ -407,14 +405,18 @@ impl Household {
     }
 
     fn order(&self, order: OrderWord, server: &str, root: Option<&str>) -> Reply {
-        let Some((id, _)) = self.register.find(server) else {
+        let Some((id, config)) = self.register.find(server) else {
             return Reply::refusal(self.register.there_is_no(server));
         };
         let order = match order {
             OrderWord::Restart => Order::Restart,
             OrderWord::Stop => Order::Stop,
             OrderWord::Start => Order::Start,
+            OrderWord::Forget => Order::Forget,
         };
+        if let (Order::Forget, Plan::Processes(processes)) = (order, self.hub.plan()) {
+            processes.shelf.forget(&config);
+        }
         let done = self.hub.turn().order(id, root, order);
         Reply::with(json!({ "instances": done.instances }))
     }

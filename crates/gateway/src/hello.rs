@@ -70,6 +70,7 @@ pub(crate) enum OrderWord {
     Restart,
     Stop,
     Start,
+    Forget,
 }
 
 /// A client that comes through an attachment, with all that it would have had for itself.

@@ -4,6 +4,7 @@
 use crate::backends::Plan;
 use crate::backends::process::{self, Order, Setting};
 use crate::handed::way::Way;
+use crate::keeping::Keeping;
 use crate::link;
 use crate::mailbox::Mailbox;
 use crate::outbox::{Left, Outbox};
@@ -12,10 +13,8 @@ use crate::task;
 use crate::telemetry::{Desk, Telemetry};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use switchboard_core::catalogue::Offer;
 use switchboard_core::status::Status;
 use switchboard_core::{
     About, Action, Change, ClientId, Core, Done, Event, Fact, Launch, Moment, Peer, ServerId,
@@ -48,9 +47,7 @@ pub(crate) struct Hub {
     finished: Notify,
     /// We have begun to end.
     draining: Notify,
-    /// What is being written down, and that something has been.
-    keeping: AtomicUsize,
-    kept: Notify,
+    keeping: Arc<Keeping>,
 }
 
 struct Inside {
@@ -90,8 +87,7 @@ impl Hub {
             room: Notify::new(),
             finished: Notify::new(),
             draining: Notify::new(),
-            keeping: AtomicUsize::new(0),
-            kept: Notify::new(),
+            keeping: Arc::default(),
         })
     }
 
@@ -176,16 +172,7 @@ impl Hub {
 
     /// Waits until all that was to be written down is, for a while.
     pub(crate) async fn all_kept(&self, patience: Duration) {
-        let all = async {
-            loop {
-                let kept = self.kept.notified();
-                if self.keeping.load(Ordering::Relaxed) == 0 {
-                    return;
-                }
-                kept.await;
-            }
-        };
-        let _ = tokio::time::timeout(patience, all).await;
+        self.keeping.finish(patience).await;
     }
 
     /// Waits until we begin to end. For one who waits.
@@ -245,14 +232,6 @@ impl Hub {
         let sizes = aside::run(move || Tree::measure_all(&trees)).await;
         let bytes = launches.into_iter().zip(sizes).filter_map(|(launch, size)| Some((launch, size?)));
         self.handle(Event::Measured { bytes: bytes.collect() });
-    }
-
-    /// Without a place to keep it, it is asked for again the next time.
-    async fn keep_offer(&self, server: ServerId, profile: Arc<str>, offer: Arc<Offer>) {
-        let Plan::Processes(processes) = &self.plan else { return };
-        let Some(server) = processes.register.server(server) else { return };
-        let shelf = processes.shelf.clone();
-        let _ = aside::run(move || shelf.save(&server, &profile, &offer.store())).await;
     }
 
     /// Wakes the core when it wants to be woken.
@@ -375,14 +354,15 @@ impl<'a> Turn<'a> {
                     hub.handle(Event::OfferRead { launch, round, offer });
                 });
             }
-            Action::KeepOffer { server, profile, offer } => {
-                let hub = self.hub.clone();
-                hub.keeping.fetch_add(1, Ordering::Relaxed);
-                task::spawn("offer", async move {
-                    hub.keep_offer(server, profile, offer).await;
-                    hub.keeping.fetch_sub(1, Ordering::Relaxed);
-                    hub.kept.notify_waiters();
-                });
+            Action::KeepOffer { server, key, offer } => {
+                if let Plan::Processes(processes) = &self.hub.plan {
+                    self.hub.keeping.offer(processes, server, key, offer);
+                }
+            }
+            Action::KeepRecord { server, record } => {
+                if let Plan::Processes(processes) = &self.hub.plan {
+                    self.hub.keeping.record(processes, server, record);
+                }
             }
             Action::Stop { launch, how } => {
                 let peer = Peer::Backend(launch);

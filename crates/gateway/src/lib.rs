@@ -15,6 +15,8 @@
 //! - [`explain`]: says which workspace a request would be routed to, and why.
 //! - `fronts`: the code that talks to clients.
 //! - `backends`: the code that talks to servers.
+//! - `launches`: what was learnt about each launch, stored between runs; `keeping`: writing it, aside;
+//!   `stored_file`: files that are replaced whole.
 //! - `catalogue`: what servers offer, kept on disk between runs; `collisions`: what of it would have the same name.
 //! - `known`: packages of which we know what they keep between calls.
 //! - `intake`: reading, for both.
@@ -40,6 +42,9 @@ mod intake;
 mod catalogue;
 mod collisions;
 mod hex;
+mod keeping;
+mod launches;
+mod stored_file;
 mod known;
 mod hello;
 mod link;
@@ -88,6 +93,12 @@ pub fn temporary_state_folder() -> std::path::PathBuf {
         let chance = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), std::process::id());
         std::env::temp_dir().join(format!("switchboard-{chance:016x}"))
     })
+}
+
+/// Removes what is stored about a server: its lists, and what was learnt about its launch.
+pub fn forget(server: &config::ServerConfig, state_folder: &std::path::Path) -> std::io::Result<()> {
+    catalogue::Shelf::new(state_folder).forget(server);
+    launches::Launches::new(state_folder).forget(server)
 }
 
 /// What keeps processes from outliving us on this machine.

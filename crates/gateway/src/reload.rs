@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use switchboard_core::catalogue::Naming;
-use switchboard_core::{Change, ClientId, Fact, ServerId, ServerSettings};
+use switchboard_core::{Change, ClientId, Fact, Record, ServerId, ServerSettings};
 use switchboard_process::aside;
 use tokio::sync::Mutex;
 
@@ -195,10 +195,7 @@ impl Household {
         self.set_profiles(config.profiles.clone());
         let changes = self.register.replace(overrides.servers(config), config.share_ad_hoc);
         let settings = changes.servers.iter().map(|(id, server)| {
-            let settings = server.as_ref().map(|server| {
-                self.verdicts.learn_of(server);
-                self.settings_for(config, server)
-            });
+            let settings = server.as_ref().map(|server| self.settings_for(config, server));
             (*id, settings)
         });
         let shown = changes.shown.iter().map(|(id, server)| (*id, wiring::naming(config, server))).collect();
@@ -223,8 +220,7 @@ impl Household {
         let found = self.register.ad_hoc(server);
         let AdHoc { id, server, is_new } = found.ok_or("it has too many servers of command lines already")?;
         if is_new {
-            self.verdicts.learn_of(&server);
-            let settings = wiring::server_settings(&server, &self.vars, &self.verdicts.remembered());
+            let settings = wiring::server_settings(&server, &self.vars, self.record_of(&server));
             let settings = ServerSettings { is_listed: false, ..settings };
             self.hub.turn().reconfigure(change(config, vec![(id, Some(settings))], Vec::new(), Vec::new()));
         }
@@ -248,11 +244,18 @@ impl Household {
 
     /// With what an earlier run learnt of it.
     fn settings_for(&self, config: &Config, server: &ServerConfig) -> ServerSettings {
-        let settings = wiring::server_settings(server, &self.vars, &self.verdicts.remembered());
+        let settings = wiring::server_settings(server, &self.vars, self.record_of(server));
         let settings = ServerSettings { naming: wiring::naming(config, server), ..settings };
         match self.hub.plan() {
             Plan::Processes(processes) => wiring::with_offers(settings, processes.shelf.load(server)),
             Plan::Daemon(_) | Plan::Nothing => settings,
+        }
+    }
+
+    fn record_of(&self, server: &ServerConfig) -> Record {
+        match self.hub.plan() {
+            Plan::Processes(processes) => processes.launches.load(server),
+            Plan::Daemon(_) | Plan::Nothing => Record::default(),
         }
     }
 

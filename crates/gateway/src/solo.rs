@@ -9,9 +9,9 @@ use crate::environments::Vars;
 use crate::fronts::{self, Arrival, Wanted};
 use crate::hub::Hub;
 use crate::intake::ClientReader;
+use crate::launches::Launches;
 use crate::register::Register;
 use crate::task;
-use crate::telemetry::verdicts::Verdicts;
 use crate::telemetry::{LogOptions, Telemetry};
 use crate::wiring::{self, RootOptions, fixed};
 use std::path::PathBuf;
@@ -43,22 +43,23 @@ pub struct Solo {
 pub async fn run(solo: Solo, stdio: OwnStdio) -> std::io::Result<()> {
     let parent = Parent::watch();
     let signals = Signals::new()?;
-    let verdicts = Verdicts::new(&solo.state_folder, &solo.servers);
+    let launches = Launches::new(&solo.state_folder);
     let wants_routes = matches!(solo.log.level, LogLevel::Debug | LogLevel::Trace);
     let servers = solo.servers;
     let vars = Arc::new(Vars::own());
     let shelf = Shelf::new(&solo.state_folder);
-    let settings = wiring::settings(&solo.config, &servers, &vars, &verdicts, &shelf, None, wants_routes);
+    let settings = wiring::settings(&solo.config, &servers, &vars, &launches, &shelf, None, wants_routes);
     let is_limited =
         servers.iter().any(|server| server.memory_limit.is_some()) || solo.config.pool.memory_limit.is_some();
-    let telemetry = Telemetry::start(solo.log, verdicts);
+    let telemetry = Telemetry::start(solo.log);
     let warden = launch::warden_for(&servers, &solo.state_folder);
     let is_off = !servers.is_empty() && servers.iter().all(|server| server.guard == Guard::Off);
     telemetry.desk().take(layers(&warden, if is_off { Guard::Off } else { Guard::Auto }));
     let register = Register::new(servers, vars.clone());
     let habit = if solo.as_one { Some(register.every_habit()) } else { register.habit(ServerId(0)) };
     let reader = habit.map(ClientReader::new).unwrap_or_default();
-    let processes = Processes::new(register, vars.clone(), solo.config.max_message_bytes, warden, shelf);
+    let processes =
+        Processes::new(register, vars.clone(), solo.config.max_message_bytes, warden, (shelf, launches));
     let wants = match solo.as_one {
         true => Wanted::All(processes.environments_of(&vars)),
         false => Wanted::One(ServerId(0)),

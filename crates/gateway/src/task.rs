@@ -3,7 +3,7 @@
 use tokio::task::JoinHandle;
 
 /// All names, so that a test can make each of them fail.
-pub const NAMES: [&str; 31] = [
+pub const NAMES: [&str; 32] = [
     "accepting",
     "accounting",
     "attachment",
@@ -19,6 +19,7 @@ pub const NAMES: [&str; 31] = [
     "listening",
     "lookup",
     "offer",
+    "record",
     "parting",
     "measuring",
     "outbox",

@@ -8,16 +8,18 @@ use crate::config::{
 };
 use crate::environments::Vars;
 use crate::known;
+use crate::launches::Launches;
 use crate::places;
-use crate::telemetry::verdicts::{Remembered, Verdicts};
 use bytes::Bytes;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use switchboard_core::catalogue::{Filter, Kept, Naming, Style as NameStyle};
+use switchboard_core::catalogue::{Filter, Kept, Naming, OfferKey, Style as NameStyle};
 use switchboard_core::roots::Policy;
 use switchboard_core::roots::path::Style;
-use switchboard_core::{Boards, FramingChoice, Limits, Pool, Roots, ServerSettings, Settings, Surroundings};
+use switchboard_core::{
+    Boards, FramingChoice, Limits, Pool, Record, Roots, ServerSettings, Settings, Surroundings,
+};
 use switchboard_protocol::dialect::Ear;
 
 /// The workspaces that the command line and the config name, as canonical paths.
@@ -47,15 +49,15 @@ pub(crate) fn settings(
     config: &Config,
     servers: &[ServerConfig],
     vars: &Vars,
-    verdicts: &Verdicts,
+    launches: &Launches,
     shelf: &Shelf,
     linger: Option<Duration>,
     report_routes: bool,
 ) -> Settings {
     let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (stored, remembered) = (shelf.load_all(servers), verdicts.remembered());
-    let server_settings = |(server, stored): (&ServerConfig, Vec<(String, Bytes)>)| {
-        let settings = server_settings(server, vars, &remembered);
+    let stored = shelf.load_all(servers);
+    let server_settings = |(server, stored): (&ServerConfig, Vec<(OfferKey, Bytes)>)| {
+        let settings = server_settings(server, vars, launches.load(server));
         with_offers(ServerSettings { naming: naming(config, server), ..settings }, stored)
     };
     Settings {
@@ -76,7 +78,11 @@ pub(crate) fn settings(
 }
 
 pub(crate) fn boards(config: &Config) -> Boards {
-    Boards { page_size: config.page_size, notifications: config.notifications.clone() }
+    Boards {
+        list_grace: config.list_grace,
+        page_size: config.page_size,
+        notifications: config.notifications.clone(),
+    }
 }
 
 /// What a server's things are called, and which are shown, to clients of many servers.
@@ -99,14 +105,18 @@ pub(crate) fn naming(config: &Config, server: &ServerConfig) -> Arc<Naming> {
 }
 
 /// With what an earlier run learnt of it.
-pub(crate) fn with_offers(settings: ServerSettings, stored: Vec<(String, Bytes)>) -> ServerSettings {
-    let kept =
-        |(profile, bytes): (String, Bytes)| (profile.into(), Kept::stored(bytes, settings.naming.clone()));
+pub(crate) fn with_offers(settings: ServerSettings, stored: Vec<(OfferKey, Bytes)>) -> ServerSettings {
+    let kept = |(key, bytes): (OfferKey, Bytes)| (key, Kept::stored(bytes, settings.naming.clone()));
     ServerSettings { offers: stored.into_iter().map(kept).collect(), ..settings }
 }
 
 pub(crate) fn pool(config: &Config) -> Pool {
-    Pool { max_backends: config.pool.max_backends, memory_limit: config.pool.memory_limit }
+    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    Pool {
+        max_backends: config.pool.max_backends,
+        max_list_starts: 2 * cores,
+        memory_limit: config.pool.memory_limit,
+    }
 }
 
 pub(crate) fn policy(config: &Config) -> Policy {
@@ -137,7 +147,7 @@ pub(crate) fn limits(config: &Config) -> Limits {
     }
 }
 
-pub(crate) fn server_settings(server: &ServerConfig, vars: &Vars, remembered: &Remembered) -> ServerSettings {
+pub(crate) fn server_settings(server: &ServerConfig, vars: &Vars, record: Record) -> ServerSettings {
     let lookup = |name: &str| vars.get(name);
     ServerSettings {
         scope: match server.scope {
@@ -162,7 +172,7 @@ pub(crate) fn server_settings(server: &ServerConfig, vars: &Vars, remembered: &R
         framing: match (&server.remote, fixed(server.framing)) {
             (Some(_), _) => FramingChoice::Fixed(switchboard_protocol::Framing::Newline),
             (None, Some(framing)) => FramingChoice::Fixed(framing),
-            (None, None) => remembered.choice(server),
+            (None, None) => record.framing,
         },
         start_timeout: server.start_timeout,
         timeout: server.timeout,
@@ -180,6 +190,10 @@ pub(crate) fn server_settings(server: &ServerConfig, vars: &Vars, remembered: &R
         max_in_flight: server.max_in_flight,
         max_queue: server.max_queue,
         lazy: server.lazy,
+        launch_uses_root: expand::uses_root(server, &lookup),
+        // A command line that was given after `--` is passed through as it is.
+        stores_lists: server.expand,
+        record,
         ..ServerSettings::new(&server.name)
     }
 }

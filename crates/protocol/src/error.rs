@@ -26,6 +26,8 @@ pub enum ErrorKind {
     UnknownResource,
     /// What it leads through is no longer there.
     StaleCursor,
+    /// The client has made no handshake.
+    NotInitialized,
     /// A remote server wants to know who we are.
     Unauthorized,
     /// It knows, and refuses.
@@ -53,6 +55,7 @@ impl ErrorKind {
             Self::UnknownName => "unknown_name",
             Self::UnknownResource => "resource_not_found",
             Self::StaleCursor => "stale_cursor",
+            Self::NotInitialized => "not_initialized",
             Self::Unauthorized => "unauthorized",
             Self::Forbidden => "forbidden",
             Self::RateLimited => "rate_limited",
@@ -68,7 +71,7 @@ impl ErrorKind {
             Self::BackendTimeout => -32003,
             Self::RoutingFailed => -32004,
             Self::MethodNotFound => -32601,
-            Self::BadMessage => -32600,
+            Self::BadMessage | Self::NotInitialized => -32600,
             Self::UnknownName | Self::StaleCursor => -32602,
             // As MCP has it.
             Self::UnknownResource => -32002,
@@ -161,13 +164,13 @@ mod tests {
     use super::*;
 
     /// All kinds. The match makes sure that a new one is not forgotten.
-    fn all() -> [ErrorKind; 19] {
+    fn all() -> [ErrorKind; 20] {
         use ErrorKind::*;
         match BadMessage {
             BackendSpawnFailed | BackendUnavailable | BackendTimeout | RoutingFailed | Overloaded
             | ShuttingDown | ClientTooSlow | ClientTimeout | MessageTooLarge | BadAnswer | MethodNotFound
-            | BadMessage | UnknownName | UnknownResource | StaleCursor | Unauthorized | Forbidden
-            | RateLimited | ConfigError => {}
+            | BadMessage | UnknownName | UnknownResource | StaleCursor | NotInitialized | Unauthorized
+            | Forbidden | RateLimited | ConfigError => {}
         }
         [
             BackendSpawnFailed,
@@ -185,6 +188,7 @@ mod tests {
             UnknownName,
             UnknownResource,
             StaleCursor,
+            NotInitialized,
             Unauthorized,
             Forbidden,
             RateLimited,

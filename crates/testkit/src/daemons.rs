@@ -11,7 +11,8 @@ const REPEAT: Duration = Duration::from_millis(5);
 
 /// The daemons that serve a config file in this folder.
 pub fn of(folder: &Path) -> Vec<u32> {
-    let mentioning = pids::with_text(&folder.display().to_string());
+    // With the slash: the name of one folder may begin with that of another.
+    let mentioning = pids::with_text(&format!("{}/", folder.display()));
     mentioning.into_iter().filter(|&pid| is_daemon(pid)).collect()
 }
 

@@ -1,5 +1,6 @@
 //! A client's delegates: made, renewed and lost; and how they share its connection, its ear and its roots.
 
+use super::requests::initialized_notice;
 use super::{Board, Delegate, News};
 use crate::client::{Client, ClientRoot, Greeting, Handshake, Presence, Role, Roots};
 use crate::event::{ClientId, ServerId, Surroundings};
@@ -87,7 +88,7 @@ impl Core {
     }
 
     /// The servers that a client of all of them, or of some, sees.
-    fn servers_of(&self, client: ClientId) -> Vec<ServerId> {
+    pub(super) fn servers_of(&self, client: ClientId) -> Vec<ServerId> {
         let listed = self.servers.iter().enumerate().filter(|(_, it)| !it.is_gone && it.settings.is_listed);
         let only = self.board(client).and_then(|board| board.only.as_ref());
         let is_wanted = |server: &ServerId| only.is_none_or(|only| only.contains(server));
@@ -102,11 +103,11 @@ impl Core {
         if let Some(board) = self.board_mut(client) {
             board.delegates.clear();
             board.view = None;
+            board.seen = Default::default();
             board.spellings.clear();
         }
-        let greeting = Greeting { initialize: initialize.clone(), initialized: None };
         for server in self.servers_of(client) {
-            self.make_delegate(client, server, &greeting);
+            self.make_delegate(client, server, initialize);
         }
     }
 
@@ -119,8 +120,9 @@ impl Core {
         self.leave_all(delegate);
     }
 
-    /// To the server's backends it is a client that has been greeted: it made its handshake with us.
-    fn make_delegate(&mut self, client: ClientId, server: ServerId, greeting: &Greeting) {
+    /// To the server's backends it is a client that has been greeted: it made its handshake with us. Each server is told at
+    /// once that its client is ready, so that its lists are there when the slowest of them has been waited for.
+    fn make_delegate(&mut self, client: ClientId, server: ServerId, initialize: &Message) {
         let id = ClientId(self.next_delegate);
         let Some(settings) = self.servers.get(server.0 as usize).map(|server| server.settings.clone()) else {
             return;
@@ -131,9 +133,12 @@ impl Core {
             role: Role::Delegate { of: client },
             environment: c.board().and_then(|it| it.environments.get(&server)).copied().unwrap_or(0),
             known: c.known.clone(),
-            declared: Declared::of(&greeting.initialize, with_capabilities).here(!c.is_elsewhere),
+            declared: Declared::of(initialize, with_capabilities).here(!c.is_elsewhere),
             is_elsewhere: c.is_elsewhere,
-            handshake: Handshake::Answered(greeting.clone()),
+            handshake: Handshake::Answered(Greeting {
+                initialize: initialize.clone(),
+                initialized: initialized_notice(),
+            }),
             ear: c.ear,
             presence: c.presence,
             level: c.level.clone(),
@@ -149,20 +154,25 @@ impl Core {
         }
     }
 
-    /// Has a delegate's server started. Nobody waits for it longer than a start may take.
+    /// Starts a delegate's server, unless its lists are known. Nobody waits for it longer than the client's budget.
     pub(super) fn rouse(&mut self, delegate: ClientId) {
+        let Some(c) = self.clients.get(&delegate) else { return };
+        let server = c.server;
+        if !self.may_try(server) {
+            return self.set_news(delegate, News::Missed);
+        }
+        self.start_for_lists(delegate);
+    }
+
+    /// The same, however soon after the last try.
+    pub(super) fn start_for_lists(&mut self, delegate: ClientId) {
         let Some(c) = self.clients.get(&delegate) else { return };
         let comes_later = c.settings.is_split()
             && c.known.pinned.is_none()
             && c.declared.has_roots
             && !matches!(c.roots, Roots::Told(_));
-        let (home, latest) = (c.home, self.now + c.settings.start_timeout);
-        // Whoever waits already does not wait any longer for it.
-        let known = self.board(c.face()).and_then(|board| board.delegates.get(&c.server)).map(|it| it.news);
-        let until = match known {
-            Some(News::Awaited { until }) if until > self.now => until.min(latest),
-            Some(_) | None => latest,
-        };
+        let (home, server, is_lazy) = (c.home, c.server, c.settings.lazy);
+        let until = self.waits_until(c.face(), server);
         self.set_news(delegate, News::Awaited { until });
         self.wake_at(until);
         let route = match home {
@@ -172,6 +182,10 @@ impl Core {
             None => self.settle_home(delegate),
         };
         match route {
+            // Which lists are stored for it may depend on its root, which is known only now.
+            Route::To(_) if is_lazy && self.offer_for(delegate).is_some() => {
+                self.set_news(delegate, News::Unasked);
+            }
             Route::To(home) => {
                 self.ensure_started(home);
                 // It may be there, and have heard no handshake: its client is yet to make one, or was refused.
@@ -219,7 +233,7 @@ impl Core {
             c.handshake.confirm(message.clone());
         }
         for delegate in self.delegates(client) {
-            self.client_initialized(delegate, message);
+            self.ask_roots_if_wanted(delegate);
             // One that had to make room, after it was greeted, is yet to be asked what it offers.
             let news = self.clients.get(&delegate).and_then(|c| self.board(client)?.delegates.get(&c.server));
             if news.is_some_and(|it| matches!(it.news, News::Awaited { until } if until > self.now)) {
@@ -304,8 +318,8 @@ impl Core {
             let Some(board) = c.board() else { continue };
             // One in the middle of its handshake has its delegates by what it says there.
             let opening = board.opening.and_then(|minted| self.pending.get(minted)?.waiting().cloned());
-            let opening = opening.map(|initialize| Greeting { initialize, initialized: None });
-            let Some(greeting) = opening.or_else(|| c.handshake.to_replay().cloned()) else { continue };
+            let greeted = || c.handshake.to_replay().map(|greeting| greeting.initialize.clone());
+            let Some(initialize) = opening.or_else(greeted) else { continue };
             let gone = board.delegates.iter().filter(|(server, _)| !all.contains(server));
             let gone: Vec<(ServerId, ClientId)> = gone.map(|(server, it)| (*server, it.client)).collect();
             let new = all.iter().filter(|server| !board.delegates.contains_key(server));
@@ -319,7 +333,7 @@ impl Core {
                 }
             }
             for server in new {
-                self.make_delegate(client, server, &greeting);
+                self.make_delegate(client, server, &initialize);
             }
             self.renew_board_soon(client);
         }

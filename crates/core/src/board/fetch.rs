@@ -2,8 +2,9 @@
 //! changed.
 
 use crate::backend::Backend;
-use crate::catalogue::{Kept, List, Naming, Offer, RawList, RawOffer, next_cursor};
-use crate::event::{Action, BackendId, Launch};
+use crate::catalogue::{Kept, List, Naming, Offer, OfferKey, RawList, RawOffer, next_cursor};
+use crate::client::Role;
+use crate::event::{Action, BackendId, ClientId, Launch};
 use crate::exchange::Core;
 use crate::moment::Moment;
 use crate::pending::Asker;
@@ -16,6 +17,8 @@ use switchboard_protocol::{Message, Method, Outgoing, Part};
 const MOST_PAGES: usize = 10_000;
 /// A server that says again and again that something has changed is asked so often.
 const PAUSE: Duration = Duration::from_millis(250);
+/// When a list that could not be had is asked for again.
+const ASK_AGAIN: Duration = Duration::from_secs(60);
 /// How long a page may take.
 const PAGE_TIME: Duration = Duration::from_secs(30);
 
@@ -26,6 +29,8 @@ pub(crate) struct Fetch {
     stage: Stage,
     /// These have changed since they were asked for.
     again: Vec<List>,
+    /// These could not be had this time.
+    failed: Vec<List>,
 }
 
 #[derive(Debug)]
@@ -71,12 +76,23 @@ impl Fetch {
 impl Core {
     /// Asks a backend what it offers, if it can be asked and somebody wants to know.
     pub(crate) fn fetch_offer(&mut self, launch: Launch) {
-        let is_wanted = self.lessees(launch.backend).any(|client| self.face(client) != client);
+        let is_wanted = self.lessees(launch.backend).any(|client| self.wants_offer(client));
         let can_be_asked = |b: &Backend| {
             b.is_current(launch) && b.is_initialized && b.welcome.is_some() && b.fetch.is_none()
         };
         if is_wanted && self.backends.get(&launch.backend).is_some_and(can_be_asked) {
             self.ask_for(launch, &List::ALL);
+        }
+    }
+
+    /// Whether a client's lists come from what its server was asked, and not from the server itself.
+    pub(super) fn wants_offer(&self, client: ClientId) -> bool {
+        let Some(c) = self.clients.get(&client) else { return false };
+        match &c.role {
+            Role::Delegate { .. } | Role::Prefetch { .. } => true,
+            // It asks by itself. But what it was told from the store may be wrong.
+            Role::Plain => !c.shown.is_empty(),
+            Role::Board(_) => false,
         }
     }
 
@@ -128,7 +144,8 @@ impl Core {
             Some(_) if !lists.contains(&list) => Progress::Kept,
             Some(_) | None => Progress::Absent,
         });
-        b.fetch = Some(Fetch { round, stage: Stage::Asking(progress), again: Vec::new() });
+        b.fetch =
+            Some(Fetch { round, stage: Stage::Asking(progress), again: Vec::new(), failed: Vec::new() });
         for list in lists.iter().copied().filter(|list| offered.declares(*list)) {
             self.ask_page(launch, list, round, None);
         }
@@ -156,6 +173,9 @@ impl Core {
         failed: bool,
     ) {
         if failed || !message.has(Part::Result) {
+            if is_not_offered(message) {
+                return self.list_absent(launch.backend, list, round);
+            }
             return self.page_missed(launch.backend, list, round);
         }
         self.note_offer(launch.backend, list.method(), message);
@@ -176,8 +196,17 @@ impl Core {
         }
     }
 
-    /// A list is not to be had, whatever its server said of itself: it goes without.
+    /// A list could not be had this time. What there is is shown, but not stored: it is asked for again.
     pub(crate) fn page_missed(&mut self, backend: BackendId, list: List, round: u32) {
+        let fetch = self.backends.get_mut(&backend).and_then(|b| b.fetch.as_mut());
+        if let Some(fetch) = fetch.filter(|fetch| fetch.round == round) {
+            fetch.failed.push(list);
+        }
+        self.list_absent(backend, list, round);
+    }
+
+    /// A list is not offered, whatever its server said of itself: it goes without.
+    fn list_absent(&mut self, backend: BackendId, list: List, round: u32) {
         let Some(progress) = self.progress_of(backend, list, round) else { return };
         *progress = Progress::Absent;
         if let Some(launch) = self.backends.get(&backend).and_then(Backend::launch) {
@@ -230,13 +259,28 @@ impl Core {
             }
             Stage::Reading(_) | Stage::Asking(_) | Stage::Resting { .. } => offer,
         };
-        if fetch.due().is_some() {
-            self.wake_at(now + PAUSE);
+        let failed = std::mem::take(&mut fetch.failed);
+        let is_partial = !failed.is_empty();
+        if is_partial {
+            fetch.again.extend(failed);
+            fetch.stage = Stage::Resting { until: now + ASK_AGAIN };
         }
-        let offer = self.keep_offer(launch.backend, offer);
+        if let Some(due) = fetch.due() {
+            self.wake_at(due);
+        }
+        let offer = if is_partial { offer } else { self.keep_offer(launch.backend, offer) };
         if let Some(b) = self.backends.get_mut(&launch.backend) {
-            b.offer = Some(offer);
+            b.offer = Some(offer.clone());
+            b.is_offer_partial = is_partial;
+            b.last_used = now;
         }
+        if is_partial {
+            self.plan_retry_of(launch.backend);
+        } else {
+            self.forget_retry(launch.backend);
+        }
+        self.end_prefetches(launch.backend);
+        self.correct_stored(launch.backend, &offer);
         self.heard_of(launch.backend);
     }
 
@@ -248,16 +292,25 @@ impl Core {
             return own.clone();
         }
         let (server, profile) = (b.server, b.key.profile.clone());
+        let root = b.key.root.as_deref().filter(|_| b.settings.launch_uses_root).map(Arc::from);
         let (Some(profile), Some(origin)) = (profile, self.origin(backend)) else { return offer };
-        match origin.offers.get(&profile).and_then(Kept::offer) {
+        let key = OfferKey { profile, root };
+        match origin.offers.get(&key).and_then(Kept::offer) {
             Some(known) if known.same_as(&offer) => known.clone(),
             Some(_) | None => {
-                origin.offers.insert(profile.clone(), offer.clone().into());
-                self.actions.push(Action::KeepOffer { server, profile, offer: offer.clone() });
+                origin.offers.insert(key.clone(), offer.clone().into());
+                self.actions.push(Action::KeepOffer { server, key, offer: offer.clone() });
                 offer
             }
         }
     }
+}
+
+/// Whether a server says that it does not know the method, for good.
+fn is_not_offered(answer: &Message) -> bool {
+    const METHOD_NOT_FOUND: i64 = -32601;
+    let answer = serde_json::from_slice::<serde_json::Value>(answer.bytes());
+    answer.is_ok_and(|answer| answer["error"]["code"] == METHOD_NOT_FOUND)
 }
 
 /// What it answered to the handshake.

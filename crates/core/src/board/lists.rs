@@ -3,8 +3,8 @@
 
 use super::{Delegate, Held, News};
 use crate::backend::State;
-use crate::catalogue::{List, Offer, Page, View};
-use crate::client::Presence;
+use crate::catalogue::{List, Offer, OfferKey, Page, View};
+use crate::client::{Client, Presence, Role};
 use crate::drain::Ending;
 use crate::event::{BackendId, ClientId};
 use crate::exchange::Core;
@@ -32,18 +32,45 @@ impl Core {
         let own = c.home.and_then(|home| self.backends.get(&home)?.offer.clone());
         own.or_else(|| {
             let server = self.servers.get(c.server.0 as usize)?;
-            server.offers.get(c.declared.profile.as_ref()?)?.offer().cloned()
+            let key = OfferKey { profile: c.declared.profile.clone()?, root: self.offer_root(c)? };
+            server.offers.get(&key)?.offer().cloned()
         })
     }
 
-    /// A client of many servers waits to hear what a backend has to offer.
+    /// The root that a client's stored lists depend on, if any; nothing if it is not known yet.
+    fn offer_root(&self, c: &Client) -> Option<Option<Arc<str>>> {
+        if !c.settings.launch_uses_root {
+            return Some(None);
+        }
+        let root = self.backends.get(&c.home?)?.key.root.as_deref();
+        Some(root.map(Arc::from))
+    }
+
+    /// What a client is shown of a delegate's server: its own offer; once it waits no longer, the newest that the server made
+    /// to other kinds of clients.
+    pub(super) fn shown_offer(&self, delegate: ClientId) -> Option<Arc<Offer>> {
+        self.offer_for(delegate).or_else(|| {
+            let c = self.clients.get(&delegate)?;
+            let news = self.board(c.face())?.delegates.get(&c.server)?.news;
+            let is_awaited = matches!(news, News::Awaited { until } if until > self.now);
+            let root = self.offer_root(c).filter(|_| !is_awaited)?;
+            self.servers.get(c.server.0 as usize)?.offers.newest(root.as_deref())?.offer().cloned()
+        })
+    }
+
+    /// Somebody wants to know what a backend offers, whether or not a client waits for that.
     pub(crate) fn is_awaited(&self, backend: BackendId) -> bool {
         let is_it = |client: ClientId| {
-            let Some(c) = self.clients.get(&client).filter(|c| c.is_delegate()) else { return false };
-            let news =
-                self.board(c.face()).and_then(|board| board.delegates.get(&c.server)).map(|it| it.news);
-            matches!(news, Some(News::Awaited { until }) if until > self.now)
-                && self.offer_for(client).is_none()
+            let Some(c) = self.clients.get(&client) else { return false };
+            let is_asked = match c.role {
+                Role::Prefetch { .. } => true,
+                Role::Delegate { of } => {
+                    let it = self.board(of).and_then(|board| board.delegates.get(&c.server));
+                    it.is_some_and(|it| matches!(it.news, News::Awaited { .. }))
+                }
+                Role::Plain | Role::Board(_) => false,
+            };
+            is_asked && self.offer_for(client).is_none()
         };
         self.lessees(backend).any(is_it)
     }
@@ -99,7 +126,7 @@ impl Core {
         if let Some(view) = &board.view {
             return Some(view.clone());
         }
-        let members = self.members(client, |core, c| core.offer_for(c.id));
+        let members = self.members(client, |core, c| core.shown_offer(c.id));
         let view = self.views.of(members);
         self.board_mut(client)?.view = Some(view.clone());
         Some(view)
@@ -130,6 +157,7 @@ impl Core {
         }
         if let (Page::First, Some(board)) = (page, self.board_mut(client)) {
             board.shown[list as usize] = Some(view.clone());
+            board.seen[list as usize] = Some(view.clone());
             if !board.older.iter().any(|older| Arc::ptr_eq(older, &view)) {
                 if board.older.len() == OLDER {
                     board.older.pop_front();
@@ -171,13 +199,13 @@ impl Core {
             shown.as_ref().is_some_and(|shown| items(shown, *list) != items(&view, *list))
         };
         let changed: Vec<List> = List::ALL.into_iter().filter(is_another).collect();
-        let mut notices: Vec<&str> = changed.iter().map(|list| notice(*list)).collect();
+        let mut notices: Vec<&str> = changed.iter().map(|list| list.change_notice()).collect();
         notices.dedup();
         for method in notices {
             let is_told = self.notify_client(client, json!({ "method": method }));
             let at = self.now + PATIENCE;
             let Some(board) = self.board_mut(client) else { return };
-            for list in changed.iter().filter(|list| is_told && notice(**list) == method) {
+            for list in changed.iter().filter(|list| is_told && list.change_notice() == method) {
                 board.shown[*list as usize] = Some(view.clone());
             }
             if !is_told {
@@ -195,15 +223,22 @@ impl Core {
                 News::Awaited { until } if is_waited_for => Some(until),
                 News::Awaited { .. } | News::Unasked | News::Missed => None,
             });
-            awaited.filter(|until| *until > self.now).chain(board.renew_at)
+            awaited.filter(|until| *until > self.now).chain(board.renew_at).chain(board.budget)
         });
-        moments.chain(self.backends.values().filter_map(|b| b.fetch.as_ref()?.due())).min()
+        moments
+            .chain(self.next_retry())
+            .chain(self.next_prefetch_end())
+            .chain(self.backends.values().filter_map(|b| b.fetch.as_ref()?.due()))
+            .min()
     }
 
     pub(crate) fn tick_boards(&mut self) {
         self.tick_fetches();
         let later = self.now + BURST;
+        self.tick_retries();
+        self.tick_prefetches();
         for client in self.boards() {
+            self.end_budget(client);
             self.board_progress(client);
             if self.board(client).and_then(|board| board.renew_at).is_none_or(|at| at > self.now) {
                 continue;
@@ -225,7 +260,8 @@ impl Core {
         for client in self.boards() {
             let delegate = self.board(client).and_then(|board| board.delegates.get(&server));
             let Some(c) = delegate.and_then(|it| self.clients.get(&it.client)) else { continue };
-            if c.home == Some(backend) || c.declared.profile == profile {
+            // One that has no lists of its own is shown those of others.
+            if c.home == Some(backend) || c.declared.profile == profile || self.offer_for(c.id).is_none() {
                 self.renew_board_soon(client);
                 self.board_progress(client);
             }
@@ -235,9 +271,16 @@ impl Core {
     /// A backend could not be started, or has gone for now: its clients wait no longer. They go on once the event has
     /// been dealt with: what they ask for next may be a start of the very backend whose fate is being decided.
     pub(crate) fn missed(&mut self, backend: BackendId) {
-        let delegates = self.lessees(backend).filter(|&client| self.face(client) != client);
-        let delegates: Vec<ClientId> = delegates.collect();
-        for delegate in delegates {
+        let wants_lists = |client: &ClientId| self.wants_offer(*client);
+        let wanting: Vec<ClientId> = self.lessees(backend).filter(wants_lists).collect();
+        if wanting.iter().any(|client| self.offer_for(*client).is_none()) {
+            self.lists_failed(backend);
+        }
+        self.end_prefetches(backend);
+        for delegate in wanting {
+            if self.face(delegate) == delegate {
+                continue;
+            }
             self.set_news(delegate, News::Missed);
             let face = self.face(delegate);
             if !self.disappointed.contains(&face) {
@@ -263,9 +306,17 @@ impl Core {
         };
         let missed: Vec<ClientId> = board.delegates.values().filter(is_missed).map(|it| it.client).collect();
         for delegate in missed {
-            let home = self.clients.get(&delegate).and_then(|c| c.home);
-            if let Some(home) = home.filter(|_| self.offer_for(delegate).is_none()) {
-                self.start_again.push(home);
+            if self.offer_for(delegate).is_some() {
+                continue;
+            }
+            let server = self.clients.get(&delegate).map(|c| c.server);
+            if !server.is_some_and(|server| self.may_try(server)) {
+                continue;
+            }
+            match self.clients.get(&delegate).and_then(|c| c.home) {
+                Some(home) => self.start_again.push(home),
+                // It was not worth a try when the client came.
+                None => self.start_for_lists(delegate),
             }
         }
         self.start_missed();
@@ -291,12 +342,4 @@ impl Core {
 /// What a view shows, as bytes.
 fn items(view: &View, list: List) -> Bytes {
     view.answer(list, Page::First, None, &RawId::null(), Dialect::Standard).original().clone()
-}
-
-fn notice(list: List) -> &'static str {
-    match list {
-        List::Tools => "notifications/tools/list_changed",
-        List::Prompts => "notifications/prompts/list_changed",
-        List::Resources | List::Templates => "notifications/resources/list_changed",
-    }
 }

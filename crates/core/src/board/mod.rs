@@ -4,15 +4,20 @@
 //!
 //! - `delegates`: made, renewed, lost; and how they share the client's connection, ear and roots.
 //! - `opening`: the handshake.
+//! - `budget`: how long the client waits for servers that are not known yet, and when those are retried.
 //! - `requests`: where a request goes. `lists`: what all servers offer, and when that is known.
+//! - `prefetch`: a start goes on after its client has left. `unavailable`: servers that cannot be had are named.
 //! - `fetch`: asking a backend what it offers.
 //! - `words`: what a server says, in words that the client knows.
 
+mod budget;
 mod delegates;
 mod fetch;
 mod lists;
 mod opening;
+mod prefetch;
 mod requests;
+mod unavailable;
 mod views;
 mod words;
 
@@ -37,12 +42,16 @@ pub(crate) struct Board {
     pub(crate) delegates: BTreeMap<ServerId, Delegate>,
     /// Its handshake, which waits for the servers that are being started.
     pub(crate) opening: Option<u64>,
+    /// Until when it waits for servers; `None` once that is over.
+    pub(crate) budget: Option<Moment>,
     /// Requests that wait until it is known what all servers offer.
     pub(crate) held: Vec<Held>,
     /// How the servers look to it. Nothing if that is to be made out anew.
     pub(crate) view: Option<Arc<View>>,
-    /// What it was shown, by list: if that is no longer so, it is told.
+    /// What it was shown or told of, by list: if that is no longer so, it is told.
     pub(crate) shown: [Option<Arc<View>>; 4],
+    /// What it was shown, by list: names mean what they meant there, whoever has come since.
+    pub(crate) seen: [Option<Arc<View>>; 4],
     /// For pages that it has not asked for yet.
     pub(crate) older: VecDeque<Arc<View>>,
     /// When it is looked whether it must be told of changes.
@@ -66,7 +75,7 @@ pub(crate) struct Delegate {
 pub(crate) enum News {
     /// Nobody has asked it.
     Unasked,
-    /// It is being started, or asked. Nobody waits longer than this.
+    /// It is being started, or asked. The client waits until then, and is told later if it comes later.
     Awaited { until: Moment },
     /// It could not be started, or said nothing in time.
     Missed,

@@ -23,18 +23,35 @@ impl Core {
         initialize: Message,
         places: Vec<Place>,
     ) {
+        self.refuse_opening(client);
         let minted = self.accept(client, NOWHERE, id, batch, initialize.clone());
         let Some(c) = self.clients.get_mut(&client) else { return };
         c.declared = Declared::of(&initialize, true).here(!c.is_elsewhere);
         if !places.is_empty() {
             c.known.client = places.into_iter().map(|place| place.path).collect();
         }
-        self.make_delegates(client, &initialize);
+        // Whoever does not wait for anybody has no reason to call anybody slow.
+        let grace = Some(self.grace_for(client, &initialize)).filter(|grace| !grace.is_zero());
+        let budget = grace.map(|grace| self.now + grace);
+        if let Some(budget) = budget {
+            self.wake_at(budget);
+        }
         if let Some(board) = self.board_mut(client) {
+            board.budget = budget;
             board.opening = Some(minted);
         }
+        self.make_delegates(client, &initialize);
         self.give_time(client, minted);
         self.board_progress(client);
+    }
+
+    /// A client that makes its handshake again does not wait for the answer to the one before.
+    fn refuse_opening(&mut self, client: ClientId) {
+        let before = self.board_mut(client).and_then(|board| board.opening.take());
+        if let Some(pending) = before.and_then(|minted| self.close(minted)) {
+            let error = self.greeted_again();
+            self.fail(&pending, &error);
+        }
     }
 
     /// What waits for servers waits as long as they may take.
@@ -73,11 +90,12 @@ impl Core {
         else {
             return;
         };
-        let members = self.members(client, |core, c| core.words_of(c));
+        let members = self.members(client, |core, c| core.words_of(c).or_else(|| core.shown_offer(c.id)));
         let view = self.views.of(members);
+        let unavailable = self.unavailable(client);
         let Some(c) = self.clients.get_mut(&client) else { return };
         c.handshake.answer(initialize.clone());
-        let result = view.welcome(version_for(&initialize));
+        let result = view.welcome(version_for(&initialize), &unavailable);
         let answer = own_result(id, c.ear.dialect(), &result);
         self.answer(client, id, *batch, answer);
         self.conclude(&pending, Outcome::Ok);
@@ -91,12 +109,13 @@ impl Core {
     }
 
     /// What a delegate's server says of itself, as far as it has said anything.
-    fn words_of(&self, c: &Client) -> Option<Arc<Offer>> {
-        self.offer_for(c.id).or_else(|| {
+    pub(super) fn words_of(&self, c: &Client) -> Option<Arc<Offer>> {
+        let live = || {
             let welcome = self.backends.get(&c.home?)?.welcome.as_ref()?;
             let result = welcome.bytes().slice(welcome.span(Part::Result).range());
             Some(Arc::new(Offer::new(result)))
-        })
+        };
+        self.offer_for(c.id).or_else(live)
     }
 
     /// A client's servers, with what is known of each.

@@ -9,6 +9,7 @@ use crate::pending::NOWHERE;
 use crate::roots::Place;
 use crate::sharing::rank;
 use bytes::Bytes;
+use std::sync::Arc;
 use switchboard_protocol::{ErrorAnswer, Message, Method, Parsed, Part, RawId, parse};
 
 /// Who is to have a request.
@@ -42,6 +43,10 @@ impl Core {
             Method::ResourceTemplatesList => Some(List::Templates),
             _ => None,
         };
+        if !self.has_begun(client) {
+            let error = self.no_handshake();
+            return self.refuse(client, &id, batch, &message, &error);
+        }
         if let Some(list) = list {
             self.confirm_for(client);
             self.try_missed(client);
@@ -55,6 +60,12 @@ impl Core {
             Owner::Later => self.hold(client, id, batch, message, places),
             Owner::Nobody(error) => self.refuse(client, &id, batch, &message, &error),
         }
+    }
+
+    /// A client that has made no handshake has no delegates: whatever it asked for, it would seem that there is nothing.
+    fn has_begun(&self, client: ClientId) -> bool {
+        let has_greeted = self.clients.get(&client).is_some_and(|c| c.handshake.to_replay().is_some());
+        has_greeted || self.board(client).is_some_and(|board| board.opening.is_some())
     }
 
     /// Finds the server that a request concerns, and calls things what it calls them.
@@ -89,6 +100,13 @@ impl Core {
     fn owner_by_name(&mut self, client: ClientId, message: &mut Message, list: List, part: Part) -> Owner {
         let Some(view) = self.view(client) else { return Owner::Later };
         let quoted = message.part(part).unwrap_or(b"\"\"");
+        if let Some(seen) = self.seen_before(client, list, &view)
+            && let Found::Owner { member, original } = seen.find(list, quoted)
+            && let Some(delegate) = self.seen_delegate(client, &seen, member)
+        {
+            message.rename(part, original);
+            return Owner::Delegate(delegate);
+        }
         match view.find(list, quoted) {
             Found::Owner { member, original } => {
                 message.rename(part, original);
@@ -111,6 +129,15 @@ impl Core {
     fn owner_by_uri(&mut self, client: ClientId, message: &mut Message) -> Owner {
         let Some(view) = self.view(client) else { return Owner::Later };
         let Some(uri) = message.text(Part::Uri) else { return Owner::Nobody(self.unknown_resource("", &[])) };
+        if let Some(seen) = self.seen_before(client, List::Resources, &view)
+            && let FoundUri::Owner { member, uri: original } = seen.find_uri(&uri)
+            && let Some(delegate) = self.seen_delegate(client, &seen, member)
+        {
+            if original != *uri {
+                message.rename(Part::Uri, quoted(&original));
+            }
+            return Owner::Delegate(delegate);
+        }
         match view.find_uri(&uri) {
             FoundUri::Owner { member, uri: original } => {
                 if original != *uri {
@@ -157,6 +184,20 @@ impl Core {
             Some(delegate) => Owner::Delegate(*delegate),
             None => Owner::Nobody(self.unknown_task(&message.text(Part::TaskId).unwrap_or_default())),
         }
+    }
+
+    /// What a client was shown, if that is another view than the present one.
+    fn seen_before(&self, client: ClientId, list: List, view: &Arc<View>) -> Option<Arc<View>> {
+        let seen = self.board(client)?.seen[list as usize].as_ref()?;
+        (!Arc::ptr_eq(seen, view)).then(|| seen.clone())
+    }
+
+    /// The delegate at a server that a client has seen, unless its things are called or shown otherwise by now.
+    fn seen_delegate(&self, client: ClientId, seen: &View, member: usize) -> Option<ClientId> {
+        let member = seen.members().get(member)?;
+        let delegate = self.board(client)?.delegates.get(&member.server)?.client;
+        let c = self.clients.get(&delegate)?;
+        Arc::ptr_eq(&c.settings.naming, &member.naming).then_some(delegate)
     }
 
     fn delegate_at(&self, client: ClientId, view: &View, member: usize) -> Owner {
@@ -239,6 +280,7 @@ impl Core {
             }
         }
         self.conclude_empty(minted);
+        self.tell_all_unavailable(client);
     }
 
     /// A client that asks for lists without having said that it is ready is ready all the same: some servers answer
@@ -248,11 +290,15 @@ impl Core {
             .clients
             .get(&client)
             .is_some_and(|c| c.handshake.to_replay().is_some_and(|greeting| greeting.initialized.is_none()));
-        let text = Bytes::from_static(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-        if is_waited_for && let Some(message) = own_message(text) {
+        if is_waited_for && let Some(message) = initialized_notice() {
             self.board_initialized(client, &message);
         }
     }
+}
+
+/// A client's word that it is ready, in our own words.
+pub(super) fn initialized_notice() -> Option<Message> {
+    own_message(Bytes::from_static(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#))
 }
 
 /// A message of our own, as if the client had sent it.

@@ -29,6 +29,15 @@ impl List {
         Self::ALL.into_iter().find(|list| list.method() == method)
     }
 
+    /// The method by which a client hears that the list has changed.
+    pub fn change_notice(self) -> &'static str {
+        match self {
+            Self::Tools => "notifications/tools/list_changed",
+            Self::Prompts => "notifications/prompts/list_changed",
+            Self::Resources | Self::Templates => "notifications/resources/list_changed",
+        }
+    }
+
     /// The member of the result that holds the items.
     pub fn member(self) -> &'static str {
         match self {

@@ -26,6 +26,7 @@ pub use ownership::FoundUri;
 use std::sync::{Arc, OnceLock};
 pub use stock::Page;
 use stock::Stock;
+pub use welcome::unavailable;
 
 /// One server of a view.
 #[derive(Debug, Clone)]

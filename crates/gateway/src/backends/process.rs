@@ -9,6 +9,7 @@ use crate::config::ServerConfig;
 use crate::environments::{Environments, Vars};
 use crate::hub::Hub;
 use crate::intake;
+use crate::launches::Launches;
 use crate::register::Register;
 use crate::task;
 use std::path::PathBuf;
@@ -42,8 +43,10 @@ pub(crate) struct Processes {
     pub(crate) warden: Warden,
     /// For servers that are no processes of ours.
     pub(crate) clients: remote::Clients,
-    /// What servers offer is kept there.
+    /// What servers offer is stored there.
     pub(crate) shelf: Shelf,
+    /// What was learnt about launches is stored there.
+    pub(crate) launches: Launches,
 }
 
 impl Processes {
@@ -53,14 +56,14 @@ impl Processes {
         vars: Arc<Vars>,
         max_message_bytes: usize,
         warden: Warden,
-        shelf: Shelf,
+        (shelf, launches): (Shelf, Launches),
     ) -> Self {
         let environments = Environments::default();
         if let Some(server) = register.server(ServerId(0)) {
             environments.number(&server, &vars);
         }
         let clients = remote::Clients::default();
-        Self { register, environments, max_message_bytes, warden, clients, shelf }
+        Self { register, environments, max_message_bytes, warden, clients, shelf, launches }
     }
 
     /// Which environments the backends of a client with these variables get, if it has all servers.

@@ -13,7 +13,11 @@ fn shelf(scratch: &Scratch) -> Shelf {
 
 /// Of this server with this profile.
 fn file(scratch: &Scratch, server: &ServerConfig, profile: &str) -> PathBuf {
-    scratch.path("state/catalogue").join(format!("{}-{}{ENDING}", launch(server), hash(&[profile])))
+    scratch.path("state/catalogue").join(format!(
+        "{}-{}{ENDING}",
+        launch_key(server),
+        key_hash(&OfferKey::anywhere(profile))
+    ))
 }
 
 fn names(scratch: &Scratch) -> Vec<String> {
@@ -26,8 +30,12 @@ fn age(path: &Path, seconds: u64) {
     File::options().write(true).open(path).unwrap().set_modified(then).unwrap();
 }
 
-fn pair(profile: &str, payload: &[u8]) -> (String, Bytes) {
-    (profile.to_owned(), Bytes::copy_from_slice(payload))
+fn key(profile: &str) -> OfferKey {
+    OfferKey::anywhere(profile)
+}
+
+fn pair(profile: &str, payload: &[u8]) -> (OfferKey, Bytes) {
+    (key(profile), Bytes::copy_from_slice(payload))
 }
 
 #[test]
@@ -35,11 +43,11 @@ fn what_was_saved_is_loaded_the_latest_first() {
     let scratch = Scratch::new();
     let (shelf, server) = (shelf(&scratch), server("s", "c"));
     assert_eq!(shelf.load(&server), []);
-    shelf.save(&server, "one", b"\n{\xff\0}\n").unwrap();
-    shelf.save(&server, "two \"\n", b"").unwrap();
+    shelf.save(&server, &key("one"), b"\n{\xff\0}\n").unwrap();
+    shelf.save(&server, &key("two \"\n"), b"").unwrap();
     age(&file(&scratch, &server, "one"), 10);
     assert_eq!(shelf.load(&server), [pair("two \"\n", b""), pair("one", b"\n{\xff\0}\n")]);
-    shelf.save(&server, "one", b"new").unwrap();
+    shelf.save(&server, &key("one"), b"new").unwrap();
     age(&file(&scratch, &server, "two \"\n"), 10);
     assert_eq!(shelf.load(&server), [pair("one", b"new"), pair("two \"\n", b"")]);
     assert_eq!(names(&scratch).len(), 2, "no drafts");
@@ -49,7 +57,7 @@ fn what_was_saved_is_loaded_the_latest_first() {
 fn the_header_says_whose_it_is() {
     let scratch = Scratch::new();
     let server = server("s", "c");
-    shelf(&scratch).save(&server, "p", b"rest").unwrap();
+    shelf(&scratch).save(&server, &key("p"), b"rest").unwrap();
     let text = fs::read_to_string(file(&scratch, &server, "p")).unwrap();
     let (header, rest) = text.split_once('\n').unwrap();
     let header: serde_json::Value = serde_json::from_str(header).unwrap();
@@ -76,7 +84,7 @@ fn a_launch_is_what_is_started() {
         ServerConfig { timeout: Duration::from_secs(1), lazy: false, ..plain.clone() },
     ];
     for other in same {
-        assert_eq!(launch(&plain), launch(&other), "{other:?}");
+        assert_eq!(launch_key(&plain), launch_key(&other), "{other:?}");
     }
     let others = [
         plain.clone(),
@@ -90,7 +98,7 @@ fn a_launch_is_what_is_started() {
         ServerConfig { cwd: Some("/x".into()), ..plain.clone() },
         ServerConfig { expand: false, ..plain.clone() },
     ];
-    let mut launches: Vec<String> = others.iter().map(launch).collect();
+    let mut launches: Vec<String> = others.iter().map(launch_key).collect();
     launches.sort();
     launches.dedup();
     assert_eq!(launches.len(), others.len());
@@ -101,18 +109,18 @@ fn each_server_gets_its_own() {
     let scratch = Scratch::new();
     let shelf = shelf(&scratch);
     let servers = [server("a", "1"), server("b", "2"), server("c", "3"), server("again", "1")];
-    shelf.save(&servers[0], "p", b"A").unwrap();
-    shelf.save(&servers[2], "p", b"C").unwrap();
+    shelf.save(&servers[0], &key("p"), b"A").unwrap();
+    shelf.save(&servers[2], &key("p"), b"C").unwrap();
     let (a, c) = (vec![pair("p", b"A")], vec![pair("p", b"C")]);
     assert_eq!(shelf.load_all(&servers), [a.clone(), vec![], c, a]);
-    assert_eq!(shelf.load_all(&[]), Vec::<Vec<(String, Bytes)>>::new());
+    assert_eq!(shelf.load_all(&[]), Vec::<Vec<(OfferKey, Bytes)>>::new());
 }
 
 #[test]
 fn what_is_not_whole_was_never_there() {
     let scratch = Scratch::new();
     let (shelf, server) = (shelf(&scratch), server("s", "c"));
-    shelf.save(&server, "p", b"payload").unwrap();
+    shelf.save(&server, &key("p"), b"payload").unwrap();
     let path = file(&scratch, &server, "p");
     let whole = fs::read(&path).unwrap();
     let other_format = String::from_utf8(whole.clone()).unwrap().replace("\"format\":1", "\"format\":2");
@@ -126,7 +134,7 @@ fn what_is_not_whole_was_never_there() {
         fs::write(&path, content).unwrap();
         assert_eq!(shelf.load(&server), [], "{}", String::from_utf8_lossy(content));
     }
-    shelf.save(&server, "p", b"payload").unwrap();
+    shelf.save(&server, &key("p"), b"payload").unwrap();
     assert_eq!(shelf.load(&server), [pair("p", b"payload")]);
 }
 
@@ -134,10 +142,10 @@ fn what_is_not_whole_was_never_there() {
 fn what_is_too_large_is_neither_read_nor_written() {
     let scratch = Scratch::new();
     let (shelf, server) = (shelf(&scratch), server("s", "c"));
-    shelf.save(&server, "p", b"x").unwrap();
+    shelf.save(&server, &key("p"), b"x").unwrap();
     File::options().write(true).open(file(&scratch, &server, "p")).unwrap().set_len(MOST_BYTES + 1).unwrap();
     assert_eq!(shelf.load(&server), []);
-    assert!(shelf.save(&server, "q", &vec![b'x'; MOST_BYTES as usize]).is_err());
+    assert!(shelf.save(&server, &key("q"), &vec![b'x'; MOST_BYTES as usize]).is_err());
     assert_eq!(names(&scratch).len(), 1);
 }
 
@@ -145,15 +153,15 @@ fn what_is_too_large_is_neither_read_nor_written() {
 fn other_things_in_the_folder_do_no_harm() {
     let scratch = Scratch::new();
     let (shelf, server) = (shelf(&scratch), server("s", "c"));
-    shelf.save(&server, "p", b"x").unwrap();
+    shelf.save(&server, &key("p"), b"x").unwrap();
     let folder = scratch.path("state/catalogue");
     fs::write(folder.join("README"), "words").unwrap();
     fs::write(folder.join(ENDING), "words").unwrap();
     fs::write(folder.join(format!("-{ENDING}")), "words").unwrap();
     fs::create_dir(file(&scratch, &server, "folder")).unwrap();
     assert_eq!(shelf.load(&server), [pair("p", b"x")]);
-    assert!(shelf.save(&server, "folder", b"y").is_err(), "a folder is in its place");
-    shelf.save(&server, "q", b"y").unwrap();
+    assert!(shelf.save(&server, &key("folder"), b"y").is_err(), "a folder is in its place");
+    shelf.save(&server, &key("q"), b"y").unwrap();
     assert_eq!(shelf.load(&server).len(), 2);
     assert!(names(&scratch).iter().all(|name| !name.ends_with(DRAFT_ENDING)));
 }
@@ -163,7 +171,7 @@ fn a_folder_that_cannot_be_is_an_error_and_no_more() {
     let scratch = Scratch::new();
     scratch.file("state/catalogue", "a file is in its place");
     let (shelf, server) = (shelf(&scratch), server("s", "c"));
-    assert!(shelf.save(&server, "p", b"x").is_err());
+    assert!(shelf.save(&server, &key("p"), b"x").is_err());
     assert_eq!(shelf.load(&server), []);
 }
 
@@ -175,7 +183,7 @@ fn only_what_is_this_users_alone_counts() {
     let (shelf, server) = (shelf(&scratch), server("s", "c"));
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let chmod = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-    shelf.save(&server, "p", b"x").unwrap();
+    shelf.save(&server, &key("p"), b"x").unwrap();
     let (folder, path) = (scratch.path("state/catalogue"), file(&scratch, &server, "p"));
     assert_eq!((mode(&folder), mode(&path)), (0o700, 0o600));
 
@@ -191,21 +199,22 @@ fn only_what_is_this_users_alone_counts() {
     fs::rename(&elsewhere, &path).unwrap();
     chmod(&folder, 0o777);
     assert_eq!(shelf.load(&server), [], "others may have put it there");
-    assert!(shelf.save(&server, "p", b"x").is_err());
+    assert!(shelf.save(&server, &key("p"), b"x").is_err());
 }
 
 #[test]
 fn the_oldest_profiles_go() {
     let scratch = Scratch::new();
     let (shelf, server, other) = (shelf(&scratch), server("s", "c"), server("s", "d"));
-    shelf.save(&other, "p", b"x").unwrap();
+    shelf.save(&other, &key("p"), b"x").unwrap();
     age(&file(&scratch, &other, "p"), 10_000);
     for number in 0..MOST_PROFILES + 3 {
         let profile = number.to_string();
-        shelf.save(&server, &profile, b"x").unwrap();
+        shelf.save(&server, &key(&profile), b"x").unwrap();
         age(&file(&scratch, &server, &profile), 1000 - number as u64);
     }
-    let profiles: Vec<String> = shelf.load(&server).into_iter().map(|(profile, _)| profile).collect();
+    let profiles: Vec<String> =
+        shelf.load(&server).into_iter().map(|(key, _)| key.profile.to_string()).collect();
     let expect: Vec<String> = (3..MOST_PROFILES + 3).rev().map(|number| number.to_string()).collect();
     assert_eq!(profiles, expect);
     assert_eq!(shelf.load(&other).len(), 1);
@@ -215,7 +224,7 @@ fn the_oldest_profiles_go() {
 fn the_oldest_files_and_drafts_go() {
     let scratch = Scratch::new();
     let (shelf, server) = (shelf(&scratch), server("s", "c"));
-    shelf.save(&server, "p", b"x").unwrap();
+    shelf.save(&server, &key("p"), b"x").unwrap();
     let folder = scratch.path("state/catalogue");
     for number in 0..MOST_FILES + 10 {
         let path = folder.join(format!("{number:064x}-{number:064x}{ENDING}"));
@@ -226,7 +235,7 @@ fn the_oldest_files_and_drafts_go() {
     fs::write(&old, "").unwrap();
     fs::write(&new, "").unwrap();
     age(&old, 2 * DRAFTS_LIVE.as_secs());
-    shelf.save(&server, "q", b"x").unwrap();
+    shelf.save(&server, &key("q"), b"x").unwrap();
     assert!(!old.exists() && new.exists());
     assert_eq!(names(&scratch).len(), MOST_FILES + 1);
     assert_eq!(shelf.load(&server).len(), 2);
@@ -241,7 +250,7 @@ fn two_may_write_at_the_same_time() {
             let (shelf, server) = (&shelf, &server);
             scope.spawn(move || {
                 for _ in 0..25 {
-                    shelf.save(server, "p", &vec![b'0' + writer; 10_000]).unwrap();
+                    shelf.save(server, &key("p"), &vec![b'0' + writer; 10_000]).unwrap();
                     let loaded = shelf.load(server);
                     let [(_, payload)] = &loaded[..] else { panic!("{} of them", loaded.len()) };
                     assert!(payload.len() == 10_000 && payload.iter().all(|byte| *byte == payload[0]));
@@ -250,4 +259,20 @@ fn two_may_write_at_the_same_time() {
         }
     });
     assert_eq!(names(&scratch).len(), 1);
+}
+
+#[test]
+fn lists_are_stored_by_root() {
+    let scratch = Scratch::new();
+    let (shelf, server) = (shelf(&scratch), server("s", "c"));
+    let at = |root: &str| OfferKey { root: Some(root.into()), ..key("p") };
+    shelf.save(&server, &at("/a"), b"a").unwrap();
+    shelf.save(&server, &at("/b"), b"b").unwrap();
+    shelf.save(&server, &key("p"), b"anywhere").unwrap();
+    let mut loaded = shelf.load(&server);
+    loaded.sort();
+    let bytes = |text: &str| Bytes::copy_from_slice(text.as_bytes());
+    assert_eq!(loaded, [(key("p"), bytes("anywhere")), (at("/a"), bytes("a")), (at("/b"), bytes("b"))]);
+    shelf.forget(&server);
+    assert_eq!(shelf.load(&server), []);
 }

@@ -89,6 +89,7 @@ fn file(entry: FileEntry, top: &Place, report: &mut Report<'_>) -> Config {
         fallback: entry.fallback.or(defaults::FALLBACK) == Fallback::On,
         ignored_folders: common.ignored_folders,
         names,
+        list_grace: entry.list_grace.or(Time(defaults::LIST_GRACE)).0,
         page_size: entry.page_size.value().map(|Count(count)| count),
         notifications: offers::notifications(entry.notifications, &written, report),
         profiles: offers::profiles(entry.profiles, &written, report),

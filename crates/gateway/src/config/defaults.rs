@@ -15,6 +15,7 @@ pub const LINGER: Duration = Duration::from_secs(30);
 pub const SHARE_AD_HOC: bool = false;
 pub const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
 
+pub const LIST_GRACE: Duration = Duration::from_secs(10);
 pub const NAMES: Names = Names::Prefixed;
 
 pub const DISABLED: bool = false;

@@ -174,6 +174,10 @@ object! {
         #[schemars(extend("default" = defaults::NAMES.word()), example = json!("plain"))]
         "names" => names: Names,
 
+        /// How long a client of several servers waits, from its handshake on, for those whose lists are not known yet.
+        #[schemars(extend("default" = spell_time(defaults::LIST_GRACE)), example = json!("30s"))]
+        "listGrace" => list_grace: Time,
+
         /// How many tools, prompts or resources are on one page of a list; all of them unless given.
         #[schemars(example = json!(100))]
         "pageSize" => page_size: Count,

@@ -35,6 +35,8 @@ pub struct Config {
     pub ignored_folders: Vec<String>,
     /// What tools and prompts of several servers are called.
     pub names: Names,
+    /// How long a client of several servers waits for those whose lists are not known yet.
+    pub list_grace: Duration,
     /// How many things are on one page of a list; `None` is all of them.
     pub page_size: Option<usize>,
     /// By method: the servers that a client's notification goes to. A method that is not here goes where it belongs by
@@ -262,6 +264,7 @@ impl Default for Config {
             fallback: defaults::FALLBACK == Fallback::On,
             ignored_folders: default_ignored_folders(),
             names: defaults::NAMES,
+            list_grace: defaults::LIST_GRACE,
             page_size: None,
             notifications: Vec::new(),
             profiles: Vec::new(),

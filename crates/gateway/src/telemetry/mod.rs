@@ -6,12 +6,10 @@
 //! - `log`: facts as log lines, the only place that logs.
 //! - `rolling`: a file by day and size.
 //! - `clock`: dates without a library.
-//! - `verdicts`: which framing a server turned out to speak.
 
 pub(crate) mod clock;
 mod log;
 mod rolling;
-pub(crate) mod verdicts;
 
 use crate::config::{LogFormat, LogLevel};
 use std::borrow::Cow;
@@ -20,7 +18,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 use switchboard_core::{Fact, Outcome};
-use verdicts::Verdicts;
 
 /// So many facts may wait to be written.
 const MOST_WAITING: usize = 20_000;
@@ -91,14 +88,14 @@ pub struct Telemetry {
 }
 
 impl Telemetry {
-    pub(crate) fn start(options: LogOptions, verdicts: Verdicts) -> Arc<Self> {
+    pub(crate) fn start(options: LogOptions) -> Arc<Self> {
         let queue = Arc::new((Mutex::new(Queue::default()), Condvar::new()));
         let bodies = options.bodies;
         let shared = queue.clone();
         let thread = std::thread::Builder::new()
             .name("telemetry".into())
             .stack_size(256 << 10)
-            .spawn(move || listen(&shared, options, verdicts))
+            .spawn(move || listen(&shared, options))
             .ok();
         Arc::new(Self { queue, thread: Mutex::new(thread), bodies })
     }
@@ -227,7 +224,7 @@ impl Queue {
 }
 
 /// The thread: gathers, then writes.
-fn listen(shared: &(Mutex<Queue>, Condvar), options: LogOptions, mut verdicts: Verdicts) {
+fn listen(shared: &(Mutex<Queue>, Condvar), options: LogOptions) {
     let (queue, changed) = shared;
     let mut log = log::Log::open(options);
     loop {
@@ -248,7 +245,6 @@ fn listen(shared: &(Mutex<Queue>, Condvar), options: LogOptions, mut verdicts: V
         for item in &items {
             match item {
                 Item::Fact(time, fact) => {
-                    verdicts.hear(fact);
                     log.fact(*time, fact);
                 }
                 Item::Crowd(time, crowd) => log.crowd(*time, crowd),

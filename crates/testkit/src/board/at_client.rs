@@ -188,6 +188,7 @@ impl World {
             (Verb::List { list, walk, .. }, _) if is_board => {
                 self.page_at_client(client, tag, list, walk, result)
             }
+            (Verb::List { list, .. }, _) => self.stored_at_client(client, list, result),
             (Verb::Initialize, _) => Ok(()),
             (Verb::SetLevel { .. }, "{}") if is_board => Ok(()),
             (Verb::Ping, "{}") => Ok(()),

@@ -6,7 +6,6 @@ use super::world::World;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
-use std::time::Duration;
 use switchboard_core::ClientId;
 use switchboard_core::catalogue::{List, Naming, Style, decode_resource, decode_template};
 
@@ -111,20 +110,36 @@ impl World {
         Ok(())
     }
 
-    /// No list waits longer than a server may take to start.
+    /// A client of one server is shown a stored list: what that server had at one time, to the letter.
+    pub(super) fn stored_at_client(&mut self, client: ClientId, list: List, result: &RawValue) -> Check {
+        let shown: BTreeMap<String, Vec<&RawValue>> = parsed(result.get())?;
+        let items = shown.get(list.member()).map(Vec::as_slice).unwrap_or_default();
+        let server = self.clients[&client].server.map(|server| &self.servers[server]);
+        let was_so = |(of, marks): &(List, Vec<usize>)| {
+            let is_it = |(mark, raw): (&usize, &&RawValue)| self.items[*mark].text() == raw.get();
+            *of == list && marks.len() == items.len() && marks.iter().zip(items).all(is_it)
+        };
+        let may_be =
+            |server: &&super::menu::Server| server.settings.stores_lists && server.told.iter().any(was_so);
+        if server.filter(may_be).is_none() {
+            return Err(format!("{client} is shown {result}, which was never stored"));
+        }
+        self.stats.from_store += 1;
+        Ok(())
+    }
+
+    /// No list waits longer than its client's budget, whatever the servers do.
     pub(super) fn check_lists_wait(&self) -> Check {
         if !self.plan.is_punctual {
             return Ok(());
         }
+        let grace = self.plan.settings.boards.list_grace;
         for request in self.requests.iter().filter(|request| request.is_open()) {
             let c = &self.clients[&request.client];
             if !matches!(request.verb, Verb::List { .. }) || !c.is_board() || request.is_in_batch {
                 continue;
             }
-            let longest = self.servers.iter().map(|server| server.longest_start).max();
-            // A server that is started for a root waits for the client to name it.
-            let roots = if c.has_roots { Duration::from_secs(5) } else { Duration::ZERO };
-            if self.now.since(request.waits_since) > longest.unwrap_or_default() + roots {
+            if self.now.since(request.waits_since) > grace {
                 return Err(format!("{} waits for its list since {:?}", request.client, request.sent));
             }
         }

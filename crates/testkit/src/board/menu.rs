@@ -101,8 +101,6 @@ pub(super) struct Server {
     /// Every state of a list that was ever made out of its answers.
     pub(super) told: BTreeSet<(List, Vec<usize>)>,
     pub(super) cannot_start: bool,
-    /// The longest that a start was ever given.
-    pub(super) longest_start: std::time::Duration,
     pub(super) is_crashy: bool,
     /// In percent: pages that it never answers, or refuses.
     pub(super) lies: usize,

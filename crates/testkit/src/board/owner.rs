@@ -17,7 +17,6 @@ impl World {
             self.plan.classes > 1 && settings.capabilities != Capabilities::Shared && self.rng.percent(50);
         self.servers.push(Server {
             namings: vec![settings.naming.clone()],
-            longest_start: settings.start_timeout,
             settings,
             is_gone: false,
             is_held: false,
@@ -90,7 +89,6 @@ impl World {
         server.is_gone = settings.is_none();
         if let Some(settings) = settings {
             server.namings.push(settings.naming.clone());
-            server.longest_start = server.longest_start.max(settings.start_timeout);
             server.settings = settings;
         } else {
             server.is_held = false;
@@ -120,7 +118,7 @@ impl World {
         let all = self.settings();
         let mut settings = all.servers[at].clone();
         if keeps {
-            self.known.extend(settings.offers.iter().map(|(profile, _)| (at, profile.to_string())));
+            self.known.extend(settings.offers.iter().map(|(key, _)| (at, key.profile.to_string())));
         } else {
             settings.offers.clear();
         }
@@ -148,7 +146,7 @@ impl World {
         }
         let settings = self.settings();
         let known = |(at, server): (usize, &ServerSettings)| {
-            server.offers.iter().map(move |(profile, _)| (at, profile.to_string())).collect::<Vec<_>>()
+            server.offers.iter().map(move |(key, _)| (at, key.profile.to_string())).collect::<Vec<_>>()
         };
         self.known = settings.servers.iter().enumerate().flat_map(known).collect();
         self.core = Core::new(settings);

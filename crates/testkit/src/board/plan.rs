@@ -80,6 +80,7 @@ pub(super) fn server(rng: &mut Rng, name: &str, style: NameStyle) -> ServerSetti
         naming: Arc::new(naming(rng, name, style)),
         is_listed: rng.percent(95),
         lazy: rng.percent(85),
+        stores_lists: rng.percent(50),
         ..ServerSettings::new(name)
     }
 }
@@ -89,7 +90,11 @@ fn settings(rng: &mut Rng, servers: Vec<ServerSettings>, seed: u64) -> Settings 
     let rule = vec![("notifications/custom".to_owned(), vec![only])];
     Settings {
         servers,
-        pool: Pool { max_backends: rng.weighted(&[(6, 32), (1, 2), (1, 4)]), memory_limit: None },
+        pool: Pool {
+            max_backends: rng.weighted(&[(6, 32), (1, 2), (1, 4)]),
+            max_list_starts: rng.within(1..=4),
+            memory_limit: None,
+        },
         roots: Roots {
             home: Some("/home/me".into()),
             policy: Policy { open_roots: true, fallback: true, style: Style::Unix },
@@ -108,7 +113,9 @@ fn settings(rng: &mut Rng, servers: Vec<ServerSettings>, seed: u64) -> Settings 
 
 fn boards(rng: &mut Rng, rule: Vec<(String, Vec<String>)>) -> Boards {
     let notifications = if rng.percent(50) { rule } else { Vec::new() };
-    Boards { page_size: rng.weighted(&[(2, None), (1, Some(1)), (2, Some(2)), (1, Some(5))]), notifications }
+    let list_grace = Duration::from_secs(rng.weighted(&[(2, 10), (1, 1), (1, 0), (1, 30)]));
+    let page_size = rng.weighted(&[(2, None), (1, Some(1)), (2, Some(2)), (1, Some(5))]);
+    Boards { list_grace, page_size, notifications }
 }
 
 pub(super) fn secs(seconds: u64) -> Duration {

@@ -96,7 +96,10 @@ impl World {
         self.advance(SHORT)?;
         let shown = self.walk(client, List::Tools)?;
         // One that nobody calls does not drive out others that are in use.
-        if self.plan.settings.pool.max_backends < 32 || self.stats.no_room > before {
+        let status = self.core.status();
+        let mut instances = status.servers.iter().flat_map(|server| &server.instances);
+        let waits_for_room = instances.any(|instance| instance.state == "waits for room");
+        if self.plan.settings.pool.max_backends < 32 || self.stats.no_room > before || waits_for_room {
             return Ok(());
         }
         for at in self.listed() {

@@ -15,6 +15,8 @@ counters! {
     /// Everything was known already.
     warm_handshakes,
     warm_lists,
+    /// A client of one server was shown a stored list.
+    from_store,
     requests,
     answers,
     batches,
@@ -75,6 +77,7 @@ counters! {
     error_unknown_name,
     error_unknown_resource,
     error_stale_cursor,
+    error_not_initialized,
 }
 
 impl Stats {
@@ -91,6 +94,7 @@ impl Stats {
             "unknown_name" => &mut self.error_unknown_name,
             "resource_not_found" => &mut self.error_unknown_resource,
             "stale_cursor" => &mut self.error_stale_cursor,
+            "not_initialized" => &mut self.error_not_initialized,
             _ => return false,
         };
         *counter += 1;

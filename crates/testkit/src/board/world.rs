@@ -13,7 +13,7 @@ use bytes::Bytes;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use switchboard_core::catalogue::{Kept, List, RawList, RawOffer};
+use switchboard_core::catalogue::{Kept, List, OfferKey, RawList, RawOffer};
 use switchboard_core::{
     Action, BackendId, ClientId, Core, Event, Fact, Launch, Moment, Peer, ServerId, Settings,
 };
@@ -181,12 +181,13 @@ impl World {
                 Ok(())
             }
             Action::ReadOffer { launch, round, raw } => self.read_later(launch, round, raw),
-            Action::KeepOffer { server, profile, offer } => {
+            Action::KeepOffer { server, key, offer } => {
                 self.stats.kept += 1;
-                self.known.insert((server.0 as usize, profile.to_string()));
-                self.kept.insert((server.0 as usize, profile.to_string()), offer.store());
+                self.known.insert((server.0 as usize, key.profile.to_string()));
+                self.kept.insert((server.0 as usize, key.profile.to_string()), offer.store());
                 Ok(())
             }
+            Action::KeepRecord { .. } => Ok(()),
             Action::Disconnect { client } => self.let_go(client),
             Action::Report(fact) => self.listen(&fact),
             Action::Finished => self.finish(),
@@ -208,7 +209,8 @@ impl World {
                 self.stats.no_room += 1;
                 self.in_line.insert(*backend);
             }
-            Fact::Starting { backend, .. } => drop(self.in_line.remove(backend)),
+            // It waited for room before the present turn.
+            Fact::Starting { backend, .. } => self.turn.must_not_start &= !self.in_line.remove(backend),
             Fact::BreakerOpened { .. } => self.stats.breakers += 1,
             Fact::Retried { .. } => self.stats.retries += 1,
             _ => {}
@@ -354,7 +356,7 @@ impl World {
             let own = self.kept.range((at, String::new())..(at + 1, String::new()));
             own.map(move |((_, profile), stored)| {
                 let naming = self.servers[at].settings.naming.clone();
-                (profile.as_str().into(), Kept::stored(stored.clone().into(), naming))
+                (OfferKey::anywhere(profile), Kept::stored(stored.clone().into(), naming))
             })
         };
         let servers = (0..self.servers.len()).map(|at| switchboard_core::ServerSettings {

@@ -121,7 +121,7 @@ fn settings(rng: &mut Rng, seed: u64) -> Settings {
     let policy = Policy { open_roots: rng.percent(70), fallback: rng.percent(70), style: Style::Unix };
     Settings {
         servers: vec![server],
-        pool: Pool { max_backends: rng.within(1..=4), memory_limit },
+        pool: Pool { max_backends: rng.within(1..=4), memory_limit, ..Pool::default() },
         roots: Roots { home: Some("/home/me".into()), policy },
         dialect: Ear::Fixed(Dialect::Standard),
         shutdown_grace: rng.millis(200..=3000),

@@ -116,6 +116,7 @@ impl World {
             Action::ToClient { client, out, .. } => self.at_client(client, &out),
             Action::LookUp { .. } => Err("nobody here has workspaces".into()),
             Action::ReadOffer { .. } | Action::KeepOffer { .. } => Err("clients here have one server".into()),
+            Action::KeepRecord { .. } => Ok(()),
             Action::Disconnect { client } => Err(format!("{client} is let go, and we are no daemon")),
             Action::Report(fact) => self.listen(fact),
             Action::Finished => self.finish(),

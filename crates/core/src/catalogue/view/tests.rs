@@ -362,7 +362,7 @@ fn we_introduce_ourselves_with_all_that_the_members_can_do() {
         ],
         1,
     );
-    let welcome: Value = serde_json::from_str(&view.welcome("2025-06-18")).unwrap();
+    let welcome: Value = serde_json::from_str(&view.welcome("2025-06-18", &[])).unwrap();
     assert_eq!(
         welcome,
         json!({
@@ -380,9 +380,12 @@ fn we_introduce_ourselves_with_all_that_the_members_can_do() {
         })
     );
     let late: Value =
-        serde_json::from_str(&View::new(vec![unknown("a", Style::Plain)], 1).welcome("x")).unwrap();
+        serde_json::from_str(&View::new(vec![unknown("a", Style::Plain)], 1).welcome("x", &[])).unwrap();
     let changes = json!({"listChanged": true});
-    assert_eq!(late["capabilities"], json!({"tools": changes, "prompts": changes, "resources": changes}));
+    assert_eq!(
+        late["capabilities"],
+        json!({"tools": changes, "prompts": changes, "resources": changes, "logging": {}, "completions": {}})
+    );
     assert_eq!(late.get("instructions"), None);
 }
 
@@ -392,7 +395,7 @@ fn one_plain_server_introduces_itself() {
     let offer = Offer::new(Bytes::from_static(own.as_bytes()));
     let naming = Arc::new(Naming::new("a", Style::Plain));
     let view = View::new(vec![Member { server: ServerId(0), naming, offer: Some(Arc::new(offer)) }], 1);
-    assert_eq!(view.welcome("2025-06-18"), own.replace("2024-11-05", "2025-06-18").replace('\n', " "));
+    assert_eq!(view.welcome("2025-06-18", &[]), own.replace("2024-11-05", "2025-06-18").replace('\n', " "));
 }
 
 #[test]

@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use switchboard_protocol::{Span, json as scanner};
 
 impl View {
-    /// The `result` of `initialize`, with this protocol version.
-    pub fn welcome(&self, version: &str) -> String {
+    /// The `result` of `initialize`, with this protocol version. Servers that cannot be had are named.
+    pub fn welcome(&self, version: &str, unavailable: &[String]) -> String {
         if let [Member { naming, offer: Some(offer), .. }] = &self.members[..]
             && naming.style == Style::Plain
             && let Some(own) = with_version(offer.welcome(), version)
@@ -25,7 +25,7 @@ impl View {
                 "version": env!("CARGO_PKG_VERSION"),
             },
         });
-        if let Some(instructions) = self.instructions() {
+        if let Some(instructions) = self.instructions(unavailable) {
             welcome["instructions"] = instructions.into();
         }
         welcome.to_string()
@@ -40,9 +40,9 @@ impl View {
                         merge(&mut union, capabilities);
                     }
                 }
-                // What it has is not known yet, and clients ask only once.
+                // What it has is not known yet, and capabilities cannot be added later.
                 None => {
-                    for capability in ["tools", "prompts", "resources"] {
+                    for capability in ["tools", "prompts", "resources", "logging", "completions"] {
                         union.entry(capability).or_insert_with(|| json!({}));
                     }
                 }
@@ -59,14 +59,25 @@ impl View {
         Value::Object(union)
     }
 
-    fn instructions(&self) -> Option<String> {
+    fn instructions(&self, unavailable: &[String]) -> Option<String> {
         let of_member = |member: &Member| {
             let text = member.offer.as_ref()?.instructions()?.trim();
             (!text.is_empty()).then(|| format!("## {}\n\n{text}", member.naming.server))
         };
-        let all: Vec<String> = self.members.iter().filter_map(of_member).collect();
+        let missing = unavailable.iter().map(|name| self::unavailable(name)).collect::<Vec<_>>().join("\n");
+        let all: Vec<String> = self
+            .members
+            .iter()
+            .filter_map(of_member)
+            .chain(Some(missing).filter(|it| !it.is_empty()))
+            .collect();
         (!all.is_empty()).then(|| all.join("\n\n"))
     }
+}
+
+/// What is said of a server that cannot be had.
+pub fn unavailable(name: &str) -> String {
+    format!("`{name}` is unavailable; run `switchboard status`")
 }
 
 /// What either can do: objects are merged, what is false or null is not there, and else the first one's word stands.

@@ -1,0 +1,73 @@
+//! A server's stored offers: one for each kind of client, and for each root where the launch depends on it.
+
+use super::kept::Kept;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Clients say what they can do, so there is no end to the kinds of them.
+const MAX_OFFERS: usize = 64;
+
+/// Whom an offer was made to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OfferKey {
+    /// The version and the capabilities that the client declared.
+    pub profile: Arc<str>,
+    /// The root of the backend; `None` if the launch does not depend on it.
+    pub root: Option<Arc<str>>,
+}
+
+impl OfferKey {
+    /// Where the launch does not depend on the root.
+    pub fn anywhere(profile: &str) -> Self {
+        Self { profile: profile.into(), root: None }
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Offers {
+    known: BTreeMap<OfferKey, Kept>,
+    /// The newest first.
+    order: Vec<OfferKey>,
+}
+
+impl Offers {
+    /// As an earlier run left them, the newest first.
+    pub fn stored(stored: &[(OfferKey, Kept)]) -> Self {
+        Self {
+            known: stored.iter().cloned().collect(),
+            order: stored.iter().map(|(key, _)| key.clone()).collect(),
+        }
+    }
+
+    pub fn get(&self, key: &OfferKey) -> Option<&Kept> {
+        self.known.get(key)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
+    /// The newest offer at a root, whatever its client could do.
+    pub fn newest(&self, root: Option<&str>) -> Option<&Kept> {
+        let there = self.order.iter().filter(|key| key.root.as_deref() == root);
+        // A stored one that cannot be read is none.
+        there.filter_map(|key| self.known.get(key)).find(|kept| kept.offer().is_some())
+    }
+
+    pub fn insert(&mut self, key: OfferKey, kept: Kept) {
+        self.order.retain(|other| *other != key);
+        self.order.insert(0, key.clone());
+        self.known.insert(key, kept);
+        for oldest in self.order.drain(self.order.len().min(MAX_OFFERS)..) {
+            self.known.remove(&oldest);
+        }
+    }
+
+    pub fn values(&self) -> impl Iterator<Item = &Kept> {
+        self.known.values()
+    }
+
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Kept> {
+        self.known.values_mut()
+    }
+}

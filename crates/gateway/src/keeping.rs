@@ -1,0 +1,77 @@
+//! Writing what is to outlive us: the lists of servers, and what was learnt about launches. Nobody waits for it but our own
+//! end, and that for a moment only: what is not written is learnt again.
+
+use crate::backends::process::Processes;
+use crate::task;
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use switchboard_core::catalogue::{Offer, OfferKey};
+use switchboard_core::{Record, ServerId};
+use switchboard_process::aside;
+use tokio::sync::Notify;
+
+#[derive(Default)]
+pub(crate) struct Keeping {
+    /// Tasks that are at it.
+    running: AtomicUsize,
+    done: Notify,
+    /// Records that are yet to be written, and the right to write them.
+    records: Mutex<BTreeMap<ServerId, Record>>,
+    writing: tokio::sync::Mutex<()>,
+}
+
+impl Keeping {
+    pub(crate) fn offer(
+        self: &Arc<Self>,
+        processes: &Processes,
+        server: ServerId,
+        key: OfferKey,
+        offer: Arc<Offer>,
+    ) {
+        let Some(server) = processes.register.server(server) else { return };
+        let shelf = processes.shelf.clone();
+        self.spawn("offer", async move {
+            let _ = aside::run(move || shelf.save(&server, &key, &offer.store())).await;
+        });
+    }
+
+    pub(crate) fn record(self: &Arc<Self>, processes: &Processes, id: ServerId, record: Record) {
+        let Some(server) = processes.register.server(id) else { return };
+        let (launches, keeping) = (processes.launches.clone(), self.clone());
+        self.records.lock().unwrap_or_else(PoisonError::into_inner).insert(id, record);
+        self.spawn("record", async move {
+            // One at a time, and the newest: an older one must not come last.
+            let _writing = keeping.writing.lock().await;
+            let newest = keeping.records.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+            let Some(record) = newest else { return };
+            let _ = aside::run(move || launches.save(&server, &record)).await;
+        });
+    }
+
+    fn spawn(self: &Arc<Self>, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {
+        let keeping = self.clone();
+        keeping.running.fetch_add(1, Ordering::Relaxed);
+        task::spawn(name, async move {
+            work.await;
+            keeping.running.fetch_sub(1, Ordering::Relaxed);
+            keeping.done.notify_waiters();
+        });
+    }
+
+    /// Waits until everything is written, but not for longer than this.
+    pub(crate) async fn finish(&self, within: Duration) {
+        let all = async {
+            loop {
+                let done = self.done.notified();
+                if self.running.load(Ordering::Relaxed) == 0 {
+                    return;
+                }
+                done.await;
+            }
+        };
+        let _ = tokio::time::timeout(within, all).await;
+    }
+}

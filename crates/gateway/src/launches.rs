@@ -1,0 +1,191 @@
+//! What was learnt about each launch, stored between runs: a small file per launch, as it is written in the config.
+//!
+//! Nothing here is worth failing for: what cannot be read was never learnt.
+
+use crate::config::ServerConfig;
+use crate::hex::hex;
+use crate::stored_file;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use switchboard_core::{FramingChoice, Record, Slow};
+use switchboard_process::private;
+use switchboard_protocol::Framing;
+
+#[cfg(test)]
+mod tests;
+
+const FOLDER: &str = "launches";
+const ENDING: &str = ".json";
+/// A file beyond this is no record.
+const MAX_FILE_BYTES: u64 = 64 << 10;
+/// More launches than anyone has; beyond it those that were written longest ago are forgotten.
+const MAX_FILES: usize = 1000;
+/// Newline got no answer, and nothing else did either.
+const DOUBT: &str = "not-newline";
+
+/// The records of this user.
+#[derive(Clone)]
+pub(crate) struct Launches {
+    folder: Arc<Path>,
+}
+
+/// A record as it lies on disk.
+#[derive(Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Stored {
+    /// For whoever looks into the folder: the same launch may have several names.
+    server: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    framing: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slow: Option<StoredSlow>,
+    asks_roots: bool,
+    asks_questions: bool,
+    keeps_state: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StoredSlow {
+    tries: u32,
+    /// In seconds since 1970.
+    retry_at: u64,
+    /// The whole entry: another `startTimeout`, say, is another chance.
+    entry: String,
+}
+
+impl Launches {
+    pub(crate) fn new(state_folder: &Path) -> Self {
+        Self { folder: state_folder.join(FOLDER).into() }
+    }
+
+    pub(crate) fn load(&self, server: &ServerConfig) -> Record {
+        let read = || {
+            let content = private::read(&self.path(server), MAX_FILE_BYTES).ok()?;
+            serde_json::from_slice::<Stored>(&content).ok()
+        };
+        read().map(|stored| stored.record(server)).unwrap_or_default()
+    }
+
+    pub(crate) fn save(&self, server: &ServerConfig, record: &Record) -> io::Result<()> {
+        if *record == Record::default() {
+            return self.forget(server);
+        }
+        private::folder(&self.folder)?;
+        let text = serde_json::to_vec_pretty(&Stored::of(server, record))?;
+        stored_file::replace(&self.path(server), &[&text])?;
+        self.clean();
+        Ok(())
+    }
+
+    pub(crate) fn forget(&self, server: &ServerConfig) -> io::Result<()> {
+        match fs::remove_file(self.path(server)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    fn path(&self, server: &ServerConfig) -> PathBuf {
+        self.folder.join(format!("{}{ENDING}", launch_key(server)))
+    }
+
+    fn clean(&self) {
+        let entries = fs::read_dir(&*self.folder).into_iter().flatten().flatten();
+        let mut files: Vec<(SystemTime, PathBuf)> = entries
+            .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+            .collect();
+        if files.len() <= MAX_FILES {
+            return;
+        }
+        files.sort();
+        for (_, path) in &files[..files.len() - MAX_FILES] {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+impl Stored {
+    fn of(server: &ServerConfig, record: &Record) -> Self {
+        let framing = match record.framing {
+            FramingChoice::Fixed(framing) => Some(framing.name().to_owned()),
+            FramingChoice::Doubt => Some(DOUBT.to_owned()),
+            FramingChoice::Try => None,
+        };
+        let slow = record.slow.map(|slow| StoredSlow {
+            tries: slow.tries,
+            retry_at: since_1970(SystemTime::now() + slow.retry_in).as_secs(),
+            entry: entry_hash(server),
+        });
+        Self {
+            server: server.name.clone(),
+            framing,
+            slow,
+            asks_roots: record.asks_roots,
+            asks_questions: record.asks_questions,
+            keeps_state: record.keeps_state,
+        }
+    }
+
+    fn record(self, server: &ServerConfig) -> Record {
+        let word = self.framing.as_deref().unwrap_or_default();
+        let known = [Framing::Newline, Framing::ContentLength].into_iter().find(|it| it.name() == word);
+        let framing = match known {
+            Some(framing) => FramingChoice::Fixed(framing),
+            None if word == DOUBT => FramingChoice::Doubt,
+            None => FramingChoice::Try,
+        };
+        let slow = self.slow.filter(|slow| slow.entry == entry_hash(server)).map(|slow| {
+            let left = Duration::from_secs(slow.retry_at).saturating_sub(since_1970(SystemTime::now()));
+            // A clock that was set back must not put the next try off for years.
+            Slow { tries: slow.tries, retry_in: left.min(Duration::from_secs(60 * 60)) }
+        });
+        Record {
+            framing,
+            slow,
+            asks_roots: self.asks_roots,
+            asks_questions: self.asks_questions,
+            keeps_state: self.keeps_state,
+        }
+    }
+}
+
+fn since_1970(time: SystemTime) -> Duration {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+fn entry_hash(server: &ServerConfig) -> String {
+    hash(&[&format!("{server:?}")])
+}
+
+/// What is started, as it stands in the config: two servers that are started the same way behave the same, whatever they
+/// are called and whatever of it is shown.
+pub(crate) fn launch_key(server: &ServerConfig) -> String {
+    let cwd = server.cwd.as_deref();
+    let (args, env) = (server.args.len().to_string(), server.env.len().to_string());
+    let mut words = vec![server.command.as_str(), &args];
+    words.extend(server.args.iter().map(String::as_str));
+    words.push(&env);
+    words.extend(server.env.iter().flat_map(|(name, value)| [name.as_str(), value.as_str()]));
+    words.extend([if cwd.is_some() { "in" } else { "" }, cwd.unwrap_or_default()]);
+    // `${HOME}` is a folder to one and six letters to the other.
+    words.push(if server.expand { "expand" } else { "" });
+    if let Some(remote) = &server.remote {
+        words.extend(["remote", &remote.url]);
+        words.extend(remote.headers.iter().flat_map(|(name, value)| [name.as_str(), value.as_str()]));
+    }
+    hash(&words)
+}
+
+pub(crate) fn hash(words: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for word in words {
+        hash.update((word.len() as u64).to_le_bytes());
+        hash.update(word.as_bytes());
+    }
+    hex(&hash.finalize())
+}

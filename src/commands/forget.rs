@@ -1,0 +1,43 @@
+//! `switchboard forget SERVER`: removes what is stored about a server, and tells the daemons that know it.
+
+use crate::cli::ForgetArgs;
+use crate::exit::{Exit, fatal};
+use anyhow::Context;
+use switchboard_gateway::Address;
+use switchboard_gateway::config::ServerConfig;
+use switchboard_gateway::config::discover::discover;
+use switchboard_gateway::control::{self, Request};
+
+pub(crate) fn run(args: &ForgetArgs) -> anyhow::Result<Exit> {
+    let name = &args.server;
+    let configured = configured(args)?;
+    if let Some(server) = &configured {
+        switchboard_gateway::forget(server, &super::state_folder())
+            .context("cannot remove what is stored")?;
+    }
+    let mut told = 0;
+    for address in Address::all().context("cannot look for daemons")? {
+        let request = Request::Forget { server: name.clone() };
+        let answer = super::on_runtime(control::ask(&address, request))?;
+        let answer = answer.with_context(|| format!("the daemon at {address} does not answer"))?;
+        told += usize::from(answer.is_some_and(|answer| answer.result.is_ok()));
+    }
+    if configured.is_none() && told == 0 {
+        let text = format!(
+            "there is no server `{name}` in the config file, and no daemon knows it\n  hint: `switchboard check` lists \
+             the servers"
+        );
+        return Err(fatal(Exit::Failure, text));
+    }
+    super::print(&format!("{name}: forgotten; its next start finds out again\n"))?;
+    Ok(Exit::Ok)
+}
+
+/// The server as the config file has it. One that is broken or not there may still be known to a daemon.
+fn configured(args: &ForgetArgs) -> anyhow::Result<Option<ServerConfig>> {
+    let project = std::env::current_dir().ok();
+    let found = discover(args.config.as_deref(), project.as_deref(), &super::vars)
+        .map_err(|error| fatal(Exit::Config, error.to_string()))?;
+    let config = found.file.and_then(|file| file.load().config);
+    Ok(config.and_then(|config| config.servers.into_iter().find(|server| server.name == args.server)))
+}

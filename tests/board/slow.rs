@@ -1,0 +1,312 @@
+//! Servers that are not ready in time: what they cost, who still gets their tools, and when. Nothing here measures time: a
+//! wait that should not be would last ten minutes.
+
+use super::servers::{Servers, pid, tools, with_tools};
+use serde_json::{Value, json};
+use std::fs;
+use switchboard_testkit::client::{Client, Start, initialize_params};
+use switchboard_testkit::patience;
+
+const FOREVER: &str = "10m";
+
+/// Servers, one of which answers nothing while its gate is closed. In the end it is open, so that everything can end.
+struct Gated(Servers);
+
+impl Gated {
+    fn open(&self) {
+        fs::write(self.0.path("gate"), "").unwrap();
+    }
+
+    /// Once everything that has passed it is gone.
+    fn close(&self) {
+        patience::until_true("the end of all processes", || self.0.processes().is_empty());
+        fs::remove_file(self.0.path("gate")).unwrap();
+    }
+
+    fn put(&mut self, name: &str, start_timeout: &str, options: &[&str]) {
+        let gate = self.0.path("gate").display().to_string();
+        self.0.put(name, json!({ "startTimeout": start_timeout }), &[&["--gate", &gate], options].concat());
+    }
+
+    fn set_grace(&mut self, grace: &str) {
+        self.0.set("listGrace", json!(grace));
+    }
+}
+
+impl std::ops::Deref for Gated {
+    type Target = Servers;
+
+    fn deref(&self) -> &Servers {
+        &self.0
+    }
+}
+
+impl Drop for Gated {
+    fn drop(&mut self) {
+        self.open();
+    }
+}
+
+/// `good`, and `bad` behind the gate.
+fn gated(grace: &str) -> Gated {
+    let mut servers = Gated(Servers::none().and_offer("good", json!({}), &with_tools(&["facts"])));
+    servers.put("bad", FOREVER, &[]);
+    servers.set_grace(grace);
+    servers
+}
+
+/// A window of the daemon's, or one that serves itself.
+fn window(servers: &Servers, solo: bool) -> Start {
+    if solo { servers.start() } else { servers.shared() }
+}
+
+fn open(start: Start) -> Client {
+    let mut client = start.start();
+    client.initialize();
+    client
+}
+
+/// Files of the state folder's `folder`.
+fn stored(servers: &Servers, folder: &str) -> usize {
+    let files = fs::read_dir(servers.state(folder)).into_iter().flatten().flatten();
+    files.filter(|file| !file.file_name().to_string_lossy().ends_with(".draft")).count()
+}
+
+#[track_caller]
+fn wait_until_stored(servers: &Servers, folder: &str, count: usize) {
+    patience::until_true(format_args!("{count} files in {folder}"), || stored(servers, folder) == count);
+}
+
+#[test]
+fn a_hanging_server_takes_nothing_away() {
+    for solo in [false, true] {
+        let servers = gated("500ms");
+        let mut client = window(&servers, solo).start();
+        let welcome = client.initialize();
+        assert_eq!(welcome["instructions"], "`bad` is unavailable; run `switchboard status`");
+        let listed = |name| welcome["capabilities"][name]["listChanged"].clone();
+        assert_eq!(
+            [listed("tools"), listed("prompts"), listed("resources")],
+            [true, true, true].map(Value::from)
+        );
+        for capability in ["logging", "completions"] {
+            assert!(welcome["capabilities"][capability].is_object(), "{welcome}");
+        }
+        assert_eq!(tools(&mut client), ["good__facts"]);
+        assert_eq!(pid(&mut client, "good__facts"), servers.record("good").pid(1));
+        assert_eq!(client.finish().code, Some(0));
+    }
+}
+
+/// The verdict is stored: at the next start it is not waited for, however long the budget is.
+#[test]
+fn a_slow_server_is_waited_for_once() {
+    for solo in [false, true] {
+        let mut servers = gated("500ms");
+        assert_eq!(tools(&mut open(window(&servers, solo))), ["good__facts"]);
+        wait_until_stored(&servers, "launches", 2);
+        servers.set_grace(FOREVER);
+        assert_eq!(tools(&mut open(window(&servers, solo))), ["good__facts"]);
+    }
+}
+
+#[test]
+fn a_late_server_is_told_of_and_stored() {
+    let mut servers = gated("500ms");
+    let mut client = open(servers.shared());
+    assert_eq!(tools(&mut client), ["good__facts"]);
+    servers.open();
+    client.told("notifications/tools/list_changed");
+    assert!(tools(&mut client).contains(&"bad__echo".to_owned()));
+    assert_eq!(client.finish().code, Some(0));
+    // It has answered: nothing is held against it, and nobody has to ask it again.
+    servers.set_grace(FOREVER);
+    let mut client = open(servers.shared());
+    assert!(tools(&mut client).contains(&"bad__echo".to_owned()));
+    assert_eq!(servers.launches(["good", "bad"]), [1, 1]);
+}
+
+/// Its entry has changed: it is given another chance.
+#[test]
+fn a_changed_entry_is_waited_for_again() {
+    let mut servers = gated("500ms");
+    assert_eq!(tools(&mut open(servers.shared())), ["good__facts"]);
+    wait_until_stored(&servers, "launches", 2);
+    servers.put("bad", "9m", &[]);
+    // The daemon is still there, for the start that nobody waits for.
+    servers.say(&["reload"]);
+    check_waited_for(&mut servers);
+}
+
+#[test]
+fn a_forgotten_server_is_waited_for_again() {
+    let mut servers = gated("500ms");
+    assert_eq!(tools(&mut open(servers.shared())), ["good__facts"]);
+    wait_until_stored(&servers, "launches", 2);
+    let config = servers.config().display().to_string();
+    assert_eq!(
+        servers.say(&["forget", "bad", "--config", &config]),
+        "bad: forgotten; its next start finds out again\n"
+    );
+    wait_until_stored(&servers, "launches", 1);
+    check_waited_for(&mut servers);
+}
+
+/// The first list holds what it offers, though it was asked for before the gate was opened.
+#[track_caller]
+fn check_waited_for(servers: &mut Gated) {
+    servers.set_grace(FOREVER);
+    let mut client = servers.shared().start();
+    client.ask("initialize", initialize_params());
+    let list = client.ask("tools/list", json!({}));
+    assert_eq!(client.request("ping", json!({}))["result"], json!({}));
+    servers.open();
+    let listed = client.answer(list).to_string();
+    assert!(listed.contains("bad__echo"), "{listed}");
+}
+
+#[test]
+fn a_server_added_to_a_live_config_delays_no_list() {
+    let mut servers = Gated(Servers::none().and_offer("good", json!({}), &with_tools(&["facts"])));
+    servers.set_grace("100ms");
+    let mut client = open(servers.shared());
+    assert_eq!(tools(&mut client), ["good__facts"]);
+    servers.put("bad", FOREVER, &[]);
+    servers.record("bad").wait_for(1, "initialize");
+    assert_eq!(tools(&mut client), ["good__facts"]);
+    servers.open();
+    client.told("notifications/tools/list_changed");
+    assert!(tools(&mut client).contains(&"bad__echo".to_owned()));
+}
+
+/// Codex does not wait for slow servers. The start that it caused goes on, and its next run has the tools.
+#[test]
+fn a_client_that_leaves_early_has_its_tools_the_next_time() {
+    for single in [false, true] {
+        let mut servers = Gated(Servers::none());
+        servers.set_grace("100ms");
+        servers.put("slow", FOREVER, &[]);
+        let start = || match single {
+            true => servers.shared().args(["--server", "slow"]),
+            false => servers.shared(),
+        };
+        let mut client = start().start();
+        client.ask("initialize", initialize_params());
+        servers.record("slow").wait_for(1, "initialize");
+        drop(client);
+        servers.open();
+        wait_until_stored(&servers, "catalogue", 1);
+        servers.close();
+        let mut client = start().start();
+        client.initialize();
+        let name = if single { "echo" } else { "slow__echo" };
+        assert!(tools(&mut client).contains(&name.to_owned()), "single: {single}");
+    }
+}
+
+/// One server alone is answered for, and started, at once; what has changed is told.
+#[test]
+fn one_server_is_answered_from_the_store() {
+    for solo in [false, true] {
+        let mut servers = Gated(Servers::none());
+        let offer = servers.offers("one", &with_tools(&["old"])).display().to_string();
+        servers.open();
+        servers.put("one", FOREVER, &["--offer", &offer]);
+        let start = |servers: &Servers| window(servers, solo).args(["--server", "one"]);
+        // Lists are stored when the last client of the server leaves the daemon.
+        let mut client = open(servers.shared().args(["--server", "one"]));
+        assert_eq!(tools(&mut client), ["old"]);
+        assert_eq!(client.finish().code, Some(0));
+        wait_until_stored(&servers, "catalogue", 1);
+
+        servers.close();
+        servers.offers("one", &with_tools(&["new"]));
+        let mut client = start(&servers).start();
+        client.initialize();
+        assert_eq!(tools(&mut client), ["old"], "solo: {solo}");
+        servers.record("one").pid(2);
+        servers.open();
+        client.told("notifications/tools/list_changed");
+        assert_eq!(tools(&mut client), ["new"]);
+        assert_eq!(client.finish().code, Some(0));
+    }
+}
+
+/// The launch depends on the folder, and so does what it offers.
+#[test]
+fn lists_are_kept_apart_by_root() {
+    let mut servers = Servers::none();
+    for project in ["a", "b"] {
+        let folder = servers.path(&format!("work/{project}"));
+        fs::create_dir_all(folder.join(".git")).unwrap();
+        fs::write(folder.join("offer"), with_tools(&[project])).unwrap();
+    }
+    servers.put("s", json!({}), &["--offer", "${workspaceFolder}/offer"]);
+    for run in 1..=2 {
+        for project in ["a", "b"] {
+            let mut client = open(servers.shared().cwd(servers.path(&format!("work/{project}"))));
+            assert_eq!(tools(&mut client), [format!("s__{project}")], "run {run}");
+            assert_eq!(client.finish().code, Some(0));
+        }
+    }
+    assert_eq!(servers.launches(["s"]), [2], "the second time nothing was started");
+}
+
+/// Another kind of client waits its time, and then sees what the first one saw.
+#[test]
+fn another_kind_of_client_lends_its_lists() {
+    let servers = gated("500ms");
+    servers.open();
+    assert!(tools(&mut open(servers.shared())).contains(&"bad__echo".to_owned()));
+    wait_until_stored(&servers, "catalogue", 2);
+    servers.close();
+    let mut client = super::servers::greet_with(servers.shared(), json!({ "sampling": {} }));
+    assert!(tools(&mut client).contains(&"bad__echo".to_owned()));
+}
+
+#[test]
+fn logs_name_a_server_that_cannot_be_had() {
+    let servers = gated("100ms");
+    let mut client = open(servers.shared());
+    let answer = client.request("logging/setLevel", json!({ "level": "warning" }));
+    assert_eq!(answer["result"], json!({}));
+    let log = client.told("notifications/message");
+    let expect = json!({
+        "level": "warning", "logger": "switchboard", "data": "`bad` is unavailable; run `switchboard status`"
+    });
+    assert_eq!(log["params"], expect);
+}
+
+#[test]
+fn an_empty_list_is_no_answer_before_the_handshake() {
+    for solo in [false, true] {
+        let servers = Servers::of(&["a"]);
+        let mut client = window(&servers, solo).start();
+        for method in ["tools/list", "prompts/list", "resources/list", "tools/call"] {
+            let answer = client.request(method, json!({ "name": "a__echo" }));
+            crate::support::error(&answer, -32600, "not_initialized");
+        }
+        client.initialize();
+        assert!(tools(&mut client).contains(&"a__echo".to_owned()));
+    }
+}
+
+#[test]
+fn status_says_what_was_learnt() {
+    let servers = gated("100ms");
+    let mut client = open(servers.shared());
+    assert_eq!(tools(&mut client), ["good__facts"]);
+    let status: Value = serde_json::from_str(&servers.say(&["status", "--json"])).unwrap();
+    let learnt = |name: &str| {
+        let all = status["daemons"][0]["servers"].as_array().unwrap();
+        all.iter().find(|server| server["name"] == name).unwrap()["learnt"].clone()
+    };
+    assert_eq!(learnt("good"), json!(["speaks newline"]));
+    assert_eq!(learnt("bad"), json!(["not ready in time; clients do not wait for it"]));
+    let config = servers.config().display().to_string();
+    let end = servers.program().args(["tools", "--config", &config]).start().finish();
+    assert_eq!(String::from_utf8(end.stdout).unwrap().lines().count(), 1, "good__facts");
+    assert!(end.stderr.contains("the server `bad` was not ready in time"), "{}", end.stderr);
+    let shown = servers.say(&["status"]);
+    assert!(shown.contains("learnt: not ready in time; clients do not wait for it"), "{shown}");
+}
