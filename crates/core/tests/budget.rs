@@ -463,3 +463,39 @@ fn starts_for_lists_are_limited() {
         "#,
     );
 }
+
+/// `more` may have the same URI, and is still starting.
+#[test]
+fn a_plain_uri_waits_for_all_servers() {
+    play(
+        two,
+        r#"
+        A comes; folder /p; server all
+        A greets
+            start 1 at /p
+            start 2 at /p
+        1 spawns
+            1< …
+        2 spawns
+            2< …
+        2 greets with {"resources":{}}
+            2< {"method":"notifications/initialized"}
+            2< {"id":4,"method":"resources/list"}
+            2< {"id":5,"method":"resources/templates/list"}
+        1 greets with {"resources":{}}
+            A< {"id":0,…}
+            1< {"method":"notifications/initialized"}
+            1< {"id":6,"method":"resources/list"}
+            1< {"id":7,"method":"resources/templates/list"}
+        2> {"jsonrpc":"2.0","id":4,"result":{"resources":[{"name":"x","uri":"x://same"}]}}
+        2> {"jsonrpc":"2.0","id":5,"result":{"resourceTemplates":[]}}
+            keep 1
+        A confirms
+        A> {"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"x://same"}}
+        1> {"jsonrpc":"2.0","id":6,"result":{"resources":[{"name":"x","uri":"x://same"}]}}
+        1> {"jsonrpc":"2.0","id":7,"result":{"resourceTemplates":[]}}
+            keep 0
+            A< {"id":1,"error":…"servers":["files","more"]…}
+        "#,
+    );
+}

@@ -1,7 +1,7 @@
 //! Where a request of a client of many servers goes: to the one that it concerns, under the name that this one knows.
 
 use super::Spelling;
-use crate::catalogue::{Found, FoundUri, List, View};
+use crate::catalogue::{Found, FoundUri, List, Style, View};
 use crate::client::Level;
 use crate::event::ClientId;
 use crate::exchange::Core;
@@ -107,7 +107,17 @@ impl Core {
             message.rename(part, original);
             return Owner::Delegate(delegate);
         }
+        let is_shared_name = |member: usize| {
+            let style = view.members().get(member).map(|member| member.naming.style);
+            view.members().len() > 1 && style == Some(Style::Plain)
+        };
         match view.find(list, quoted) {
+            // A server that is still starting may have a tool of the same name, and the better claim to it.
+            Found::Owner { member, .. } | Found::Perhaps { member, .. }
+                if is_shared_name(member) && !self.is_settled(client) =>
+            {
+                Owner::Later
+            }
             Found::Owner { member, original } => {
                 message.rename(part, original);
                 self.delegate_at(client, &view, member)
@@ -139,6 +149,10 @@ impl Core {
             return Owner::Delegate(delegate);
         }
         match view.find_uri(&uri) {
+            // A URI that doesn't name its server may be another's too, which is still starting.
+            FoundUri::Owner { uri: original, .. } if original == *uri && !self.is_settled(client) => {
+                Owner::Later
+            }
             FoundUri::Owner { member, uri: original } => {
                 if original != *uri {
                     message.rename(Part::Uri, quoted(&original));
@@ -163,6 +177,7 @@ impl Core {
             return Owner::Nobody(self.unknown_resource("", &[]));
         };
         match view.find_template(&template) {
+            FoundUri::Owner { uri, .. } if uri == *template && !self.is_settled(client) => Owner::Later,
             FoundUri::Owner { member, uri } => {
                 if uri != *template {
                     message.rename(Part::RefUri, quoted(&uri));
