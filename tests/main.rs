@@ -26,6 +26,8 @@ mod daemon;
 mod board;
 #[cfg(target_os = "linux")]
 mod http;
+#[cfg(target_os = "linux")]
+mod isolation;
 mod remote;
 mod logs;
 mod raw;

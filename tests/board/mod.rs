@@ -3,7 +3,7 @@
 //! - `servers`: several fake servers in one config, and windows onto them.
 //! - the rest: a promise, or a few that belong together, each.
 
-mod servers;
+pub(crate) mod servers;
 
 mod names;
 mod lists;

@@ -13,14 +13,14 @@ use switchboard_testkit::record::Record;
 use switchboard_testkit::scratch::Scratch;
 use switchboard_testkit::tree::Process;
 
-pub(super) struct Servers {
+pub(crate) struct Servers {
     scratch: Scratch,
     config: Value,
 }
 
 impl Servers {
     /// Nothing but short graces.
-    pub(super) fn none() -> Self {
+    pub(crate) fn none() -> Self {
         let scratch = Scratch::new();
         for name in ["home", "r", "work"] {
             scratch.folder(name);
@@ -33,35 +33,35 @@ impl Servers {
     }
 
     /// These, with the usual tools.
-    pub(super) fn of(names: &[&str]) -> Self {
+    pub(crate) fn of(names: &[&str]) -> Self {
         names.iter().fold(Self::none(), |servers, name| servers.and(name, json!({}), &[]))
     }
 
     /// One more: `keys` are those of its entry, `options` the fake backend's.
-    pub(super) fn and(mut self, name: &str, keys: Value, options: &[&str]) -> Self {
+    pub(crate) fn and(mut self, name: &str, keys: Value, options: &[&str]) -> Self {
         self.put(name, keys, options);
         self
     }
 
     /// One more, which offers what this text says.
-    pub(super) fn and_offer(self, name: &str, keys: Value, offer: &str) -> Self {
+    pub(crate) fn and_offer(self, name: &str, keys: Value, offer: &str) -> Self {
         let path = self.offers(name, offer).display().to_string();
         self.and(name, keys, &["--offer", &path])
     }
 
     /// A key of the file itself.
-    pub(super) fn with(mut self, key: &str, value: Value) -> Self {
+    pub(crate) fn with(mut self, key: &str, value: Value) -> Self {
         self.set(key, value);
         self
     }
 
-    pub(super) fn set(&mut self, key: &str, value: Value) {
+    pub(crate) fn set(&mut self, key: &str, value: Value) {
         self.config[key] = value;
         self.write();
     }
 
     /// Puts a server into the file, or another in its place.
-    pub(super) fn put(&mut self, name: &str, keys: Value, options: &[&str]) {
+    pub(crate) fn put(&mut self, name: &str, keys: Value, options: &[&str]) {
         let mut args = vec![json!("--record"), json!(self.record(name).folder())];
         args.extend(options.iter().map(|option| json!(option)));
         let mut entry = json!({ "command": fake_backend(), "args": args });
@@ -70,7 +70,7 @@ impl Servers {
         self.write();
     }
 
-    pub(super) fn remove(&mut self, name: &str) {
+    pub(crate) fn remove(&mut self, name: &str) {
         self.config["mcpServers"].as_object_mut().unwrap().remove(name);
         self.write();
     }
@@ -82,7 +82,7 @@ impl Servers {
     }
 
     /// What a server offers from now on, if it was made with `and_offer`. Gives the file.
-    pub(super) fn offers(&self, name: &str, offer: &str) -> PathBuf {
+    pub(crate) fn offers(&self, name: &str, offer: &str) -> PathBuf {
         let is_sound = serde_json::from_str::<Value>(offer);
         assert!(is_sound.is_ok(), "{is_sound:?}: {offer}");
         let draft = self.scratch.file("offers/draft", offer);
@@ -92,50 +92,50 @@ impl Servers {
     }
 
     /// What the windows remember and log.
-    pub(super) fn state(&self, name: &str) -> PathBuf {
+    pub(crate) fn state(&self, name: &str) -> PathBuf {
         self.scratch.state(name)
     }
 
-    pub(super) fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.scratch.join(name)
     }
 
-    pub(super) fn config(&self) -> PathBuf {
+    pub(crate) fn config(&self) -> PathBuf {
         self.path("config.json")
     }
 
     /// What a server was told.
-    pub(super) fn record(&self, name: &str) -> Record {
+    pub(crate) fn record(&self, name: &str) -> Record {
         Record::in_folder(self.scratch.folder("record").join(name))
     }
 
     /// How often each of these was started.
-    pub(super) fn launches<const N: usize>(&self, names: [&str; N]) -> [u32; N] {
+    pub(crate) fn launches<const N: usize>(&self, names: [&str; N]) -> [u32; N] {
         names.map(|name| self.record(name).launches())
     }
 
     /// How often a server was told something, by all its processes.
-    pub(super) fn told(&self, name: &str, text: &str) -> usize {
+    pub(crate) fn told(&self, name: &str, text: &str) -> usize {
         self.record(name).all_lines().iter().filter(|line| line.contains(text)).count()
     }
 
-    pub(super) fn program(&self) -> Start {
+    pub(crate) fn program(&self) -> Start {
         program().env("HOME", self.path("home")).env("XDG_RUNTIME_DIR", self.path("r")).cwd(self.path("work"))
     }
 
     /// A window of its own, still to be started.
-    pub(super) fn start(&self) -> Start {
+    pub(crate) fn start(&self) -> Start {
         self.program().args(["stdio", "--solo", "--config"]).arg(self.config())
     }
 
     /// The same through the daemon.
-    pub(super) fn shared(&self) -> Start {
+    pub(crate) fn shared(&self) -> Start {
         self.program().args(["stdio", "--config"]).arg(self.config())
     }
 
     /// A window of its own, after its handshake.
     #[track_caller]
-    pub(super) fn open(&self) -> Client {
+    pub(crate) fn open(&self) -> Client {
         let mut client = self.start().start();
         client.initialize();
         client
@@ -143,13 +143,13 @@ impl Servers {
 
     /// The same, with these capabilities of the client's.
     #[track_caller]
-    pub(super) fn open_with(&self, capabilities: Value) -> Client {
+    pub(crate) fn open_with(&self, capabilities: Value) -> Client {
         greet_with(self.start(), capabilities)
     }
 
     /// A window of the daemon's, after its handshake.
     #[track_caller]
-    pub(super) fn open_shared(&self) -> Client {
+    pub(crate) fn open_shared(&self) -> Client {
         let mut client = self.shared().start();
         client.initialize();
         client
@@ -157,21 +157,21 @@ impl Servers {
 
     /// What a command prints.
     #[track_caller]
-    pub(super) fn say(&self, args: &[&str]) -> String {
+    pub(crate) fn say(&self, args: &[&str]) -> String {
         let end = self.program().args(args).start().finish();
         assert_eq!(end.code, Some(0), "{args:?}: {}", end.stderr);
         String::from_utf8(end.stdout).unwrap()
     }
 
     /// Everything that was logged so far.
-    pub(super) fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         let files = fs::read_dir(self.scratch.state("logs")).into_iter().flatten().flatten();
         let own = files.filter(|file| file.file_name().to_string_lossy().starts_with("switchboard-"));
         own.map(|file| fs::read_to_string(file.path()).unwrap_or_default()).collect()
     }
 
     /// Every process that has to do with this.
-    pub(super) fn processes(&self) -> Vec<Process> {
+    pub(crate) fn processes(&self) -> Vec<Process> {
         let traces = pids::with_trace(&format!("{}/", self.scratch.path().display()));
         traces.into_iter().filter_map(Process::look).filter(|process| !process.is_zombie()).collect()
     }
@@ -193,7 +193,7 @@ impl Drop for Servers {
 
 /// A client that says it can do this, after its handshake.
 #[track_caller]
-pub(super) fn greet_with(start: Start, capabilities: Value) -> Client {
+pub(crate) fn greet_with(start: Start, capabilities: Value) -> Client {
     let mut client = start.start();
     let mut params = initialize_params();
     params["capabilities"] = capabilities;
@@ -205,7 +205,7 @@ pub(super) fn greet_with(start: Start, capabilities: Value) -> Client {
 
 /// One member of all items of a list: `tools`, `prompts`, `resources` or `resourceTemplates`.
 #[track_caller]
-pub(super) fn listed(client: &mut Client, list: &str, member: &str) -> Vec<String> {
+pub(crate) fn listed(client: &mut Client, list: &str, member: &str) -> Vec<String> {
     let method = match list {
         "resourceTemplates" => "resources/templates/list".to_owned(),
         other => format!("{other}/list"),
@@ -216,13 +216,13 @@ pub(super) fn listed(client: &mut Client, list: &str, member: &str) -> Vec<Strin
 }
 
 #[track_caller]
-pub(super) fn tools(client: &mut Client) -> Vec<String> {
+pub(crate) fn tools(client: &mut Client) -> Vec<String> {
     listed(client, "tools", "name")
 }
 
 /// The process that answers a tool's call, as it says itself.
 #[track_caller]
-pub(super) fn pid(client: &mut Client, tool: &str) -> u32 {
+pub(crate) fn pid(client: &mut Client, tool: &str) -> u32 {
     let answer = client.call(tool, json!({}));
     match answer["result"]["pid"].as_u64() {
         Some(pid) => pid as u32,
@@ -231,14 +231,14 @@ pub(super) fn pid(client: &mut Client, tool: &str) -> u32 {
 }
 
 /// An offer with tools of these names, and nothing else.
-pub(super) fn with_tools(names: &[&str]) -> String {
+pub(crate) fn with_tools(names: &[&str]) -> String {
     let tool = |name: &&str| json!({ "name": name, "inputSchema": { "type": "object" } });
     json!({ "tools": names.iter().map(tool).collect::<Vec<_>>() }).to_string()
 }
 
 /// Has a server say these lines, and then answer.
 #[track_caller]
-pub(super) fn say(client: &mut Client, tool: &str, lines: &[&str]) {
+pub(crate) fn say(client: &mut Client, tool: &str, lines: &[&str]) {
     let answer = r#"{"jsonrpc":"2.0","id":%ID,"result":{"content":[]}}"#;
     let text: String = lines.iter().chain([&answer]).map(|line| format!("{line}\n")).collect();
     let answer = client.call(tool, json!({ "text": text }));
@@ -247,7 +247,7 @@ pub(super) fn say(client: &mut Client, tool: &str, lines: &[&str]) {
 
 /// What a server was told, out of the answer of the fake backend to what it does not know.
 #[track_caller]
-pub(super) fn heard(answer: &Value) -> Value {
+pub(crate) fn heard(answer: &Value) -> Value {
     match answer["result"]["heard"].as_str() {
         Some(text) => serde_json::from_str(text).unwrap(),
         None => panic!("nothing was heard: {answer}"),

@@ -69,7 +69,7 @@ impl Served {
 
 /// The first address that the program says it listens at.
 #[track_caller]
-fn address(program: &mut Client) -> SocketAddr {
+pub(crate) fn address(program: &mut Client) -> SocketAddr {
     patience::until("an address", || {
         let said = program.stderr_so_far();
         assert!(!program.has_ended(), "it ended and said {said:?}");

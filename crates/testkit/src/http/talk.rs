@@ -40,7 +40,12 @@ impl Talk {
 
     /// A POST of this session, to be sent.
     pub fn say(&self, message: &Value) -> Ask {
-        self.web.post(&self.path, message.to_string()).header("Mcp-Session-Id", &self.session)
+        self.say_text(&message.to_string())
+    }
+
+    /// The same, of a message as it is spelled here.
+    pub fn say_text(&self, message: &str) -> Ask {
+        self.web.post(&self.path, message).header("Mcp-Session-Id", &self.session)
     }
 
     /// The next id, and a call under it.

@@ -1,0 +1,6 @@
+//! The promise: a rule of the config holds on every route to a server, and no client gets what is another's.
+//!
+//! - `routes`: a client on every route to the servers of one config, at the first and at the second start.
+//! - the rest: a rule each.
+
+pub(crate) mod routes;

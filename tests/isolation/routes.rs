@@ -1,0 +1,382 @@
+//! Every route to a server: a window of one server, a window of all servers, and the same over HTTP. A rule that must hold
+//! on all of them is tested with [`on_every_route`]:
+//!
+//! ```ignore
+//! on_every_route(|| servers(), |site| {
+//!     let mut client = site.open();
+//!     client.names("tools");              // answered from the store at the second start
+//!     site.open_gate();                   // from here on the server answers
+//!     client.call("echo", json!({}));     // by the server's own name
+//! });
+//! ```
+//!
+//! The server under test is `s`. Tools and prompts of it have a prefix on routes to several servers, and its URIs are
+//! wrapped there: [`Route::tool`], [`Route::uri`] and [`Route::template`] give the name on a route.
+
+use crate::board::servers::Servers;
+use crate::http::served::address;
+use serde_json::{Value, json};
+use std::fs;
+use std::panic::AssertUnwindSafe;
+use switchboard_testkit::client::{Client, VERSION, initialize_params};
+use switchboard_testkit::http::{Reply, Talk, Web};
+use switchboard_testkit::patience;
+
+/// The server that tests are about.
+pub(crate) const SERVER: &str = "s";
+/// The profile of that server alone.
+const PROFILE: &str = "only";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Route {
+    /// `stdio --server s`, through the daemon.
+    WindowOne,
+    /// `stdio`, through the daemon.
+    WindowAll,
+    /// `stdio --solo --server s`
+    SoloOne,
+    /// `stdio --solo`
+    SoloAll,
+    /// `/servers/s/mcp`
+    HttpOne,
+    /// `/mcp`
+    HttpAll,
+    /// `/profiles/only/mcp`
+    HttpProfile,
+}
+
+impl Route {
+    pub(crate) const ALL: [Self; 7] = [
+        Self::WindowOne,
+        Self::WindowAll,
+        Self::SoloOne,
+        Self::SoloAll,
+        Self::HttpOne,
+        Self::HttpAll,
+        Self::HttpProfile,
+    ];
+
+    /// Whether names are the server's own.
+    pub(crate) fn is_to_one(self) -> bool {
+        match self {
+            Self::WindowOne | Self::SoloOne | Self::HttpOne => true,
+            Self::WindowAll | Self::SoloAll | Self::HttpAll | Self::HttpProfile => false,
+        }
+    }
+
+    fn path(self) -> Option<String> {
+        match self {
+            Self::HttpOne => Some(format!("/servers/{SERVER}/mcp")),
+            Self::HttpAll => Some("/mcp".to_owned()),
+            Self::HttpProfile => Some(format!("/profiles/{PROFILE}/mcp")),
+            Self::WindowOne | Self::WindowAll | Self::SoloOne | Self::SoloAll => None,
+        }
+    }
+
+    /// The route to all servers over the same connection: its clients have every list stored.
+    fn to_all(self) -> Self {
+        match self {
+            Self::WindowOne | Self::WindowAll => Self::WindowAll,
+            Self::SoloOne | Self::SoloAll => Self::SoloAll,
+            Self::HttpOne | Self::HttpAll | Self::HttpProfile => Self::HttpAll,
+        }
+    }
+
+    /// The name of a tool or prompt of the server.
+    pub(crate) fn tool(self, name: &str) -> String {
+        if self.is_to_one() { name.to_owned() } else { format!("{SERVER}__{name}") }
+    }
+
+    /// The URI of a resource of the server.
+    pub(crate) fn uri(self, uri: &str) -> String {
+        if self.is_to_one() { uri.to_owned() } else { wrapped(uri) }
+    }
+
+    /// A template of the server, or a URI made from one.
+    pub(crate) fn template(self, template: &str) -> String {
+        if self.is_to_one() { template.to_owned() } else { format!("proxy://template/{SERVER}/{template}") }
+    }
+}
+
+/// Whether the server's lists are stored when a client comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Visit {
+    First,
+    /// The server does not answer before [`Site::open_gate`]: lists come from the store.
+    Second,
+}
+
+/// The servers of one config, and what serves them on a route.
+pub(crate) struct Site {
+    pub(crate) route: Route,
+    // In the order in which they go: what was started ends before its home.
+    served: Option<(Client, Web)>,
+    pub(crate) servers: Servers,
+}
+
+/// Runs a check on every route, at the first and at the second start. Each has a home of its own; routes are tested in
+/// parallel, since most of the time is spent waiting for daemons to end.
+pub(crate) fn on_every_route(servers: impl Fn() -> Servers + Sync, check: impl Fn(&mut Site) + Sync) {
+    let visit = |route: Route| {
+        for visit in [Visit::First, Visit::Second] {
+            // Names the route, if the check fails.
+            let name = format!("{route:?}, {visit:?} visit");
+            let result = std::panic::catch_unwind(AssertUnwindSafe(|| {
+                check(&mut Site::new(route, visit, servers()));
+            }));
+            assert!(result.is_ok(), "failed on route {name}");
+        }
+    };
+    std::thread::scope(|scope| {
+        for route in Route::ALL {
+            scope.spawn(move || visit(route));
+        }
+    });
+}
+
+/// The server `s` with these keys and this offer, behind a gate, and beside it one with other names.
+pub(crate) fn servers(keys: Value, offer: &str) -> Servers {
+    let servers = Servers::none().and_offer("other", json!({}), r#"{ "tools": [{ "name": "else" }] }"#);
+    let (path, gate) = (servers.offers(SERVER, offer), servers.path(GATE));
+    let options = ["--offer", &path.display().to_string(), "--gate", &gate.display().to_string()];
+    servers.and(SERVER, keys, &options).with("profiles", json!({ PROFILE: [SERVER] }))
+}
+
+const GATE: &str = "gate";
+
+impl Site {
+    pub(crate) fn new(route: Route, visit: Visit, servers: Servers) -> Self {
+        let mut site = Self { route, served: None, servers };
+        site.open_gate();
+        if visit == Visit::Second {
+            site.store_lists();
+            fs::remove_file(site.servers.path(GATE)).unwrap();
+        }
+        site.serve();
+        site
+    }
+
+    /// The server answers from now on. At the first visit it does so from the start.
+    pub(crate) fn open_gate(&self) {
+        fs::write(self.servers.path(GATE), "").unwrap();
+    }
+
+    /// A client comes, hears everything and goes, and everything that ran has ended.
+    fn store_lists(&mut self) {
+        self.serve();
+        let mut client = self.open_on(self.route.to_all(), json!({}));
+        client.names("tools");
+        let folder = self.servers.state("catalogue");
+        patience::until_true("the lists of both servers are stored", || files_in(&folder) == 2);
+        drop(client);
+        self.served = None;
+        patience::until_true("everything has ended", || self.servers.processes().is_empty());
+    }
+
+    fn serve(&mut self) {
+        if self.route.path().is_none() {
+            return;
+        }
+        let listen = ["serve", "--listen", "127.0.0.1:0", "--config"];
+        let mut program = self.servers.program().args(listen).arg(self.servers.config()).start();
+        let web = Web::at(address(&mut program));
+        let token = fs::read_to_string(self.servers.state("token")).unwrap();
+        self.served = Some((program, web.with("Authorization", &format!("Bearer {}", token.trim()))));
+    }
+
+    /// A client on this route, after its handshake.
+    #[track_caller]
+    pub(crate) fn open(&self) -> Guest {
+        self.open_with(json!({}))
+    }
+
+    /// The same, with these capabilities of the client's.
+    #[track_caller]
+    pub(crate) fn open_with(&self, capabilities: Value) -> Guest {
+        self.open_on(self.route, capabilities)
+    }
+
+    #[track_caller]
+    fn open_on(&self, route: Route, capabilities: Value) -> Guest {
+        let line = match (route, &self.served) {
+            (_, Some((_, web))) => {
+                let talk = Talk::open_as(web, &route.path().unwrap(), VERSION, capabilities);
+                let stream = talk.listen();
+                Line::Web { talk, stream }
+            }
+            (Route::WindowOne, None) => self.window(&["--server", SERVER], capabilities),
+            (Route::SoloOne, None) => self.window(&["--solo", "--server", SERVER], capabilities),
+            (Route::SoloAll, None) => self.window(&["--solo"], capabilities),
+            (_, None) => self.window(&[], capabilities),
+        };
+        Guest { route, line, next: 1 }
+    }
+
+    #[track_caller]
+    fn window(&self, flags: &[&str], capabilities: Value) -> Line {
+        let mut client = self.servers.shared().args(flags).start();
+        let params = json!({ "capabilities": capabilities });
+        let mut hello = initialize_params();
+        hello.as_object_mut().unwrap().extend(params.as_object().unwrap().clone());
+        let answer = client.request("initialize", hello);
+        assert!(answer.get("result").is_some(), "{answer}");
+        client.notify("notifications/initialized", json!({}));
+        Line::Pipe(Box::new(client))
+    }
+
+    /// How often the server was told something, by whichever client.
+    pub(crate) fn told(&self, text: &str) -> usize {
+        self.servers.told(SERVER, text)
+    }
+}
+
+/// `proxy://resource/` and, as base64url, the server's name, a line feed and the URI.
+fn wrapped(uri: &str) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let mut public = String::from("proxy://resource/");
+    for chunk in format!("{SERVER}\n{uri}").as_bytes().chunks(3) {
+        let mut word = [0; 4];
+        word[1..=chunk.len()].copy_from_slice(chunk);
+        let word = u32::from_be_bytes(word);
+        let letters = (0..=chunk.len()).map(|at| ALPHABET[(word >> (18 - 6 * at) & 63) as usize]);
+        public.extend(letters.map(char::from));
+    }
+    public
+}
+
+fn files_in(folder: &std::path::Path) -> usize {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.map(|path| if path.is_dir() { files_in(&path) } else { 1 }).sum()
+}
+
+/// A client on a route.
+pub(crate) struct Guest {
+    pub(crate) route: Route,
+    line: Line,
+    next: u64,
+}
+
+enum Line {
+    Pipe(Box<Client>),
+    /// With the stream of what concerns no request.
+    Web {
+        talk: Talk,
+        stream: Reply,
+    },
+}
+
+impl Guest {
+    /// A request and its whole answer, `result` or `error`.
+    #[track_caller]
+    pub(crate) fn request(&mut self, method: &str, params: Value) -> Value {
+        self.request_text(method, &params.to_string())
+    }
+
+    /// The same, with params as they are spelled here.
+    #[track_caller]
+    pub(crate) fn request_text(&mut self, method: &str, params: &str) -> Value {
+        // Beyond the ids that the clients themselves give.
+        let id = 1_000_000 + self.next;
+        self.next += 1;
+        let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
+        match &mut self.line {
+            Line::Pipe(client) => {
+                client.send(text);
+                client.answer(id)
+            }
+            Line::Web { talk, .. } => switchboard_testkit::http::answer(talk.say_text(&text).send(), id),
+        }
+    }
+
+    /// Calls a tool of the server, by its own name for it.
+    #[track_caller]
+    pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        self.request("tools/call", json!({ "name": self.route.tool(tool), "arguments": arguments }))
+    }
+
+    /// Has the server say these lines, by its tool `say`.
+    #[track_caller]
+    pub(crate) fn have_said(&mut self, lines: &[&str]) {
+        let answer = r#"{"jsonrpc":"2.0","id":%ID,"result":{"content":[]}}"#;
+        let text: String = lines.iter().chain([&answer]).map(|line| format!("{line}\n")).collect();
+        let answer = self.call("say", json!({ "text": text }));
+        assert!(answer.get("result").is_some(), "{answer}");
+    }
+
+    /// Reads a resource of the server, by its own URI.
+    #[track_caller]
+    pub(crate) fn read(&mut self, uri: &str) -> Value {
+        self.request("resources/read", json!({ "uri": self.route.uri(uri) }))
+    }
+
+    /// The items of a list, of all pages: `tools`, `prompts`, `resources` or `resourceTemplates`.
+    #[track_caller]
+    pub(crate) fn items(&mut self, list: &str) -> Vec<Value> {
+        let method = match list {
+            "resourceTemplates" => "resources/templates/list".to_owned(),
+            other => format!("{other}/list"),
+        };
+        let (mut items, mut params) = (Vec::new(), json!({}));
+        loop {
+            let answer = self.request(&method, params);
+            let Some(page) = answer["result"][list].as_array() else { panic!("no list: {answer}") };
+            items.extend(page.iter().cloned());
+            match &answer["result"]["nextCursor"] {
+                Value::Null => return items,
+                cursor => params = json!({ "cursor": cursor }),
+            }
+        }
+    }
+
+    /// The names, URIs or templates in a list that are the server's, as they stand there.
+    #[track_caller]
+    pub(crate) fn names(&mut self, list: &str) -> Vec<String> {
+        let (member, prefix) = match list {
+            "resources" => ("uri", String::new()),
+            "resourceTemplates" => ("uriTemplate", String::new()),
+            _ => ("name", self.route.tool("")),
+        };
+        let names = self.items(list).into_iter().map(|item| item[member].as_str().unwrap().to_owned());
+        names.filter(|name| name.starts_with(&prefix)).collect()
+    }
+
+    /// The next notification of this method.
+    #[track_caller]
+    pub(crate) fn told(&mut self, method: &str) -> Value {
+        match &mut self.line {
+            Line::Pipe(client) => client.told(method),
+            Line::Web { stream, .. } => loop {
+                let Some(message) = stream.message() else { panic!("the stream ended before {method}") };
+                if message["method"] == method {
+                    return message;
+                }
+            },
+        }
+    }
+}
+
+/// The harness itself: names are what a client sees, and the second start is answered from the store.
+#[test]
+fn every_route_reaches_the_server() {
+    let offer = r#"{ "tools": [{ "name": "echo" }, { "name": "say" }], "resources": [{ "uri": "x://a", "name": "a" }],
+        "resourceTemplates": [{ "uriTemplate": "y://{id}", "name": "y" }] }"#;
+    on_every_route(
+        || servers(json!({}), offer),
+        |site| {
+            let mut client = site.open();
+            assert_eq!(client.names("tools"), ["echo", "say"].map(|name| site.route.tool(name)));
+            assert_eq!(client.names("resources"), [site.route.uri("x://a")]);
+            assert_eq!(client.names("resourceTemplates"), [site.route.template("y://{id}")]);
+            site.open_gate();
+            assert!(client.call("echo", json!({ "x": 1 })).get("result").is_some());
+            assert!(client.read("x://a").get("result").is_some());
+            assert_eq!((site.told("tools/call"), site.told("resources/read")), (1, 1));
+            let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+            client.have_said(&[changed]);
+            // On routes to several servers only if a list that was shown is another now.
+            if site.route.is_to_one() {
+                client.told("notifications/tools/list_changed");
+            }
+        },
+    );
+}
