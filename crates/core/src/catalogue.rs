@@ -2,7 +2,7 @@
 //! kept as bytes that are ready to be sent. Nothing here knows of clients, backends or time.
 //!
 //! - [`names`]: what tools and prompts are called; [`uris`]: what resources and templates are called.
-//! - [`filter`]: which of them are shown.
+//! - [`filter`]: which of them are shown; `readings`: what a URI may mean.
 //! - [`list`]: what can be listed; [`listing`]: one list of one server, read and named.
 //! - [`offer`]: all that one server offers, also as it is kept on disk; `kept`: not read yet; `offers`: by kind of client.
 //! - [`view`]: several servers as one.
@@ -13,6 +13,7 @@ mod base64url;
 mod index;
 mod kept;
 mod offers;
+mod readings;
 mod scan;
 mod template;
 

@@ -1,5 +1,8 @@
 //! Which of a server's things are shown, and by which names. All names here are the server's own.
 
+use super::list::List;
+use super::readings;
+
 /// `allow` and `deny` are globs: `*` is any text, `?` any one character.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
@@ -18,6 +21,41 @@ impl Filter {
 
     pub fn denies(&self, name: &str) -> bool {
         any(&self.deny, name)
+    }
+
+    /// The same for URIs and templates, which are compared by what they mean and not by how they are spelled.
+    pub fn allows_uri(&self, uri: &str) -> bool {
+        (self.allow.is_empty() || readings::allows(&self.allow, uri)) && !self.denies_uri(uri)
+    }
+
+    pub fn denies_uri(&self, uri: &str) -> bool {
+        readings::denies(&self.deny, uri)
+    }
+
+    /// Whether an item of this list is shown: by its name, URI or template.
+    pub fn shows(&self, list: List, key: &str) -> bool {
+        match list {
+            List::Tools | List::Prompts => self.allows(key),
+            List::Resources | List::Templates => self.allows_uri(key),
+        }
+    }
+
+    /// The name that clients of this server alone use; `None` if it is not shown. A name that is given to something else
+    /// by `rename` is taken.
+    pub fn shown_as<'a>(&'a self, own: &'a str) -> Option<&'a str> {
+        let shown = self.renamed(own);
+        (self.allows(own) && self.original(shown) == own).then_some(shown)
+    }
+
+    /// What the server calls what is shown by this name; `None` if nothing can be.
+    pub fn meant_by<'a>(&'a self, shown: &'a str) -> Option<&'a str> {
+        let own = self.original(shown);
+        (self.allows(own) && self.renamed(own) == shown).then_some(own)
+    }
+
+    /// Whether everything is shown as it is.
+    pub fn is_open(&self) -> bool {
+        self.allow.is_empty() && self.deny.is_empty() && self.rename.is_empty()
     }
 
     /// What it is called before the prefix.
@@ -123,6 +161,20 @@ mod tests {
         let filter = Filter { rename: vec![("a".into(), "b".into())], ..Filter::default() };
         assert_eq!((filter.renamed("a"), filter.renamed("c")), ("b", "c"));
         assert_eq!((filter.original("b"), filter.original("c")), ("a", "c"));
+    }
+
+    #[test]
+    fn renamed_names_are_taken() {
+        let pairs = [("a", "b"), ("x", "y"), ("y", "x")].map(|(from, to)| (from.into(), to.into()));
+        let filter = Filter { deny: vec!["bad*".into()], rename: pairs.to_vec(), ..Filter::default() };
+        for (own, shown) in [("a", Some("b")), ("b", None), ("c", Some("c")), ("x", Some("y")), ("bad", None)]
+        {
+            assert_eq!(filter.shown_as(own), shown, "{own}");
+        }
+        for (shown, own) in [("b", Some("a")), ("a", None), ("c", Some("c")), ("x", Some("y")), ("bad", None)]
+        {
+            assert_eq!(filter.meant_by(shown), own, "{shown}");
+        }
     }
 
     /// By the definition, in exponential time.

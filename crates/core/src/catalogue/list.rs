@@ -76,6 +76,11 @@ impl Naming {
         Self { server: server.into(), style, tools: open(), prompts: open(), resources: open() }
     }
 
+    /// Whether everything is shown as it is.
+    pub fn is_open(&self) -> bool {
+        self.tools.is_open() && self.prompts.is_open() && self.resources.is_open()
+    }
+
     pub fn filter(&self, list: List) -> &Filter {
         match list {
             List::Tools => &self.tools,

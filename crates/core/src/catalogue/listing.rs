@@ -8,7 +8,7 @@ mod tests;
 use super::index::Index;
 use super::list::{List, Naming};
 use super::names::{Collision, Style};
-use super::{scan, uris};
+use super::{readings, scan, template, uris};
 use bytes::Bytes;
 use std::borrow::Cow;
 use switchboard_protocol::Span;
@@ -24,6 +24,12 @@ impl std::fmt::Display for Unreadable {
 }
 
 impl std::error::Error for Unreadable {}
+
+impl Unreadable {
+    pub(super) fn no_list(list: List) -> Self {
+        unreadable(list, format_args!("`result` has no array `{}`", list.member()))
+    }
+}
 
 fn unreadable(list: List, why: impl std::fmt::Display) -> Unreadable {
     let method = list.method().name().unwrap_or_default();
@@ -208,6 +214,17 @@ impl Listing {
             List::Tools | List::Prompts => true,
             List::Resources | List::Templates => self.is_as_sent(entry),
         }
+    }
+
+    /// Whether a URI comes from one of these templates and is not denied. Who allows a template allows what is made of it,
+    /// and nothing that only looks like it.
+    pub fn has_template_for(&self, naming: &Naming, uri: &str) -> bool {
+        let filter = naming.filter(self.list);
+        let is_of = |template: &str| {
+            template::matches(template, uri)
+                && (filter.allow.is_empty() || readings::allows(&[template::as_glob(template)], uri))
+        };
+        (0..self.entries.len() as u32).any(|entry| is_of(self.label(entry))) && !filter.denies_uri(uri)
     }
 
     /// Whether `original` is exactly what is shown.

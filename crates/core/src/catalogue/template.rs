@@ -27,6 +27,19 @@ pub(super) fn matches(template: &str, uri: &str) -> bool {
     after_literal(&reached, uri, rest.as_bytes())[uri.len()]
 }
 
+/// A glob for all that may come from a template, also if it is decoded.
+pub(super) fn as_glob(template: &str) -> String {
+    let mut glob = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some((literal, behind)) = rest.split_once('{') {
+        let Some((_, behind)) = behind.split_once('}') else { break };
+        glob.push_str(literal);
+        glob.push('*');
+        rest = behind;
+    }
+    glob + rest
+}
+
 fn after_literal(reached: &[bool], uri: &[u8], literal: &[u8]) -> Vec<bool> {
     let mut next = vec![false; reached.len()];
     for (at, _) in reached.iter().enumerate().filter(|(_, reached)| **reached) {

@@ -33,7 +33,7 @@ pub(super) fn read_pages(list: List, pages: &[Bytes]) -> Result<(Bytes, Items), 
         std::str::from_utf8(page).map_err(|error| unreadable(list, error))?;
         let found = read_page(list, page, &mut out, &mut items).map_err(|e| unreadable(list, e.what))?;
         if !found {
-            return Err(unreadable(list, format_args!("`result` has no array `{}`", list.member())));
+            return Err(Unreadable::no_list(list));
         }
     }
     // Between tokens a line break is white space like any other, and inside a string it cannot stand.
@@ -143,7 +143,7 @@ impl Listing {
         self.entries.reserve_exact(items.found.len());
         for (number, item) in items.found.iter().enumerate() {
             let name = item.key.and_then(|key| Some((key, scan::text(&original[key.range()])?)));
-            let shown = name.as_ref().filter(|(_, name)| filter.allows(name));
+            let shown = name.as_ref().filter(|(_, name)| filter.shows(self.list, name));
             while let Some((_, key)) = doubled.next_if(|(of, _)| *of as usize == number) {
                 if shown.is_some() {
                     self.doubled.push((self.entries.len() as u32, key));

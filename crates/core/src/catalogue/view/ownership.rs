@@ -143,7 +143,7 @@ impl View {
     }
 
     fn nobody_lists(&self, uri: &str) -> FoundUri {
-        let allows = |member: &Member| member.naming.resources.allows(uri);
+        let allows = |member: &Member| member.naming.resources.allows_uri(uri);
         let unknown = self.positions(|member| member.lacks(List::Resources) && allows(member));
         let able = || self.positions(|member| member.may_have(List::Resources) && allows(member));
         let may = if unknown.is_empty() { able() } else { unknown };
@@ -160,14 +160,12 @@ impl View {
 }
 
 fn has_template_for(member: &Member, uri: &str) -> bool {
-    let Some(templates) = member.list(List::Templates) else { return false };
-    !member.naming.resources.denies(uri)
-        && (0..templates.len() as u32).any(|entry| template::matches(templates.label(entry), uri))
+    member.list(List::Templates).is_some_and(|templates| templates.has_template_for(&member.naming, uri))
 }
 
 /// Whether the owner lets it be seen: also what comes from a template that is allowed as such.
 fn permits(member: &Member, uri: &str) -> bool {
-    member.naming.resources.allows(uri) || has_template_for(member, uri)
+    member.naming.resources.allows_uri(uri) || has_template_for(member, uri)
 }
 
 /// Whether there may be a URI that two members could own. It may say yes too often, never too seldom.
