@@ -123,7 +123,7 @@ pub(crate) struct Task {
 /// A resource that clients want to hear of.
 #[derive(Debug)]
 pub(crate) struct Subscription {
-    /// As it stands in the message, quotes included.
+    /// A JSON string, as `same_spelling` gives it.
     pub(crate) uri: Vec<u8>,
     pub(crate) clients: Vec<ClientId>,
 }

@@ -10,6 +10,7 @@ use crate::fact::{Fact, Outcome};
 use crate::moment::Moment;
 use crate::outgoing::own_result;
 use crate::pending::{AskedBy, Asker, NOWHERE, Pending, Progress, name_of};
+use crate::restore::same_spelling;
 use crate::roots::Place;
 use crate::route::Route;
 use crate::settings::{LIST_TIMEOUT, ServerSettings};
@@ -217,9 +218,10 @@ impl Core {
         let Some(uri) = message.part(Part::Uri).filter(|_| message.method() == Method::Unsubscribe) else {
             return false;
         };
-        let is_wanted = self.is_wanted_by_others(backend, client, uri);
+        let uri = same_spelling(uri);
+        let is_wanted = self.is_wanted_by_others(backend, client, &uri);
         if is_wanted {
-            self.unsubscribed(backend, client, uri);
+            self.unsubscribed(backend, client, &uri);
         }
         is_wanted
     }

@@ -9,7 +9,9 @@ use crate::pending::{Asker, Pending};
 use crate::settings::LIST_TIMEOUT;
 use crate::sharing::rank;
 use serde::Deserialize;
+use std::borrow::Cow;
 use std::time::Duration;
+use switchboard_protocol::json;
 use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawId, dialect};
 
 /// Tasks of one backend that are remembered.
@@ -37,12 +39,12 @@ impl Core {
             Method::Subscribe if self.clients.get(&client).is_none_or(|c| c.presence == Presence::Lost) => {}
             Method::Subscribe => {
                 if let Some(uri) = pending.sent().and_then(|request| request.part(Part::Uri)) {
-                    self.subscribed(backend, client, uri.to_vec());
+                    self.subscribed(backend, client, same_spelling(uri).into_owned());
                 }
             }
             Method::Unsubscribe => {
                 if let Some(uri) = pending.sent().and_then(|request| request.part(Part::Uri)) {
-                    self.unsubscribed(backend, client, uri);
+                    self.unsubscribed(backend, client, &same_spelling(uri));
                 }
             }
             Method::SetLevel => {
@@ -106,7 +108,16 @@ impl Core {
     }
 
     pub(crate) fn unsubscribed(&mut self, backend: BackendId, client: ClientId, uri: &[u8]) {
-        self.forget_spelling(client, uri);
+        // A client that wants to hear of it again has said by which name.
+        let is_wanted_again = |p: &Pending| {
+            let request = p.waiting().or(p.sent());
+            p.is_of(client)
+                && p.method == Method::Subscribe
+                && request.is_some_and(|request| names_uri(request, uri))
+        };
+        if !self.pending.iter().any(|(_, pending)| is_wanted_again(pending)) {
+            self.forget_spelling(client, uri);
+        }
         let Some(b) = self.backends.get_mut(&backend) else { return };
         for known in b.subscriptions.iter_mut().filter(|known| known.uri == uri) {
             known.clients.retain(|&other| other != client);
@@ -122,7 +133,7 @@ impl Core {
                 && p.method == Method::Subscribe
                 && p.is_wanted()
                 && !p.is_of(client)
-                && request.is_some_and(|request| request.part(Part::Uri) == Some(uri))
+                && request.is_some_and(|request| names_uri(request, uri))
         };
         if self.pending.iter().any(|(_, pending)| is_about_to(pending)) {
             return true;
@@ -240,6 +251,24 @@ impl Core {
         self.ask_ourselves(launch.backend, minted, Asker::Restore, Method::SetLevel, LIST_TIMEOUT);
         self.send_to_backend(launch, out);
     }
+}
+
+/// One spelling for all JSON strings with the same text: `"\/"` is `"/"`, `"\u00e9"` is `"é"`. Percent-encoding stays, since
+/// to a server URIs that differ in it are different resources.
+pub(crate) fn same_spelling(quoted: &[u8]) -> Cow<'_, [u8]> {
+    if !quoted.contains(&b'\\') {
+        return Cow::Borrowed(quoted);
+    }
+    match json::decode_string(quoted) {
+        Some(text) => Cow::Owned(serde_json::Value::from(text).to_string().into_bytes()),
+        // No text at all: it is compared as it is.
+        None => Cow::Borrowed(quoted),
+    }
+}
+
+/// Whether a request is about this URI, which `same_spelling` gave.
+pub(crate) fn names_uri(request: &Message, uri: &[u8]) -> bool {
+    request.part(Part::Uri).is_some_and(|other| *same_spelling(other) == *uri)
 }
 
 fn is_final(object: Option<&[u8]>) -> bool {

@@ -10,6 +10,7 @@ use crate::fact::Fact;
 use crate::key::{Key, Profile};
 use crate::pending::Pending;
 use crate::record::Record;
+use crate::restore::{names_uri, same_spelling};
 use crate::settings::{Capabilities, Scope, State};
 use serde::Deserialize;
 use serde_json::json;
@@ -179,10 +180,10 @@ impl Core {
         let lessees = || self.lessees(backend);
         match message.method() {
             Method::ResourceUpdated => {
-                let uri = message.part(Part::Uri).unwrap_or_default();
-                match b.subscriptions.iter().find(|known| known.uri == uri) {
+                let uri = same_spelling(message.part(Part::Uri).unwrap_or_default());
+                match b.subscriptions.iter().find(|known| known.uri == *uri) {
                     Some(subscription) => subscription.clients.clone(),
-                    None => self.about_to_subscribe(backend, uri),
+                    None => self.about_to_subscribe(backend, &uri),
                 }
             }
             // Also those that have moved on, and still wait for something here.
@@ -214,7 +215,7 @@ impl Core {
         let is_it = |p: &Pending| {
             p.was_sent_to(backend)
                 && p.method == Method::Subscribe
-                && p.sent().is_some_and(|request| request.part(Part::Uri) == Some(uri))
+                && p.sent().is_some_and(|request| names_uri(request, uri))
         };
         let asks = |p: &Pending| p.client().filter(|_| is_it(p));
         let mut asking: Vec<ClientId> =

@@ -88,7 +88,7 @@ pub(crate) struct Held {
     pub(crate) places: Vec<Place>,
 }
 
-/// What a client calls a resource, and what its server does; both JSON.
+/// What a client calls a resource, in its own spelling, and what its server does, as `same_spelling` gives it; both JSON.
 #[derive(Debug)]
 pub(crate) struct Spelling {
     pub(crate) delegate: ClientId,

@@ -6,6 +6,7 @@ use crate::client::Level;
 use crate::event::ClientId;
 use crate::exchange::Core;
 use crate::pending::NOWHERE;
+use crate::restore::same_spelling;
 use crate::roots::Place;
 use crate::sharing::rank;
 use bytes::Bytes;
@@ -263,9 +264,9 @@ impl Core {
     /// What a client listens to under a name of ours, it wants to hear of under that name.
     fn note_spelling(&mut self, client: ClientId, delegate: ClientId, public: Vec<u8>, message: &Message) {
         let original = message.part(Part::Uri).filter(|_| message.method() == Method::Subscribe);
-        let Some(original) = original.map(<[u8]>::to_vec) else { return };
+        let Some(original) = original.map(|original| same_spelling(original).into_owned()) else { return };
         self.forget_spelling(delegate, &original);
-        if let Some(board) = self.board_mut(client).filter(|_| public != original) {
+        if let Some(board) = self.board_mut(client).filter(|_| *same_spelling(&public) != *original) {
             board.spellings.push(Spelling { delegate, original, public });
         }
     }

@@ -5,6 +5,7 @@ use crate::client::Client;
 use crate::event::ClientId;
 use crate::exchange::Core;
 use crate::pending::Pending;
+use crate::restore::same_spelling;
 use bytes::Bytes;
 use switchboard_protocol::{Message, Method, Outgoing, Part, Patch, Span};
 
@@ -14,9 +15,9 @@ impl Core {
         match message.method() {
             Method::LogMessage => name_logger(&c.settings.naming.server, message, out),
             Method::ResourceUpdated => {
-                let Some(uri) = message.part(Part::Uri) else { return };
+                let Some(uri) = message.part(Part::Uri).map(same_spelling) else { return };
                 let Some(board) = self.board(c.face()) else { return };
-                let known = board.spellings.iter().find(|it| it.delegate == c.id && it.original == uri);
+                let known = board.spellings.iter().find(|it| it.delegate == c.id && it.original == *uri);
                 if let Some(known) = known {
                     out.replace(message.span(Part::Uri), Patch::Text(known.public.clone().into()));
                 }
