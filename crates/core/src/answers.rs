@@ -335,6 +335,14 @@ impl Core {
             .hint("`--server NAME` connects to one server alone, and passes everything to it")
     }
 
+    /// A method that filters cannot be applied to.
+    pub(crate) fn filtered_method(&self, method: &str) -> ErrorAnswer {
+        let text = format!("the method `{method}` cannot be filtered, and this server has filters");
+        ErrorAnswer::new(ErrorKind::MethodNotFound, text).retryable(false).hint(
+            "remove `allow`, `deny` and `rename` from the server's entry to let unknown methods through",
+        )
+    }
+
     pub(crate) fn unknown_name(&self, list: List, name: &str, nearest: Vec<String>) -> ErrorAnswer {
         let what = if list == List::Prompts { "prompt" } else { "tool" };
         let hint = match nearest.first() {

@@ -5,7 +5,7 @@
 //! - [`filter`]: which of them are shown; `readings`: what a URI may mean.
 //! - [`list`]: what can be listed; [`listing`]: one list of one server, read and named.
 //! - [`offer`]: all that one server offers, also as it is kept on disk; `kept`: not read yet; `offers`: by kind of client.
-//! - [`view`]: several servers as one.
+//! - [`view`]: several servers as one. [`single`]: one server alone, under its own names.
 //! - [`cursor`]: a place in a list, as clients carry it.
 //! - `scan`, `index`, `base64url`, `template`: what these are made of.
 
@@ -26,6 +26,7 @@ pub mod offer;
 mod raw;
 pub mod cursor;
 pub mod view;
+pub mod single;
 
 pub use filter::Filter;
 pub use kept::Kept;
@@ -35,5 +36,6 @@ pub use names::{Collision, Style};
 pub use offer::Offer;
 pub use offers::{OfferKey, Offers};
 pub use raw::{RawList, RawOffer};
+pub use single::{Access, Single};
 pub use uris::{decode_resource, decode_template};
 pub use view::{Found, FoundUri, Member, Page, View, unavailable};

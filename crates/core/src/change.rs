@@ -98,6 +98,7 @@ impl Core {
         for c in self.clients.values_mut().filter(|c| c.server == id && has_it(&c.settings)) {
             c.settings = settings.clone();
         }
+        self.filters_changed(id, &before, &naming);
     }
 
     pub(crate) fn is_gone(&self, server: ServerId) -> bool {
@@ -143,9 +144,11 @@ impl Core {
         let Some(c) = self.clients.get_mut(&client) else { return };
         let Some(server) = self.servers.get(c.server.0 as usize) else { return };
         let (id, is_gone) = (c.server, server.is_gone);
+        let before = c.settings.clone();
         if !is_gone {
             c.settings = server.settings.clone();
         }
+        let is_filtered_anew = before.naming.resources != c.settings.naming.resources;
         let home = c.home;
         let welcome = home.and_then(|home| self.backends.get(&home)?.welcome.clone());
         let old = self.backends.values().filter(|b| b.server == id && b.is_retired);
@@ -169,6 +172,9 @@ impl Core {
         }
         if let Some(welcome) = welcome {
             self.lists_changed(client, &welcome);
+        }
+        if is_filtered_anew {
+            wanted.retain(|(_, uri)| self.may_see_uri(client, Some(uri)));
         }
         self.subscribe_anew(client, wanted);
         if self.clients.get(&client).is_some_and(|c| c.is_delegate()) {

@@ -135,6 +135,9 @@ impl Core {
         out.replace(message.span(Part::Id), Patch::Id(id.clone()));
         if c.is_delegate() && !failed {
             self.tell_apart(client, &pending, &message, &mut out);
+        } else if !failed && let Err(error) = self.screen_answer(c, &pending, &message, &mut out) {
+            self.fail(&pending, &error);
+            return self.check_drained();
         }
         dialect::translate(&message, c.ear.dialect(), &mut out);
         let passed = self.answer(client, id, batch, out);

@@ -7,6 +7,7 @@ use crate::client::{Farewell, Presence};
 use crate::event::{Action, BackendId, ClientId, Named};
 use crate::exchange::Core;
 use crate::fact::{Fact, Outcome};
+use crate::filters::Screened;
 use crate::moment::Moment;
 use crate::outgoing::own_result;
 use crate::pending::{AskedBy, Asker, NOWHERE, Pending, Progress, name_of};
@@ -128,7 +129,7 @@ impl Core {
     pub(crate) fn client_request(
         &mut self,
         client: ClientId,
-        message: Message,
+        mut message: Message,
         batch: Option<u32>,
         places: Vec<Place>,
     ) {
@@ -163,6 +164,10 @@ impl Core {
         if self.has_board(client) {
             return self.board_request(client, id, batch, message, places);
         }
+        let screened = self.screen(client, &mut message);
+        if let Screened::Refused(error) = &screened {
+            return self.refuse(client, &id, batch, &message, error);
+        }
         let route = match message.method() {
             Method::Initialize => self.route_handshake(client, &message, places.as_slice()),
             _ => self.route(client, &message, &places),
@@ -174,6 +179,9 @@ impl Core {
             }
             Route::Wait => {
                 let minted = self.accept(client, NOWHERE, id, batch, message);
+                if let (Screened::Undecided, Some(pending)) = (screened, self.pending.get_mut(minted)) {
+                    pending.is_undecided = true;
+                }
                 return self.park(client, minted, places);
             }
             // It asks whether we are there, not where it works.
@@ -205,7 +213,10 @@ impl Core {
             return self.refuse(client, &id, batch, &message, &error);
         }
         let minted = self.accept(client, backend, id, batch, message);
-        self.hand_to(minted, backend);
+        match screened {
+            Screened::Undecided => self.hold_undecided(minted, backend, places),
+            Screened::Passes | Screened::Refused(_) => self.hand_to(minted, backend),
+        }
     }
 
     /// A client takes back what others still want to hear of: the server need not know.
@@ -341,6 +352,7 @@ impl Core {
             is_task: message.has(Part::Task),
             progress: Progress::Waiting(message),
             retried: false,
+            is_undecided: false,
             has_turn: false,
             accepted: self.now,
             deadline,
@@ -395,6 +407,9 @@ impl Core {
 
     /// Writes a waiting request to its backend, under its minted id and token.
     pub(crate) fn send(&mut self, minted: u64) {
+        if let Some(Pending { is_undecided: true, backend, .. }) = self.pending.get(minted) {
+            return self.decide(minted, *backend, Vec::new());
+        }
         self.take_turn(minted);
         let Some(pending) = self.pending.get_mut(minted) else { return };
         let Some(b) = self.backends.get(&pending.backend) else { return };

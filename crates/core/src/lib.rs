@@ -17,7 +17,7 @@
 //!   `unfit`: processes whose handshake fails.
 //! - `route`: which backend a message goes to; `workspace`: the clients' roots.
 //! - [`catalogue`]: what servers offer, and how several look like one. `board`: clients of many servers; `stored`: clients of
-//!   one, answered while it starts.
+//!   one, answered while it starts; `filters`: what they may name and see.
 //! - `pool`: how many backends run; `sharing`: who shares one, and whom its messages concern; `restore`: what a new
 //!   process must be told; `health`: signs of life, and memory.
 //! - `leases`: clients come and go, and we with them; [`status`]: what there is; `orders`: what the owner says;
@@ -39,6 +39,7 @@ pub mod roots;
 
 mod board;
 mod stored;
+mod filters;
 mod key;
 mod client;
 mod backend;

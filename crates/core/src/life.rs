@@ -119,6 +119,7 @@ impl Core {
             token: None,
             is_task: false,
             retried: false,
+            is_undecided: false,
             has_turn: false,
             accepted: self.now,
             deadline,

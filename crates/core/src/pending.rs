@@ -52,6 +52,8 @@ pub(crate) struct Pending {
     /// It runs as a task: its progress goes on after its answer.
     pub(crate) is_task: bool,
     pub(crate) retried: bool,
+    /// Whether it may be sent depends on what its server lists: see `filters`.
+    pub(crate) is_undecided: bool,
     /// The backend works on it, and on one fewer of the others.
     pub(crate) has_turn: bool,
     pub(crate) accepted: Moment,

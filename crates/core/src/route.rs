@@ -246,6 +246,11 @@ impl Core {
                 continue;
             };
             match self.route(client, &message, &places) {
+                Route::To(backend)
+                    if self.pending.get(minted).is_some_and(|pending| pending.is_undecided) =>
+                {
+                    self.decide(minted, backend, places);
+                }
                 Route::To(backend) if self.is_unsubscribed_for(client, backend, &message) => {
                     self.conclude_empty(minted);
                 }
@@ -262,7 +267,7 @@ impl Core {
         }
     }
 
-    fn fail_one(&mut self, minted: u64, error: &ErrorAnswer) {
+    pub(crate) fn fail_one(&mut self, minted: u64, error: &ErrorAnswer) {
         if let Some(pending) = self.close(minted) {
             self.fail(&pending, error);
         }

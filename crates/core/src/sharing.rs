@@ -223,7 +223,11 @@ impl Core {
         asking.sort();
         asking.dedup();
         match asking.is_empty() {
-            true => self.only_lessee(backend).into_iter().collect(),
+            true => self
+                .only_lessee(backend)
+                .filter(|client| self.may_see_uri(*client, Some(uri)))
+                .into_iter()
+                .collect(),
             false => asking,
         }
     }

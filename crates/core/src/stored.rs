@@ -67,6 +67,7 @@ impl Core {
         let Ok(items) = std::str::from_utf8(listing.original()) else { return false };
         let result = format!(r#"{{"{}":[{items}]}}"#, list.member());
         let listing = listing.clone();
+        let Some(result) = self.screen_stored(client, list, result) else { return false };
         self.answer_ourselves(client, id, batch, message, &result);
         if let Some(c) = self.clients.get_mut(&client) {
             c.shown.retain(|shown| shown.list() != list);

@@ -14,7 +14,7 @@
 //! | `A leaves`, `found /p /q`, `+5s`, `drain` | |
 //! | `owner restarts`, `owner stops /p`, `owner starts` | all instances of the server, or those at a root |
 //! | `config changes`, `config drops it`, `config adds one` | the server has other settings, is gone, or another comes |
-//! | `config denies read` | a tool of the server is not to be shown |
+//! | `config denies read` | a tool and a resource of the server are not to be shown |
 //! | `config changes; env A 2; server 1; room 1; linger 5` | … with other environments, of another server, and so on |
 //!
 //! | comes of it | |
@@ -185,6 +185,7 @@ impl Stage {
         let Settings { pool, roots, dialect, shutdown_grace, linger, boards, .. } = self.settings.clone();
         let mut naming = (*self.settings.servers[0].naming).clone();
         naming.tools.deny = vec!["read".into()];
+        naming.resources.deny = vec!["read".into()];
         let shown = if what == "denies read" { vec![(server, naming.into())] } else { Vec::new() };
         let change = Change {
             servers,

@@ -10,6 +10,7 @@ mod boards;
 mod budget;
 mod prefetch;
 mod stored;
+mod filters;
 mod subscriptions;
 mod dialect;
 mod noise;

@@ -91,7 +91,7 @@ impl Core {
         match &c.role {
             Role::Delegate { .. } | Role::Prefetch { .. } => true,
             // It asks by itself. But what it was told from the store may be wrong.
-            Role::Plain => !c.shown.is_empty(),
+            Role::Plain => !c.shown.is_empty() || self.needs_templates(client),
             Role::Board(_) => false,
         }
     }
@@ -282,6 +282,7 @@ impl Core {
         self.end_prefetches(launch.backend);
         self.correct_stored(launch.backend, &offer);
         self.heard_of(launch.backend);
+        self.decide_parked(launch.backend);
     }
 
     /// Keeps what a server offers for those who come later. If it is what was known already, that is given back: whoever

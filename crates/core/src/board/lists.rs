@@ -278,7 +278,7 @@ impl Core {
         }
         self.end_prefetches(backend);
         for delegate in wanting {
-            if self.face(delegate) == delegate {
+            if self.face(delegate) == delegate && !self.has_parked(delegate) {
                 continue;
             }
             self.set_news(delegate, News::Missed);
@@ -292,7 +292,10 @@ impl Core {
     /// Those for whom something was missed go on without it.
     pub(crate) fn after_misses(&mut self) {
         while let Some(client) = self.disappointed.pop() {
-            self.board_progress(client);
+            match self.has_board(client) {
+                true => self.board_progress(client),
+                false => self.unpark(client),
+            }
         }
     }
 

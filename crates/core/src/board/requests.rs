@@ -84,7 +84,18 @@ impl Core {
                 owner
             }
             Method::Complete if message.has(Part::RefName) => {
-                self.owner_by_name(client, message, List::Prompts, Part::RefName)
+                let owner = self.owner_by_name(client, message, List::Prompts, Part::RefName);
+                // Which of the two counts, if both are there, is for the server to say.
+                match owner {
+                    Owner::Delegate(delegate)
+                        if message.has(Part::RefUri)
+                            && !self.may_see_uri(delegate, message.part(Part::RefUri)) =>
+                    {
+                        let uri = message.text(Part::RefUri).unwrap_or_default();
+                        Owner::Nobody(self.unknown_resource(&uri, &[]))
+                    }
+                    owner => owner,
+                }
             }
             Method::Complete => self.owner_by_template(client, message),
             Method::TasksGet | Method::TasksCancel | Method::TaskResult => {

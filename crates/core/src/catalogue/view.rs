@@ -8,7 +8,7 @@
 
 mod contest;
 mod lookup;
-mod nearest;
+pub(super) mod nearest;
 mod ownership;
 mod stock;
 mod welcome;

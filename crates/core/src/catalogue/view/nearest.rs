@@ -2,6 +2,7 @@
 
 use super::View;
 use crate::catalogue::list::List;
+use std::borrow::Cow;
 
 const MOST: usize = 5;
 /// So many names are looked at, and so many pairs of letters compared: an error answer must not take long.
@@ -10,40 +11,48 @@ const MOST_PAIRS: usize = 3_000_000;
 /// Longer names are not compared.
 const LONGEST: usize = 128;
 
+/// At most five of the names that are shown, the nearest first.
+pub(in crate::catalogue) fn nearest<'a>(
+    shown: impl Iterator<Item = Cow<'a, str>>,
+    name: &str,
+) -> Vec<String> {
+    if name.is_empty() || name.len() > LONGEST {
+        return Vec::new();
+    }
+    let limit = (name.len() / 3).clamp(1, 6);
+    let mut pairs = 0;
+    let mut near: Vec<(usize, String)> = Vec::new();
+    for shown in shown.take(MOST_NAMES) {
+        let distance = if is_part(&shown, name) {
+            0
+        } else if shown.len().abs_diff(name.len()) <= limit && pairs < MOST_PAIRS {
+            let (one, other) = differing(shown.as_bytes(), name.as_bytes());
+            pairs += one.len() * other.len();
+            distance(one, other)
+        } else {
+            continue;
+        };
+        if distance <= limit {
+            near.push((distance, shown.into_owned()));
+            // Only the best are kept; the sort is stable, so that of equals the first stay.
+            if near.len() > 4 * MOST {
+                near.sort_by_key(|(distance, _)| *distance);
+                near.truncate(MOST);
+            }
+        }
+    }
+    near.sort_by_key(|(distance, _)| *distance);
+    near.truncate(MOST);
+    near.into_iter().map(|(_, name)| name).collect()
+}
+
 impl View {
     /// At most five, the nearest first.
     pub fn nearest(&self, list: List, name: &str) -> Vec<String> {
-        if name.is_empty() || name.len() > LONGEST {
-            return Vec::new();
-        }
-        let limit = (name.len() / 3).clamp(1, 6);
-        let mut pairs = 0;
-        let mut near: Vec<(usize, String)> = Vec::new();
-        for shown in self.shown(list).take(MOST_NAMES) {
-            let distance = if is_part(&shown, name) {
-                0
-            } else if shown.len().abs_diff(name.len()) <= limit && pairs < MOST_PAIRS {
-                let (one, other) = differing(shown.as_bytes(), name.as_bytes());
-                pairs += one.len() * other.len();
-                distance(one, other)
-            } else {
-                continue;
-            };
-            if distance <= limit {
-                near.push((distance, shown.into_owned()));
-                // Only the best are kept; the sort is stable, so that of equals the first stay.
-                if near.len() > 4 * MOST {
-                    near.sort_by_key(|(distance, _)| *distance);
-                    near.truncate(MOST);
-                }
-            }
-        }
-        near.sort_by_key(|(distance, _)| *distance);
-        near.truncate(MOST);
-        near.into_iter().map(|(_, name)| name).collect()
+        nearest(self.shown(list), name)
     }
 
-    fn shown(&self, list: List) -> impl Iterator<Item = std::borrow::Cow<'_, str>> {
+    fn shown(&self, list: List) -> impl Iterator<Item = Cow<'_, str>> {
         let known = self.members.iter().enumerate().filter_map(move |(at, m)| Some((at, m.list(list)?)));
         known.flat_map(move |(member, listing)| {
             (0..listing.len() as u32).map(move |entry| match self.alias(list, member, entry) {

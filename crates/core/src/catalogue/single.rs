@@ -1,0 +1,290 @@
+//! One server, for clients that see it alone: names are the server's own, and a list is the server's bytes without what is
+//! not shown. What cannot be judged is refused.
+
+use super::filter::Filter;
+use super::list::{List, Naming};
+use super::listing::Unreadable;
+use super::offer::Offer;
+use super::scan;
+use super::view::nearest::nearest;
+use bytes::Bytes;
+use switchboard_protocol::Span;
+use switchboard_protocol::json::{self, Stepped};
+
+/// Whether a client may have what it names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Access {
+    Granted,
+    /// The server calls it this; a JSON string.
+    GrantedAs(Bytes),
+    Refused,
+    /// It depends on the server's templates, which are not known.
+    Undecided,
+}
+
+/// A server's filters, and what it offers as far as that is known.
+#[derive(Debug, Clone, Copy)]
+pub struct Single<'a> {
+    pub naming: &'a Naming,
+    pub offer: Option<&'a Offer>,
+}
+
+impl Single<'_> {
+    /// By the name of a tool or prompt as a client says it, quotes included.
+    pub fn name(&self, list: List, quoted: Option<&[u8]>) -> Access {
+        let filter = self.naming.filter(list);
+        if filter.is_open() {
+            return Access::Granted;
+        }
+        let Some(name) = quoted.and_then(scan::text) else { return Access::Refused };
+        match filter.meant_by(&name) {
+            Some(own) if own == name => Access::Granted,
+            Some(own) => {
+                let mut original = Vec::new();
+                scan::quote(own, &mut original);
+                Access::GrantedAs(original.into())
+            }
+            None => Access::Refused,
+        }
+    }
+
+    /// By a URI or a template as a client says it, quotes included.
+    pub fn uri(&self, quoted: Option<&[u8]>) -> Access {
+        let filter = &self.naming.resources;
+        if filter.is_open() {
+            return Access::Granted;
+        }
+        let Some(uri) = quoted.and_then(scan::text) else { return Access::Refused };
+        if filter.allows_uri(&uri) {
+            return Access::Granted;
+        }
+        // Who allows a template allows what is made of it.
+        if filter.allow.is_empty() || filter.denies_uri(&uri) {
+            return Access::Refused;
+        }
+        let Some(offer) = self.offer else { return Access::Undecided };
+        let templates = offer.list(List::Templates);
+        match templates.is_some_and(|templates| templates.has_template_for(self.naming, &uri)) {
+            true => Access::Granted,
+            false => Access::Refused,
+        }
+    }
+
+    /// Names that someone may have meant, of those that are shown.
+    pub fn nearest(&self, list: List, name: &str) -> Vec<String> {
+        let filter = self.naming.filter(list);
+        let Some(listing) = self.offer.and_then(|offer| offer.list(list)) else { return Vec::new() };
+        let own = (0..listing.len() as u32).map(|entry| listing.own_name(entry));
+        nearest(own.filter_map(|own| Some(filter.shown_as(&own)?.to_owned().into())), name)
+    }
+
+    /// A page of a list, without what is not shown and with other names where there are; `None` if nothing changes.
+    /// `result` is that of the server's answer.
+    pub fn page(&self, list: List, result: &[u8]) -> Result<Option<Bytes>, Unreadable> {
+        let filter = self.naming.filter(list);
+        if filter.is_open() {
+            return Ok(None);
+        }
+        let mut cuts = Vec::new();
+        let mut is_list = true;
+        let scanned = scan::members_by(result, json::space(result, 0), |name, start| {
+            // Of several lists a client may take any.
+            if !scan::is_key(name, list.member()) {
+                return json::value(result, start);
+            }
+            if json::byte(result, start) != Some(b'[') {
+                is_list = false;
+                return json::value(result, start);
+            }
+            screen_items(filter, list, result, start, &mut cuts)
+        });
+        if scanned.is_err() || !is_list {
+            return Err(Unreadable::no_list(list));
+        }
+        Ok((!cuts.is_empty()).then(|| spliced(result, &cuts)))
+    }
+}
+
+/// A place in a page, and what stands there instead.
+type Cut = (std::ops::Range<usize>, Vec<u8>);
+
+/// Steps over the items of the array at `start`, and notes what has to go or is called otherwise.
+fn screen_items(filter: &Filter, list: List, page: &[u8], start: usize, cuts: &mut Vec<Cut>) -> Stepped {
+    let mut behind_shown = None;
+    // Where items begin that are not shown, and where the last of them ends.
+    let mut hidden: Option<(usize, usize)> = None;
+    let end = scan::elements_by(page, start, |pos| {
+        let mut keys = Vec::new();
+        let end = match json::byte(page, pos) {
+            Some(b'{') => scan::members(page, pos, |name, value| {
+                if scan::is_key(name, list.key()) {
+                    keys.push(value);
+                }
+            })?,
+            _ => json::value(page, pos)?,
+        };
+        let Some(renames) = shown_keys(filter, list, page, &keys) else {
+            let first = hidden.map_or(pos, |(first, _)| first);
+            hidden = Some((first, end));
+            return Ok(end);
+        };
+        // With the comma and the space behind it.
+        cuts.extend(hidden.take().map(|(first, _)| (first..pos, Vec::new())));
+        cuts.extend(renames);
+        behind_shown = Some(end);
+        Ok(end)
+    })?;
+    // At the end it is the comma before it.
+    cuts.extend(hidden.map(|(first, last)| (behind_shown.unwrap_or(first)..last, Vec::new())));
+    Ok(end)
+}
+
+/// The names of an item that have to be others; `None` if it is not shown.
+fn shown_keys(filter: &Filter, list: List, page: &[u8], keys: &[Span]) -> Option<Vec<Cut>> {
+    if keys.is_empty() {
+        // It has no name by which it could be judged.
+        return (filter.allow.is_empty() && filter.deny.is_empty()).then(Vec::new);
+    }
+    let mut renames = Vec::new();
+    for key in keys {
+        let own = scan::text(&page[key.range()])?;
+        let shown = match list {
+            List::Tools | List::Prompts => filter.shown_as(&own)?,
+            List::Resources | List::Templates => filter.allows_uri(&own).then_some(&*own)?,
+        };
+        if *shown != *own {
+            let mut quoted = Vec::new();
+            scan::quote(shown, &mut quoted);
+            renames.push((key.range(), quoted));
+        }
+    }
+    Some(renames)
+}
+
+/// On one line, since it becomes part of one.
+fn spliced(page: &[u8], cuts: &[Cut]) -> Bytes {
+    let mut out = Vec::with_capacity(page.len());
+    let mut from = 0;
+    for (place, text) in cuts {
+        out.extend_from_slice(&page[from..place.start]);
+        out.extend_from_slice(text);
+        from = place.end;
+    }
+    out.extend_from_slice(&page[from..]);
+    out.iter_mut().filter(|b| matches!(b, b'\n' | b'\r')).for_each(|b| *b = b' ');
+    out.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::{Listing, Style};
+    use proptest::prelude::*;
+    use std::sync::Arc;
+
+    fn naming(allow: &[&str], deny: &[&str], rename: &[(&str, &str)]) -> Naming {
+        let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
+        let rename = rename.iter().map(|&(from, to)| (from.to_owned(), to.to_owned())).collect();
+        let filter = Filter { allow: texts(allow), deny: texts(deny), rename };
+        let resources = Filter { rename: Vec::new(), ..filter.clone() };
+        Naming { tools: filter, resources, ..Naming::new("s", Style::Prefixed) }
+    }
+
+    #[track_caller]
+    fn check(naming: &Naming, list: List, page: &str, expect: &str) {
+        let single = Single { naming, offer: None };
+        let got = single.page(list, page.as_bytes()).unwrap();
+        let got = got.unwrap_or_else(|| Bytes::copy_from_slice(page.as_bytes()));
+        assert_eq!(String::from_utf8_lossy(&got), expect);
+    }
+
+    #[test]
+    fn pages_keep_all_but_what_is_hidden() {
+        let filter = naming(&[], &["x*"], &[("a", "z")]);
+        let tools = |page, expect| check(&filter, List::Tools, page, expect);
+        tools(r#"{"tools":[]}"#, r#"{"tools":[]}"#);
+        tools(
+            r#"{ "n":0.70, "tools" : [ {"name":"x1"} , {"k":1.0,"name":"b"} ], "nextCursor":"2" }"#,
+            r#"{ "n":0.70, "tools" : [ {"k":1.0,"name":"b"} ], "nextCursor":"2" }"#,
+        );
+        tools(
+            r#"{"tools":[{"name":"b"}, {"name":"x"},{"name":"xx"} ,{"name":"c"},{"name":"\u0078"} ]}"#,
+            r#"{"tools":[{"name":"b"}, {"name":"c"} ]}"#,
+        );
+        tools(r#"{"tools":[ {"name":"x"}, 7, {"title":"t"} ]}"#, r#"{"tools":[  ]}"#);
+        tools(
+            r#"{"tools":[{"name":"a","_meta":{"name":"a"}},{"name":"z"}]}"#,
+            r#"{"tools":[{"name":"z","_meta":{"name":"a"}}]}"#,
+        );
+        tools(r#"{"tools":[{"name":"b","name":"x"},{"name":"b"}]}"#, r#"{"tools":[{"name":"b"}]}"#);
+        tools(r#"{"tools":[{"name":"x"}],"tools":[{"name":"x"}]}"#, r#"{"tools":[],"tools":[]}"#);
+        tools(r#"{"other":[{"name":"x"}]}"#, r#"{"other":[{"name":"x"}]}"#);
+        let templates = r#"{"resourceTemplates":[{"uriTemplate":"X:{a}"},{"uriTemplate":"y:{a}"}]}"#;
+        check(&filter, List::Templates, templates, r#"{"resourceTemplates":[{"uriTemplate":"y:{a}"}]}"#);
+    }
+
+    #[test]
+    fn a_page_without_a_list_is_unreadable() {
+        let filter = naming(&[], &["x"], &[]);
+        let single = Single { naming: &filter, offer: None };
+        for page in [r#"{"tools":{"x":1}}"#, "[]", r#"{"tools":[{"name":"x"}"#] {
+            assert!(single.page(List::Tools, page.as_bytes()).is_err(), "{page}");
+        }
+    }
+
+    #[test]
+    fn names_are_judged_as_they_are_meant() {
+        let filter = naming(&[], &["x*"], &[("a", "z")]);
+        let single = Single { naming: &filter, offer: None };
+        let name = |quoted: &str| single.name(List::Tools, Some(quoted.as_bytes()));
+        assert_eq!(name(r#""b""#), Access::Granted);
+        assert_eq!(name(r#""z""#), Access::GrantedAs(r#""a""#.into()));
+        for quoted in [r#""a""#, r#""x""#, r#""\u0078""#, r#""\ud800""#, "7", r#"["b"]"#] {
+            assert_eq!(name(quoted), Access::Refused, "{quoted}");
+        }
+        assert_eq!(single.name(List::Tools, None), Access::Refused);
+        assert_eq!(single.name(List::Prompts, None), Access::Granted, "there is no filter");
+    }
+
+    #[test]
+    fn templates_let_in_what_is_made_of_them() {
+        let filter = naming(&["file:///docs/{name}", "x://*"], &["*.env"], &[]);
+        let page =
+            r#"{"resourceTemplates":[{"uriTemplate":"file:///docs/{name}"},{"uriTemplate":"y://{a}"}]}"#;
+        let listing = Listing::read(List::Templates, &[page.into()], &filter).unwrap();
+        let offer = Offer::new("{}".into()).with(Arc::new(listing));
+        let known = Single { naming: &filter, offer: Some(&offer) };
+        let unknown = Single { naming: &filter, offer: None };
+        for (uri, with, without) in [
+            ("x://a", Access::Granted, Access::Granted),
+            ("file:///docs/{name}", Access::Granted, Access::Granted),
+            ("file:///docs/a", Access::Granted, Access::Undecided),
+            ("file:///docs/a%2Fb", Access::Granted, Access::Undecided),
+            ("file:///docs/a/b", Access::Refused, Access::Undecided),
+            ("file:///docs/..%2Fa", Access::Refused, Access::Undecided),
+            ("file:///docs/.env", Access::Refused, Access::Refused),
+            ("file:///docs/.%65nv", Access::Refused, Access::Refused),
+            ("y://a", Access::Refused, Access::Undecided),
+        ] {
+            let quoted = serde_json::Value::from(uri).to_string();
+            assert_eq!(known.uri(Some(quoted.as_bytes())), with, "{uri}");
+            assert_eq!(unknown.uri(Some(quoted.as_bytes())), without, "{uri}");
+        }
+    }
+
+    proptest! {
+        /// What is left is what a filter over the parsed list leaves, whatever stands between the items.
+        #[test]
+        fn pages_are_filtered_lists(names in proptest::collection::vec("[ax]{1,2}", 0..8), space in " {0,2}") {
+            let filter = naming(&[], &["x*"], &[]);
+            let single = Single { naming: &filter, offer: None };
+            let items: Vec<String> = names.iter().map(|name| format!(r#"{space}{{"name":"{name}"}}{space}"#)).collect();
+            let page = format!(r#"{{"tools":[{}]}}"#, items.join(","));
+            let got = single.page(List::Tools, page.as_bytes()).unwrap().unwrap_or_else(|| page.clone().into());
+            let got: serde_json::Value = serde_json::from_slice(&got).unwrap();
+            let left: Vec<&str> = got["tools"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
+            let expect: Vec<&str> = names.iter().map(String::as_str).filter(|name| !name.starts_with('x')).collect();
+            prop_assert_eq!(left, expect);
+        }
+    }
+}
