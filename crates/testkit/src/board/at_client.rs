@@ -164,6 +164,10 @@ impl World {
         if said == got {
             return true;
         }
+        if self.is_filtered_page(tag, said, got) {
+            self.stats.filtered_pages += 1;
+            return true;
+        }
         let server = self.requests[tag].handed.last().map(|launch| self.processes[launch].server);
         if self.requests[tag].verb == Verb::TasksList {
             // It goes on to the next server.
@@ -209,6 +213,9 @@ impl World {
         let kind = error.pointer("/data/kind").and_then(Value::as_str).unwrap_or_default();
         if !self.stats.count_error(kind) {
             return Err(format!("{client} gets an error of an unknown kind: {error}"));
+        }
+        if matches!(kind, "unknown_name" | "resource_not_found") {
+            self.check_hidden(tag)?;
         }
         let request = &self.requests[tag];
         let server = error.pointer("/data/server").and_then(Value::as_str).filter(|name| !name.is_empty());

@@ -110,17 +110,20 @@ impl World {
         Ok(())
     }
 
-    /// A client of one server is shown a stored list: what that server had at one time, to the letter.
+    /// A client of one server is shown a stored list: what that server had at one time and shows, to the letter.
     pub(super) fn stored_at_client(&mut self, client: ClientId, list: List, result: &RawValue) -> Check {
         let shown: BTreeMap<String, Vec<&RawValue>> = parsed(result.get())?;
         let items = shown.get(list.member()).map(Vec::as_slice).unwrap_or_default();
         let server = self.clients[&client].server.map(|server| &self.servers[server]);
-        let was_so = |(of, marks): &(List, Vec<usize>)| {
-            let is_it = |(mark, raw): (&usize, &&RawValue)| self.items[*mark].text() == raw.get();
-            *of == list && marks.len() == items.len() && marks.iter().zip(items).all(is_it)
+        let was_so = |naming: &Naming, marks: &[usize]| {
+            let shown = marks.iter().filter_map(|mark| self.single_text(naming, list, &self.items[*mark]));
+            shown.eq(items.iter().map(|raw| raw.get()))
         };
-        let may_be =
-            |server: &&super::menu::Server| server.settings.stores_lists && server.told.iter().any(was_so);
+        let may_be = |server: &&super::menu::Server| {
+            let states = server.told.iter().filter(|(of, _)| *of == list);
+            let mut seen = states.flat_map(|(_, marks)| server.namings.iter().map(move |it| (it, marks)));
+            server.settings.stores_lists && seen.any(|(naming, marks)| was_so(naming, marks))
+        };
         if server.filter(may_be).is_none() {
             return Err(format!("{client} is shown {result}, which was never stored"));
         }

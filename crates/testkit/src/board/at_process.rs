@@ -142,8 +142,9 @@ impl World {
             return Err(format!("{launch} is no server of {}", c.id));
         }
         let client = request.client;
-        if c.is_board() {
-            self.check_owner(launch, tag, words, text)?;
+        match c.is_board() {
+            true => self.check_owner(launch, tag, words, text)?,
+            false => self.check_single_access(launch, tag, words)?,
         }
         self.requests[tag].handed.push(launch);
         if let Verb::Task { task, .. } = self.requests[tag].verb {

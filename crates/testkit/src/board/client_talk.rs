@@ -162,7 +162,13 @@ impl World {
             let marks = self.servers[server].menu(c.class).lists[list as usize].clone();
             return match marks.is_empty() {
                 true => "nothing".to_owned(),
-                false => self.items[*self.rng.pick(&marks)].name.clone(),
+                false => {
+                    let name = self.items[*self.rng.pick(&marks)].name.clone();
+                    // As it is shown, or as the server calls it.
+                    let naming = self.servers[server].settings.naming.clone();
+                    let is_renamed = self.rng.percent(70);
+                    if is_renamed { naming.filter(list).renamed(&name).to_owned() } else { name }
+                }
             };
         }
         let shown = c.newest(list).map(|walk| walk.items.clone()).unwrap_or_default();

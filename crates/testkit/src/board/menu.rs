@@ -183,7 +183,7 @@ impl World {
 }
 
 /// By patterns as they are used here: with a star at both ends, or none.
-fn is_shown(filter: &Filter, name: &str) -> bool {
+pub(super) fn is_shown(filter: &Filter, name: &str) -> bool {
     let fits = |pattern: &String| match pattern.strip_prefix('*').and_then(|rest| rest.strip_suffix('*')) {
         Some(part) => name.contains(part),
         None => pattern == name,
@@ -206,6 +206,11 @@ pub(super) fn naming(rng: &mut Rng, server: &str, style: Style) -> Naming {
         deny: deny(rng.percent(30)),
         rename: rename(rng.percent(20)),
     };
-    naming.resources = Filter { deny: deny(rng.percent(40)), ..Filter::default() };
+    let some = ["*db*", "*mem*", "*secret*", "file:///w/{name}"].map(str::to_owned);
+    naming.resources = Filter {
+        allow: if rng.percent(15) { some.to_vec() } else { Vec::new() },
+        deny: deny(rng.percent(40)),
+        ..Filter::default()
+    };
     naming
 }

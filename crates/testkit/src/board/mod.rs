@@ -16,6 +16,7 @@
 //! 9. Where the offers of all servers are known, handshakes and lists start no process.
 //! 10. There are never more processes than may be; at rest nothing is pending, and what is gone is forgotten.
 //! 11. After a drain everything is answered, and it finishes.
+//! 12. A client of one server is shown what its filters leave of the server's own words, and reaches nothing else.
 //!
 //! A run depends on its seed alone. It must not know how `core` works inside: it sees events and actions. Every item of
 //! every list carries a mark of its own, so that whatever is shown can be traced to its server without knowing how names
@@ -25,7 +26,7 @@
 //! - `plan`: the character of a run. `menu`: what servers offer. `ledger`: who asked what.
 //! - `world`: the parties and time; every event goes through it. `owner`: reloads, orders, another run of the program.
 //! - `client`, `client_talk`: what clients do, and ask for. `process`, `process_talk`: what processes do, and say.
-//! - `at_client`, `at_lists`, `at_news`, `at_process`: what reaches them, and whether it should.
+//! - `at_client`, `at_lists`, `at_single`, `at_news`, `at_process`: what reaches them, and whether it should.
 //! - `rest`: what holds when everything has come to rest. `ending`: how a run ends. `stats`: what happened.
 
 mod plan;
@@ -41,6 +42,7 @@ mod at_client;
 mod at_lists;
 mod at_news;
 mod at_process;
+mod at_single;
 mod rest;
 mod ending;
 mod stats;

@@ -49,6 +49,10 @@ counters! {
     perhaps_routed,
     not_held,
     told_apart,
+    /// A client of one server reached something past its filters, or was told that it is not there.
+    single_access,
+    single_hidden,
+    filtered_pages,
     // Processes.
     starts,
     spawn_failures,
