@@ -70,6 +70,13 @@ impl Servers {
         self.write();
     }
 
+    /// Gives a server's entry these keys.
+    pub(crate) fn edit(&mut self, name: &str, keys: &Value) {
+        let entry = self.config["mcpServers"][name].as_object_mut().unwrap();
+        entry.extend(keys.as_object().unwrap().clone());
+        self.write();
+    }
+
     pub(crate) fn remove(&mut self, name: &str) {
         self.config["mcpServers"].as_object_mut().unwrap().remove(name);
         self.write();

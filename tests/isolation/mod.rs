@@ -4,3 +4,6 @@
 //! - the rest: a rule each.
 
 pub(crate) mod routes;
+
+mod filters;
+mod uris;

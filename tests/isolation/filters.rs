@@ -1,0 +1,211 @@
+//! `allow`, `deny` and `rename` of a server's entry hold on every route to the server, also when its lists come from the
+//! store, and from the moment at which a reload brings them.
+
+use super::routes::{Guest, Route, SERVER, Site, on_every_route, servers};
+use crate::support::error;
+use serde_json::{Value, json};
+use switchboard_testkit::patience;
+
+const OFFER: &str = r#"{
+    "capabilities": { "tools": {}, "prompts": {}, "resources": { "subscribe": true }, "completions": {} },
+    "tools": [
+        { "name": "write_all", "n": 0.70 }, { "name": "say" }, { "x": 1.0, "name": "echo" }, { "name": "write" }, { "name": "facts" }
+    ],
+    "prompts": [{ "name": "secret" }, { "name": "hello" }],
+    "resources": [
+        { "name": "a", "uri": "file:///p/a" }, { "name": "env", "uri": "file:///p/.env" }, { "name": "b", "uri": "file:///p/b" }
+    ],
+    "resourceTemplates": [{ "name": "e", "uriTemplate": "file:///{name}.env" }, { "name": "t", "uriTemplate": "db://{id}" }],
+    "pageSize": 2
+}"#;
+
+fn filters() -> Value {
+    json!({
+        "tools": { "deny": ["write*"], "rename": { "echo": "repeat" } },
+        "prompts": { "allow": ["hello"], "rename": { "hello": "greet" } },
+        "resources": { "deny": ["*.env"] },
+    })
+}
+
+/// What a client sees on a route.
+#[track_caller]
+fn check_lists(client: &mut Guest) {
+    let route = client.route;
+    assert_eq!(client.names("tools"), ["say", "repeat", "facts"].map(|name| route.tool(name)));
+    assert_eq!(client.names("prompts"), [route.tool("greet")]);
+    assert_eq!(client.names("resources"), ["file:///p/a", "file:///p/b"].map(|uri| route.uri(uri)));
+    assert_eq!(client.names("resourceTemplates"), [route.template("db://{id}")]);
+}
+
+#[test]
+fn lists_are_filtered() {
+    on_every_route(
+        || servers(filters(), OFFER),
+        |site| {
+            let mut client = site.open();
+            check_lists(&mut client);
+            // Once more, from the server itself.
+            site.open_gate();
+            client.call("facts", json!({}));
+            check_lists(&mut client);
+        },
+    );
+}
+
+#[test]
+fn renamed_things_are_reached() {
+    on_every_route(
+        || servers(filters(), OFFER),
+        |site| {
+            let mut client = site.open();
+            site.open_gate();
+            assert_eq!(
+                client.call("repeat", json!({ "x": 1 }))["result"]["content"][0]["text"],
+                r#"{"x":1}"#
+            );
+            let (name, reference) = (site.route.tool("greet"), json!({ "type": "ref/prompt" }));
+            let answer = client.request("prompts/get", json!({ "name": name }));
+            assert!(answer.get("result").is_some(), "{answer}");
+            let mut params = json!({ "ref": reference, "argument": { "name": "a", "value": "" } });
+            params["ref"]["name"] = json!(name);
+            let answer = client.request("completion/complete", params);
+            assert!(answer.get("result").is_some(), "{answer}");
+            assert_eq!(site.told(r#""name":"echo""#), 1);
+            assert_eq!(site.told(r#""name":"hello""#), 2);
+        },
+    );
+}
+
+/// The same error as for what does not exist, which names nothing hidden.
+#[test]
+fn hidden_names_are_unknown() {
+    on_every_route(
+        || servers(filters(), OFFER),
+        |site| {
+            let mut client = site.open();
+            client.names("tools");
+            site.open_gate();
+            for tool in ["write", "write_all", "echo"] {
+                let answer = client.call(tool, json!({}));
+                let told = error(&answer, -32602, "unknown_name");
+                assert_eq!(told["message"], format!("Unknown tool: {}", site.route.tool(tool)));
+                assert!(!told["data"]["nearest"].to_string().contains("write"), "{answer}");
+            }
+            for prompt in ["secret", "hello"] {
+                let name = site.route.tool(prompt);
+                let answer = client.request("prompts/get", json!({ "name": name }));
+                error(&answer, -32602, "unknown_name");
+                let params = json!({ "ref": { "type": "ref/prompt", "name": name }, "argument": {} });
+                error(&client.request("completion/complete", params), -32602, "unknown_name");
+            }
+            check_unheard(site, &mut client, ["write", "echo", "secret", "hello"]);
+        },
+    );
+}
+
+#[test]
+fn hidden_resources_are_not_found() {
+    on_every_route(
+        || servers(filters(), OFFER),
+        |site| {
+            let mut client = site.open();
+            site.open_gate();
+            let (uri, template) =
+                (site.route.uri("file:///p/.env"), site.route.template("file:///{name}.env"));
+            for uri in [&*uri, &*site.route.template("file:///p/.env"), "file:///p/.env"] {
+                for method in ["read", "subscribe", "unsubscribe"] {
+                    let answer = client.request(&format!("resources/{method}"), json!({ "uri": uri }));
+                    error(&answer, -32002, "resource_not_found");
+                }
+            }
+            for uri in [uri, template] {
+                let params = json!({ "ref": { "type": "ref/resource", "uri": uri }, "argument": {} });
+                error(&client.request("completion/complete", params), -32002, "resource_not_found");
+            }
+            check_unheard(site, &mut client, [".env"]);
+            assert!(client.read("file:///p/a").get("result").is_some());
+        },
+    );
+}
+
+/// Nothing of this has reached the server, which has heard what was said after it.
+#[track_caller]
+fn check_unheard<const N: usize>(site: &Site, client: &mut Guest, words: [&str; N]) {
+    let answer = client.call("facts", json!({ "mark": "the last one" }));
+    assert!(answer.get("result").is_some(), "{answer}");
+    assert_eq!(site.told("the last one"), 1);
+    for word in words {
+        assert_eq!(site.told(word), 0, "{word}");
+    }
+}
+
+const UPDATED: &str =
+    r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"URI"}}"#;
+
+/// A server that speaks unasked does not get past the filter either.
+#[test]
+fn hidden_resources_are_not_announced() {
+    on_every_route(
+        || servers(filters(), OFFER),
+        |site| {
+            let mut client = site.open();
+            site.open_gate();
+            let uri = site.route.uri("file:///p/a");
+            let answer = client.request("resources/subscribe", json!({ "uri": uri }));
+            assert!(answer.get("result").is_some(), "{answer}");
+            let updates = ["file:///p/.env", "file:///p/a"].map(|uri| UPDATED.replace("URI", uri));
+            client.have_said(&[&updates[0], &updates[1]]);
+            assert_eq!(client.told("notifications/resources/updated")["params"]["uri"], uri);
+        },
+    );
+}
+
+/// An allowed template lets in what is made of it, and its server is asked for it if need be.
+#[test]
+fn allowed_templates_are_expanded() {
+    on_every_route(
+        || servers(json!({ "resources": { "allow": ["db://{id}"] } }), OFFER),
+        |site| {
+            let mut client = site.open();
+            site.open_gate();
+            let read = |client: &mut Guest, uri: &str| {
+                client.request("resources/read", json!({ "uri": client.route.template(uri) }))
+            };
+            let answer = read(&mut client, "db://7");
+            assert!(answer.get("result").is_some(), "{answer}");
+            for uri in ["db://7/8", "file:///p/a", "file:///x.env"] {
+                error(&read(&mut client, uri), -32002, "resource_not_found");
+            }
+            assert_eq!(site.told("resources/read"), 1);
+        },
+    );
+}
+
+#[test]
+fn a_reload_hides_and_is_announced() {
+    on_every_route(
+        || servers(json!({}), OFFER),
+        |site| {
+            // Without a daemon the config is read once.
+            if matches!(site.route, Route::SoloOne | Route::SoloAll) {
+                return;
+            }
+            let mut client = site.open();
+            client.names("tools");
+            site.open_gate();
+            assert!(client.call("write", json!({})).get("result").is_some());
+            site.servers.edit(SERVER, &filters());
+            client.told("notifications/tools/list_changed");
+            check_lists(&mut client);
+            error(&client.call("write_all", json!({})), -32602, "unknown_name");
+            assert_eq!(site.told("write_all"), 0);
+            // And shows again.
+            let none = json!({ "tools": {}, "prompts": {}, "resources": {} });
+            site.servers.edit(SERVER, &none);
+            client.told("notifications/tools/list_changed");
+            patience::until_true("it is there again", || {
+                client.call("write_all", json!({})).get("result").is_some()
+            });
+        },
+    );
+}
