@@ -10,7 +10,7 @@ use super::uris;
 /// A URI that is still encoded after so many decodings cannot be judged.
 const MAX_DECODINGS: usize = 4;
 /// Nor can a longer one that has more than one reading.
-const LONGEST: usize = 8 * 1024;
+const LONGEST: usize = 2 * 1024;
 /// Wrapped URIs within wrapped URIs.
 const MAX_WRAPPERS: usize = 4;
 
@@ -35,13 +35,14 @@ pub(super) fn denies(globs: &[String], uri: &str) -> bool {
         return false;
     }
     let Some(readings) = all_readings(uri, 0) else { return true };
-    let readings: Vec<String> = readings.iter().map(|text| text.to_lowercase()).collect();
+    let lower: Vec<String> = readings.iter().map(|text| text.to_lowercase()).collect();
     globs.iter().any(|glob| {
         let mut forms = vec![glob.to_lowercase()];
         for reading in Reading::all(decodings(glob).unwrap_or_default().len()) {
             push(&mut forms, reading.of(glob).to_lowercase());
         }
-        forms.iter().any(|form| readings.iter().any(|text| matches(form, text)))
+        readings.iter().any(|text| matches(glob, text))
+            || forms.iter().any(|form| lower.iter().any(|text| matches(form, text)))
     })
 }
 
@@ -69,7 +70,15 @@ fn all_readings(uri: &str, wrappers: usize) -> Option<Vec<String>> {
         if uri.len() > LONGEST {
             return None;
         }
-        for reading in Reading::all(decodings(uri)?.len()) {
+        let decoded = decodings(uri)?;
+        // Neither resolved nor trimmed: a pattern may be about dot segments or blanks.
+        let raw = std::iter::successors(Some(uri.to_owned()), |text| self::decoded(text));
+        for text in raw.take(MAX_DECODINGS + 1).chain(decoded.iter().cloned()) {
+            for text in [&*text, before_query(&text), before_nul(&text)] {
+                push(&mut found, text.to_owned());
+            }
+        }
+        for reading in Reading::all(decoded.len()) {
             let text = reading.of(uri);
             // A server may also decode before it parses, and some disks ignore what stands at the end of a name.
             for text in [before_query(&text), &text] {
@@ -113,15 +122,14 @@ impl Reading {
 
     fn of(self, uri: &str) -> String {
         let text = if self.cuts_query { before_query(uri) } else { uri };
-        // As the URL parsers of browsers and node do.
-        let mut text = text.trim_matches(is_blank).replace(['\t', '\r', '\n'], "");
+        let mut text = without_blanks(text);
         for _ in 0..self.decodings {
             match decoded(&text) {
-                Some(next) => text = next,
+                Some(next) => text = without_blanks(before_nul(&next)),
                 None => break,
             }
         }
-        let text = text.split('\0').next().unwrap_or_default().replace('\\', "/");
+        let text = before_nul(&text).replace('\\', "/");
         let (scheme, rest) = split_scheme(&text);
         let scheme = scheme.to_ascii_lowercase();
         let (host, path) = match rest.strip_prefix("//") {
@@ -203,8 +211,13 @@ fn split_scheme(uri: &str) -> (&str, &str) {
     }
 }
 
-fn is_blank(c: char) -> bool {
-    c <= ' '
+/// As the URL parsers of browsers and node read it.
+fn without_blanks(uri: &str) -> String {
+    uri.trim_matches(|c| c <= ' ').replace(['\t', '\r', '\n'], "")
+}
+
+fn before_nul(uri: &str) -> &str {
+    uri.split('\0').next().unwrap_or_default()
 }
 
 fn before_query(uri: &str) -> &str {
@@ -214,7 +227,7 @@ fn before_query(uri: &str) -> &str {
 /// Each text that comes of decoding the one before; `None` if there is no end of it.
 fn decodings(uri: &str) -> Option<Vec<String>> {
     let mut all: Vec<String> = Vec::new();
-    while let Some(next) = decoded(all.last().map_or(uri, String::as_str)) {
+    while let Some(next) = decoded(&without_blanks(all.last().map_or(uri, String::as_str))) {
         if all.len() == MAX_DECODINGS {
             return None;
         }
@@ -278,6 +291,9 @@ mod tests {
             "file:///p/.ENV",
             "file:///p/.e\tnv",
             "file:///p/.env\n",
+            "%20file:///p/.env%0a",
+            "file:///p/.%6\t5nv",
+            "file:///p/.%6%0d5nv",
             " file:///p/.env ",
             "file:///p/a\\.env",
             "FILE:///p/.env",
@@ -318,6 +334,18 @@ mod tests {
         }
         assert!(!denies(&deny, "file:///p/etc/passwd"));
         assert!(!denies(&[], "file:///etc/passwd"));
+    }
+
+    /// A client may send such a URI with every request, and others wait meanwhile.
+    #[test]
+    fn a_hostile_uri_takes_bounded_time() {
+        let uri = "x://h/".to_owned() + &"%25252525;a//../b?c#".repeat(LONGEST / 20 - 1);
+        let started = std::time::Instant::now();
+        assert!(!denies(&globs(&["*a*b*c*d*e*.env", "*/x/*/y/*/z"]), &uri));
+        assert!(allows(&globs(&["x*"]), &uri));
+        // It takes a hundredth of that.
+        assert!(started.elapsed() < std::time::Duration::from_secs(5), "{:?}", started.elapsed());
+        assert!(denies(&globs(&["nothing"]), &uri.repeat(2)), "it cannot be judged");
     }
 
     #[test]
@@ -405,6 +433,20 @@ mod tests {
                         prop_assert!(depth >= 0, "{}", uri);
                     }
                 }
+            }
+        }
+
+        /// Whatever the pattern is about. `fuzz/targets/uris.rs` tries the same.
+        #[test]
+        fn no_tail_or_encoding_undoes_a_denial(glob in "[a.*/:\\\\A ]{0,6}", uri in "[a./:\\\\A \t\u{130}]{0,10}") {
+            let deny = globs(&[&glob]);
+            prop_assert!(!allows(&deny, &uri) || denies(&deny, &uri), "{:?} {:?}", glob, uri);
+            if denies(&deny, &uri) {
+                for tail in ["?x", "#x", "%00", "\0"] {
+                    prop_assert!(denies(&deny, &format!("{uri}{tail}")), "{:?} {:?} {:?}", glob, uri, tail);
+                }
+                let encoded: String = uri.bytes().map(|b| format!("%{b:02x}")).collect();
+                prop_assert!(denies(&deny, &encoded), "{:?} {:?}", glob, uri);
             }
         }
 
