@@ -18,8 +18,9 @@ use crate::http::served::address;
 use serde_json::{Value, json};
 use std::fs;
 use std::panic::AssertUnwindSafe;
+use std::sync::mpsc::{Receiver, sync_channel};
 use switchboard_testkit::client::{Client, VERSION, initialize_params};
-use switchboard_testkit::http::{Reply, Talk, Web};
+use switchboard_testkit::http::{Talk, Web};
 use switchboard_testkit::patience;
 
 /// The server that tests are about.
@@ -201,8 +202,8 @@ impl Site {
         let line = match (route, &self.served) {
             (_, Some((_, web))) => {
                 let talk = Talk::open_as(web, &route.path().unwrap(), VERSION, capabilities);
-                let stream = talk.listen();
-                Line::Web { talk, stream }
+                let told = listen(&talk);
+                Line::Web { talk, told }
             }
             (Route::WindowOne, None) => self.window(&["--server", SERVER], capabilities),
             (Route::SoloOne, None) => self.window(&["--solo", "--server", SERVER], capabilities),
@@ -228,6 +229,20 @@ impl Site {
     pub(crate) fn told(&self, text: &str) -> usize {
         self.servers.told(SERVER, text)
     }
+}
+
+/// Reads a session's own stream, on a thread that ends with it: comments keep it open, so that reading it has no limit.
+fn listen(talk: &Talk) -> Receiver<Value> {
+    let (sender, receiver) = sync_channel(1024);
+    let mut stream = talk.listen();
+    std::thread::spawn(move || {
+        while let Some(message) = stream.message() {
+            if sender.send(message).is_err() {
+                break;
+            }
+        }
+    });
+    receiver
 }
 
 /// `proxy://resource/` and, as base64url, the server's name, a line feed and the URI.
@@ -258,10 +273,10 @@ pub(crate) struct Guest {
 
 enum Line {
     Pipe(Box<Client>),
-    /// With the stream of what concerns no request.
+    /// With what comes on the stream that belongs to no request.
     Web {
         talk: Talk,
-        stream: Reply,
+        told: Receiver<Value>,
     },
 }
 
@@ -345,8 +360,8 @@ impl Guest {
     pub(crate) fn told(&mut self, method: &str) -> Value {
         match &mut self.line {
             Line::Pipe(client) => client.told(method),
-            Line::Web { stream, .. } => loop {
-                let Some(message) = stream.message() else { panic!("the stream ended before {method}") };
+            Line::Web { told, .. } => loop {
+                let Ok(message) = told.recv_timeout(patience::LIMIT) else { panic!("{method} did not come") };
                 if message["method"] == method {
                     return message;
                 }

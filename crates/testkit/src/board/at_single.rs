@@ -87,7 +87,9 @@ fn heard_name<'a>(request: &Request, words: &'a Value) -> &'a str {
 }
 
 /// The items of a page, and what else it says.
-fn page_of(text: &str, list: List) -> Option<(Vec<&RawValue>, Vec<(String, &str)>)> {
+type PageParts<'a> = (Vec<&'a RawValue>, Vec<(String, &'a str)>);
+
+fn page_of(text: &str, list: List) -> Option<PageParts<'_>> {
     let answer: BTreeMap<String, &RawValue> = parsed(text).ok()?;
     let mut result: BTreeMap<String, &RawValue> = parsed(answer.get("result")?.get()).ok()?;
     let items: Vec<&RawValue> = parsed(result.remove(list.member())?.get()).ok()?;
