@@ -331,3 +331,33 @@ fn a_reload_ends_hidden_subscriptions() {
         "#,
     );
 }
+
+/// An aggregate of one server passes on what it does not know, and a completion may name two things.
+#[test]
+fn aggregates_check_what_else_is_named() {
+    let naming = naming(&[], &["*.env"], &[]);
+    play(
+        |settings| settings.servers[0].naming = naming.into(),
+        r#"
+        A comes; folder /p; server all
+        A greets
+            start 1 at /p
+        1 spawns
+            1< …
+        1 greets with {"prompts":{},"completions":{}}
+            A< …
+            1< …
+            1< {"id":3,"method":"prompts/list"}
+        1> {"jsonrpc":"2.0","id":3,"result":{"prompts":[{"name":"p"}]}}
+            keep 0
+        A> {"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"name":"files__p","uri":"x:/.env"}}}
+            A< {"id":1,"error":{…"resource_not_found"…}}
+        A> {"jsonrpc":"2.0","id":2,"method":"completion/complete","params":{"ref":{"name":"files__p"}}}
+            1< {"id":4,"method":"completion/complete","params":{"ref":{"name":"p"}}}
+        A> {"jsonrpc":"2.0","id":3,"method":"resources/delete","params":{"path":"/.env"}}
+            A< {"id":3,"error":{…"kind":"method_not_found"…}}
+        A> {"jsonrpc":"2.0","id":4,"method":"custom/thing"}
+            1< {"id":5,"method":"custom/thing"}
+        "#,
+    );
+}
