@@ -224,11 +224,49 @@ impl Core {
         }
     }
 
+    /// What a request that waits would be answered if it came now: a reload may have hidden what it names. Its names are
+    /// the server's own by now; the answer has the client's.
+    pub(crate) fn hidden_since(&self, client: ClientId, message: &Message) -> Option<ErrorAnswer> {
+        let naming = &self.clients.get(&client)?.settings.naming;
+        if naming.is_open() {
+            return None;
+        }
+        named_in(message).into_iter().find_map(|named| match named {
+            Named::Name(list, part) => {
+                let is_shown = message.text(part).is_some_and(|own| naming.filter(list).allows(&own));
+                (!is_shown).then(|| self.unknown_name(list, &said(message, part), Vec::new()))
+            }
+            Named::Uri(part) => {
+                let offer = self.offer_for(client);
+                let access = single(naming, offer.as_deref()).uri(message.part(part));
+                (access == Access::Refused).then(|| self.unknown_resource(&said(message, part), &[]))
+            }
+        })
+    }
+
+    /// Refuses what waits for a server and is hidden now.
+    fn refuse_hidden(&mut self, server: ServerId) {
+        let is_of = |p: &Pending| {
+            let owner = p.client().and_then(|client| self.clients.get(&client));
+            p.waiting().is_some() && owner.is_some_and(|c| c.server == server)
+        };
+        for minted in self.pending.ids(is_of) {
+            let Some(pending) = self.pending.get(minted) else { continue };
+            let (Some(client), Some(message)) = (pending.client(), pending.waiting()) else { continue };
+            let (backend, error) = (pending.backend, self.hidden_since(client, message));
+            if let Some(error) = error {
+                self.unqueue(backend, minted);
+                self.fail_one(minted, &error);
+            }
+        }
+    }
+
     /// A server's things are called or shown otherwise: its clients are told which lists are others now.
     pub(crate) fn filters_changed(&mut self, server: ServerId, before: &Naming, naming: &Naming) {
         if before.resources != naming.resources {
             self.drop_hidden_subscriptions(server);
         }
+        self.refuse_hidden(server);
         let changed = List::ALL.into_iter().filter(|list| before.filter(*list) != naming.filter(*list));
         let mut notices: Vec<&str> = changed.map(List::change_notice).collect();
         notices.dedup();
@@ -271,6 +309,12 @@ fn stricter(one: Screened, other: Screened) -> Screened {
         (Screened::Undecided, _) | (_, Screened::Undecided) => Screened::Undecided,
         (Screened::Passes, Screened::Passes) => Screened::Passes,
     }
+}
+
+/// As the client says it, whatever its server calls it.
+fn said(message: &Message, part: Part) -> String {
+    let quoted = &message.bytes()[message.span(part).range()];
+    serde_json::from_slice(quoted).unwrap_or_default()
 }
 
 fn text(message: &Message, part: Part) -> String {

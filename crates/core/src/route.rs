@@ -245,6 +245,10 @@ impl Core {
             else {
                 continue;
             };
+            if let Some(error) = self.hidden_since(client, &message) {
+                self.fail_one(minted, &error);
+                continue;
+            }
             match self.route(client, &message, &places) {
                 Route::To(backend)
                     if self.pending.get(minted).is_some_and(|pending| pending.is_undecided) =>

@@ -361,3 +361,41 @@ fn aggregates_check_what_else_is_named() {
         "#,
     );
 }
+
+/// Also when it was accepted before, and its server is yet to be ready.
+#[test]
+fn a_reload_refuses_what_waits() {
+    let open = || Naming::new("files", Style::Prefixed);
+    play(
+        |settings| stored(settings, open()),
+        r#"
+        A comes; folder /p
+            start 1 at /p
+        A greets
+            A< …
+        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read"}}
+        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"wrote"}}
+        config denies read
+            A< {"id":1,"error":{…"Unknown tool: read"}}
+            A< {"method":"notifications/tools/list_changed"}
+            A< {"method":"notifications/resources/list_changed"}
+        1 spawns
+            1< {"id":4,"method":"initialize",…}
+        1 greets with {"tools":{}}
+            1< {"id":3,"method":"tools/call","params":{"name":"wrote"}}
+        "#,
+    );
+    play(
+        |settings| stored(settings, open()),
+        r#"
+        A comes; folder /p; server all
+        A greets
+            A< …
+        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"files__read"}}
+            start 1 at /p
+        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"files__wrote"}}
+        config denies read
+            A< {"id":1,"error":{…"Unknown tool: files__read"}}
+        "#,
+    );
+}
