@@ -183,3 +183,36 @@ fn a_method_that_nobody_knows() {
     let answer = servers.open().request("vendor/ask", json!({ "x": 1 }));
     assert_eq!(answer["error"]["code"], -32601, "{answer}");
 }
+
+const LATE: &str =
+    r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%TOKEN,"progress":1}}"#;
+
+#[test]
+fn late_progress_reaches_only_its_window() {
+    let servers = Servers::of(&["a", "b"]);
+    let (mut one, mut other) = (servers.open(), servers.open());
+    for (client, token) in [(&mut one, "first"), (&mut other, "second")] {
+        let answer = r#"{"jsonrpc":"2.0","id":%ID,"result":{"content":[]}}"#;
+        let arguments = json!({ "text": format!("{answer}\n{LATE}\n") });
+        let meta = json!({ "progressToken": token });
+        client.request("tools/call", json!({ "name": "b__say", "arguments": arguments, "_meta": meta }));
+        assert_eq!(client.told("notifications/progress")["params"]["progressToken"], token);
+    }
+    // The first window hears nothing of the second.
+    let id = one.ask("ping", json!({}));
+    assert_eq!(one.recv_json()["id"], json!(id));
+}
+
+#[test]
+fn unknown_progress_reaches_all_servers() {
+    let servers = Servers::of(&["a", "b"]);
+    let mut client = servers.open();
+    for name in ["a__echo", "b__echo"] {
+        client.call(name, json!({}));
+    }
+    let unknown = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"mine","progress":0.20}}"#;
+    client.send(unknown);
+    for name in ["a", "b"] {
+        assert_eq!(servers.record(name).wait_for(1, "\"mine\""), unknown);
+    }
+}

@@ -209,3 +209,29 @@ fn the_own_stream_is_one_and_carries_what_belongs_to_no_request() {
     drop(own);
     switchboard_testkit::patience::until_true("the stream can be had again", || talk.listen().status == 200);
 }
+
+/// On the session's own stream: the one of its request has ended with the answer.
+#[test]
+fn late_progress_reaches_only_its_session() {
+    let served = Served::new();
+    let talks = [served.open(), served.open()];
+    let mut streams = talks.each_ref().map(Talk::listen);
+    for (talk, stream) in talks.iter().zip(&mut streams).rev() {
+        let (id, mut message) = talk.call_of("say", json!({ "text": format!("{ANSWER}\n{PROGRESS}\n") }));
+        message["params"]["_meta"]["progressToken"] = json!(talk.session);
+        assert_eq!(answer(talk.say(&message).send(), id)["id"], id);
+        let progress = stream.message().unwrap();
+        assert_eq!(progress["method"], "notifications/progress");
+        assert_eq!(progress["params"]["progressToken"], talk.session.as_str());
+    }
+}
+
+#[test]
+fn unknown_progress_reaches_the_server() {
+    let served = Served::new();
+    let talk = served.open();
+    talk.call("echo", json!({}));
+    talk.notify("notifications/progress", json!({ "progressToken": "mine", "progress": 1 }));
+    let heard = served.record().wait_for(1, "notifications/progress");
+    assert!(heard.contains(r#""progressToken":"mine""#), "{heard}");
+}

@@ -116,17 +116,39 @@ fn tokens_of_different_calls_are_not_mixed_up() {
     }
 }
 
+/// The first has no token at all; a token that the server made up is its only client's affair.
 #[test]
-fn progress_of_something_unknown_is_not_passed_on() {
+fn unknown_server_tokens_pass_unchanged() {
     let mut client = MODE.greeted(&[]);
     let template = r#"{"jsonrpc":"2.0","id":%ID,"result":{}}
 {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%ID,"progress":2}}
-{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"foreign","progress":1}}
-{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":4711,"progress":1}}"#;
+{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"foreign","progress":0.10}}"#;
     say_under(&client, "1", template);
     assert_eq!(client.recv_json()["id"], 1);
+    assert_eq!(
+        client.recv_text(),
+        r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"foreign","progress":0.10}}"#
+    );
     let id = client.ask("ping", json!({}));
     assert_eq!(client.recv_json()["id"], json!(id), "nothing came between");
+}
+
+#[test]
+fn progress_after_the_answer_is_passed_on() {
+    let mut client = MODE.greeted(&[]);
+    for token in ["7", "\"p-7\"", "1.5"] {
+        let template = r#"{"jsonrpc":"2.0","id":%ID,"result":{}}
+{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%TOKEN,"progress":0.50}}"#;
+        let arguments = json!({ "text": format!("{template}\n") });
+        client.send(format!(
+            r#"{{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{{"_meta":{{"progressToken":{token}}},"name":"say","arguments":{arguments}}}}}"#
+        ));
+        assert_eq!(client.recv_text(), r#"{"jsonrpc":"2.0","id":"c","result":{}}"#);
+        let expect = format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":0.50}}}}"#
+        );
+        assert_eq!(client.recv_text(), expect);
+    }
 }
 
 /// The other direction: the client reports progress on what the server asked of it.
@@ -138,10 +160,11 @@ fn a_clients_progress_reaches_the_server_under_its_own_token() {
     let asked = client.told("sampling/createMessage");
     let token = asked["params"]["_meta"]["progressToken"].clone();
     client.notify("notifications/progress", json!({ "progressToken": token, "progress": 1 }));
-    client.notify("notifications/progress", json!({ "progressToken": "foreign", "progress": 2 }));
+    let unknown = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"mine","progress":0.20}}"#;
+    client.send(unknown);
     client.send(json!({ "jsonrpc": "2.0", "id": asked["id"], "result": {} }).to_string());
     assert_eq!(text(&client.answer(call)), r#"{"id":"q","jsonrpc":"2.0","result":{}}"#);
     let heard = client.record().wait_for(1, "notifications/progress");
     assert!(heard.contains(r#""progressToken":"theirs""#), "{heard}");
-    assert!(!client.record().all_lines().iter().any(|line| line.contains("foreign")));
+    assert_eq!(client.record().wait_for(1, "\"mine\""), unknown);
 }

@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::key::Declared;
 use crate::moment::Moment;
 use crate::pending::{Asked, Pending, Table};
+use crate::progress::{ClosedTokens, QuestionTokens};
 use crate::record::{Record, Retry};
 use crate::roots::Known;
 use crate::route::Route;
@@ -22,16 +23,7 @@ use crate::sharing::Insight;
 use crate::status::LastStart;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use switchboard_protocol::{ErrorAnswer, Message, RawId};
-
-/// Tokens of requests that were answered with a task: progress for them goes on.
-#[derive(Debug)]
-pub(crate) struct TaskToken {
-    pub(crate) minted: u64,
-    pub(crate) client: ClientId,
-    pub(crate) backend: BackendId,
-    pub(crate) token: RawId,
-}
+use switchboard_protocol::{ErrorAnswer, Message};
 
 /// What all backends of a server have in common.
 #[derive(Debug)]
@@ -116,7 +108,8 @@ pub struct Core {
     pub(crate) merging: Vec<Merge>,
     pub(crate) pending: Table<Pending>,
     pub(crate) asked: Table<Asked>,
-    pub(crate) task_tokens: VecDeque<TaskToken>,
+    pub(crate) closed_tokens: ClosedTokens,
+    pub(crate) question_tokens: QuestionTokens,
     pub(crate) ending: Ending,
     /// No deadline is earlier than this. It may be too early, never too late: see `deadlines`.
     pub(crate) wake: Option<Moment>,
@@ -155,7 +148,8 @@ impl Core {
             merging: Vec::new(),
             pending: Table::new(),
             asked: Table::starting_at(first_question),
-            task_tokens: VecDeque::new(),
+            closed_tokens: ClosedTokens::default(),
+            question_tokens: QuestionTokens::default(),
             ending: Ending::Running,
             wake: None,
             dice,

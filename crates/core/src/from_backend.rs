@@ -5,7 +5,7 @@ use crate::backend::{Backend, Manner, State};
 use crate::client::Presence;
 use crate::debounce;
 use crate::event::{About, BackendId, ClientId, Launch};
-use crate::exchange::{Core, TaskToken};
+use crate::exchange::Core;
 use crate::fact::{Fact, Outcome};
 use crate::pending::{Asked, AskedBy, Asker, Pending, Progress, name_of};
 use crate::redact::redact;
@@ -18,8 +18,6 @@ use switchboard_protocol::{
     Broken, ErrorAnswer, Framing, Kind, Message, Method, Outgoing, Part, Patch, RawId,
 };
 
-/// So many answered tasks may still report progress.
-const MOST_TASK_TOKENS: usize = 1024;
 /// So much of a quarantined line is kept.
 const QUARANTINE_TEXT: usize = 200;
 
@@ -72,7 +70,7 @@ impl Core {
         };
         let Some(pending) = self.close(minted) else { return };
         match pending.asker {
-            Asker::Client { .. } => self.deliver(launch, minted, pending, message, failed),
+            Asker::Client { .. } => self.deliver(launch, pending, message, failed),
             Asker::Replay => self.replayed(launch, &message, failed),
             Asker::Catalogue { list, round } => self.page_came(launch, list, round, &message, failed),
             Asker::Probe | Asker::Restore => {}
@@ -96,7 +94,7 @@ impl Core {
         }
     }
 
-    fn late_answer(&mut self, launch: Launch) {
+    pub(crate) fn late_answer(&mut self, launch: Launch) {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         b.late += 1;
         let total = b.late;
@@ -104,7 +102,7 @@ impl Core {
     }
 
     /// Gives an answer to the client that waits for it, with its own id put back.
-    fn deliver(&mut self, launch: Launch, minted: u64, pending: Pending, message: Message, failed: bool) {
+    fn deliver(&mut self, launch: Launch, pending: Pending, message: Message, failed: bool) {
         let Asker::Client { client, ref id, batch } = pending.asker else { return };
         if let Some(b) = self.backends.get_mut(&launch.backend) {
             b.proven |= !failed;
@@ -141,11 +139,6 @@ impl Core {
         }
         dialect::translate(&message, c.ear.dialect(), &mut out);
         let passed = self.answer(client, id, batch, out);
-        if pending.is_task
-            && let Some(token) = pending.token.clone()
-        {
-            self.keep_task_token(TaskToken { minted, client, backend: launch.backend, token });
-        }
         if !cancelled {
             let outcome = match (passed, failed) {
                 (true, false) => Outcome::Ok,
@@ -158,13 +151,6 @@ impl Core {
             self.after_greeting(launch.backend, client);
         }
         self.check_drained();
-    }
-
-    fn keep_task_token(&mut self, token: TaskToken) {
-        if self.task_tokens.len() == MOST_TASK_TOKENS {
-            self.task_tokens.pop_front();
-        }
-        self.task_tokens.push_back(token);
     }
 
     /// The books of a request that is over: the one line per request, and one fewer unanswered.
@@ -242,6 +228,9 @@ impl Core {
             return self.refuse_backend(launch, &id, &error);
         }
         let deadline = self.settings_of(backend).hard_timeout.map(|hard| self.now + hard);
+        if let Some(token) = &token {
+            self.question_tokens.remember(minted, client, launch, token);
+        }
         let by = AskedBy::Backend { launch, id, token };
         let asked = Asked { client, by, name: name_of(message), accepted: self.now, deadline };
         self.asked.insert(minted, asked);
@@ -254,7 +243,7 @@ impl Core {
         self.clients.get(&client).is_some_and(|c| c.presence == Presence::Here)
     }
 
-    fn for_client(&self, client: ClientId, message: &Message) -> Outgoing {
+    pub(crate) fn for_client(&self, client: ClientId, message: &Message) -> Outgoing {
         let mut out = Outgoing::of(message);
         let Some(c) = self.clients.get(&client) else { return out };
         if c.is_delegate() {
@@ -293,32 +282,6 @@ impl Core {
             };
             self.tell_client_about(client, out, about);
         }
-    }
-
-    fn backend_progress(&mut self, launch: Launch, message: &Message) {
-        let Some(minted) = message.part(Part::ProgressToken).and_then(RawId::minted) else { return };
-        let Some((client, token, about)) = self.token_owner(launch, minted) else {
-            // The request is over. Passing its progress on would name a token that the client has forgotten.
-            return self.late_answer(launch);
-        };
-        let mut out = self.for_client(client, message);
-        out.replace(message.span(Part::ProgressToken), Patch::Id(token));
-        self.tell_client_about(client, out, about);
-    }
-
-    /// Whose progress token this is. Progress moves the request's deadline.
-    fn token_owner(&mut self, launch: Launch, minted: u64) -> Option<(ClientId, RawId, About)> {
-        let (now, timeout) = (self.now, self.settings_of(launch.backend).timeout);
-        if let Some(pending) = self.pending.get_mut(minted)
-            && pending.backend == launch.backend
-        {
-            pending.go_on_until(now + timeout);
-            let Asker::Client { client, id, .. } = &pending.asker else { return None };
-            return pending.token.clone().map(|token| (*client, token, About::Request(id.clone())));
-        }
-        let kept =
-            self.task_tokens.iter().find(|kept| kept.minted == minted && kept.backend == launch.backend)?;
-        Some((kept.client, kept.token.clone(), About::Nothing))
     }
 
     fn backend_cancels(&mut self, launch: Launch, message: &Message) {

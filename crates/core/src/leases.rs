@@ -60,7 +60,7 @@ impl Core {
         };
         let may_go = |c: &Client| c.presence == Presence::Lost && (lives_on || !c.is_connected());
         self.clients.retain(|&client, c| !may_go(c) || is_named(client));
-        self.task_tokens.retain(|kept| self.clients.contains_key(&kept.client));
+        self.closed_tokens.keep_clients(|client| self.clients.contains_key(&client));
         self.has_lost = self.clients.values().any(may_go);
     }
 

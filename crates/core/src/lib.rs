@@ -13,6 +13,7 @@
 //! - [`record`]: what is learnt about a launch, and when a server that was not ready is tried again.
 //! - [`roots`]: which workspace a request belongs to.
 //! - `client`, `backend`, `pending`, `batch`: the state, one file each. `key`: what makes two backends one.
+//! - `progress`: progress notifications, and whose a token is.
 //! - `from_client`, `notices`, `from_backend`, `life`, `deadlines`, `drain`: the transitions, by what causes them;
 //!   `unfit`: processes whose handshake fails.
 //! - `route`: which backend a message goes to; `workspace`: the clients' roots.
@@ -44,6 +45,7 @@ mod key;
 mod client;
 mod backend;
 mod pending;
+mod progress;
 mod batch;
 
 mod greeting;

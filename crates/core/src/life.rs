@@ -426,7 +426,8 @@ impl Core {
             });
             self.notify_client(asked.client, notice);
         }
-        self.task_tokens.retain(|kept| kept.backend != backend);
+        self.closed_tokens.forget_backend(backend);
+        self.question_tokens.forget_backend(backend);
     }
 }
 

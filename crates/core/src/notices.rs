@@ -113,20 +113,6 @@ impl Core {
         self.no_answer(client, batch);
     }
 
-    fn client_progress(&mut self, client: ClientId, message: &Message) {
-        let minted = message.part(Part::ProgressToken).and_then(RawId::minted);
-        let Some(asked) = minted.and_then(|minted| self.asked.get(minted)) else { return };
-        let AskedBy::Backend { launch, token: Some(token), .. } = &asked.by else { return };
-        let (launch, token) = (*launch, token.clone());
-        if self.face(asked.client) != client {
-            return;
-        }
-        let mut out = Outgoing::of(message);
-        out.replace(message.span(Part::ProgressToken), Patch::Id(token));
-        dialect::translate(message, Dialect::Standard, &mut out);
-        self.tell_backend(launch, out);
-    }
-
     pub(crate) fn client_response(&mut self, client: ClientId, message: &Message, failed: bool) {
         let minted = message.part(Part::Id).and_then(RawId::minted);
         let known = minted

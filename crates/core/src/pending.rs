@@ -49,7 +49,7 @@ pub(crate) struct Pending {
     pub(crate) task: Option<Vec<u8>>,
     /// The client's progress token; ours is the minted id.
     pub(crate) token: Option<RawId>,
-    /// It runs as a task: its progress goes on after its answer.
+    /// It runs as a task, whose progress may go on long after its answer.
     pub(crate) is_task: bool,
     pub(crate) retried: bool,
     /// Whether it may be sent depends on what its server lists: see `filters`.
@@ -151,6 +151,7 @@ pub(crate) fn name_of(message: &Message) -> Cow<'static, str> {
 /// Numbers that were minted, with what stands behind them.
 #[derive(Debug)]
 pub(crate) struct Table<T> {
+    first: u64,
     next: u64,
     entries: HashMap<u64, T, BuildHasherDefault<Spread>>,
 }
@@ -178,18 +179,24 @@ impl Hasher for Spread {
 
 impl<T> Table<T> {
     pub(crate) fn new() -> Self {
-        // Not 0: some servers take it for no id at all.
-        Self { next: 1, entries: HashMap::default() }
+        Self::starting_at(1)
     }
 
     pub(crate) fn starting_at(first: u64) -> Self {
-        Self { next: first.max(1), ..Self::new() }
+        // Not 0: some servers take it for no id at all.
+        let first = first.max(1);
+        Self { first, next: first, entries: HashMap::default() }
     }
 
     pub(crate) fn mint(&mut self) -> u64 {
         let id = self.next;
         self.next += 1;
         id
+    }
+
+    /// Whether an id was given out, whatever became of its entry.
+    pub(crate) fn has_minted(&self, id: u64) -> bool {
+        (self.first..self.next).contains(&id)
     }
 
     pub(crate) fn insert(&mut self, id: u64, entry: T) {

@@ -122,6 +122,7 @@ impl Core {
     pub(crate) fn close(&mut self, minted: u64) -> Option<Pending> {
         let mut pending = self.pending.remove(minted)?;
         self.end_turn(&mut pending);
+        self.closed_tokens.remember(minted, &pending);
         Some(pending)
     }
 

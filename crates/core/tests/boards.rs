@@ -5,14 +5,14 @@ use std::time::Duration;
 use switchboard_core::{Boards, Settings};
 
 /// Two servers, `files` and `more`.
-fn two(settings: &mut Settings) {
+pub(crate) fn two(settings: &mut Settings) {
     let first = settings.servers[0].clone();
     let more = switchboard_core::ServerSettings::new("more");
     settings.servers.push(switchboard_core::ServerSettings { framing: first.framing, ..more });
 }
 
 /// A cold start: both are started, and asked what they offer.
-const OPEN: &str = r#"
+pub(crate) const OPEN: &str = r#"
     A comes; folder /p; server all
     A greets with {"roots":{}}
         start 1 at /p

@@ -109,7 +109,7 @@ fn progress_tokens_are_mapped_and_given_back_in_their_own_spelling() {
             server> {{"jsonrpc":"2.0","id":2,"result":{{}}}}
                 client< {{"jsonrpc":"2.0","id":9,"result":{{}}}}
             server> {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":2,"progress":1}}}}
-                - a late word, dropped
+                client< {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":1}}}}
             "#
         ));
     }

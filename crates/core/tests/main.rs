@@ -5,6 +5,7 @@ mod script;
 
 mod handshake;
 mod ids;
+mod progress;
 mod batches;
 mod boards;
 mod budget;

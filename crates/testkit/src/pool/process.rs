@@ -63,6 +63,8 @@ pub(super) struct Process {
     pub(super) is_greeted: bool,
     pub(super) is_confirmed: bool,
     pub(super) open: Vec<Open>,
+    /// The request that it answered last: its id here, and its number.
+    pub(super) answered: Option<(Value, usize)>,
     /// All ids that it was given.
     pub(super) given: BTreeSet<u64>,
     pub(super) subscriptions: BTreeSet<String>,
@@ -169,6 +171,7 @@ impl World {
             free_since: now,
             heavy: 0,
             answers: 0,
+            answered: None,
         };
         match self.processes.insert(launch, process) {
             Some(_) => Err(format!("{launch} is started twice")),

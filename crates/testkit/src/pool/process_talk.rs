@@ -29,6 +29,7 @@ impl World {
         self.process(launch).answers += 1;
         let mut turn = Turn::default();
         if let Job::Client(number) = open.job {
+            self.process(launch).answered = Some((open.id.clone(), number));
             let now = self.now;
             let request = &self.requests[number];
             if request.verb != Verb::Ping && request.is_open() {
@@ -148,6 +149,9 @@ impl World {
     }
 
     pub(super) fn process_progresses(&mut self, launch: Launch) -> Check {
+        if self.rng.percent(20) {
+            return self.progresses_late(launch);
+        }
         let requests = &self.requests;
         let has_token = |open: &&Open| matches!(open.job, Job::Client(n) if requests[n].token.is_some());
         let Some(open) = self.processes[&launch].open.iter().find(has_token).cloned() else { return Ok(()) };
@@ -156,6 +160,19 @@ impl World {
         let params = json!({ "progressToken": open.id, "progress": 1, "tag": number });
         let words = json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params });
         self.process_says(launch, Turn::default(), &words)?;
+        self.check_progress(number)
+    }
+
+    /// Progress for a request that was answered.
+    fn progresses_late(&mut self, launch: Launch) -> Check {
+        let Some((id, number)) = self.processes[&launch].answered.clone() else { return Ok(()) };
+        if self.requests[number].token.is_none() {
+            return Ok(());
+        }
+        let params = json!({ "progressToken": id, "progress": 2, "tag": number });
+        let words = json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params });
+        self.process_says(launch, Turn::default(), &words)?;
+        self.stats.late_progress += u64::from(!self.turn.heard.is_empty());
         self.check_progress(number)
     }
 

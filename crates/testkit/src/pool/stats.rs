@@ -17,6 +17,7 @@ counters! {
     cancellations,
     answers_after_cancellation,
     progress,
+    late_progress,
     // Workspaces.
     roots_asked,
     roots_answered,

@@ -1,6 +1,6 @@
 //! What reaches a client, checked to the byte: only what was meant for it, under the ids that it knows.
 
-use super::backend_talk::is_plain_number;
+use super::backend_talk::{LOST, is_plain_number};
 use super::client::{Letter, Presence};
 use super::draft::{is_same, kind_in, number_in};
 use super::ledger::{Check, Role};
@@ -260,12 +260,16 @@ impl World {
             }
             Role::ServerProgress { launch, request: Some(number) } => {
                 let request = &self.ledger.requests[number];
-                if request.is_answered && !request.is_task {
-                    return Err(format!("progress after the answer: {}", text(message)));
-                }
-                self.stats.task_progress_after_answer += u64::from(request.is_answered);
+                self.stats.progress_after_answer += u64::from(request.is_answered);
                 self.stats.progress += 1;
                 (launch, request.token.clone().ok_or_else(stray)?)
+            }
+            // A token that the server made up.
+            Role::ServerProgress { launch, request: None }
+                if message.part(Part::ProgressToken) == Some(LOST.as_bytes()) =>
+            {
+                self.stats.unknown_progress += 1;
+                (launch, LOST.to_owned())
             }
             Role::ServerCancel { ask } => {
                 let ask = &self.ledger.asks[ask];

@@ -11,6 +11,9 @@ use switchboard_protocol::hunt::Hunter;
 use switchboard_protocol::recover::recover;
 use switchboard_protocol::{Parsed, RawId, parse};
 
+/// A token that nobody minted.
+pub(super) const LOST: &str = "\"lost\"";
+
 impl World {
     /// Does with a line of a backend's what the gateway would do.
     pub(super) fn backend_says(&mut self, launch: Launch, text: String) -> Check {
@@ -247,7 +250,7 @@ impl World {
     pub(super) fn backend_progresses(&mut self, launch: Launch) -> Check {
         let process = self.process(launch);
         let (open, answered) = (process.open.len(), process.answered.len());
-        // Now and then for a request that was answered: late, unless it runs as a task.
+        // Now and then for a request that was answered.
         let from_answered = answered > 0 && self.rng.percent(20);
         let at = self.rng.below(if from_answered { answered } else { open });
         let process = self.process(launch);
@@ -271,7 +274,8 @@ impl World {
             .filter(|process| process.launch.backend != launch.backend)
             .flat_map(|process| process.seen.keys().cloned())
             .collect();
-        let token = if others.is_empty() { "\"lost\"".into() } else { self.rng.pick(&others).clone() };
+        let is_made_up = others.is_empty() || self.rng.percent(50);
+        let token = if is_made_up { LOST.into() } else { self.rng.pick(&others).clone() };
         self.stats.stray_progress += 1;
         let role = Role::ServerProgress { launch, request: None };
         let text =

@@ -69,8 +69,27 @@ impl World {
         self.client_says(client, text)
     }
 
+    /// Progress about what a server asked another client.
+    fn client_forges_progress(&mut self, client: ClientId) -> Check {
+        let others = self.ledger.asks.iter().filter(|ask| ask.launch.backend.0 != client.0);
+        let tokens: Vec<String> = others.filter_map(|ask| ask.minted.clone()).collect();
+        if tokens.is_empty() {
+            return Ok(());
+        }
+        let token = self.rng.pick(&tokens).clone();
+        let is_bare = self.rolls_bare(client);
+        let text =
+            self.draft_notice("notifications/progress", Some("progressToken"), &token, is_bare, Role::Forged);
+        self.stats.forged_progress += 1;
+        self.client(client).speaks(is_bare, false);
+        self.client_says(client, text)
+    }
+
     /// Progress about what a server asked.
     pub(super) fn client_progresses(&mut self, client: ClientId) -> Check {
+        if self.rng.percent(20) {
+            return self.client_forges_progress(client);
+        }
         let asks = self.client(client).asks.clone();
         if asks.is_empty() {
             return Ok(());

@@ -116,7 +116,6 @@ impl World {
             verb,
             id,
             token,
-            is_task,
             batch,
             sent: self.now,
             touched: self.now,

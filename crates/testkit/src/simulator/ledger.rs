@@ -50,6 +50,8 @@ pub(super) enum Role {
         client: ClientId,
         wanted: String,
     },
+    /// Names another client's token, and reaches nobody.
+    Forged,
     ClientProgress {
         ask: usize,
     },
@@ -87,7 +89,6 @@ pub(super) struct Request {
     pub(super) verb: &'static Verb,
     pub(super) id: String,
     pub(super) token: Option<String>,
-    pub(super) is_task: bool,
     pub(super) batch: Option<usize>,
     pub(super) sent: Moment,
     /// When its clock was last started anew, by progress or by work on it.

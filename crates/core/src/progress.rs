@@ -1,0 +1,191 @@
+//! Progress notifications in both directions. A token belongs to the client whose request, or the server whose question,
+//! carried it; nobody else can use it. An unknown token passes unchanged where it cannot be mistaken for another's.
+
+use crate::event::{About, BackendId, ClientId, Launch};
+use crate::exchange::Core;
+use crate::fact::Fact;
+use crate::pending::{Asked, AskedBy, Asker, Pending, Progress};
+use std::collections::VecDeque;
+use switchboard_protocol::{Dialect, Message, Outgoing, Part, Patch, RawId, dialect};
+
+/// Tokens remembered in each queue.
+const MAX_TOKENS: usize = 1024;
+
+/// The progress token of a request that is closed.
+#[derive(Debug)]
+struct ClosedToken {
+    minted: u64,
+    client: ClientId,
+    backend: BackendId,
+    /// As the client spelled it.
+    token: RawId,
+}
+
+/// Progress tokens of recently closed requests: some servers report progress after their answer.
+#[derive(Debug, Default)]
+pub(crate) struct ClosedTokens {
+    /// Requests answered with a task, which runs on. Other requests do not evict them.
+    tasks: VecDeque<ClosedToken>,
+    others: VecDeque<ClosedToken>,
+}
+
+impl ClosedTokens {
+    pub(crate) fn remember(&mut self, minted: u64, pending: &Pending) {
+        let (Asker::Client { client, .. }, Some(token)) = (&pending.asker, &pending.token) else { return };
+        if let Progress::Waiting(_) = pending.progress {
+            return;
+        }
+        let queue = if pending.is_task { &mut self.tasks } else { &mut self.others };
+        if queue.len() == MAX_TOKENS {
+            queue.pop_front();
+        }
+        queue.push_back(ClosedToken {
+            minted,
+            client: *client,
+            backend: pending.backend,
+            token: token.clone(),
+        });
+    }
+
+    fn find(&self, minted: u64, backend: BackendId) -> Option<&ClosedToken> {
+        let mut all = self.tasks.iter().chain(&self.others);
+        all.find(|closed| closed.minted == minted && closed.backend == backend)
+    }
+
+    pub(crate) fn forget_backend(&mut self, backend: BackendId) {
+        self.retain(|closed| closed.backend != backend);
+    }
+
+    pub(crate) fn keep_clients(&mut self, is_known: impl Fn(ClientId) -> bool) {
+        self.retain(|closed| is_known(closed.client));
+    }
+
+    fn retain(&mut self, keep: impl Fn(&ClosedToken) -> bool) {
+        self.tasks.retain(&keep);
+        self.others.retain(&keep);
+    }
+}
+
+/// The progress token of a server's question to a client.
+#[derive(Debug)]
+struct QuestionToken {
+    minted: u64,
+    client: ClientId,
+    launch: Launch,
+    /// As the server spelled it.
+    token: RawId,
+}
+
+/// Progress tokens of servers' recent questions, open or answered.
+#[derive(Debug, Default)]
+pub(crate) struct QuestionTokens(VecDeque<QuestionToken>);
+
+impl QuestionTokens {
+    pub(crate) fn remember(&mut self, minted: u64, client: ClientId, launch: Launch, token: &RawId) {
+        if self.0.len() == MAX_TOKENS {
+            self.0.pop_front();
+        }
+        self.0.push_back(QuestionToken { minted, client, launch, token: token.clone() });
+    }
+
+    fn find(&self, minted: u64) -> Option<&QuestionToken> {
+        self.0.iter().find(|question| question.minted == minted)
+    }
+
+    pub(crate) fn forget_backend(&mut self, backend: BackendId) {
+        self.0.retain(|question| question.launch.backend != backend);
+    }
+}
+
+impl Core {
+    /// Progress of a client about a server's question; or with a token that we do not know, which is the server's affair.
+    pub(crate) fn client_progress(&mut self, client: ClientId, message: &Message) {
+        let minted = message.part(Part::ProgressToken).and_then(RawId::minted);
+        // A number that we minted never passes as it is: at the server it would name another question.
+        let Some(minted) = minted.filter(|&minted| self.asked.has_minted(minted)) else {
+            return self.pass_unknown_progress(client, message);
+        };
+        let question = self.question_tokens.find(minted);
+        let Some(own) = question.filter(|question| self.face(question.client) == client) else {
+            return self.report_foreign_token(client);
+        };
+        let (launch, token) = (own.launch, own.token.clone());
+        let mut out = Outgoing::of(message);
+        out.replace(message.span(Part::ProgressToken), Patch::Id(token));
+        dialect::translate(message, Dialect::Standard, &mut out);
+        self.tell_backend(launch, out);
+    }
+
+    fn pass_unknown_progress(&mut self, client: ClientId, message: &Message) {
+        // At the server the token could name a question to another client. Servers read tokens loosely (`"7"` as 7), so
+        // tokens are not compared: while such a question is open, nothing passes.
+        let homes: Vec<BackendId> = self.homes_of(client);
+        let names_token = |asked: &Asked| matches!(asked.by, AskedBy::Backend { token: Some(_), .. });
+        let is_anothers = |asked: &Asked| {
+            names_token(asked)
+                && self.face(asked.client) != client
+                && homes.iter().any(|&home| asked.is_of(home))
+        };
+        if self.asked.iter().any(|(_, asked)| is_anothers(asked)) {
+            return self.report_foreign_token(client);
+        }
+        self.pass_notification(client, message);
+    }
+
+    /// The backends that get a client's notifications: its own home, or those of its delegates.
+    fn homes_of(&self, client: ClientId) -> Vec<BackendId> {
+        let own = self.clients.values().filter(|c| c.face() == client);
+        own.filter_map(|c| c.home).collect()
+    }
+
+    fn report_foreign_token(&mut self, client: ClientId) {
+        let what = "progress with a token that may belong to another client's request".to_owned();
+        self.report(Fact::BadMessage { from: client.to_string().into(), what });
+    }
+
+    /// Progress of a server about a client's request, open or recently closed.
+    pub(crate) fn backend_progress(&mut self, launch: Launch, message: &Message) {
+        let minted = message.part(Part::ProgressToken).and_then(RawId::minted);
+        if let Some((client, token, about)) = minted.and_then(|minted| self.token_owner(launch, minted)) {
+            let mut out = self.for_client(client, message);
+            out.replace(message.span(Part::ProgressToken), Patch::Id(token));
+            self.tell_client_about(client, out, about);
+            return;
+        }
+        // A number that we minted passed on as it is would name another request of the client.
+        let was_minted = minted.is_some_and(|minted| self.pending.has_minted(minted));
+        let only_user = self.only_lessee(launch.backend).filter(|_| !was_minted);
+        match only_user.filter(|&client| !self.awaits_progress_elsewhere(client, launch.backend)) {
+            Some(client) => {
+                let out = self.for_client(client, message);
+                self.tell_client_about(client, out, About::Nothing);
+            }
+            None => self.late_answer(launch),
+        }
+    }
+
+    /// Whether a token that this backend made up could name a request of the client to another backend.
+    fn awaits_progress_elsewhere(&self, client: ClientId, backend: BackendId) -> bool {
+        let face = self.face(client);
+        let is_elsewhere = |p: &Pending| {
+            p.token.is_some()
+                && p.backend != backend
+                && p.client().is_some_and(|owner| self.face(owner) == face)
+        };
+        self.pending.iter().any(|(_, pending)| is_elsewhere(pending))
+    }
+
+    /// The owner of a progress token. Progress moves the request's deadline.
+    fn token_owner(&mut self, launch: Launch, minted: u64) -> Option<(ClientId, RawId, About)> {
+        let (now, timeout) = (self.now, self.settings_of(launch.backend).timeout);
+        if let Some(pending) = self.pending.get_mut(minted)
+            && pending.backend == launch.backend
+        {
+            pending.go_on_until(now + timeout);
+            let Asker::Client { client, id, .. } = &pending.asker else { return None };
+            return pending.token.clone().map(|token| (*client, token, About::Request(id.clone())));
+        }
+        let closed = self.closed_tokens.find(minted, launch.backend)?;
+        Some((closed.client, closed.token.clone(), About::Nothing))
+    }
+}
