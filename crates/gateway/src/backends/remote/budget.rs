@@ -38,8 +38,18 @@ pub(super) fn pause(tries: u32) -> Duration {
 
 /// A quarter more or less, so that many do not come back at the same instant.
 pub(super) fn jittered(time: Duration) -> Duration {
-    let chance = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), time);
-    time.mul_f64(0.75 + (chance % 1000) as f64 / 2000.0)
+    time.mul_f64(0.75 + chance() / 2.0)
+}
+
+/// Up to a quarter more, never less: a server that names a time does not want us earlier.
+pub(super) fn prolonged(time: Duration) -> Duration {
+    time + time.mul_f64(chance() / 4.0)
+}
+
+/// From 0 to 1.
+fn chance() -> f64 {
+    let random = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0);
+    (random % 1000) as f64 / 1000.0
 }
 
 #[cfg(test)]
@@ -57,6 +67,20 @@ mod tests {
         assert!(!budget.spend(start + Duration::from_millis(1600)));
         let later = start + Duration::from_secs(3600);
         assert_eq!((0..100).filter(|_| budget.spend(later)).count(), MOST as usize);
+    }
+
+    #[test]
+    fn a_named_time_is_never_shortened() {
+        let mut longest = Duration::ZERO;
+        for millis in [0, 1, 100, 999, 1000, 60_000] {
+            let time = Duration::from_millis(millis);
+            for _ in 0..500 {
+                let wait = prolonged(time);
+                assert!((time..=time + time / 4).contains(&wait), "{time:?}: {wait:?}");
+                longest = longest.max(wait);
+            }
+        }
+        assert!(longest > Duration::from_secs(63), "no jitter at all: {longest:?}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Streams of events: heard to the answer that is waited for, and taken up again where they broke, if the server can.
 
-use super::budget::{jittered, pause};
+use super::budget::{pause, prolonged};
 use super::fault::{Fault, Prospect, innermost};
 use super::post::MOST_REDIRECTS;
 use super::session::Session;
@@ -43,7 +43,7 @@ pub(super) struct Mark {
 
 impl Mark {
     pub(super) fn pause(&self) -> Duration {
-        jittered(self.retry.unwrap_or(USUAL_RETRY).clamp(SHORTEST_RETRY, LONGEST_RETRY))
+        prolonged(self.retry.unwrap_or(USUAL_RETRY).clamp(SHORTEST_RETRY, LONGEST_RETRY))
     }
 }
 
@@ -239,6 +239,17 @@ pub(super) fn gist(said: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_stream_is_not_reopened_before_its_retry() {
+        for millis in [100, 1000, 5000, 60_000] {
+            let retry = Duration::from_millis(millis);
+            let mark = Mark { last_id: None, retry: Some(retry) };
+            for _ in 0..200 {
+                assert!(mark.pause() >= retry, "{retry:?}");
+            }
+        }
+    }
 
     #[test]
     fn the_gist_of_an_error_is_for_people() {
