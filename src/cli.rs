@@ -10,7 +10,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use switchboard_gateway::Overrides;
 use switchboard_gateway::config::is_process_name;
-use switchboard_gateway::config::{Guard, InheritEnv, LogFormat, LogLevel};
+use switchboard_gateway::config::{Guard, InheritEnv, LogFormat, LogLevel, Packages};
 
 /// Lines that fit into 80 columns: clap breaks longer ones without regard for their shape.
 const AFTER: &str = "\
@@ -220,6 +220,11 @@ pub(crate) struct StdioArgs {
     /// A variable that the COMMAND gets beyond those, such as GITHUB_TOKEN or `AWS_*`; may be repeated.
     #[arg(long, value_name = "NAME", requires = "launched")]
     pub(crate) pass_env: Vec<String>,
+
+    /// Where npx and other package runners take the COMMAND's package from: the registry only, or the workspace's own
+    /// packages first.
+    #[arg(long, value_name = "WHERE", value_enum, requires = "launched")]
+    pub(crate) packages: Option<PackagesArg>,
 
     /// What keeps the COMMAND's processes from outliving us: a guard process, a PID namespace as well, or a
     /// process group only.
@@ -525,6 +530,21 @@ impl From<InheritArg> for InheritEnv {
             InheritArg::Safe => Self::Safe,
             InheritArg::All => Self::All,
             InheritArg::None => Self::None,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum PackagesArg {
+    Isolated,
+    Workspace,
+}
+
+impl From<PackagesArg> for Packages {
+    fn from(packages: PackagesArg) -> Self {
+        match packages {
+            PackagesArg::Isolated => Self::Isolated,
+            PackagesArg::Workspace => Self::Workspace,
         }
     }
 }

@@ -33,6 +33,8 @@ mod logs;
 mod raw;
 mod config;
 mod config_error;
+#[cfg(target_os = "linux")]
+mod packages;
 mod leftovers;
 #[cfg(target_os = "linux")]
 mod nothing_left;

@@ -83,7 +83,7 @@ fn describe(config: &Config, text: &mut String) -> anyhow::Result<(usize, usize)
             writeln!(text, "disabled")?;
             continue;
         }
-        match switchboard_gateway::examine(server, root.clone()) {
+        match switchboard_gateway::examine(server, root.clone(), &super::state_folder()) {
             Ok(examined) => {
                 writeln!(text, "{}", examined.command_line)?;
                 if let Some(doubt) = examined.doubt {

@@ -163,6 +163,7 @@ fn known_by_name(args: &StdioArgs, source: Option<&Source>) -> Option<What> {
     let is_plain = args.root_argument.is_empty()
         && args.inherit_env.is_none()
         && args.pass_env.is_empty()
+        && args.packages.is_none()
         && args.guard.is_none()
         && args.keep.is_empty();
     let options = auggie::resolve(&auggie_options(args), &super::vars).filter(|_| is_plain)?;
@@ -232,6 +233,7 @@ fn choose_from(args: &StdioArgs) -> anyhow::Result<(Config, Choice, Option<Sourc
         server.root_arguments.extend_from_slice(&args.root_argument);
         server.inherit_env = args.inherit_env.map_or(server.inherit_env, Into::into);
         server.pass_env.extend_from_slice(&args.pass_env);
+        server.packages = args.packages.map_or(server.packages, Into::into);
         server.guard = args.guard.map_or(server.guard, Into::into);
         server.keep.clone_from(&args.keep);
         return Ok((config, Choice::One(Box::new(server)), source));

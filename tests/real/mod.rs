@@ -9,7 +9,7 @@
 //! - `matrix`: every front to every kind of server, with every feature.
 //! - the rest: a server, or a kind of client, each.
 
-mod peers;
+pub(crate) mod peers;
 mod elsewhere;
 mod talk;
 

@@ -1,7 +1,7 @@
 //! The first words between two Switchboards on one machine: one line of JSON each way. After a client's, its messages
 //! follow; everything else ends with the reply.
 
-use crate::config::{Guard, InheritEnv, ServerConfig};
+use crate::config::{Guard, InheritEnv, Packages, ServerConfig, defaults};
 use crate::environments::Vars;
 use bytes::BytesMut;
 use serde::{Deserialize, Serialize};
@@ -103,8 +103,15 @@ pub struct AdHoc {
     root_arguments: Vec<String>,
     inherit_env: InheritEnv,
     pass_env: Vec<String>,
+    #[serde(default = "default_packages")]
+    packages: Packages,
     guard: Guard,
     keep: Vec<String>,
+}
+
+/// An attachment of an earlier version does not say it.
+fn default_packages() -> Packages {
+    defaults::PACKAGES
 }
 
 impl AdHoc {
@@ -117,6 +124,7 @@ impl AdHoc {
             root_arguments: server.root_arguments.clone(),
             inherit_env: server.inherit_env,
             pass_env: server.pass_env.clone(),
+            packages: server.packages,
             guard: server.guard,
             keep: server.keep.clone(),
         }
@@ -135,6 +143,7 @@ impl AdHoc {
             root_arguments: self.root_arguments,
             inherit_env: self.inherit_env,
             pass_env: self.pass_env,
+            packages: self.packages,
             guard: self.guard,
             keep: self.keep,
             shutdown_grace,

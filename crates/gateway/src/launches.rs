@@ -2,7 +2,7 @@
 //!
 //! Nothing here is worth failing for: what cannot be read was never learnt.
 
-use crate::config::ServerConfig;
+use crate::config::{Packages, ServerConfig};
 use crate::hex::hex;
 use crate::stored_file;
 use serde::{Deserialize, Serialize};
@@ -62,6 +62,10 @@ struct StoredSlow {
 impl Launches {
     pub(crate) fn new(state_folder: &Path) -> Self {
         Self { folder: state_folder.join(FOLDER).into() }
+    }
+
+    pub(crate) fn state_folder(&self) -> &Path {
+        self.folder.parent().unwrap_or(&self.folder)
     }
 
     pub(crate) fn load(&self, server: &ServerConfig) -> Record {
@@ -174,6 +178,10 @@ pub(crate) fn launch_key(server: &ServerConfig) -> String {
     words.extend([if cwd.is_some() { "in" } else { "" }, cwd.unwrap_or_default()]);
     // `${HOME}` is a folder to one and six letters to the other.
     words.push(if server.expand { "expand" } else { "" });
+    // Another program, perhaps. The default adds nothing: what was learnt before there was a choice holds.
+    if server.packages == Packages::Workspace {
+        words.push("packages of the workspace");
+    }
     if let Some(remote) = &server.remote {
         words.extend(["remote", &remote.url]);
         words.extend(remote.headers.iter().flat_map(|(name, value)| [name.as_str(), value.as_str()]));

@@ -2,6 +2,7 @@
 //! order and leave nothing behind, but whose messages nobody should read.
 
 use crate::backends::launch::{self, LaunchPlan};
+use crate::backends::packages::PackagesFolder;
 use crate::config::ServerConfig;
 use crate::environments::Vars;
 use crate::task;
@@ -44,9 +45,10 @@ pub async fn run(raw: Raw, stdio: OwnStdio) -> Result<Ended, NotStarted> {
     let mut parent = Parent::watch();
     let Raw { server, root, state_folder, ignore_parent } = raw;
     let grace = server.shutdown_grace;
-    let plan = LaunchPlan { server, root, vars: Arc::new(Vars::own()) };
+    let packages = PackagesFolder::new(&state_folder);
+    let plan = LaunchPlan { server, root, vars: Arc::new(Vars::own()), packages };
     let prepared =
-        plan.expand().map_err(|unready| failure(unready.reason, unready.hint.unwrap_or_default()))?;
+        plan.prepare().map_err(|unready| failure(unready.reason, unready.hint.unwrap_or_default()))?;
     let warden = Arc::new(launch::warden(&plan.server, &state_folder));
     let spawned = warden.spawn(&prepared.launch, &plan.care()).await.map_err(|error| NotStarted {
         is_missing: matches!(error, SpawnError::NotFound { .. }),

@@ -30,6 +30,17 @@ pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     os::write(path, content)
 }
 
+/// Writes a program that this user can run, unless it is there already. Its folder must be one that nobody else can write to.
+pub fn script(path: &Path, content: &[u8]) -> io::Result<()> {
+    if read(path, content.len() as u64 + 1).is_ok_and(|known| known == content) {
+        return Ok(());
+    }
+    // Another process may be about to run it.
+    let draft = path.with_extension(std::process::id().to_string());
+    os::write_program(&draft, content)?;
+    std::fs::rename(&draft, path)
+}
+
 #[cfg(unix)]
 pub(crate) use os::{closed_folder, is_closed};
 
@@ -76,8 +87,16 @@ mod os {
     }
 
     pub(super) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+        write_as(path, content, Mode::RUSR | Mode::WUSR)
+    }
+
+    pub(super) fn write_program(path: &Path, content: &[u8]) -> io::Result<()> {
+        write_as(path, content, Mode::RWXU)
+    }
+
+    fn write_as(path: &Path, content: &[u8], mode: Mode) -> io::Result<()> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        File::from(open(path, flags, Mode::RUSR | Mode::WUSR)?).write_all(content)
+        File::from(open(path, flags, mode)?).write_all(content)
     }
 
     pub(super) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
@@ -151,6 +170,10 @@ mod os {
 
     pub(super) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
         std::fs::write(path, content)
+    }
+
+    pub(super) fn write_program(path: &Path, content: &[u8]) -> io::Result<()> {
+        write(path, content)
     }
 
     pub(super) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {

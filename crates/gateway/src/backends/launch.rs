@@ -1,8 +1,9 @@
 //! From a server's entry to exactly what exec gets, and what to say when that does not work.
 
+use crate::backends::packages::{self, PackagesFolder};
 use crate::backends::remote::Target;
 use crate::config::environment::{Inherited, withheld_hint};
-use crate::config::{self, Missing, ServerConfig, expand};
+use crate::config::{self, Missing, Packages, ServerConfig, expand};
 use crate::environments::Vars;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -15,11 +16,15 @@ pub(crate) struct LaunchPlan {
     pub(crate) server: ServerConfig,
     pub(crate) root: Option<PathBuf>,
     pub(crate) vars: Arc<Vars>,
+    /// Where package runners are pointed at.
+    pub(crate) packages: PackagesFolder,
 }
 
 /// Ready to be started.
 pub(crate) struct Prepared {
     pub(crate) launch: Launch,
+    /// As the entry has it, if it was changed.
+    unisolated: Option<Launch>,
     withheld: Vec<String>,
 }
 
@@ -37,8 +42,13 @@ pub struct Examined {
 }
 
 /// Looks at what would be run for a server, without running it; an error says what is missing.
-pub fn examine(server: &ServerConfig, root: Option<PathBuf>) -> Result<Examined, String> {
-    let plan = LaunchPlan { server: server.clone(), root, vars: Arc::new(Vars::own()) };
+pub fn examine(
+    server: &ServerConfig,
+    root: Option<PathBuf>,
+    state_folder: &Path,
+) -> Result<Examined, String> {
+    let packages = PackagesFolder::new(state_folder);
+    let plan = LaunchPlan { server: server.clone(), root, vars: Arc::new(Vars::own()), packages };
     if server.remote.is_some() {
         let target =
             Target::prepare(server, plan.root.as_deref(), &plan.vars).map_err(|unready| unready.reason)?;
@@ -80,13 +90,28 @@ impl LaunchPlan {
             .map_err(|error| Unready { reason: error.to_string(), hint: None })?;
         let environment =
             Inherited::new(self.vars.all(), server.inherit_env, &server.pass_env).with(&parts.env);
-        let launch = Launch {
+        let mut launch = Launch {
             program: parts.command.into(),
             args: parts.args.into_iter().map(OsString::from).collect(),
             env: environment.vars.into_iter().collect(),
             cwd: parts.cwd.or_else(|| self.root.clone()),
         };
-        Ok(Prepared { launch, withheld: environment.withheld })
+        let unisolated = launch.clone();
+        let is_isolated = server.packages == Packages::Isolated && self.packages.isolate(&mut launch);
+        let unisolated = is_isolated.then_some(unisolated);
+        Ok(Prepared { launch, unisolated, withheld: environment.withheld })
+    }
+
+    /// The same, with what it points at made ready.
+    pub(crate) fn prepare(&self) -> Result<Prepared, Unready> {
+        let prepared = self.expand()?;
+        if prepared.unisolated.is_some() {
+            self.packages.prepare().map_err(|error| Unready {
+                reason: format!("the folder for package runners cannot be made: {error}"),
+                hint: Some("check the owner and the mode of Switchboard's state folder".to_owned()),
+            })?;
+        }
+        Ok(prepared)
     }
 
     /// How its processes are kept from outliving us.
@@ -105,7 +130,9 @@ impl LaunchPlan {
         if let Some(advice) = self.server.advice {
             return Some(advice.to_owned());
         }
-        self.expand().ok().and_then(|prepared| withheld_hint(&prepared.withheld))
+        let prepared = self.expand().ok()?;
+        let local = prepared.unisolated.as_ref().and_then(packages::hint);
+        local.or_else(|| withheld_hint(&prepared.withheld))
     }
 }
 

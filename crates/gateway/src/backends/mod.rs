@@ -1,6 +1,7 @@
 //! The code that talks to servers.
 
 pub(crate) mod launch;
+pub(crate) mod packages;
 pub(crate) mod process;
 pub(crate) mod remote;
 mod stderr;

@@ -2,6 +2,7 @@
 
 use crate::backends::Plan;
 use crate::backends::launch::LaunchPlan;
+use crate::backends::packages::PackagesFolder;
 use crate::backends::remote;
 use crate::backends::stderr::{self, Tail};
 use crate::catalogue::Shelf;
@@ -97,7 +98,12 @@ pub(crate) async fn run(
         let surroundings = (&*vars, &plan.clients, plan.max_message_bytes);
         return remote::run(hub.clone(), launch, &server, root.as_deref(), surroundings, orders).await;
     }
-    let filled = LaunchPlan { server: (*server).clone(), root, vars: plan.environments.vars(environment) };
+    let filled = LaunchPlan {
+        server: (*server).clone(),
+        root,
+        vars: plan.environments.vars(environment),
+        packages: PackagesFolder::new(plan.launches.state_folder()),
+    };
     let spawned = match start(&plan.warden, &filled).await {
         Ok(spawned) => spawned,
         Err((reason, hint)) => {
@@ -156,7 +162,7 @@ fn report(hub: &Arc<Hub>, launch: Launch, Remains { ended, left }: Remains) {
 }
 
 async fn start(warden: &Warden, plan: &LaunchPlan) -> Result<Spawned, (String, Option<String>)> {
-    let launch = plan.expand().map_err(|failure| (failure.reason, failure.hint))?;
+    let launch = plan.prepare().map_err(|failure| (failure.reason, failure.hint))?;
     let spawned = warden.spawn(&launch.launch, &plan.care()).await;
     spawned.map_err(|error| (error.to_string(), Some(launch.explain(&error))))
 }

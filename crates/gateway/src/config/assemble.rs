@@ -187,6 +187,7 @@ fn server(
         capabilities: entry.capabilities.or(defaults::CAPABILITIES),
         debounce: sharing::debounce(entry.debounce, report),
         ignored_folders: common.ignored_folders.clone(),
+        packages: entry.packages.or(defaults::PACKAGES),
         guard,
         keep,
         expand: true,

@@ -75,6 +75,16 @@ choice! {
 }
 
 choice! {
+    /// Where package runners such as `npx` take packages from.
+    Packages {
+        /// The registry, as in an empty folder.
+        Isolated = "isolated",
+        /// The workspace's `node_modules` first, with the workspace's settings.
+        Workspace = "workspace",
+    }
+}
+
+choice! {
     /// What keeps a server's processes from outliving us.
     Guard {
         /// A guard process, and all that does not change how the server sees the world.

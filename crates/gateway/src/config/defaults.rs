@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{
     Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Names, OnTimeout,
-    RetryAfterCrash, Scope, State,
+    Packages, RetryAfterCrash, Scope, State,
 };
 
 pub const FRAMING: Framing = Framing::Auto;
@@ -27,6 +27,7 @@ pub const HARD_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 pub const ON_TIMEOUT: OnTimeout = OnTimeout::Probe;
 pub const RETRY_AFTER_CRASH: RetryAfterCrash = RetryAfterCrash::Safe;
 
+pub const PACKAGES: Packages = Packages::Isolated;
 pub const GUARD: Guard = Guard::Auto;
 pub const MAX_IN_FLIGHT: usize = 64;
 pub const MAX_QUEUE: usize = 256;

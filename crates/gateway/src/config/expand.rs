@@ -8,7 +8,7 @@ use std::path::{MAIN_SEPARATOR, MAIN_SEPARATOR_STR, Path, PathBuf};
 
 use super::report::shown;
 use super::variables::Lookup;
-use super::{Config, LogConfig, ServerConfig, Variables, folders};
+use super::{Config, LogConfig, Packages, ServerConfig, Variables, folders};
 
 /// What to start: exactly what `exec` gets, save the environment that is inherited.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,6 +119,9 @@ pub fn launch_parts(
 /// Whether what `server` starts depends on the root, so that each root needs a backend of its own. Trying
 /// it with two made-up roots also sees what is not spelt out, such as a relative `cwd`.
 pub fn uses_root(server: &ServerConfig, vars: Lookup<'_>) -> bool {
+    if server.packages == Packages::Workspace {
+        return true;
+    }
     if !could_use_root(server) {
         return false;
     }

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::choices::{
     Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Names, OnTimeout,
-    RetryAfterCrash, Scope, State,
+    Packages, RetryAfterCrash, Scope, State,
 };
 use super::lists::{Named, Short, Words};
 use super::quantity::{spell_size, spell_time};
@@ -467,6 +467,11 @@ object! {
             example = json!({ "notifications/resources/updated": "1s" })
         )]
         "debounce" => debounce: Times,
+
+        /// Where a package runner (`npx`, `npm exec`, `pnpm dlx`, `bunx`, `yarn dlx`) takes the server from: the registry
+        /// only, or the workspace's own packages first. The second runs code of whatever folder is opened.
+        #[schemars(extend("default" = defaults::PACKAGES.word()), example = json!("workspace"))]
+        "packages" => packages: Packages,
 
         /// What keeps the server's processes from outliving Switchboard.
         #[schemars(extend("default" = defaults::GUARD.word()), example = json!("strict"))]

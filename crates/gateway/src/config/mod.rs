@@ -46,7 +46,7 @@ pub(crate) mod tests;
 pub use assemble::{Loaded, is_process_name, load};
 pub use choices::{
     Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Names, OnTimeout,
-    RetryAfterCrash, Scope, State,
+    Packages, RetryAfterCrash, Scope, State,
 };
 pub use missing::Missing;
 pub use model::{Config, FilterConfig, LogConfig, PoolConfig, RemoteConfig, ServeConfig, ServerConfig};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{
     Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Missing, Names,
-    OnTimeout, RetryAfterCrash, Scope, State, Transport, Variables, defaults,
+    OnTimeout, Packages, RetryAfterCrash, Scope, State, Transport, Variables, defaults,
 };
 
 /// All settings.
@@ -175,6 +175,8 @@ pub struct ServerConfig {
     pub debounce: Vec<(String, Duration)>,
     /// The config's; what `${ignoredFolders}` stands for.
     pub ignored_folders: Vec<String>,
+    /// Where a package runner takes packages from.
+    pub packages: Packages,
     pub guard: Guard,
     /// Names of processes that a stop leaves alone.
     pub keep: Vec<String>,
@@ -239,6 +241,7 @@ impl ServerConfig {
             capabilities: defaults::CAPABILITIES,
             debounce: default_debounce(),
             ignored_folders: default_ignored_folders(),
+            packages: defaults::PACKAGES,
             guard: defaults::GUARD,
             keep: Vec::new(),
             expand: false,

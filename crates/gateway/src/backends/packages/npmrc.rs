@@ -1,0 +1,76 @@
+//! npm's machine-wide settings, which often name a company's registry. `--prefix` makes npm look for them elsewhere, and
+//! packages of that registry would then be taken from the public one.
+
+use super::is_name;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// A file beyond this is not read.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// Where npm would find them with this environment, if it is not told.
+pub(super) fn machine_wide(env: &[(OsString, OsString)]) -> Option<PathBuf> {
+    let value = |name: &str| env.iter().rev().find(|(known, _)| is_name(known, name)).map(|(_, value)| value);
+    if value("npm_config_globalconfig").is_some() {
+        return None;
+    }
+    let home = value("HOME").or_else(|| value("USERPROFILE")).map(Path::new);
+    let prefix = None
+        .or_else(|| value("npm_config_prefix").map(PathBuf::from))
+        .or_else(|| prefix_in(home?))
+        .or_else(|| value("PREFIX").map(PathBuf::from))
+        .or_else(|| value("APPDATA").filter(|_| cfg!(windows)).map(|folder| Path::new(folder).join("npm")))
+        .or_else(|| beside_node(value("PATH")?))?;
+    Some(prefix.join("etc").join("npmrc")).filter(|file| file.is_absolute() && file.is_file())
+}
+
+/// `prefix` in the user's own settings.
+fn prefix_in(home: &Path) -> Option<PathBuf> {
+    let file = home.join(".npmrc");
+    if file.metadata().ok()?.len() > MAX_BYTES {
+        return None;
+    }
+    let text = std::fs::read_to_string(file).ok()?;
+    let value = text.lines().find_map(|line| line.trim().strip_prefix("prefix")?.trim().strip_prefix('='))?;
+    let value = value.trim().trim_matches('"');
+    let in_home = value.strip_prefix("~/").or_else(|| value.strip_prefix("${HOME}/"));
+    Some(in_home.map_or_else(|| PathBuf::from(value), |rest| home.join(rest)))
+}
+
+/// npm's own default: `/usr/local` for `/usr/local/bin/node`.
+fn beside_node(path: &OsString) -> Option<PathBuf> {
+    let node = std::env::split_paths(path).map(|folder| folder.join("node")).find(|file| file.is_file())?;
+    Some(node.canonicalize().ok()?.parent()?.parent()?.to_owned())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn it_is_where_npm_looks() {
+        let scratch = std::env::temp_dir().join(format!("npmrc-{}", std::process::id()));
+        let file = |name: &str, text: &str| {
+            let path = scratch.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, text).unwrap();
+            path
+        };
+        file("node/bin/node", "");
+        let by_node = file("node/etc/npmrc", "");
+        let by_home = file("home/global/etc/npmrc", "");
+        let by_variable = file("other/etc/npmrc", "");
+        let text = |name: &str| scratch.join(name).into_os_string();
+        let mut env = vec![(OsString::from("PATH"), text("node/bin"))];
+        assert_eq!(machine_wide(&env), Some(by_node.canonicalize().unwrap()));
+        env.push(("HOME".into(), text("home")));
+        file("home/.npmrc", "registry = https://x\n prefix = ~/global\n");
+        assert_eq!(machine_wide(&env), Some(by_home));
+        env.push(("NPM_CONFIG_PREFIX".into(), text("other")));
+        assert_eq!(machine_wide(&env), Some(by_variable));
+        env.push(("npm_config_globalconfig".into(), "/own".into()));
+        assert_eq!(machine_wide(&env), None);
+        fs::remove_dir_all(scratch).unwrap();
+    }
+}
