@@ -14,6 +14,7 @@ mod limits;
 mod legacy;
 mod targets;
 mod elsewhere;
+mod nameless;
 mod health;
 mod ending;
 pub(crate) mod doors;

@@ -69,7 +69,7 @@ pub struct Surroundings {
     pub working_folder: Option<String>,
     /// Its messages go different ways, so that each must say what it is about.
     pub goes_by_request: bool,
-    /// It is on another machine: what it calls a folder is none of ours.
+    /// It is on another machine, or nobody knows who it is: what it calls a folder is none of ours.
     pub is_elsewhere: bool,
 }
 

@@ -66,7 +66,8 @@ impl Front {
         from: Origin,
     ) -> Result<Arc<Session>, Reply> {
         let wants = self.wanted(target)?;
-        let pinned = self.root_of(headers, from)?;
+        let may_name_folders = self.may_name_folders(from);
+        let pinned = self.root_of(headers, may_name_folders)?;
         let household = &self.household;
         if !household.hub.is_serving() {
             return Err(refusal(StatusCode::SERVICE_UNAVAILABLE, "switchboard is shutting down"));
@@ -74,10 +75,10 @@ impl Front {
         let id = token::random()
             .map_err(|_| refusal(StatusCode::INTERNAL_SERVER_ERROR, "no session can be made"))?;
         let client = household.next_client();
-        let habit = match (&wants, from) {
-            (_, Origin::Elsewhere) => None,
-            (Wanted::One(id), Origin::Here) => household.register.habit(*id),
-            (Wanted::All(_) | Wanted::Some(..), Origin::Here) => Some(household.register.every_habit()),
+        let habit = match &wants {
+            _ if !may_name_folders => None,
+            Wanted::One(id) => household.register.habit(*id),
+            Wanted::All(_) | Wanted::Some(..) => Some(household.register.every_habit()),
         };
         let reader = habit.map(ClientReader::new).unwrap_or_default();
         let (budget, news) = (self.budget.clone(), self.news.clone());
@@ -115,8 +116,7 @@ impl Front {
             pinned,
             default: household.default_root.clone(),
             goes_by_request: manner == Manner::Streamable,
-            // What a client on another machine calls a folder is no folder of ours.
-            is_elsewhere: from == Origin::Elsewhere,
+            is_elsewhere: !may_name_folders,
             ..Surroundings::default()
         };
         let wanted = match &wants {
@@ -129,17 +129,24 @@ impl Front {
         Ok(session)
     }
 
+    /// Whether folders count that a client names, by a header, by MCP's roots or in arguments. What a client on another
+    /// machine calls a folder is no folder of ours; and without a token anybody could have a server work in any folder.
+    fn may_name_folders(&self, from: Origin) -> bool {
+        from == Origin::Here && self.options.token.is_some()
+    }
+
     /// The root that a client is pinned to, if it names one: a folder of this machine, or a name that the config gives one.
-    fn root_of(&self, headers: &HeaderMap, from: Origin) -> Result<Option<String>, Reply> {
+    fn root_of(&self, headers: &HeaderMap, may_name_folders: bool) -> Result<Option<String>, Reply> {
         let Some(named) = text(headers, &ROOT) else { return Ok(None) };
         let mapped =
             self.options.root_map.iter().find(|(name, _)| name == named).map(|(_, path)| path.as_str());
-        let path = match (mapped, from) {
-            (Some(path), _) => path,
-            (None, Origin::Here) => named,
-            (None, Origin::Elsewhere) => {
+        let path = match mapped {
+            Some(path) => path,
+            None if may_name_folders => named,
+            None => {
                 let text = format!(
-                    "`{named}` is not among the roots that clients on other machines may name (`serve.rootMap`)"
+                    "`{named}` is not among the roots that clients on other machines, or without a token, may name \
+                     (`serve.rootMap`)"
                 );
                 return Err(refusal(StatusCode::FORBIDDEN, &text));
             }
