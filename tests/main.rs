@@ -35,6 +35,8 @@ mod config;
 mod config_error;
 #[cfg(target_os = "linux")]
 mod packages;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod leftovers;
 #[cfg(target_os = "linux")]
 mod nothing_left;
