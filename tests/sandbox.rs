@@ -101,7 +101,7 @@ fn bubblewrap_hides_home_and_network() {
 }
 
 #[test]
-fn bubblewrap_leaves_nothing_in_order() {
+fn bubblewrap_ends_with_its_window() {
     let mut sandboxed = open(true, 9);
     assert!(sandboxed.greet().len() >= 3, "bwrap, the server and its child");
     sandboxed.client.finish();
@@ -109,7 +109,7 @@ fn bubblewrap_leaves_nothing_in_order() {
 }
 
 #[test]
-fn bubblewrap_leaves_nothing_of_a_dead_daemon() {
+fn bubblewrap_ends_with_a_killed_daemon() {
     let mut sandboxed = open(true, 9);
     assert!(sandboxed.greet().len() >= 3, "bwrap, the server and its child");
     let old = sandboxed.processes();

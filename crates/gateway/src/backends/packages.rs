@@ -140,7 +140,7 @@ fn keep_absolute_folders(env: &mut [(OsString, OsString)]) {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
@@ -168,7 +168,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(unix)]
     fn flags_go_before_the_package() {
         let npm = "--prefix=/state/packages/empty --script-shell=/state/packages/npm-shell";
         check(&["npx", "-y", "thing"], &format!("{npm} -y thing"));
@@ -191,7 +190,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(unix)]
     fn the_users_own_variables_stay() {
         let launch = isolated(&["yarn", "dlx", "x"], &[("YARN_RC_FILENAME", "mine"), ("PATH", "./a:/b::/c")]);
         let value = |name: &str| launch.env.iter().find(|(known, _)| known == name).map(|(_, value)| value);

@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stream_is_not_reopened_before_its_retry() {
+    fn stream_is_not_reopened_before_retry() {
         for millis in [100, 1000, 5000, 60_000] {
             let retry = Duration::from_millis(millis);
             let mark = Mark { last_id: None, retry: Some(retry) };
