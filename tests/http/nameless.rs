@@ -126,3 +126,18 @@ fn a_server_hears_of_no_foreign_root() {
         assert!(heard(&known), "{path:?}, with a token");
     }
 }
+
+/// A server whose launch does not depend on the root asks for it, too.
+#[test]
+fn a_plain_server_hears_of_no_foreign_root() {
+    let folders = folders();
+    let request = r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#;
+    let arguments = json!({ "id": "\"q\"", "request": request });
+    let file = json!({ "defaultRoot": folders.usual, "profiles": { "some": ["fake"] } });
+    let nameless = Served::start(House::with(file, json!({}), &[]), &["--no-auth"]);
+    for path in PATHS {
+        let answer = call(&nameless.web, path, &folders, "ask", arguments.clone());
+        assert!(text(&answer).contains("roots"), "{path:?}: {answer}");
+        assert!(!text(&answer).contains("/foreign"), "{path:?}: {answer}");
+    }
+}

@@ -6,4 +6,9 @@
 pub(crate) mod routes;
 
 mod filters;
+mod logs;
+mod questions;
+mod roots;
+mod state;
+mod tasks;
 mod uris;

@@ -16,11 +16,12 @@
 use crate::board::servers::Servers;
 use crate::http::served::address;
 use serde_json::{Value, json};
+use std::collections::VecDeque;
 use std::fs;
 use std::panic::AssertUnwindSafe;
 use std::sync::mpsc::{Receiver, sync_channel};
 use switchboard_testkit::client::{Client, VERSION, initialize_params};
-use switchboard_testkit::http::{Talk, Web};
+use switchboard_testkit::http::{Talk, Web, Wire};
 use switchboard_testkit::patience;
 
 /// The server that tests are about.
@@ -135,6 +136,15 @@ pub(crate) fn on_every_route(servers: impl Fn() -> Servers + Sync, check: impl F
     });
 }
 
+/// Runs a check on every route on which clients share a server, at the first and at the second start.
+pub(crate) fn on_shared_routes(servers: impl Fn() -> Servers + Sync, check: impl Fn(&mut Site) + Sync) {
+    on_every_route(servers, |site| {
+        if !matches!(site.route, Route::SoloOne | Route::SoloAll) {
+            check(site);
+        }
+    });
+}
+
 /// The server `s` with these keys and this offer, behind a gate, and beside it one with other names.
 pub(crate) fn servers(keys: Value, offer: &str) -> Servers {
     let servers = Servers::none().and_offer("other", json!({}), r#"{ "tools": [{ "name": "else" }] }"#);
@@ -210,7 +220,7 @@ impl Site {
             (Route::SoloAll, None) => self.window(&["--solo"], capabilities),
             (_, None) => self.window(&[], capabilities),
         };
-        Guest { route, line, next: 1 }
+        Guest { route, line, next: 1, heard: VecDeque::new(), open: Vec::new() }
     }
 
     #[track_caller]
@@ -269,6 +279,10 @@ pub(crate) struct Guest {
     pub(crate) route: Route,
     line: Line,
     next: u64,
+    /// What came with answers over HTTP, and was not looked at yet.
+    heard: VecDeque<Value>,
+    /// Requests over HTTP that nobody waits for.
+    open: Vec<Wire>,
 }
 
 enum Line {
@@ -299,8 +313,67 @@ impl Guest {
                 client.send(text);
                 client.answer(id)
             }
-            Line::Web { talk, .. } => switchboard_testkit::http::answer(talk.say_text(&text).send(), id),
+            Line::Web { talk, .. } => {
+                let mut reply = talk.say_text(&text).send();
+                if !reply.is_stream() {
+                    return reply.json();
+                }
+                loop {
+                    let Some(message) = reply.message() else { panic!("no answer to {text}") };
+                    if message["id"] == id && message.get("method").is_none() {
+                        return message;
+                    }
+                    // What concerns this request comes with its answer.
+                    self.heard.push_back(message);
+                }
+            }
         }
+    }
+
+    /// Sends a request and does not wait; its id.
+    #[track_caller]
+    pub(crate) fn begin(&mut self, method: &str, params: Value) -> u64 {
+        let id = 1_000_000 + self.next;
+        self.next += 1;
+        let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        match &mut self.line {
+            Line::Pipe(client) => client.send(message.to_string()),
+            Line::Web { talk, .. } => {
+                let wire = talk.say(&message).begin();
+                self.open.push(wire);
+            }
+        }
+        id
+    }
+
+    #[track_caller]
+    pub(crate) fn notify(&mut self, method: &str, params: Value) {
+        match &mut self.line {
+            Line::Pipe(client) => client.notify(method, params),
+            Line::Web { talk, .. } => talk.notify(method, params),
+        }
+    }
+
+    /// Waits for a question of the server, and answers it.
+    #[track_caller]
+    pub(crate) fn answers(&mut self, method: &str, mut answer: Value) {
+        let question = match &mut self.line {
+            Line::Pipe(client) => client.recv_where(method, |message| message["method"] == method),
+            Line::Web { told, .. } => next_of(method, &mut self.heard, told),
+        };
+        answer["jsonrpc"] = json!("2.0");
+        answer["id"] = question["id"].clone();
+        match &mut self.line {
+            Line::Pipe(client) => client.send(answer.to_string()),
+            Line::Web { talk, .. } => assert_eq!(talk.say(&answer).send().status, 202),
+        }
+    }
+
+    /// The process that serves this client now, by the number of its start.
+    #[track_caller]
+    pub(crate) fn process(&mut self, uri: &str) -> u64 {
+        let answer = self.read(uri);
+        answer["result"]["launch"].as_u64().unwrap_or_else(|| panic!("no process answered: {answer}"))
     }
 
     /// Calls a tool of the server, by its own name for it.
@@ -360,12 +433,19 @@ impl Guest {
     pub(crate) fn told(&mut self, method: &str) -> Value {
         match &mut self.line {
             Line::Pipe(client) => client.told(method),
-            Line::Web { told, .. } => loop {
-                let Ok(message) = told.recv_timeout(patience::LIMIT) else { panic!("{method} did not come") };
-                if message["method"] == method {
-                    return message;
-                }
-            },
+            Line::Web { told, .. } => next_of(method, &mut self.heard, told),
+        }
+    }
+}
+
+/// The next message of this method: one that came with an answer, or on the client's own stream.
+#[track_caller]
+fn next_of(method: &str, heard: &mut VecDeque<Value>, told: &Receiver<Value>) -> Value {
+    loop {
+        let next = heard.pop_front().or_else(|| told.recv_timeout(patience::LIMIT).ok());
+        let Some(message) = next else { panic!("{method} did not come") };
+        if message["method"] == method {
+            return message;
         }
     }
 }

@@ -105,7 +105,10 @@ fn check(suite: &str, flags: &[&str], scenarios: usize) {
     };
     let words = fixture();
     let args: Vec<_> = words[1..].iter().map(|word| word.to_str().unwrap()).chain(["stdio"]).collect();
-    let servers = json!({ "fixture": { "command": words[0].to_str(), "args": args } });
+    // The suite opens a session per scenario, and the fixture asks questions. On a process that others have used before, the
+    // first question would be refused; from then on each session has a process of its own, which this says from the start.
+    let entry = json!({ "command": words[0].to_str(), "args": args, "scope": "client" });
+    let servers = json!({ "fixture": entry });
     let served = Served::start(House::with(json!({ "mcpServers": servers }), json!({}), &[]), &["--no-auth"]);
     let url = format!("http://127.0.0.1:{}/servers/fixture/mcp", served.web.port());
     let through = run(suite, flags, &url);

@@ -278,7 +278,7 @@ impl Core {
         )
         .place(self, Some(of))
         .retryable(false)
-        .hint("ask while you work on a request, or relate the question to a task")
+        .hint("each client gets a process of its own from now on, in which this can be asked")
     }
 
     pub(crate) fn overloaded(&self, of: Option<BackendId>, what: &str) -> ErrorAnswer {

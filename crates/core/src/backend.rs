@@ -8,6 +8,7 @@ use crate::key::Key;
 use crate::moment::Moment;
 use crate::settings::{FramingChoice, ServerSettings};
 use crate::unfit::Unfit;
+use crate::users::Users;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -105,9 +106,9 @@ pub(crate) struct Probe {
 /// What a backend knows of its clients' workspaces.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
-    /// The set of roots that it was told, if it ever asked.
-    pub(crate) roots: Option<Vec<String>>,
-    /// Its questions that wait for a client's answer.
+    /// The answer to `roots/list` that it got, or that its users would give: others do not share it.
+    pub(crate) roots: Option<Arc<str>>,
+    /// Its questions that wait for its clients' answers.
     pub(crate) waiting: Vec<RawId>,
 }
 
@@ -158,15 +159,14 @@ pub(crate) struct Backend {
     /// It is being asked for that.
     pub(crate) fetch: Option<Fetch>,
     pub(crate) fetches: u32,
-    /// It asked a client for something. It stays with that client alone from then on.
-    pub(crate) is_interactive: bool,
     pub(crate) told: Told,
     pub(crate) subscriptions: Vec<Subscription>,
     pub(crate) tasks: Vec<Task>,
     /// The log level that it was told.
     pub(crate) level: Option<Vec<u8>>,
-    /// Its settings have changed: nobody joins it any more.
+    /// Its settings have changed, or its clients must be separated: nobody joins it any more.
     pub(crate) is_retired: bool,
+    pub(crate) retired_because: &'static str,
     pub(crate) pid: Option<u32>,
     /// What its processes held at the last look.
     pub(crate) memory: Option<u64>,
@@ -186,6 +186,8 @@ pub(crate) struct Backend {
     pub(crate) launched_at: Moment,
     /// The present process was sent a request of a client. Others were started only to be asked for their lists.
     pub(crate) is_used: bool,
+    /// Who has used the present process.
+    pub(crate) users: Users,
     pub(crate) manner: Manner,
     /// How the present process was spoken to.
     pub(crate) framing: Framing,
@@ -240,12 +242,12 @@ impl Backend {
             is_offer_partial: false,
             fetch: None,
             fetches: 0,
-            is_interactive: false,
             told: Told::default(),
             subscriptions: Vec::new(),
             tasks: Vec::new(),
             level: None,
             is_retired: false,
+            retired_because: "",
             pid: None,
             memory: None,
             requests: 0,
@@ -257,6 +259,7 @@ impl Backend {
             launches: 0,
             launched_at: now,
             is_used: false,
+            users: Users::default(),
             manner,
             framing: manner.framing(),
             heard: false,

@@ -112,7 +112,7 @@ impl Core {
             self.backends.values().filter(|b| b.server == server).map(|b| b.id).collect();
         for backend in own {
             let Some(b) = self.backends.get_mut(&backend).filter(|b| !b.is_retired) else { continue };
-            b.is_retired = true;
+            (b.is_retired, b.retired_because) = (true, why(is_gone));
             let runs = b.number().is_some();
             if runs {
                 self.tell_of_loss(backend, why(is_gone));
@@ -149,23 +149,35 @@ impl Core {
             c.settings = server.settings.clone();
         }
         let is_filtered_anew = before.naming.resources != c.settings.naming.resources;
-        let home = c.home;
-        let welcome = home.and_then(|home| self.backends.get(&home)?.welcome.clone());
-        let old = self.backends.values().filter(|b| b.server == id && b.is_retired);
+        let (home, settings) = (c.home, server.settings.clone());
+        let changed = home.and_then(|home| self.backends.get(&home));
+        let changed = changed.filter(|b| !Arc::ptr_eq(&b.settings, &settings));
+        let welcome = changed.and_then(|b| b.welcome.clone());
+        let old = self.backends.values().filter(|b| b.server == id && self.must_leave(client, b));
         let old: Vec<BackendId> = old.map(|b| b.id).collect();
         let mut wanted = Vec::new();
         for backend in old {
             let Some(b) = self.backends.get(&backend) else { continue };
             let place = place_of(b).filter(|_| home != Some(backend));
+            // The settings are the same: its clients are separated.
+            let is_same = Arc::ptr_eq(&b.settings, &settings);
             let subscribed = b.subscriptions.iter().filter(|known| known.clients.contains(&client));
             wanted.extend(subscribed.map(|known| (place.clone(), known.uri.clone())));
-            if b.number().is_none() {
+            let (retired, root) = (b.is_retired.then_some(b.retired_because), b.key.root.clone());
+            // What is not sent yet goes to the new process, under its settings.
+            if !is_gone || b.number().is_none() {
                 self.park_waiting(client, backend, place);
             }
             self.leave(client, backend);
-            self.left.push((backend, why(is_gone)));
+            if is_same && home == Some(backend) {
+                // At the same place as before, whatever has been seen since.
+                let other = self.seat(client, root);
+                self.set_home(client, other);
+            }
+            self.left.extend(retired.map(|why| (backend, why)));
         }
         self.rest_retired(id);
+        self.refuse_hidden(id);
         self.unpark(client);
         if is_gone {
             return;
@@ -182,8 +194,15 @@ impl Core {
         }
     }
 
+    /// What waits at a backend that a client must leave waits to be routed anew, to the same place.
+    pub(crate) fn park_at(&mut self, client: ClientId, backend: BackendId) {
+        let home = self.clients.get(&client).and_then(|c| c.home);
+        let place = self.backends.get(&backend).and_then(place_of).filter(|_| home != Some(backend));
+        self.park_waiting(client, backend, place);
+    }
+
     /// What waits for a process that will not come waits for the new one instead.
-    fn park_waiting(&mut self, client: ClientId, backend: BackendId, place: Option<Place>) {
+    pub(crate) fn park_waiting(&mut self, client: ClientId, backend: BackendId, place: Option<Place>) {
         let Some(b) = self.backends.get(&backend) else { return };
         let request = |waiting: &Waiting| match waiting {
             Waiting::Request(minted) => Some(*minted),

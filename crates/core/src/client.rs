@@ -3,15 +3,15 @@
 use crate::batch::Batches;
 use crate::board::Board;
 use crate::catalogue::Listing;
-use crate::event::{BackendId, ClientId, ServerId};
-use crate::key::Declared;
+use crate::event::{BackendId, ClientId, Principal, ServerId};
+use crate::key::{Declared, in_order};
 use crate::moment::Moment;
 use crate::roots::{Known, Place};
 use crate::settings::ServerSettings;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use switchboard_protocol::dialect::Ear;
-use switchboard_protocol::{Message, RawId};
+use switchboard_protocol::{Message, Part, RawId};
 
 /// The client's half of the handshake. What it said is kept, to be replayed to a backend that is started anew.
 #[derive(Debug)]
@@ -138,6 +138,25 @@ pub(crate) struct ClientRoot {
     pub(crate) raw: Box<str>,
 }
 
+/// What a client answered to `roots/list`.
+#[derive(Debug, Clone)]
+pub(crate) struct RootsAnswer {
+    pub(crate) message: Message,
+    /// Equal for equal answers, however they are spelled.
+    pub(crate) key: Arc<str>,
+}
+
+impl RootsAnswer {
+    pub(crate) fn new(message: &Message) -> Self {
+        let part = message.part(Part::Result).or_else(|| message.part(Part::Error)).unwrap_or_default();
+        let key = match serde_json::from_slice(part) {
+            Ok(value) => in_order(value).to_string(),
+            Err(_) => String::from_utf8_lossy(part).into_owned(),
+        };
+        Self { message: message.clone(), key: key.into() }
+    }
+}
+
 impl Roots {
     /// What the client said last.
     pub(crate) fn latest(&self) -> &[ClientRoot] {
@@ -187,10 +206,13 @@ pub(crate) struct Client {
     pub(crate) server: ServerId,
     pub(crate) settings: Arc<ServerSettings>,
     pub(crate) since: Moment,
+    pub(crate) principal: Principal,
     pub(crate) environment: u32,
     /// What is known of its workspaces.
     pub(crate) known: Known,
     pub(crate) roots: Roots,
+    /// Its last answer to `roots/list`, an error included. Delegates have their client's.
+    pub(crate) roots_answer: Option<RootsAnswer>,
     /// How often its roots were looked up.
     pub(crate) inquiries: u32,
     pub(crate) declared: Declared,

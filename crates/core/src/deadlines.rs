@@ -38,7 +38,7 @@ impl Core {
             let error = self.client_silent();
             self.report_asked(&asked, Outcome::Refused(error.kind));
             match asked.by {
-                AskedBy::Backend { launch, id, .. } => self.refuse_backend(launch, &id, &error),
+                AskedBy::Backend { launch, id } => self.refuse_backend(launch, &id, &error),
                 AskedBy::Ourselves => self.roots_unknown(asked.client),
             }
         }

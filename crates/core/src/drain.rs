@@ -197,6 +197,9 @@ impl Core {
                     self.unqueue(backend, minted);
                     self.close(minted);
                     if method == Method::Initialize {
+                        let c = self.clients.get(&client);
+                        let early = c.and_then(|c| c.handshake.confirmed_early().cloned());
+                        self.forget_early(backend, client, early);
                         // It was to be the backend's first: another takes its place.
                         self.failed_greetings.push((backend, client));
                     }
@@ -225,7 +228,7 @@ impl Core {
             let error = self.client_gone();
             self.report_asked(&asked, Outcome::Refused(error.kind));
             match asked.by {
-                AskedBy::Backend { launch, id, .. } => self.refuse_backend(launch, &id, &error),
+                AskedBy::Backend { launch, id } => self.refuse_backend(launch, &id, &error),
                 AskedBy::Ourselves => self.roots_unknown(asked.client),
             }
         }

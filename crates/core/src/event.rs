@@ -17,6 +17,14 @@ pub struct ClientId(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BackendId(pub u32);
 
+/// Whose rights a client has. Local windows and the first token are the owner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Principal(pub u32);
+
+impl Principal {
+    pub const OWNER: Self = Self(0);
+}
+
 /// One entry of the config.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ServerId(pub u32);
@@ -57,6 +65,7 @@ pub enum Peer {
 /// Where a client comes from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surroundings {
+    pub principal: Principal,
     /// Which environment the backends started for it get. Equal numbers, equal environments.
     pub environment: u32,
     /// The root that it is pinned to.

@@ -8,7 +8,7 @@ use crate::catalogue::Offers;
 use crate::client::{Client, Handshake, Presence, Role, Roots};
 use crate::debounce::Merge;
 use crate::drain::Ending;
-use crate::event::{Action, BackendId, ClientId, Event, Peer, ServerId, Surroundings};
+use crate::event::{Action, BackendId, ClientId, Event, Peer, Principal, ServerId, Surroundings};
 use crate::fact::Fact;
 use crate::failure::Failure;
 use crate::key::Declared;
@@ -180,8 +180,9 @@ impl Core {
     pub(crate) fn settle(&mut self) {
         self.after_failed_greetings();
         self.after_misses();
-        self.give_turns();
+        // Before turns are given: what waits at a process that its client must leave goes with the client.
         self.move_on();
+        self.give_turns();
         self.start_missed();
         self.end_left();
         self.serve_line();
@@ -264,9 +265,10 @@ impl Core {
         let Some(settings) = self.servers.get(server.0 as usize).map(|server| server.settings.clone()) else {
             return;
         };
-        let Surroundings { environment, goes_by_request, is_elsewhere, .. } = surroundings;
+        let Surroundings { principal, environment, goes_by_request, is_elsewhere, .. } = surroundings;
         let known = self.what_is_known(surroundings);
         let client = Client {
+            principal,
             environment,
             known,
             goes_by_request,
@@ -300,9 +302,11 @@ impl Core {
             server,
             settings,
             since: self.now,
+            principal: Principal::OWNER,
             environment: 0,
             known: Known::default(),
             roots: Roots::Unasked,
+            roots_answer: None,
             inquiries: 0,
             declared: Declared::default(),
             handshake: Handshake::New,

@@ -85,6 +85,18 @@ pub enum Fact {
         running: usize,
     },
     /// It keeps a client's affairs between calls, by the name of this tool.
+    /// Clients of a process get processes of their own.
+    Separated {
+        backend: BackendId,
+        clients: usize,
+        why: &'static str,
+    },
+    /// A notification that may be about any of several clients: none of them gets it.
+    Unheard {
+        backend: BackendId,
+        method: Cow<'static, str>,
+        text: String,
+    },
     KeepsState {
         backend: BackendId,
         tool: String,
@@ -235,6 +247,8 @@ impl Fact {
         match self {
             Self::Starting { backend, .. }
             | Self::NoRoom { backend, .. }
+            | Self::Separated { backend, .. }
+            | Self::Unheard { backend, .. }
             | Self::KeepsState { backend, .. }
             | Self::StateLost { backend, .. }
             | Self::Heavy { backend, .. }

@@ -245,7 +245,7 @@ impl Core {
     }
 
     /// Refuses what waits for a server and is hidden now.
-    fn refuse_hidden(&mut self, server: ServerId) {
+    pub(crate) fn refuse_hidden(&mut self, server: ServerId) {
         let is_of = |p: &Pending| {
             let owner = p.client().and_then(|client| self.clients.get(&client));
             p.waiting().is_some() && owner.is_some_and(|c| c.server == server)

@@ -2,7 +2,6 @@
 //! notifications follow the request they speak of. What is not a message is quarantined.
 
 use crate::backend::{Backend, Manner, State};
-use crate::client::Presence;
 use crate::debounce;
 use crate::event::{About, BackendId, ClientId, Launch};
 use crate::exchange::Core;
@@ -10,6 +9,7 @@ use crate::fact::{Fact, Outcome};
 use crate::pending::{Asked, AskedBy, Asker, Pending, Progress, name_of};
 use crate::redact::redact;
 use crate::settings::FramingChoice;
+use crate::sharing::Addressee;
 use crate::status::LastStart;
 use bytes::Bytes;
 use switchboard_protocol::dialect::{self, Ear};
@@ -18,6 +18,8 @@ use switchboard_protocol::{
     Broken, ErrorAnswer, Framing, Kind, Message, Method, Outgoing, Part, Patch, RawId,
 };
 
+/// So many bytes of a log message that no client gets are written to our log.
+const UNHEARD_TEXT: usize = 500;
 /// So much of a quarantined line is kept.
 const QUARANTINE_TEXT: usize = 200;
 
@@ -88,10 +90,11 @@ impl Core {
             return None;
         }
         let sent = |p: &Pending| p.backend == launch.backend && matches!(p.progress, Progress::Sent(_));
-        match self.pending.ids(sent).as_slice() {
-            [only] => Some(*only),
-            _ => None,
-        }
+        let &[only] = self.pending.ids(sent).as_slice() else { return None };
+        // With other users it may speak of a request that is over for us, and not for the server.
+        let client = self.pending.get(only).and_then(Pending::client);
+        let is_certain = client.is_none_or(|client| !b.users.has_others(self.face(client)));
+        is_certain.then_some(only)
     }
 
     pub(crate) fn late_answer(&mut self, launch: Launch) {
@@ -131,6 +134,9 @@ impl Core {
         let Some(c) = self.clients.get(&client) else { return };
         let mut out = Outgoing::of(&message);
         out.replace(message.span(Part::Id), Patch::Id(id.clone()));
+        if pending.method == Method::TasksList && !failed {
+            self.own_tasks_only(launch.backend, client, &message, &mut out);
+        }
         if c.is_delegate() && !failed {
             self.tell_apart(client, &pending, &message, &mut out);
         } else if !failed && let Err(error) = self.screen_answer(c, &pending, &message, &mut out) {
@@ -200,14 +206,26 @@ impl Core {
             self.note_asking(backend);
             return;
         }
-        let Some(client) = self.addressee(launch, message) else {
-            let is_anyone_here = self.lessees(backend).any(|client| self.is_here(client));
-            let error = if is_anyone_here { self.whose_question(backend) } else { self.client_gone() };
-            return self.refuse_backend(launch, &id, &error);
-        };
-        if message.method() != Method::Ping {
-            self.note_question(backend);
+        let addressee = self.addressee(launch, message);
+        let is_question = !relays && !matches!(message.method(), Method::Ping | Method::RootsList);
+        if is_question {
+            self.note_question(backend, &addressee);
         }
+        let client = match addressee {
+            Addressee::Client(client) => client,
+            // It asks whether somebody is there.
+            Addressee::Several if message.method() == Method::Ping => {
+                return self.answer_backend(launch, &id);
+            }
+            Addressee::Several => {
+                let error = self.whose_question(backend);
+                return self.refuse_backend(launch, &id, &error);
+            }
+            Addressee::Absent => {
+                let error = self.client_gone();
+                return self.refuse_backend(launch, &id, &error);
+            }
+        };
         let open = self.asked.iter().filter(|(_, asked)| asked.is_of(backend)).count();
         if open >= self.settings.limits.asked_per_backend {
             let error = self.overloaded(Some(backend), "too many requests to the client are open");
@@ -231,16 +249,12 @@ impl Core {
         if let Some(token) = &token {
             self.question_tokens.remember(minted, client, launch, token);
         }
-        let by = AskedBy::Backend { launch, id, token };
+        let by = AskedBy::Backend { launch, id };
         let asked = Asked { client, by, name: name_of(message), accepted: self.now, deadline };
         self.asked.insert(minted, asked);
         if let Some(deadline) = deadline {
             self.wake_at(deadline);
         }
-    }
-
-    fn is_here(&self, client: ClientId) -> bool {
-        self.clients.get(&client).is_some_and(|c| c.presence == Presence::Here)
     }
 
     pub(crate) fn for_client(&self, client: ClientId, message: &Message) -> Outgoing {
@@ -273,7 +287,16 @@ impl Core {
 
     /// Tells everyone whom it concerns.
     pub(crate) fn spread_notification(&mut self, backend: BackendId, message: &Message) {
-        for client in self.audience(backend, message) {
+        let audience = self.audience(backend, message);
+        if audience.is_empty() && self.is_unheard(backend, message) {
+            let params = message.part(Part::Params).unwrap_or_default();
+            let cut = &params[..params.len().min(UNHEARD_TEXT)];
+            // Only what a server logs is for our log; other bodies may hold anything.
+            let is_log = message.method() == Method::LogMessage;
+            let text = if is_log { redact(&String::from_utf8_lossy(cut)) } else { String::new() };
+            self.report(Fact::Unheard { backend, method: name_of(message), text });
+        }
+        for client in audience {
             let out = self.for_client(client, message);
             let about = match message.method() {
                 // Of what a server does at the moment. Anything else is news to all.
@@ -287,7 +310,7 @@ impl Core {
     fn backend_cancels(&mut self, launch: Launch, message: &Message) {
         let Some(wanted) = message.part(Part::RequestId) else { return };
         let is_meant = |asked: &Asked| match &asked.by {
-            AskedBy::Backend { launch: asker, id, .. } => *asker == launch && id.as_bytes() == wanted,
+            AskedBy::Backend { launch: asker, id } => *asker == launch && id.as_bytes() == wanted,
             AskedBy::Ourselves => false,
         };
         let ids = self.asked.ids(is_meant);

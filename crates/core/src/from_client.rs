@@ -100,7 +100,7 @@ impl Core {
         let Some(asked) = self.asked.remove(minted) else { return false };
         self.report_asked(&asked, Outcome::Refused(error.kind));
         match asked.by {
-            AskedBy::Backend { launch, id, .. } => self.refuse_backend(launch, &id, error),
+            AskedBy::Backend { launch, id } => self.refuse_backend(launch, &id, error),
             AskedBy::Ourselves => self.roots_unknown(asked.client),
         }
         true
@@ -410,6 +410,11 @@ impl Core {
         if let Some(Pending { is_undecided: true, backend, .. }) = self.pending.get(minted) {
             return self.decide(minted, *backend, Vec::new());
         }
+        if let Some(pending) = self.pending.get(minted).filter(|pending| self.names_anothers_task(pending)) {
+            let task = pending.waiting().and_then(|message| message.text(Part::TaskId)).unwrap_or_default();
+            let error = self.unknown_task(&task);
+            return self.fail_one(minted, &error);
+        }
         self.take_turn(minted);
         let Some(pending) = self.pending.get_mut(minted) else { return };
         let Some(b) = self.backends.get(&pending.backend) else { return };
@@ -439,10 +444,14 @@ impl Core {
         {
             b.level = message.part(Part::Level).map(<[u8]>::to_vec);
         }
+        let (backend, method, client) = (pending.backend, pending.method, pending.client());
         let leaves_traces =
             matches!(pending.method, Method::Initialize | Method::Subscribe | Method::Unsubscribe);
         if pending.method.is_repeatable() || leaves_traces {
             pending.progress = Progress::Sent(Some(message));
+        }
+        if let Some(client) = client {
+            self.note_user(backend, client, method);
         }
         self.wake_at(deadline);
         self.send_to_backend(launch, out);

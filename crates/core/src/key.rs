@@ -1,6 +1,6 @@
 //! Which instance: what two requests must have in common to be served by the same backend.
 
-use crate::event::ClientId;
+use crate::event::{ClientId, Principal};
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
@@ -15,6 +15,8 @@ pub(crate) struct Key {
     pub(crate) environment: u32,
     /// What its client can do; nothing before a handshake, or where it does not matter.
     pub(crate) profile: Option<Profile>,
+    /// Whose clients it serves; `None`: everybody's.
+    pub(crate) principal: Option<Principal>,
     /// The only client it serves.
     pub(crate) owner: Option<ClientId>,
 }
@@ -58,7 +60,7 @@ impl Declared {
 }
 
 /// With the keys of objects sorted, so that equal capabilities are spelled the same.
-fn in_order(value: Value) -> Value {
+pub(crate) fn in_order(value: Value) -> Value {
     match value {
         Value::Object(members) => {
             let mut members: Vec<(String, Value)> = members.into_iter().collect();

@@ -59,7 +59,17 @@ impl Core {
                 || asked.iter().any(|(_, asked)| asked.client == client)
         };
         let may_go = |c: &Client| c.presence == Presence::Lost && (lives_on || !c.is_connected());
-        self.clients.retain(|&client, c| !may_go(c) || is_named(client));
+        let mut forgotten = Vec::new();
+        self.clients.retain(|&client, c| {
+            let stays = !may_go(c) || is_named(client);
+            if !stays {
+                forgotten.push(client);
+            }
+            stays
+        });
+        for b in self.backends.values_mut() {
+            forgotten.iter().for_each(|&client| b.users.forget(client));
+        }
         self.closed_tokens.keep_clients(|client| self.clients.contains_key(&client));
         self.has_lost = self.clients.values().any(may_go);
     }

@@ -16,11 +16,14 @@
 //! - `progress`: progress notifications, and whose a token is.
 //! - `from_client`, `notices`, `from_backend`, `life`, `deadlines`, `drain`: the transitions, by what causes them;
 //!   `unfit`: processes whose handshake fails.
-//! - `route`: which backend a message goes to; `workspace`: the clients' roots.
+//! - `route`: which backend a message goes to; `workspace`: the clients' roots; `shared_roots`: clients that share a process
+//!   have equal ones.
 //! - [`catalogue`]: what servers offer, and how several look like one. `board`: clients of many servers; `stored`: clients of
 //!   one, answered while it starts; `filters`: what they may name and see.
-//! - `pool`: how many backends run; `sharing`: who shares one, and whom its messages concern; `restore`: what a new
-//!   process must be told; `health`: signs of life, and memory.
+//! - `pool`: how many backends run. `sharing`: who shares one, and whom its messages concern; `users`: the clients that have
+//!   used one; `stateful`: servers that keep a client's state; `isolation`: clients that may no longer share; `tasks`:
+//!   whose task it is.
+//! - `restore`: what a new process must be told; `health`: signs of life, and memory.
 //! - `leases`: clients come and go, and we with them; [`status`]: what there is; `orders`: what the owner says;
 //!   `change`: a new config.
 //! - `debounce`: notifications in quick succession.
@@ -62,8 +65,13 @@ mod last_words;
 mod failure;
 mod route;
 mod workspace;
+mod shared_roots;
 mod pool;
+mod users;
+mod stateful;
 mod sharing;
+mod isolation;
+mod tasks;
 mod restore;
 mod health;
 mod debounce;
@@ -76,7 +84,8 @@ mod outgoing;
 
 pub use change::Change;
 pub use event::{
-    About, Action, BackendId, ClientId, Event, Launch, Named, Peer, ServerId, StopHow, Surroundings,
+    About, Action, BackendId, ClientId, Event, Launch, Named, Peer, Principal, ServerId, StopHow,
+    Surroundings,
 };
 pub use exchange::Core;
 pub use fact::{Fact, Outcome};
@@ -88,3 +97,4 @@ pub use settings::{
     Boards, Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope,
     ServerSettings, Settings, State,
 };
+pub use stateful::{StateHint, state_hint};

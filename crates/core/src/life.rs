@@ -9,6 +9,7 @@ use crate::pending::{Asker, Pending, Progress};
 use crate::settings::RetryAfterCrash;
 use crate::status::LastStart;
 use crate::unfit::Unfit;
+use crate::users::Users;
 use serde_json::json;
 use std::borrow::Cow;
 use std::time::Duration;
@@ -43,6 +44,7 @@ impl Core {
         b.launches += 1;
         b.launched_at = now;
         b.is_used = false;
+        b.users = Users::default();
         b.heard = false;
         b.probe = None;
         b.queued = 0;
@@ -51,10 +53,8 @@ impl Core {
         b.level = None;
         b.told.waiting.clear();
         b.fetch = None;
-        for task in &mut b.tasks {
-            // They went with the process before.
-            task.until = task.until.min(now);
-        }
+        // They went with the process before; the next may use the same ids.
+        b.tasks.clear();
         b.is_heavy = false;
         b.is_at_rest = false;
         b.last_used = now;

@@ -123,9 +123,8 @@ impl Core {
         };
         self.report_asked(&asked, if failed { Outcome::ServerError } else { Outcome::Ok });
         let (launch, id) = match asked.by {
-            AskedBy::Backend { launch, id, .. } => (launch, id),
-            AskedBy::Ourselves if failed => return self.roots_unknown(asked.client),
-            AskedBy::Ourselves => return self.roots_answered(asked.client, message),
+            AskedBy::Backend { launch, id } => (launch, id),
+            AskedBy::Ourselves => return self.roots_answered(asked.client, message, failed),
         };
         self.backend_is_active(launch.backend);
         if !self.has_room(launch.backend, message.bytes().len()) {

@@ -121,7 +121,7 @@ pub(crate) struct Asked {
 #[derive(Debug)]
 pub(crate) enum AskedBy {
     /// A process of a backend, under this id.
-    Backend { launch: Launch, id: RawId, token: Option<RawId> },
+    Backend { launch: Launch, id: RawId },
     /// We ourselves, for its roots.
     Ourselves,
 }

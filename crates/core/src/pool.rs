@@ -228,8 +228,11 @@ impl Core {
                 continue;
             };
             let is_wanted = |(_, p): (u64, &Pending)| p.backend == backend && p.is_wanted();
-            let has_tasks = b.tasks.iter().any(|task| task.until > self.now);
-            if has_tasks || self.pending.iter().any(is_wanted) {
+            let task_ends = b.tasks.iter().map(|task| task.until).filter(|until| *until > self.now).max();
+            if let Some(moment) = task_ends {
+                self.wake_at(moment);
+            }
+            if task_ends.is_some() || self.pending.iter().any(is_wanted) {
                 self.left.push((backend, why));
                 continue;
             }

@@ -4,7 +4,7 @@
 use crate::event::{About, BackendId, ClientId, Launch};
 use crate::exchange::Core;
 use crate::fact::Fact;
-use crate::pending::{Asked, AskedBy, Asker, Pending, Progress};
+use crate::pending::{Asker, Pending, Progress};
 use std::collections::VecDeque;
 use switchboard_protocol::{Dialect, Message, Outgoing, Part, Patch, RawId, dialect};
 
@@ -103,7 +103,7 @@ impl Core {
         let minted = message.part(Part::ProgressToken).and_then(RawId::minted);
         // A number that we minted never passes as it is: at the server it would name another question.
         let Some(minted) = minted.filter(|&minted| self.asked.has_minted(minted)) else {
-            return self.pass_unknown_progress(client, message);
+            return self.pass_notification(client, message);
         };
         let question = self.question_tokens.find(minted);
         let Some(own) = question.filter(|question| self.face(question.client) == client) else {
@@ -114,28 +114,6 @@ impl Core {
         out.replace(message.span(Part::ProgressToken), Patch::Id(token));
         dialect::translate(message, Dialect::Standard, &mut out);
         self.tell_backend(launch, out);
-    }
-
-    fn pass_unknown_progress(&mut self, client: ClientId, message: &Message) {
-        // At the server the token could name a question to another client. Servers read tokens loosely (`"7"` as 7), so
-        // tokens are not compared: while such a question is open, nothing passes.
-        let homes: Vec<BackendId> = self.homes_of(client);
-        let names_token = |asked: &Asked| matches!(asked.by, AskedBy::Backend { token: Some(_), .. });
-        let is_anothers = |asked: &Asked| {
-            names_token(asked)
-                && self.face(asked.client) != client
-                && homes.iter().any(|&home| asked.is_of(home))
-        };
-        if self.asked.iter().any(|(_, asked)| is_anothers(asked)) {
-            return self.report_foreign_token(client);
-        }
-        self.pass_notification(client, message);
-    }
-
-    /// The backends that get a client's notifications: its own home, or those of its delegates.
-    fn homes_of(&self, client: ClientId) -> Vec<BackendId> {
-        let own = self.clients.values().filter(|c| c.face() == client);
-        own.filter_map(|c| c.home).collect()
     }
 
     fn report_foreign_token(&mut self, client: ClientId) {
@@ -154,7 +132,7 @@ impl Core {
         }
         // A number that we minted passed on as it is would name another request of the client.
         let was_minted = minted.is_some_and(|minted| self.pending.has_minted(minted));
-        let only_user = self.only_lessee(launch.backend).filter(|_| !was_minted);
+        let only_user = self.sole_user(launch.backend).filter(|_| !was_minted);
         match only_user.filter(|&client| !self.awaits_progress_elsewhere(client, launch.backend)) {
             Some(client) => {
                 let out = self.for_client(client, message);

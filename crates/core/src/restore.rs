@@ -1,28 +1,16 @@
-//! What clients set in a server (its log level, their subscriptions, their tasks): noted when it is answered, and told
-//! again to a process that is started anew.
+//! What clients set in a server (its log level, their subscriptions): noted when it is answered, and told again to a
+//! process that is started anew.
 
-use crate::backend::{Backend, State, Subscription, Task};
+use crate::backend::{Backend, State, Subscription};
 use crate::client::{Level, Presence};
 use crate::event::{BackendId, ClientId, Launch};
 use crate::exchange::Core;
 use crate::pending::{Asker, Pending};
 use crate::settings::LIST_TIMEOUT;
 use crate::sharing::rank;
-use serde::Deserialize;
 use std::borrow::Cow;
-use std::time::Duration;
 use switchboard_protocol::json;
 use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawId, dialect};
-
-/// Tasks of one backend that are remembered.
-const MOST_TASKS: usize = 1024;
-/// A task of which nothing was heard for so long is over.
-const LONGEST_TASK: Duration = Duration::from_secs(60 * 60);
-
-#[derive(Deserialize)]
-struct Status {
-    status: String,
-}
 
 impl Core {
     /// A request of a client was answered with success: what does it leave behind in the server?
@@ -54,48 +42,9 @@ impl Core {
                 }
                 self.spread_level(client, backend);
             }
-            Method::TasksGet | Method::TasksCancel | Method::TaskResult => {
-                let is_over = pending.method == Method::TaskResult || is_final(answer.part(Part::Result));
-                if let (true, Some(task)) = (is_over, &pending.task) {
-                    self.task_over(backend, &task.clone());
-                }
-            }
             _ => {}
         }
-        if let Some(task) = answer.part(Part::ResultTaskId)
-            && self.clients.get(&client).is_some_and(|c| c.presence != Presence::Lost)
-            && let Some(b) = self.backends.get_mut(&backend)
-        {
-            let is_full = b.tasks.len() >= MOST_TASKS;
-            b.tasks.retain(|known| known.id != task && (known.until > self.now || !is_full));
-            if b.tasks.len() >= MOST_TASKS {
-                return;
-            }
-            b.tasks.push(Task { id: task.to_vec(), client, until: self.now + LONGEST_TASK });
-        }
-    }
-
-    pub(crate) fn task_status(&mut self, backend: BackendId, message: &Message) {
-        if let Some(task) = message.part(Part::TaskId)
-            && is_final(message.part(Part::Params))
-        {
-            self.task_over(backend, task);
-        }
-    }
-
-    fn task_over(&mut self, backend: BackendId, task: &[u8]) {
-        if let Some(b) = self.backends.get_mut(&backend) {
-            // Its result may still be asked for, and only here; but nothing is lost any more.
-            for known in b.tasks.iter_mut().filter(|known| known.id == task) {
-                known.until = self.now;
-            }
-        }
-    }
-
-    /// Where a client's task runs.
-    pub(crate) fn backend_of_task(&self, client: ClientId, task: &[u8]) -> Option<BackendId> {
-        let has_it = |b: &&Backend| b.tasks.iter().any(|known| known.client == client && known.id == task);
-        self.backends.values().find(has_it).map(|b| b.id)
+        self.note_task(backend, client, pending, answer);
     }
 
     fn subscribed(&mut self, backend: BackendId, client: ClientId, uri: Vec<u8>) {
@@ -178,9 +127,12 @@ impl Core {
     pub(crate) fn restore(&mut self, launch: Launch) {
         self.restore_level(launch);
         let Some(b) = self.backends.get(&launch.backend) else { return };
-        let uris: Vec<Vec<u8>> = b.subscriptions.iter().map(|known| known.uri.clone()).collect();
-        for uri in uris {
+        let wanted = b.subscriptions.iter().map(|known| (known.uri.clone(), known.clients.clone()));
+        for (uri, clients) in wanted.collect::<Vec<_>>() {
             self.subscribe(launch, &uri);
+            for client in clients {
+                self.note_user(launch.backend, client, Method::Subscribe);
+            }
         }
         self.fetch_offer(launch);
     }
@@ -200,8 +152,11 @@ impl Core {
         let Some(b) = self.backends.get(&backend) else { return };
         let is_known = b.subscriptions.iter().any(|known| known.uri == uri);
         let is_listening = b.is_initialized && matches!(b.state, State::Ready { .. });
-        if let Some(launch) = b.launch().filter(|_| is_listening && !is_known) {
-            self.subscribe(launch, &uri);
+        if let Some(launch) = b.launch().filter(|_| is_listening) {
+            if !is_known {
+                self.subscribe(launch, &uri);
+            }
+            self.note_user(backend, client, Method::Subscribe);
         }
         self.subscribed(backend, client, uri);
     }
@@ -269,9 +224,4 @@ pub(crate) fn same_spelling(quoted: &[u8]) -> Cow<'_, [u8]> {
 /// Whether a request is about this URI, which `same_spelling` gave.
 pub(crate) fn names_uri(request: &Message, uri: &[u8]) -> bool {
     request.part(Part::Uri).is_some_and(|other| *same_spelling(other) == *uri)
-}
-
-fn is_final(object: Option<&[u8]>) -> bool {
-    let status = object.and_then(|object| serde_json::from_slice::<Status>(object).ok());
-    status.is_some_and(|Status { status }| matches!(status.as_str(), "completed" | "failed" | "cancelled"))
 }

@@ -10,6 +10,7 @@ use crate::fact::Fact;
 use crate::key::Key;
 use crate::roots::{Decision, Place, decide};
 use crate::settings::Scope;
+use crate::tasks::names_task;
 use switchboard_protocol::{ErrorAnswer, Message, Method, Part};
 
 /// Beyond so many, the leases on backends that do not run are given up.
@@ -26,7 +27,7 @@ pub(crate) enum Route {
 
 impl Core {
     pub(crate) fn route(&mut self, client: ClientId, message: &Message, places: &[Place]) -> Route {
-        if let Some(task) = message.part(Part::TaskId)
+        if let Some(task) = message.part(Part::TaskId).filter(|_| names_task(message.method()))
             && let Some(backend) = self.backend_of_task(client, task)
         {
             return Route::To(backend);
@@ -42,8 +43,13 @@ impl Core {
             return self.route_by(client, places);
         }
         match c.home {
-            Some(home) => Route::To(home),
-            None => self.settle_home(client),
+            // It moves when its handshake is over.
+            Some(home) if self.backends.get(&home).is_some_and(|b| self.must_leave(client, b)) => Route::Wait,
+            Some(home) => self.route_by_roots(client, home, message.method()),
+            None => match self.settle_home(client) {
+                Route::To(home) => self.route_by_roots(client, home, message.method()),
+                other => other,
+            },
         }
     }
 
@@ -86,7 +92,7 @@ impl Core {
         }
     }
 
-    fn set_home(&mut self, client: ClientId, home: BackendId) {
+    pub(crate) fn set_home(&mut self, client: ClientId, home: BackendId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
         let before = c.home.replace(home);
         // A client that is yet to name its roots may still move.
@@ -122,6 +128,17 @@ impl Core {
         backend
     }
 
+    /// A new home for a client, which nobody else uses.
+    pub(crate) fn seat_apart(&mut self, client: ClientId, root: Option<String>) -> BackendId {
+        let key = Key { owner: Some(client), ..self.key_of(client, root.clone()) };
+        let backend = self.create(client, key);
+        if let Some(c) = self.clients.get_mut(&client) {
+            c.seats.insert(root, backend);
+        }
+        self.set_home(client, backend);
+        backend
+    }
+
     /// A client that goes through many workspaces keeps the leases that mean something.
     fn give_up_seats(&mut self, client: ClientId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
@@ -141,27 +158,29 @@ impl Core {
 
     pub(crate) fn key_of(&self, client: ClientId, root: Option<String>) -> Key {
         let Some(c) = self.clients.get(&client) else {
-            return Key { root, environment: 0, profile: None, owner: None };
+            return Key { root, environment: 0, profile: None, principal: None, owner: None };
         };
         let profile = c.declared.profile.clone();
+        let principal = (!self.is_for_everybody(c.server)).then_some(c.principal);
         // Whoever has made no handshake has said nothing that he could have in common with others.
         let is_private = profile.is_none() || self.is_private(c.server);
-        Key { root, environment: c.environment, profile, owner: is_private.then_some(client) }
+        Key { root, environment: c.environment, profile, principal, owner: is_private.then_some(client) }
     }
 
     /// A backend that this client may share, or that is its own.
     pub(crate) fn find(&self, client: ClientId, key: &Key) -> Option<BackendId> {
-        let fits = |b: &&Backend| self.is_free_for(client, b) && self.has_same_roots(client, b);
-        let server = self.clients.get(&client)?.server;
+        let fits = |b: &&Backend| !b.is_retired && self.fits_roots(client, b);
+        let c = self.clients.get(&client)?;
+        let (server, principal) = (c.server, Some(c.principal));
         let candidates = || self.backends.values().filter(|b| b.server == server).filter(fits);
-        let exact = candidates().find(|b| b.key == *key);
-        let alike = || candidates().find(|b| self.is_alike(server, &b.key, key));
+        // One that was started before it was known to keep nothing serves its own principal.
+        let wanted = |b: &Backend| {
+            let is_own = key.principal.is_none() && b.key.principal == principal;
+            Key { principal: if is_own { principal } else { key.principal }, ..key.clone() }
+        };
+        let exact = candidates().find(|b| b.key == wanted(b));
+        let alike = || candidates().find(|b| self.is_alike(server, &b.key, &wanted(b)));
         exact.or_else(alike).map(|b| b.id)
-    }
-
-    /// A backend that asked its client for something stays with it: nobody could say whom it asks next.
-    fn is_free_for(&self, client: ClientId, b: &Backend) -> bool {
-        !b.is_retired && (!b.is_interactive || self.lessees(b.id).all(|other| other == client))
     }
 
     /// One that was started early, for a client that has not said a word to it yet, serves whoever speaks first. That
@@ -177,7 +196,8 @@ impl Core {
         let is_mute =
             |owner: ClientId| self.clients.get(&owner).is_some_and(|c| matches!(c.handshake, Handshake::New));
         let is_early = |b: &&Backend| {
-            let at_same = (&b.key.root, b.key.environment) == (&key.root, key.environment);
+            let at_same = (&b.key.root, b.key.environment, b.key.principal)
+                == (&key.root, key.environment, key.principal);
             let is_owners =
                 b.key.profile.is_none() && b.key.owner.is_some_and(|owner| owner != client && is_mute(owner));
             b.server == server && at_same && is_owners && !b.is_retired && is_unused(b)
@@ -330,13 +350,14 @@ impl Core {
         b.last_used = self.now;
         self.wake_for_linger();
         let Some(b) = self.backends.get(&backend) else { return };
-        let is_over = b.key.owner == Some(client) || (is_free && b.greeting.is_none());
+        let is_over = b.key.owner == Some(client) || (is_free && (b.is_retired || b.greeting.is_none()));
         if is_over {
-            self.left.push((backend, "its client has left it"));
+            let why = if b.is_retired { b.retired_because } else { "its client has left it" };
+            self.left.push((backend, why));
         } else if let State::Ready { number, .. } = b.state {
             let launch = Launch { backend, number };
             self.unsubscribe(launch, client, over);
-            self.ask_others_for_roots(launch);
+            self.answer_roots(launch);
         }
     }
 }

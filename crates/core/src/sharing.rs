@@ -3,7 +3,7 @@
 
 use crate::backend::Backend;
 use crate::catalogue::next_cursor;
-use crate::client::Presence;
+use crate::client::{Client, Presence};
 use crate::event::{BackendId, ClientId, Launch, ServerId};
 use crate::exchange::{Core, Server};
 use crate::fact::Fact;
@@ -12,6 +12,8 @@ use crate::pending::Pending;
 use crate::record::Record;
 use crate::restore::{names_uri, same_spelling};
 use crate::settings::{Capabilities, Scope, State};
+use crate::stateful::{StateHint, state_hint};
+use crate::users::Principals;
 use serde::Deserialize;
 use serde_json::json;
 use std::borrow::Cow;
@@ -32,16 +34,21 @@ pub(crate) struct Insight {
     state: Option<State>,
 }
 
+/// Who a backend's request is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Addressee {
+    Client(ClientId),
+    /// The client that is meant is not there.
+    Absent,
+    /// Nobody can say which client is meant.
+    Several,
+}
+
 /// So many kinds of clients are told apart.
 const MOST_PROFILES: usize = 64;
 
 /// Longer lists are not looked through for names.
 const LONG_LIST: usize = 1 << 20;
-
-/// Tools of servers that keep a client's affairs between calls: a browser, a shell, a train of thought.
-const TELLING: &[&str] = &["browser_", "sequentialthinking", "puppeteer_", "playwright_"];
-const TELLING_WORDS: &[&str] =
-    &["new_page", "close_page", "start_process", "read_process_output", "open_terminal", "create_session"];
 
 #[derive(Deserialize)]
 struct Tools<'a> {
@@ -75,9 +82,22 @@ impl Core {
 
     /// Each client has an instance of its own.
     pub(crate) fn is_private(&self, server: ServerId) -> bool {
-        let settings = self.servers.get(server.0 as usize).map(|server| &server.settings);
-        settings.is_some_and(|settings| settings.scope == Scope::Client)
-            || self.state_kept(server) == State::Client
+        let Some(known) = self.servers.get(server.0 as usize) else { return false };
+        let asks = known.record.asks_questions && !known.settings.relays;
+        asks || known.settings.scope == Scope::Client || self.state_kept(server) == State::Client
+    }
+
+    /// Clients of different principals may share an instance: it is the same everywhere, and keeps nothing.
+    pub(crate) fn is_for_everybody(&self, server: ServerId) -> bool {
+        let Some(Server { settings, insight, .. }) = self.servers.get(server.0 as usize) else {
+            return false;
+        };
+        let keeps_nothing = match settings.state {
+            State::None => true,
+            State::Auto => insight.state == Some(State::None),
+            State::Client | State::Backend => false,
+        };
+        settings.scope == Scope::Global && keeps_nothing
     }
 
     /// Whether a client with one key may use a backend with the other: they differ in what their clients can do, and
@@ -133,39 +153,46 @@ impl Core {
 
     fn note_tools(&mut self, backend: BackendId, result: &[u8]) {
         let Some(origin) = self.origin(backend) else { return };
-        if origin.insight.state.is_some() || result.len() > LONG_LIST {
+        if origin.insight.state == Some(State::Client) || result.len() > LONG_LIST {
             return;
         }
         let Ok(Tools { tools }) = serde_json::from_slice(result) else { return };
-        let is_telling =
-            |name: &str| TELLING.iter().any(|start| name.starts_with(start)) || TELLING_WORDS.contains(&name);
-        let telling = tools.iter().find(|tool| is_telling(&tool.name));
-        origin.insight.state = Some(if telling.is_some() { State::Client } else { State::None });
-        if let Some(tool) = telling {
-            self.learn(backend, |record| record.keeps_state = true);
-            self.report(Fact::KeepsState { backend, tool: tool.name.clone().into_owned() });
+        let hint = state_hint(tools.iter().map(|tool| &*tool.name));
+        let StateHint::Keeps(tool) = hint else {
+            origin.insight.state = Some(State::None);
+            return;
+        };
+        origin.insight.state = Some(State::Client);
+        self.learn(backend, |record| record.keeps_state = true);
+        self.report(Fact::KeepsState { backend, tool });
+        if let Some(server) = self.backends.get(&backend).map(|b| b.server) {
+            self.separate_server(server, None, "its tools keep a client's state");
         }
     }
 
-    /// The one client that a backend's request can concern.
-    pub(crate) fn addressee(&self, launch: Launch, message: &Message) -> Option<ClientId> {
+    /// The client that a backend's request is for.
+    pub(crate) fn addressee(&self, launch: Launch, message: &Message) -> Addressee {
         let backend = launch.backend;
-        let is_here = |client: &ClientId| {
-            let Some(c) = self.clients.get(client) else { return false };
-            // A server may be ready before the client of many servers has its answer to `initialize`.
-            c.presence == Presence::Here && (!c.is_delegate() || self.may_be_asked(*client))
-        };
+        let Some(b) = self.backends.get(&backend) else { return Addressee::Absent };
         if let Some(owner) = self.related_owner(backend, message) {
-            return Some(owner).filter(is_here);
+            return self.if_here(owner);
         }
-        // What waits its turn, it does not know yet.
-        let at_work = |p: &Pending| p.client().filter(|_| p.was_sent_to(backend) && p.is_wanted());
-        let mut clients = self.pending.iter().filter_map(|(_, pending)| at_work(pending));
-        match clients.next() {
-            Some(first) => Some(first).filter(|first| clients.all(|other| other == *first)),
-            None => self.only_lessee(backend),
+        if let Some(client) = self.sole_user(backend) {
+            return self.if_here(client);
         }
-        .filter(is_here)
+        let is_anyone_meant = match b.users.is_empty() {
+            true => self.real_lessees(backend).next().is_some(),
+            false => b.users.sole().is_none() && !b.users.are_forgotten(),
+        };
+        if is_anyone_meant { Addressee::Several } else { Addressee::Absent }
+    }
+
+    fn if_here(&self, client: ClientId) -> Addressee {
+        let is_here = self.clients.get(&client).is_some_and(|c| {
+            // A server may be ready before the client of many servers has its answer to `initialize`.
+            c.presence == Presence::Here && (!c.is_delegate() || self.may_be_asked(client))
+        });
+        if is_here { Addressee::Client(client) } else { Addressee::Absent }
     }
 
     /// The owner of the task that a message belongs to.
@@ -186,12 +213,8 @@ impl Core {
                     None => self.about_to_subscribe(backend, &uri),
                 }
             }
-            // Also those that have moved on, and still wait for something here.
             Method::LogMessage => {
-                let mut clients = self.speakers(backend);
-                // Each once, whichever of its delegates it is.
-                clients.sort_by_key(|&client| self.face(client));
-                clients.dedup_by_key(|client| self.face(*client));
+                let mut clients = self.listeners(b);
                 clients.retain(|&client| self.is_loud_enough(client, message));
                 clients
             }
@@ -204,10 +227,38 @@ impl Core {
                 .collect(),
             Method::TaskStatus => match self.related_owner(backend, message) {
                 Some(owner) => vec![owner],
-                None => self.only_lessee(backend).into_iter().collect(),
+                None => self.sole_user(backend).into_iter().collect(),
             },
-            _ => lessees().collect(),
+            _ => self.listeners(b),
         }
+    }
+
+    /// Nobody gets this because it cannot be said whom it concerns, and not because nobody wants it.
+    pub(crate) fn is_unheard(&self, backend: BackendId, message: &Message) -> bool {
+        match message.method() {
+            Method::LogMessage => self.backends.get(&backend).is_some_and(|b| self.listeners(b).is_empty()),
+            method => !method.is_list_change(),
+        }
+    }
+
+    /// Who hears what may be about any user of a process: its only user; or, if one principal alone has used it, those of its
+    /// clients that have asked for log messages.
+    fn listeners(&self, b: &Backend) -> Vec<ClientId> {
+        if let Some(client) = self.sole_user(b.id) {
+            return vec![client];
+        }
+        let may_hear = |c: &Client| match b.users.principals() {
+            Principals::Nobody => self
+                .real_lessees(b.id)
+                .all(|other| self.clients.get(&other).is_some_and(|other| other.principal == c.principal)),
+            Principals::One(principal) => c.principal == principal,
+            Principals::Several => false,
+        };
+        let wants = |client: &ClientId| {
+            let face = self.clients.get(&self.face(*client));
+            face.is_some_and(|c| c.level.is_some() && may_hear(c))
+        };
+        self.real_lessees(b.id).filter(wants).collect()
     }
 
     /// Whoever asked for it a moment ago. If nobody did, it speaks unasked: to its one client, as it would without us.
@@ -224,7 +275,7 @@ impl Core {
         asking.dedup();
         match asking.is_empty() {
             true => self
-                .only_lessee(backend)
+                .sole_user(backend)
                 .filter(|client| self.may_see_uri(*client, Some(uri)))
                 .into_iter()
                 .collect(),
@@ -249,13 +300,22 @@ impl Core {
         }
     }
 
-    /// It asked a client for something: what its next question means, only that client can know.
-    pub(crate) fn note_question(&mut self, backend: BackendId) {
+    /// A server has asked a client something. Its clients share no more processes: nobody but the server knows which request
+    /// a question belongs to.
+    pub(crate) fn note_question(&mut self, backend: BackendId, addressee: &Addressee) {
+        const WHY: &str = "it asks its clients questions";
         self.note_asking(backend);
         self.learn(backend, |record| record.asks_questions = true);
-        if let Some(b) = self.backends.get_mut(&backend) {
-            b.is_interactive = true;
+        let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired) else { return };
+        let server = b.server;
+        match addressee {
+            Addressee::Several => self.separate(backend, None, WHY),
+            Addressee::Client(client) => self.separate(backend, Some(*client), WHY),
+            Addressee::Absent => {}
         }
+        // A question to a client that is not there decides nothing about who keeps the process.
+        let decided = Some(backend).filter(|_| *addressee != Addressee::Absent);
+        self.separate_server(server, decided, WHY);
     }
 
     /// Clients of a backend that keeps something for them learn that it is lost.

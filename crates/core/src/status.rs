@@ -210,7 +210,6 @@ impl Core {
             () if b.key.environment != other.key.environment => "its clients have another environment",
             () if b.key.profile != other.key.profile => "its clients can do other things",
             () if b.told.roots != other.told.roots => "its clients have other roots",
-            () if b.is_interactive || other.is_interactive => "one of them asked its client something",
             () => "it is being replaced",
         };
         Some(why.to_owned())

@@ -2,7 +2,7 @@
 //! change.
 
 use crate::backend::{Backend, State};
-use crate::client::{Client, ClientRoot, Roots};
+use crate::client::{Client, ClientRoot, Roots, RootsAnswer};
 use crate::drain::Ending;
 use crate::event::{Action, BackendId, ClientId, Launch};
 use crate::exchange::Core;
@@ -15,7 +15,7 @@ use crate::route::Route;
 use serde_json::json;
 use std::borrow::Cow;
 use std::time::Duration;
-use switchboard_protocol::{Message, Outgoing, Part, RawId};
+use switchboard_protocol::{Dialect, Message, Outgoing, Part, Patch, RawId, dialect};
 
 /// How long a client may take to name its roots, before it is taken to have none.
 const ROOTS_TIME: Duration = Duration::from_secs(5);
@@ -75,9 +75,13 @@ impl Core {
     }
 
     /// The client answered: what it named is looked up on disk.
-    pub(crate) fn roots_answered(&mut self, client: ClientId, answer: &Message) {
+    pub(crate) fn roots_answered(&mut self, client: ClientId, answer: &Message, failed: bool) {
         let style = self.settings.roots.policy.style;
         let Some(c) = self.clients.get_mut(&client) else { return };
+        c.roots_answer = Some(RootsAnswer::new(answer));
+        if failed {
+            return self.roots_unknown(client);
+        }
         let Roots::Asked { said, .. } = &mut c.roots else { return };
         let named = places::roots_in_answer(answer.part(Part::Result).unwrap_or_default());
         *said =
@@ -178,22 +182,19 @@ impl Core {
     /// Backends that asked for the client's roots hear that they are others now, or get their answer.
     fn tell_backends(&mut self, client: ClientId) {
         let Some(c) = self.clients.get(&client) else { return };
-        let mine = c.known.client.clone();
         let seats: Vec<BackendId> = c.seats.values().copied().collect();
+        let Some(mine) = self.roots_key(client) else { return };
         for backend in seats {
             let Some(b) = self.backends.get(&backend) else { continue };
             let has_others = b.told.roots.as_ref().is_some_and(|told| *told != mine);
-            if has_others && self.only_lessee(backend) != Some(client) {
-                // Others work there with other roots.
-                self.leave(client, backend);
-                self.settle_home(client);
+            if has_others && self.has_company(client, b) {
+                self.leave_other_roots(client, backend);
                 continue;
             }
             let Some(b) = self.backends.get_mut(&backend) else { continue };
-            if b.told.roots.is_some() || !b.told.waiting.is_empty() {
+            if has_others {
                 b.told.roots = Some(mine.clone());
             }
-            let waiting = std::mem::take(&mut b.told.waiting);
             let Some(launch) = b.launch().filter(|_| matches!(b.state, State::Ready { .. })) else {
                 continue;
             };
@@ -201,99 +202,35 @@ impl Core {
                 let notice = json!({ "jsonrpc": "2.0", "method": "notifications/roots/list_changed" });
                 self.tell_backend(launch, Outgoing::raw(notice.to_string().into()));
             }
-            for id in waiting {
-                self.name_roots(launch, &id, client);
-            }
+            self.answer_roots(launch);
         }
     }
 
-    /// Whoever was asked has left: another may know.
-    pub(crate) fn ask_others_for_roots(&mut self, launch: Launch) {
-        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
-        for id in std::mem::take(&mut b.told.waiting) {
-            if !self.backend_asks_roots(launch, &id) {
-                let error = self.client_gone();
-                self.refuse_backend(launch, &id, &error);
-            }
-        }
-    }
-
-    /// Whether a backend that was told a set of roots was told this client's.
-    pub(crate) fn has_same_roots(&self, client: ClientId, b: &Backend) -> bool {
-        let (Some(told), Some(c)) = (&b.told.roots, self.clients.get(&client)) else { return true };
-        match &c.roots {
-            Roots::Told(_) => *told == c.known.client,
-            Roots::Unasked | Roots::Asked { .. } => true,
-        }
-    }
-
-    /// A backend wants to know its roots. `false`: the client is to be asked as for anything else.
-    pub(crate) fn backend_asks_roots(&mut self, launch: Launch, id: &RawId) -> bool {
-        let backend = launch.backend;
-        self.learn(backend, |record| record.asks_roots = true);
-        let lessees: Vec<ClientId> = self.lessees(backend).collect();
-        let Some(b) = self.backends.get(&backend) else { return true };
-        if self.has_one_root(b) {
-            let asker = lessees.first().copied().unwrap_or(ClientId(0));
-            self.name_roots(launch, id, asker);
-            return true;
-        }
-        let has_roots = |client: &&ClientId| self.clients.get(client).is_some_and(|c| c.declared.has_roots);
-        let is_ready = |client: &&ClientId| self.may_be_asked(**client);
-        let Some(&first) = lessees.iter().find(has_roots) else {
-            return false;
-        };
-        let Some(&client) = lessees.iter().filter(has_roots).find(is_ready) else {
-            if self.face(first) != first {
-                // Its client has yet to hear from us, and is asked then.
-                if let Some(b) = self.backends.get_mut(&backend) {
-                    b.told.waiting.push(id.clone());
-                }
-                return true;
-            }
-            // Nobody may be asked yet. When one may, it is, and what he says is told.
-            let known = self.clients.get(&first).map(|c| c.known.client.clone()).unwrap_or_default();
-            if let Some(b) = self.backends.get_mut(&backend) {
-                b.told.roots = Some(known);
-            }
-            self.name_roots(launch, id, first);
-            return true;
-        };
-        let Some(c) = self.clients.get(&client) else { return true };
-        let (is_told, is_asked) = (matches!(c.roots, Roots::Told(_)), matches!(c.roots, Roots::Asked { .. }));
-        let mine = c.known.client.clone();
-        let Some(b) = self.backends.get_mut(&backend) else { return true };
-        if is_told {
-            b.told.roots = Some(mine);
-            self.name_roots(launch, id, client);
-            return true;
-        }
-        b.told.waiting.push(id.clone());
-        if !is_asked {
-            self.ask_roots(client);
-        }
-        true
-    }
-
-    /// Its root is the whole of its clients' workspaces, as far as it is concerned.
-    fn has_one_root(&self, b: &Backend) -> bool {
-        let is_pinned = |c: &Client| c.known.pinned.is_some() && c.known.pinned == b.key.root;
-        let mut lessees = self.lessees(b.id).filter_map(|client| self.clients.get(&client));
-        b.settings.is_split() || lessees.any(is_pinned)
-    }
-
-    /// Answers `roots/list`: with the root of the key, or with all that the client named, as it named them.
-    fn name_roots(&mut self, launch: Launch, id: &RawId, client: ClientId) {
+    /// Answers `roots/list`: with the root of the key, or as the client answered it.
+    pub(crate) fn name_roots(&mut self, launch: Launch, id: &RawId, client: ClientId) {
         let style = self.settings.roots.policy.style;
         let Some(b) = self.backends.get(&launch.backend) else { return };
+        // One that is split has one root; so has a client that is pinned to it, and one whose folders are none of ours.
+        let pinned = self.clients.get(&client).and_then(|c| c.known.pinned.clone());
+        let is_elsewhere = self.clients.get(&client).is_some_and(|c| c.is_elsewhere);
+        let is_ours = b.settings.is_split() || is_elsewhere;
+        let only = if is_ours { b.key.root.clone() } else { pinned };
+        let answer = self.clients.get(&self.face(client)).and_then(|c| c.roots_answer.as_ref());
+        if let Some(RootsAnswer { message, .. }) = answer.filter(|_| only.is_none() && !is_ours) {
+            let mut out = Outgoing::of(message);
+            out.replace(message.span(Part::Id), Patch::Id(id.clone()));
+            dialect::translate(message, Dialect::Standard, &mut out);
+            return self.send_to_backend(launch, out);
+        }
         let told = self.clients.get(&client).map(|c| c.named_roots(style)).unwrap_or_default();
-        let roots: Vec<Cow<'_, str>> = match &b.key.root {
-            Some(root) if self.has_one_root(b) => {
+        let roots: Vec<Cow<'_, str>> = match &only {
+            Some(root) => {
                 let named = told.iter().find(|told| told.path.as_ref() == Some(root));
                 let own = || json!({ "uri": path::to_uri(root, style) }).to_string().into();
                 vec![named.map_or_else(own, |named| Cow::Borrowed(&*named.raw))]
             }
-            Some(_) | None => told.iter().map(|root| Cow::Borrowed(&*root.raw)).collect(),
+            None if is_elsewhere => Vec::new(),
+            None => told.iter().map(|root| Cow::Borrowed(&*root.raw)).collect(),
         };
         let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"roots":[{}]}}}}"#, roots.join(","));
         self.send_to_backend(launch, Outgoing::raw(answer.into()));

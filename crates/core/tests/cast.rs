@@ -3,7 +3,7 @@
 //!
 //! | happens | |
 //! |---|---|
-//! | `A comes`, `A comes; folder /p`, `…; env 1`, `…; pinned /p`, `…; server 1`, `…; server all` | a client, named by one letter |
+//! | `A comes`, `A comes; folder /p`, `…; env 1`, `…; principal 1`, `…; elsewhere yes`, `…; pinned /p`, `…; server 1`, `…; server all` | a client, named by one letter |
 //! | `A> TEXT` | what it says; `{r}` in it is a file URI below a root that the message names: `at /p/x` before it |
 //! | `A at /p/x> TEXT` | the same, of a message that names this place (its project is its first folder) |
 //! | `A greets`, `A greets with CAPABILITIES`, `A greets as NAME` | `initialize` under the id 0 |
@@ -31,7 +31,7 @@ use std::time::Duration;
 use switchboard_core::roots::{NamedBy, Place};
 use switchboard_core::{
     Action, Boards, Change, ClientId, Core, Event, Fact, Launch, Limits, Moment, Named, Order, Peer, Pool,
-    Roots, ServerId, ServerSettings, Settings, Surroundings,
+    Principal, Roots, ServerId, ServerSettings, Settings, Surroundings,
 };
 use switchboard_protocol::dialect::Ear;
 use switchboard_protocol::{Framing, Parsed, parse};
@@ -177,6 +177,11 @@ impl Stage {
         let other = ServerSettings { max_queue: 7, ..self.settings.servers[0].clone() };
         let servers = match what {
             "changes" => vec![(server, Some(other))],
+            "changes and denies read" => {
+                let mut naming = (*other.naming).clone();
+                naming.tools.deny = vec!["read".into()];
+                vec![(server, Some(ServerSettings { naming: naming.into(), ..other }))]
+            }
             "drops it" => vec![(server, None)],
             "adds one" => vec![(ServerId(1), Some(ServerSettings { name: "more".into(), ..other }))],
             "is as it was" | "denies read" => Vec::new(),
@@ -323,7 +328,11 @@ fn of_client(client: ClientId, what: &str) -> Event {
         for part in rest.split("; ").skip(1) {
             match part.split_once(' ').expect("a word and a value") {
                 ("folder", path) => surroundings.working_folder = Some(path.into()),
+                ("elsewhere", _) => surroundings.is_elsewhere = true,
                 ("pinned", path) => surroundings.pinned = Some(path.into()),
+                ("principal", number) => {
+                    surroundings.principal = Principal(number.parse().expect("a number"));
+                }
                 ("env", number) => surroundings.environment = number.parse().expect("a number"),
                 ("server", "all") => server = None,
                 ("server", number) => server = Some(ServerId(number.parse().expect("a number"))),
@@ -383,6 +392,8 @@ fn show(fact: &Fact) -> Option<String> {
         Fact::StateLost { .. } => "what it kept is lost".into(),
         Fact::Heavy { .. } => "holds too much".into(),
         Fact::PoolHeavy { .. } => "all hold too much".into(),
+        Fact::Separated { clients, .. } => format!("no longer shared by {clients}"),
+        Fact::Unheard { method, .. } => format!("nobody hears {method}"),
         Fact::Stopping { why, .. } => (*why).to_owned(),
         _ => return None,
     };

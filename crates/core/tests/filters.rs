@@ -308,6 +308,7 @@ fn a_reload_ends_hidden_subscriptions() {
         config denies read
             1< {"id":6,"method":"resources/unsubscribe","params":{"uri":"read"}}
         1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"read"}}
+            - nobody hears notifications/resources/updated
         1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:1"}}
             A< {"method":"notifications/resources/updated","params":{"uri":"x:1"}}
     "#;
@@ -326,6 +327,7 @@ fn a_reload_ends_hidden_subscriptions() {
             A< {"method":"notifications/tools/list_changed"}
             A< {"method":"notifications/resources/list_changed"}
         1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"read"}}
+            - nobody hears notifications/resources/updated
         1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:1"}}
             A< {"method":"notifications/resources/updated","params":{"uri":"x:1"}}
         "#,

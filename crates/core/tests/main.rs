@@ -1,6 +1,8 @@
 //! The promises of this crate, told as stories: what happens, and what comes of it.
 
 mod cast;
+mod isolation;
+mod hostile;
 mod script;
 
 mod handshake;
@@ -19,6 +21,7 @@ mod timeouts;
 mod turns;
 mod workspaces;
 mod sharing;
+mod shared_roots;
 mod crowd;
 mod together;
 mod pool;

@@ -100,6 +100,7 @@ fn nothing_is_asked_of_a_client_that_has_left() {
         1> {"jsonrpc":"2.0","id":"s","method":"sampling/createMessage","params":{}}
             1< {"id":"s","error":…}
         1> {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"x"}}
+            - nobody hears notifications/message
         1> {"jsonrpc":"2.0","id":3,"result":{"tools":[]}}
             keep 0
         "#,

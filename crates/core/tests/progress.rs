@@ -65,6 +65,7 @@ fn client_cannot_use_anothers_question_token() {
             A> {{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{}}}}
                 1< {{"id":3,…}}
             1> {{"jsonrpc":"2.0","id":0,"method":"sampling/createMessage","params":{{"_meta":{{"progressToken":0}}}}}}
+                - no longer shared by 1
                 A< {{"id":1,"method":"sampling/createMessage","params":{{"_meta":{{"progressToken":1}}}}}}
             B> {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":1}}}}
             A> {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":1,"progress":1}}}}
@@ -72,21 +73,6 @@ fn client_cannot_use_anothers_question_token() {
             "#
         ));
     }
-}
-
-/// A question without a token cannot be named by one.
-#[test]
-fn anothers_question_without_token_is_no_bar() {
-    two_clients(
-        r#"
-        A> {"jsonrpc":"2.0","id":7,"method":"tools/call","params":{}}
-            1< {"id":3,…}
-        1> {"jsonrpc":"2.0","id":0,"method":"sampling/createMessage","params":{}}
-            A< {"id":1,"method":"sampling/createMessage","params":{}}
-        B> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"b","progress":1}}
-            1< {"method":"notifications/progress","params":{"progressToken":"b","progress":1}}
-        "#,
-    );
 }
 
 #[test]
@@ -272,4 +258,25 @@ fn late_client_progress_keeps_its_question() {
             server< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":0,"progress":1}}
         "#,
     );
+}
+
+/// A question that names a task reaches the task's owner. Another client with a call in work there cannot report on it.
+#[test]
+fn a_tasks_question_keeps_its_token() {
+    for token in ["1", "0", "\"0\""] {
+        two_clients(&format!(
+            r#"
+            A> {{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"task":{{}}}}}}
+                1< {{"id":3,…}}
+            1> {{"jsonrpc":"2.0","id":3,"result":{{"task":{{"taskId":"k"}}}}}}
+                A< …
+            B> {{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{{}}}}
+                1< {{"id":4,…}}
+            1> {{"jsonrpc":"2.0","id":0,"method":"sampling/createMessage","params":{{"_meta":{{"progressToken":0,"io.modelcontextprotocol/related-task":{{"taskId":"k"}}}}}}}}
+                - no longer shared by 1
+                A< …
+            B> {{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":1}}}}
+            "#
+        ));
+    }
 }

@@ -37,6 +37,7 @@ fn decoded_strings_are_compared() {
         1> {"jsonrpc":"2.0","id":5,"result":{}}
             A< {"id":2,"result":{}}
         1> {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x://café"}}
+            - nobody hears notifications/resources/updated
         "#,
     );
 }

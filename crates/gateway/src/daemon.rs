@@ -31,7 +31,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use switchboard_core::{ClientId, Core, Event, Order, Peer, ServerId, Surroundings};
+use switchboard_core::{ClientId, Core, Event, Order, Peer, Principal, ServerId, Surroundings};
 use switchboard_process::handover::Streams;
 use switchboard_process::local::{Address, BindError, Connection, Listener};
 use switchboard_process::signals::Signals;
@@ -425,6 +425,7 @@ impl Household {
 /// Where a client that came through an attachment comes from.
 fn surroundings(environment: u32, newcomer: Newcomer, vars: &Arc<Vars>) -> Surroundings {
     Surroundings {
+        principal: Principal::OWNER,
         environment,
         pinned: newcomer.pinned,
         given: newcomer.given,

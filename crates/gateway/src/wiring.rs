@@ -18,7 +18,7 @@ use switchboard_core::catalogue::{Filter, Kept, Naming, OfferKey, Style as NameS
 use switchboard_core::roots::Policy;
 use switchboard_core::roots::path::Style;
 use switchboard_core::{
-    Boards, FramingChoice, Limits, Pool, Record, Roots, ServerSettings, Settings, Surroundings,
+    Boards, FramingChoice, Limits, Pool, Principal, Record, Roots, ServerSettings, Settings, Surroundings,
 };
 use switchboard_protocol::dialect::Ear;
 
@@ -33,6 +33,7 @@ pub struct RootOptions {
 /// Where a client in our own surroundings comes from: it started us, so they are its own.
 pub(crate) fn own_surroundings(roots: &RootOptions) -> Surroundings {
     Surroundings {
+        principal: Principal::OWNER,
         environment: 0,
         pinned: roots.pinned.as_deref().and_then(places::canonical),
         given: roots.given.iter().filter_map(|root| places::canonical(root)).collect(),

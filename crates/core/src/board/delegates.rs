@@ -72,12 +72,13 @@ impl Core {
         environments: Vec<(ServerId, u32)>,
         only: Option<Vec<ServerId>>,
     ) {
-        let Surroundings { goes_by_request, is_elsewhere, .. } = surroundings;
+        let Surroundings { principal, goes_by_request, is_elsewhere, .. } = surroundings;
         let known = self.what_is_known(surroundings);
         let board = Board { environments: environments.into_iter().collect(), only, ..Board::default() };
         let role = Role::Board(Box::new(board));
         let client = Client {
             role,
+            principal,
             known,
             goes_by_request,
             is_elsewhere,
@@ -131,6 +132,7 @@ impl Core {
         let with_capabilities = settings.capabilities != Capabilities::Shared;
         let delegate = Client {
             role: Role::Delegate { of: client },
+            principal: c.principal,
             environment: c.board().and_then(|it| it.environments.get(&server)).copied().unwrap_or(0),
             known: c.known.clone(),
             declared: Declared::of(initialize, with_capabilities).here(!c.is_elsewhere),
@@ -166,6 +168,9 @@ impl Core {
 
     /// The same, however soon after the last try.
     pub(super) fn start_for_lists(&mut self, delegate: ClientId) {
+        if !self.is_running() {
+            return;
+        }
         let Some(c) = self.clients.get(&delegate) else { return };
         let comes_later = c.settings.is_split()
             && c.known.pinned.is_none()

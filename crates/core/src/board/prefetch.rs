@@ -66,6 +66,7 @@ impl Core {
         let id = ClientId(self.next_delegate);
         let stand_in = Client {
             role: Role::Prefetch { until },
+            principal: c.principal,
             environment: c.environment,
             known: c.known.clone(),
             // It cannot be asked for its roots. What the client has said of them stands.

@@ -171,6 +171,18 @@ fn tell(fact: &Fact, server: &str, root: &str) {
                 tool, "keeps something between calls, by this tool; each client gets its own instance"
             );
         }
+        Fact::Separated { clients, why, .. } => {
+            info!(
+                server,
+                root, clients, why, "is no longer shared; these clients get processes of their own"
+            );
+        }
+        Fact::Unheard { method, text, .. } if text.is_empty() => {
+            debug!(server, root, %method, "not delivered: several clients use this server");
+        }
+        Fact::Unheard { text, .. } => {
+            info!(server, root, message = redact(text), "log message of the server")
+        }
         Fact::StateLost { why, .. } => warn!(server, root, why, "was stopped, and what it kept is lost"),
         Fact::Heavy { bytes, limit, .. } => {
             warn!(server, root, bytes, limit, "holds more memory than it may")

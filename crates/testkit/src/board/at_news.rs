@@ -1,5 +1,6 @@
 //! What processes say unasked, and who hears it.
 
+use super::client::Presence;
 use super::ledger::Check;
 use super::world::World;
 use serde_json::{Value, json};
@@ -40,7 +41,31 @@ impl World {
                 return Err(format!("{client} is no client of {name}, and hears {words}"));
             }
         }
+        let is_seen = !p.has_more_users;
+        let has_level =
+            |client: &ClientId| self.clients[client].level.is_some() || self.clients[client].is_level_open;
+        let users: Vec<ClientId> = p.users.iter().copied().collect();
+        let stranger = match users[..] {
+            [] => heard.iter().find(|(client, _)| heard.len() > 1 && !has_level(client)),
+            // One that is gone is forgotten in the end.
+            [only] if self.clients[&only].presence == Presence::Lost => {
+                heard.iter().find(|(client, _)| !has_level(client))
+            }
+            [only] => heard.iter().find(|(client, _)| *client != only),
+            [_, _, ..] => heard.iter().find(|(client, _)| !has_level(client)),
+        };
+        if let Some((client, _)) = stranger.filter(|_| is_seen) {
+            return Err(format!("{client} hears what {launch} logs, which {users:?} have used"));
+        }
         let wants = |client: &&ClientId| {
+            let is_meant = match users[..] {
+                [] => false,
+                [only] => **client == only,
+                [_, _, ..] => has_level(client),
+            };
+            if !is_meant || !is_seen {
+                return false;
+            }
             let c = &self.clients[client];
             self.is_sure(**client) && !c.is_level_open && c.level.is_none_or(|level| level <= rank)
         };
@@ -50,6 +75,26 @@ impl World {
             Some(client) => Err(format!("{client} does not hear what {launch} logs")),
             None => Ok(()),
         }
+    }
+
+    /// A question goes to the only client that has used the process, or to nobody.
+    pub(super) fn check_question(&mut self, launch: Launch, number: usize) -> Check {
+        let p = &self.processes[&launch];
+        let passed = self.asks[number].client;
+        let users: Vec<ClientId> = p.users.iter().copied().collect();
+        let is_wrong = match users[..] {
+            [] => false,
+            [only] => passed.is_some_and(|client| client != only),
+            [_, _, ..] => passed.is_some(),
+        };
+        if is_wrong && !p.has_more_users {
+            return Err(format!("{launch} asked q{number}, {users:?} have used it, and {passed:?} is asked"));
+        }
+        if users.len() > 1 && passed.is_none() && p.is_alive() && !p.is_stopping {
+            self.stats.disputes += 1;
+            self.process(launch).is_disputed = true;
+        }
+        Ok(())
     }
 
     pub(super) fn check_update(&mut self, launch: Launch, uri: &str) -> Check {
@@ -62,7 +107,8 @@ impl World {
             let used = c.spellings.get(&(p.server, uri.to_owned())).filter(|_| c.is_board());
             let said = words["params"]["uri"].as_str().unwrap_or_default();
             let is_fine = match used.map(Vec::as_slice) {
-                Some([only]) if listeners.contains(client) => said == only,
+                // One that has made another handshake since listens to nothing; alone with its server it hears it all the same.
+                Some([only]) if listeners.contains(client) && !c.has_greeted_again => said == only,
                 Some(used) => said == uri || used.iter().any(|used| used == said),
                 None => said == uri,
             };

@@ -108,7 +108,10 @@ impl World {
                 self.client_request_at_process(launch, tag, words, text)?;
                 Job::Client(tag)
             }
-            (_, None, None) => Job::Other,
+            (_, None, None) => {
+                self.process(launch).has_more_users |= method == "resources/subscribe";
+                Job::Other
+            }
         };
         let lies = self.servers[server].lies;
         let is_ignored = match &job {
@@ -147,7 +150,23 @@ impl World {
             false => self.check_single_access(launch, tag, words)?,
         }
         self.requests[tag].handed.push(launch);
-        if let Verb::Task { task, .. } = self.requests[tag].verb {
+        let verb = self.requests[tag].verb.clone();
+        if verb.is_use() {
+            let is_disputed = self.processes[&launch].is_disputed;
+            if is_disputed && !matches!(verb, Verb::Task { .. }) {
+                return Err(format!("{launch} asked what may have been about several, and is given {words}"));
+            }
+            self.process(launch).users.insert(client);
+        }
+        if let Verb::Task { task, .. } = verb {
+            if self.tasks[task].client != client {
+                return match self.tasks[task].launch == launch {
+                    true => {
+                        Err(format!("{launch} is given {client}'s request about a task of another: {words}"))
+                    }
+                    false => Ok(()),
+                };
+            }
             // Its client may work elsewhere by now. What is gone with its process, another of its server may deny.
             let keeper = self.tasks[task].launch;
             let p = &self.processes[&keeper];

@@ -64,6 +64,8 @@ pub(super) struct Client {
     pub(super) is_level_open: bool,
     /// By which names it has asked for what, of which server.
     pub(super) spellings: BTreeMap<(usize, String), Vec<String>>,
+    /// It has made more than one handshake: what it listened to before is not certain.
+    pub(super) has_greeted_again: bool,
     /// Questions for its roots that it has not answered.
     pub(super) asked_roots: Vec<(Value, Moment)>,
     /// One of them is no longer waited for.
@@ -138,6 +140,7 @@ impl World {
             level: None,
             is_level_open: false,
             spellings: BTreeMap::new(),
+            has_greeted_again: false,
             asked_roots: Vec::new(),
             is_given_up: false,
             has_other_roots: false,
@@ -202,6 +205,7 @@ impl World {
             self.client(client).class = class;
         }
         let c = self.client(client);
+        c.has_greeted_again |= c.stage == Stage::Greeted;
         (c.stage, c.is_confirmed) = (Stage::Asked, false);
         for list in 0..4 {
             c.is_anew[list] = c.shown[list].is_some();

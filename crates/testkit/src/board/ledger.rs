@@ -42,6 +42,14 @@ pub(super) const LEVELS: [&str; 8] =
     ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 impl Verb {
+    /// Carries a client's affairs into a process.
+    pub(super) fn is_use(&self) -> bool {
+        !matches!(
+            self,
+            Self::Initialize | Self::Ping | Self::List { .. } | Self::SetLevel { .. } | Self::TasksList
+        )
+    }
+
     pub(super) fn method(&self) -> &'static str {
         match self {
             Self::Initialize => "initialize",

@@ -102,6 +102,8 @@ pub(super) struct Server {
     pub(super) told: BTreeSet<(List, Vec<usize>)>,
     pub(super) cannot_start: bool,
     pub(super) is_crashy: bool,
+    /// One of its processes has asked a client something.
+    pub(super) has_asked: bool,
     /// In percent: pages that it never answers, or refuses.
     pub(super) lies: usize,
 }

@@ -25,6 +25,7 @@ impl World {
             told: BTreeSet::new(),
             cannot_start: self.rng.percent(6),
             is_crashy: self.rng.percent(15),
+            has_asked: false,
             lies: if self.rng.percent(25) { 10 } else { 0 },
         });
     }

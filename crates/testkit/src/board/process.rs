@@ -29,6 +29,12 @@ pub(super) struct Process {
     pub(super) open: Vec<Open>,
     /// Those for whom it has worked, and who cannot have gone elsewhere since.
     pub(super) clients: BTreeSet<ClientId>,
+    /// Whose requests it was given, other than handshakes, pings, lists and levels.
+    pub(super) users: BTreeSet<ClientId>,
+    /// It was told something again, for clients that are not seen from here.
+    pub(super) has_more_users: bool,
+    /// It asked what could have been about several clients: it is given nothing more.
+    pub(super) is_disputed: bool,
     /// Clients that listen, by the URI.
     pub(super) listeners: Vec<(String, ClientId)>,
     /// Clients that want to hear nothing more.
@@ -84,7 +90,7 @@ impl World {
         let own = self.processes.values().filter(of_server).count();
         // Those of an earlier config have its limit.
         let is_as_it_was = self.servers[server].namings.len() == 1;
-        let is_auto = settings.state == switchboard_core::State::Auto;
+        let is_auto = settings.state == switchboard_core::State::Auto || self.servers[server].has_asked;
         if own >= settings.max_backends && !is_private && is_as_it_was && !is_auto {
             return Err(format!("{launch} is started, and its server has {own} already"));
         }
@@ -109,6 +115,9 @@ impl World {
                 given: BTreeSet::new(),
                 open: Vec::new(),
                 clients: BTreeSet::new(),
+                users: BTreeSet::new(),
+                has_more_users: false,
+                is_disputed: false,
                 listeners: Vec::new(),
                 deaf: BTreeSet::new(),
                 news: Vec::new(),

@@ -89,7 +89,10 @@ impl World {
             self.stats.tasks += 1;
             format!(r#""result":{{"task":{{"taskId":"t{task}","status":"working"}},"tag":{tag}}}"#)
         } else if verb == Verb::TasksList {
-            format!(r#""result":{{"tasks":[{{"taskId":"s{server}"}}],"tag":{tag}}}"#)
+            let own = (0..self.tasks.len()).filter(|&task| self.tasks[task].launch == launch);
+            let mut ids: Vec<String> = own.map(|task| format!(r#"{{"taskId":"t{task}"}}"#)).collect();
+            ids.push(format!(r#"{{"taskId":"s{server}"}}"#));
+            format!(r#""result":{{"tasks":[{}],"tag":{tag}}}"#, ids.join(","))
         } else if self.rng.percent(30) && matches!(verb, Verb::Call { .. } | Verb::Read) {
             format!(r#""result":{{"tag":{tag},"content":[{{"uri":"file:///w/1"}}],"n":0.70}}"#)
         } else {
@@ -240,6 +243,11 @@ impl World {
                 self.roots_moved(client);
             }
         }
-        self.says(launch, format!(r#"{{"jsonrpc":"2.0","id":"q{number}","method":"{method}"{params}}}"#))
+        if method != "roots/list" {
+            let server = self.processes[&launch].server;
+            self.servers[server].has_asked = true;
+        }
+        self.says(launch, format!(r#"{{"jsonrpc":"2.0","id":"q{number}","method":"{method}"{params}}}"#))?;
+        if method == "roots/list" { Ok(()) } else { self.check_question(launch, number) }
     }
 }

@@ -30,6 +30,9 @@ counters! {
     tasks,
     asks,
     questions_answered,
+    disputes,
+    separated,
+    tasks_hidden,
     roots_asked,
     // Lists.
     list_changes,

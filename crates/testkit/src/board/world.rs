@@ -211,6 +211,15 @@ impl World {
             }
             // It waited for room before the present turn.
             Fact::Starting { backend, .. } => self.turn.must_not_start &= !self.in_line.remove(backend),
+            // Who of them stays is not seen from here.
+            Fact::Separated { backend, .. } => {
+                self.stats.separated += 1;
+                let server = self.processes.values().find(|p| p.launch.backend == *backend).map(|p| p.server);
+                let is_concerned = |c: &&super::client::Client| c.is_board() || c.server == server;
+                let clients: Vec<ClientId> =
+                    self.clients.values().filter(is_concerned).map(|c| c.id).collect();
+                clients.into_iter().for_each(|client| self.roots_moved(client));
+            }
             Fact::BreakerOpened { .. } => self.stats.breakers += 1,
             Fact::Retried { .. } => self.stats.retries += 1,
             _ => {}

@@ -119,10 +119,13 @@ impl World {
                 return Err(format!("{client}'s request belongs to {roots:?}, and is refused: {error}"));
             }
         }
+        if kind == "unknown_name" && self.requests[number].verb.task().is_none() {
+            return Err(format!("{client} asked for no task, and is told that it is unknown: {error}"));
+        }
         let text = error["message"].as_str().unwrap_or_default();
         let is_room_error = text.starts_with("no room");
         self.stats.room_errors += u64::from(is_room_error);
-        if is_room_error && self.alive().count() < self.plan.most() {
+        if is_room_error && self.alive().count() < self.most() {
             return Err(format!("{client} is told that there is no room, and there is"));
         }
         Ok(())

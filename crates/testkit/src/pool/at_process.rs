@@ -5,7 +5,7 @@ use super::ledger::{Check, LEVELS, Verb};
 use super::process::{Job, Open, Phase, Process};
 use super::world::World;
 use serde_json::Value;
-use switchboard_core::Launch;
+use switchboard_core::{ClientId, Launch};
 
 impl World {
     pub(super) fn at_process(&mut self, launch: Launch, bytes: &[u8]) -> Check {
@@ -117,6 +117,16 @@ impl World {
             ("ping", None) => Ok(Job::Probe),
             ("resources/subscribe", None) => {
                 self.stats.subscriptions_restored += 1;
+                let uri = words["params"]["uri"].as_str().unwrap_or_default();
+                // A client that had to move takes its subscriptions with it.
+                let loose = self.sites.values().flat_map(|site| site.loose.iter());
+                let loose: Vec<ClientId> =
+                    loose.filter(|(other, _)| other == uri).map(|(_, client)| *client).collect();
+                let site = self.site(launch.backend);
+                site.loose.extend(loose.iter().map(|client| (uri.to_owned(), *client)));
+                let wanted: Vec<ClientId> =
+                    site.subscriptions.get(uri).into_iter().flatten().copied().chain(loose).collect();
+                self.process(launch).may_have_used.extend(wanted);
                 Ok(Job::Restore)
             }
             ("resources/unsubscribe", None) => Ok(Job::Restore),
@@ -201,6 +211,9 @@ impl World {
             return Err(format!("{launch} is given {what} before it hears that its client is ready"));
         }
         self.stats.tasks_found_again += u64::from(is_about_task);
+        if verb.is_use() {
+            self.check_isolation(launch, client, &verb, &what)?;
+        }
         let now = self.now;
         let request = &mut self.requests[number];
         request.handed.push(launch);
@@ -231,9 +244,17 @@ impl World {
                     false => Err(format!("{launch} is given {what}, about a task of {backend}")),
                 };
             }
+            let is_anothers = |task: &super::site::Task| {
+                task.id == *id && task.client != request.client && task.launch == launch
+            };
+            if self.sites.values().flat_map(|site| &site.tasks).any(is_anothers) {
+                return Err(format!("{launch} is given {what}, about a task of another"));
+            }
             return Ok(false);
         }
-        if !request.roots.contains(&process.root) && !request.is_unclear {
+        // Where roots do not decide, a request that is not sent yet moves with its client.
+        let moves = !self.plan.is_split() && self.clients[&request.client].homes.contains(&process.root);
+        if !request.roots.contains(&process.root) && !request.is_unclear && !moves {
             return Err(format!(
                 "{launch} is at {:?}, and is given {what}, which belongs to {:?}",
                 process.root, request.roots

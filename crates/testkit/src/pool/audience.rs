@@ -28,15 +28,36 @@ impl World {
     }
 
     pub(super) fn check_log(&mut self, launch: Launch, rank: usize) -> Check {
-        self.check_listeners(launch)?;
         let listeners = self.listeners()?;
         let wants = |client: ClientId| self.clients[&client].level.is_none_or(|level| rank >= level);
         if let Some(client) = listeners.iter().find(|client| !wants(**client)) {
             return Err(format!("{client} hears a log message that it does not want to hear"));
         }
-        let (_, sure) = self.users(launch.backend);
-        let forgotten = sure.iter().find(|client| wants(**client) && !listeners.contains(client));
-        if let Some(client) = forgotten.filter(|_| self.processes[&launch].is_staying()) {
+        let process = &self.processes[&launch];
+        let (may, sure) = self.users(launch.backend);
+        let is_certain = process.is_staying() && process.may_have_used.is_subset(&process.users);
+        let has_level = |client: &ClientId| self.clients[client].level.is_some();
+        // One user hears everything; of several, those that asked for it; before anybody has used it, its only client.
+        let users: Vec<ClientId> = process.users.iter().copied().collect();
+        let must: Vec<ClientId> = match users[..] {
+            [] if may == sure && may.len() == 1 => may.clone(),
+            [] => Vec::new(),
+            [only] => vec![only],
+            _ => sure.iter().copied().filter(has_level).collect(),
+        };
+        let stranger = match users[..] {
+            [only] => listeners.iter().find(|&&client| client != only),
+            [] | [_, _, ..] if listeners.len() > 1 => listeners.iter().find(|client| !has_level(client)),
+            [_, _, ..] => listeners.iter().find(|client| !has_level(client)),
+            [] => None,
+        };
+        if let Some(client) = stranger.filter(|_| is_certain) {
+            return Err(format!("{client} hears what {launch} logs, which {users:?} have used"));
+        }
+        let is_there = |client: &ClientId| self.clients[client].presence != Presence::Lost;
+        let forgotten =
+            must.iter().find(|client| is_there(client) && wants(**client) && !listeners.contains(client));
+        if let Some(client) = forgotten.filter(|_| is_certain) {
             return Err(format!("{client} does not hear what {launch} logs"));
         }
         self.stats.logs_withheld += u64::from(sure.len() > listeners.len());
@@ -50,14 +71,18 @@ impl World {
         let wanted = site.subscriptions.get(uri).cloned().unwrap_or_default();
         let may =
             |client: &ClientId| wanted.contains(client) || site.loose.contains(&(uri.to_owned(), *client));
-        // What came of a request that nobody waits for any more is the server's own affair.
+        // What came of a request that nobody waits for any more, or that is not answered yet, is the server's own affair.
         let is_stray = |request: &Request| {
             request.verb == Verb::Subscribe { uri: uri.to_owned() }
                 && request.handed.contains(&launch)
-                && (request.is_cancelled || request.is_refused)
+                && (request.is_cancelled || request.is_refused || request.is_open())
         };
+        // Alone with its server, a client hears what it would hear without us.
+        let is_alone = |client: &ClientId| self.processes[&launch].users.iter().all(|user| user == client);
         let has_strays = || self.requests.iter().any(is_stray);
-        if let Some(client) = listeners.iter().find(|client| !may(client) && !has_strays()) {
+        if let Some(client) =
+            listeners.iter().find(|client| !may(client) && !is_alone(client) && !has_strays())
+        {
             return Err(format!("{client} hears of {uri} at {launch}, and did not subscribe to it"));
         }
         if let Some(client) = wanted.iter().find(|client| !listeners.contains(client)) {

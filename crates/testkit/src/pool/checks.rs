@@ -14,7 +14,7 @@ impl World {
         self.check_wake(is_tick)?;
         self.note_decided();
         let alive = self.alive().count();
-        if self.core.crowd() != (alive, self.plan.most()) {
+        if self.core.crowd() != (alive, self.most()) {
             return Err(format!("{alive} processes are there, and we think it is {:?}", self.core.crowd()));
         }
         self.check_twins()?;
@@ -45,7 +45,7 @@ impl World {
         if self.is_finished {
             return Err(format!("{launch} is started after everything was finished"));
         }
-        let most = self.plan.most();
+        let most = self.most();
         if self.alive().count() >= most {
             return Err(format!(
                 "{launch} is started, and {most} are there already, which is all that may be"
@@ -57,9 +57,8 @@ impl World {
         if root.is_none() && self.plan.settings.servers[0].needs_root {
             return Err(format!("{launch} is started without a root, which it needs"));
         }
-        let is_twin = |p: &&Process| p.is_staying() && p.root == *root && p.environment == environment;
-        let interactive = |p: &Process| self.sites[&p.launch.backend].interactive_since.is_some();
-        let is_split = self.processes.values().filter(is_twin).any(interactive);
+        let is_twin = |p: &Process| p.is_staying() && p.root == *root && p.environment == environment;
+        let is_split = self.has_asked && self.processes.values().any(is_twin);
         self.stats.interactive_splits += u64::from(is_split);
         Ok(())
     }
@@ -72,6 +71,7 @@ impl World {
             && server.capabilities == Capabilities::Shared
             && !self.plan.versions_differ
             && !self.plan.has_early_talkers
+            && !self.has_asked
             && (self.plan.is_split() || !self.plan.asks_roots);
         if !is_plain {
             return Ok(());
@@ -79,9 +79,6 @@ impl World {
         let is_split = self.plan.is_split();
         let mut found: BTreeMap<(&Option<String>, u32), Launch> = BTreeMap::new();
         for p in self.processes.values().filter(|p| p.is_staying() && (is_split || p.is_greeted)) {
-            if self.sites[&p.launch.backend].interactive_since.is_some() {
-                continue;
-            }
             if let Some(other) = found.insert((&p.root, p.environment), p.launch) {
                 return Err(format!("{other} and {} are both at {:?}, without a reason", p.launch, p.root));
             }

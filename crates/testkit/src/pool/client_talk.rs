@@ -185,7 +185,11 @@ impl World {
     }
 
     pub(super) fn client_asks_for_task(&mut self, client: ClientId) -> Check {
-        let tasks = self.client(client).tasks.clone();
+        let mut tasks = self.client(client).tasks.clone();
+        if self.rng.percent(30) {
+            // Those of others, by a lucky guess.
+            tasks = self.sites.values().flat_map(|site| &site.tasks).map(|task| task.id.clone()).collect();
+        }
         if tasks.is_empty() {
             return Ok(());
         }

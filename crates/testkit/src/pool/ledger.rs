@@ -56,6 +56,11 @@ impl Verb {
         matches!(self, Self::Ping | Self::List | Self::Read | Self::SetLevel { .. })
     }
 
+    /// Carries a client's affairs into a process.
+    pub(super) fn is_use(&self) -> bool {
+        !matches!(self, Self::Initialize | Self::Ping | Self::List | Self::SetLevel { .. })
+    }
+
     /// A server hears `initialized` before it, from a client that says so.
     pub(super) fn follows_handshake(&self) -> bool {
         !matches!(self, Self::Initialize | Self::Ping)

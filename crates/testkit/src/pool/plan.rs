@@ -87,9 +87,10 @@ impl Plan {
         self.settings.servers[0].scope == Scope::Client || self.settings.servers[0].state == State::Client
     }
 
-    pub(super) fn most(&self) -> usize {
+    /// How many processes there may be; more if each client has its own.
+    pub(super) fn most(&self, has_asked: bool) -> usize {
         let pool = self.settings.pool.max_backends;
-        if self.is_private() { pool } else { self.settings.servers[0].max_backends.min(pool) }
+        if self.is_private() || has_asked { pool } else { self.settings.servers[0].max_backends.min(pool) }
     }
 }
 

@@ -72,6 +72,16 @@ pub(super) struct Process {
     /// Whose request that was, unless it was ours.
     pub(super) level_by: Option<ClientId>,
     pub(super) clients: BTreeSet<ClientId>,
+    /// Whose requests it was given, other than handshakes, pings, lists and levels.
+    pub(super) users: BTreeSet<ClientId>,
+    /// For whom it may have been told again what an earlier process was told.
+    pub(super) may_have_used: BTreeSet<ClientId>,
+    /// Who has used it since it is known that the server asks questions.
+    pub(super) owner: Option<ClientId>,
+    /// It asked something that could have been about several clients: it is given nothing more.
+    pub(super) is_disputed: bool,
+    /// What it was told that its roots are.
+    pub(super) roots_told: Option<Vec<Value>>,
     /// It was given something beyond a handshake.
     pub(super) has_work: bool,
     /// When it last said anything, and when it was last of use.
@@ -165,6 +175,11 @@ impl World {
             level: None,
             level_by: None,
             clients: BTreeSet::new(),
+            users: BTreeSet::new(),
+            may_have_used: BTreeSet::new(),
+            owner: None,
+            is_disputed: false,
+            roots_told: None,
             has_work: false,
             last_word: now,
             last_use: now,

@@ -1,7 +1,7 @@
 //! What processes ask of their clients, and whom that may concern.
 
 use super::client::Presence;
-use super::ledger::{Ask, Check, Wish};
+use super::ledger::{Ask, Check, Verb, Wish};
 use super::world::{Turn, World};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -24,7 +24,6 @@ impl World {
         if !self.plan.asks || !self.process(launch).is_staying() {
             return Ok(());
         }
-        let in_flight = self.in_flight(launch);
         let tasks = &self.sites[&launch.backend].tasks;
         let running = tasks.iter().find(|task| task.launch == launch && !task.is_over && !task.is_loose);
         let related = running.map(|task| (task.id.clone(), task.client)).filter(|_| self.rng.percent(50));
@@ -32,21 +31,31 @@ impl World {
         if let Some((id, _)) = &related {
             words["params"]["_meta"] = json!({ "io.modelcontextprotocol/related-task": { "taskId": id } });
         }
+        self.has_asked = true;
         let ask = self.process_asks(launch, Wish::Sampling, words)?;
         let passed = self.asks[ask].client;
         if passed.is_none() && !self.asks[ask].is_answered {
             return Err(format!("{launch} asked q{ask}, and neither a client nor an error came of it"));
         }
-        let meant = match (&related, in_flight.len()) {
+        let process = &self.processes[&launch];
+        let (users, may_have_used) = (process.users.clone(), process.may_have_used.clone());
+        let doubtful = !may_have_used.is_subset(&users);
+        if related.is_none() && users.len() + usize::from(doubtful) > 1 && passed.is_none() {
+            self.process(launch).is_disputed = !doubtful;
+        }
+        let meant = match (&related, users.len()) {
             (Some((_, owner)), _) => Some(*owner),
-            (None, 1) => in_flight.first().copied(),
+            // Whether it was told of others' subscriptions is not seen from here.
+            (None, 1) if doubtful && passed.is_none() => None,
+            (None, 1) => users.first().copied(),
+            (None, 0) if doubtful => passed.filter(|client| may_have_used.contains(client)),
             (None, 0) => return self.check_asked_out_of_the_blue(launch, passed),
             (None, _) => None,
         };
         let meant = meant.filter(|client| self.clients[client].presence == Presence::Here);
         if passed != meant {
             return Err(format!(
-                "{launch} asked q{ask}: it concerns {meant:?} ({in_flight:?} wait), and went to {passed:?}"
+                "{launch} asked q{ask}: it concerns {meant:?} ({users:?} have used it), and went to {passed:?}"
             ));
         }
         match passed {
@@ -54,7 +63,6 @@ impl World {
             Some(_) => self.stats.asks_passed_in_flight += 1,
             None => self.stats.asks_refused += 1,
         }
-        self.note_question(launch, passed);
         Ok(())
     }
 
@@ -62,6 +70,42 @@ impl World {
     pub(super) fn in_flight(&self, launch: Launch) -> BTreeSet<ClientId> {
         let at_work = self.requests.iter().filter(|r| r.is_open() && r.handed.last() == Some(&launch));
         at_work.map(|request| request.client).collect()
+    }
+
+    /// A client's affairs are about to enter a process: nobody else's questions or roots may be there.
+    pub(super) fn check_isolation(
+        &mut self,
+        launch: Launch,
+        client: ClientId,
+        verb: &Verb,
+        what: &str,
+    ) -> Check {
+        let (has_asked, is_about_task) = (self.has_asked, verb.task().is_some());
+        let c = &self.clients[&client];
+        let (has_roots, named) = (c.has_roots && c.known.pinned.is_none(), c.named.clone());
+        let is_split = self.plan.is_split();
+        let process = self.process(launch);
+        if process.is_disputed && !is_about_task {
+            return Err(format!("{launch} asked what may have been about several, and is given {what}"));
+        }
+        if has_asked && !is_about_task {
+            let owner = *process.owner.get_or_insert(client);
+            if owner != client {
+                return Err(format!("{launch} asks questions, is used by {owner}, and is given {what}"));
+            }
+        }
+        if let Some(told) = process.roots_told.as_ref().filter(|_| has_roots && !is_split && !is_about_task)
+            && process.users.iter().any(|other| *other != client)
+            && !named.is_empty()
+            && !told.is_empty()
+            && !named.values().any(|own| own == told)
+        {
+            return Err(format!(
+                "{launch} was told the roots {told:?}, and is given {what}, who named {named:?}"
+            ));
+        }
+        process.users.insert(client);
+        Ok(())
     }
 
     fn check_asked_out_of_the_blue(&mut self, launch: Launch, passed: Option<ClientId>) -> Check {
@@ -79,17 +123,7 @@ impl World {
             Some(_) => self.stats.asks_passed_to_the_only_one += 1,
             None => self.stats.asks_refused += 1,
         }
-        self.note_question(launch, passed);
         Ok(())
-    }
-
-    fn note_question(&mut self, launch: Launch, passed: Option<ClientId>) {
-        let (may, _) = self.users(launch.backend);
-        let site = self.site(launch.backend);
-        if passed.is_some() && site.interactive_since.is_none() {
-            site.interactive_since = Some(may.into_iter().collect());
-            self.stats.interactive += 1;
-        }
     }
 
     pub(super) fn process_asks_roots(&mut self, launch: Launch) -> Check {
@@ -103,7 +137,6 @@ impl World {
         if (self.clients[&client].has_roots && sure.contains(&client)) || !may.contains(&client) {
             return Err(format!("{launch} asks {client} for roots, which is our affair"));
         }
-        self.note_question(launch, Some(client));
         Ok(())
     }
 
@@ -138,6 +171,7 @@ impl World {
     fn check_named_roots(&mut self, launch: Launch, result: &Value) -> Check {
         let roots = result["roots"].as_array().cloned().unwrap_or_default();
         self.stats.roots_named_to_process += 1;
+        self.process(launch).roots_told = Some(roots.clone());
         let process = &self.processes[&launch];
         let (mut may, _) = self.users(launch.backend);
         // Whoever has left since was asked when he was there.

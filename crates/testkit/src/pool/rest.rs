@@ -32,6 +32,10 @@ impl World {
                 stats.left_stops += 1;
                 self.check_nobody_waits(launch, why)
             }
+            "it asks its clients questions" | "its clients have different roots" => {
+                stats.separated_stops += 1;
+                self.check_nobody_waits(launch, why)
+            }
             "it holds more memory than it may" => {
                 let is_needed = !self.in_flight(launch).is_empty();
                 *(if is_needed { &mut self.stats.memory_restarts } else { &mut self.stats.memory_stops }) +=

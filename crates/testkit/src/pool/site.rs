@@ -26,8 +26,6 @@ pub(super) struct Site {
     pub(super) served: BTreeSet<ClientId>,
     /// Those who use it for certain: it was given a request of theirs, and they have not moved since.
     pub(super) sure: BTreeSet<ClientId>,
-    /// It asked a client for something, when these may have been its clients.
-    pub(super) interactive_since: Option<BTreeSet<ClientId>>,
     /// Who wants to hear of which resource.
     pub(super) subscriptions: BTreeMap<String, BTreeSet<ClientId>>,
     /// Who may or may not hear of it: he took his subscription back half way, or moved.
@@ -46,7 +44,6 @@ impl Site {
             environment,
             served: BTreeSet::new(),
             sure: BTreeSet::new(),
-            interactive_since: None,
             subscriptions: BTreeMap::new(),
             loose: BTreeSet::new(),
             tasks: Vec::new(),
@@ -139,19 +136,10 @@ impl World {
         }
         let others: Vec<ClientId> = site.sure.iter().copied().filter(|&other| other != client).collect();
         let all = site.served.len();
-        let interactive_since = site.interactive_since.clone();
         if is_private && all > 1 {
             return Err(format!(
                 "{launch} serves {client} and {:?}, though it is private",
                 self.site(launch.backend).served
-            ));
-        }
-        if let Some(there) = interactive_since
-            && !there.contains(&client)
-            && let Some(other) = others.iter().find(|other| there.contains(other))
-        {
-            return Err(format!(
-                "{launch} asked {other} something, and then serves {client}, who came later"
             ));
         }
         if others.is_empty() {

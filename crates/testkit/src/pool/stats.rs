@@ -65,8 +65,9 @@ counters! {
     joins_by_welcome,
     handshakes_made_later,
     shared_by_likeness,
-    interactive,
     interactive_splits,
+    separated,
+    separated_stops,
     asks_passed_in_flight,
     asks_passed_to_the_only_one,
     asks_passed_by_task,
@@ -88,6 +89,7 @@ counters! {
     error_routing_failed,
     error_shutting_down,
     error_overloaded,
+    error_unknown_task,
 }
 
 impl Stats {
@@ -100,6 +102,7 @@ impl Stats {
             "routing_failed" => &mut self.error_routing_failed,
             "shutting_down" => &mut self.error_shutting_down,
             "overloaded" => &mut self.error_overloaded,
+            "unknown_name" => &mut self.error_unknown_task,
             _ => return false,
         };
         *counter += 1;

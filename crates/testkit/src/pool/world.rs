@@ -37,6 +37,8 @@ pub(super) struct World {
     pub(super) trace: Trace,
     pub(super) is_ending: bool,
     pub(super) is_finished: bool,
+    /// A process has asked its client something: from then on each client has processes of its own.
+    pub(super) has_asked: bool,
     /// The last time that any process asked its client something, or was answered.
     pub(super) last_talk: Moment,
     /// The last time that a client left, or moved.
@@ -95,10 +97,15 @@ impl World {
             trace,
             is_ending: false,
             is_finished: false,
+            has_asked: false,
             last_talk: Moment::default(),
             last_move: Moment::default(),
             actions: Vec::new(),
         }
+    }
+
+    pub(super) fn most(&self) -> usize {
+        self.plan.most(self.has_asked)
     }
 
     /// One thing happens.

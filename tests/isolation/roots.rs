@@ -1,0 +1,77 @@
+//! Clients share a process that asks `roots/list` only if their answers are equal.
+
+use super::routes::{Guest, on_shared_routes, servers};
+use serde_json::{Value, json};
+use switchboard_testkit::patience;
+
+const OFFER: &str =
+    r#"{ "tools": [{ "name": "say" }, { "name": "ask" }], "resources": [{ "uri": "x://a", "name": "a" }] }"#;
+const ROOTS: &str = r#"{"jsonrpc":"2.0","id":"r1","method":"roots/list"}"#;
+
+fn roots(uri: &str) -> Value {
+    json!({ "result": { "roots": [{ "uri": uri, "name": "n" }], "extra": 0.5 } })
+}
+
+fn asks(client: &mut Guest, id: &str) {
+    client.have_said(&[&ROOTS.replace("r1", id)]);
+}
+
+#[test]
+fn other_roots_are_another_process() {
+    on_shared_routes(
+        || servers(json!({}), OFFER),
+        |site| {
+            // What is stored is for clients without this capability.
+            site.open_gate();
+            let mut a = site.open_with(json!({ "roots": {} }));
+            let mut b = site.open_with(json!({ "roots": {} }));
+            asks(&mut a, "r1");
+            a.answers("roots/list", roots("file:///tmp"));
+            patience::until_true("the server hears it", || site.told(r#""extra":0.5"#) == 1);
+            // B's request waits until its roots are known, and then goes elsewhere.
+            b.begin("resources/read", json!({ "uri": b.route.uri("x://a") }));
+            b.answers("roots/list", roots("file:///var"));
+            patience::until_true("the request is there", || site.told("resources/read") == 1);
+            let of_b = b.process("x://a");
+            assert_ne!(a.process("x://a"), of_b);
+            asks(&mut b, "r2");
+            patience::until_true("the server hears B's", || site.told("file:///var") == 1);
+        },
+    );
+}
+
+#[test]
+fn equal_roots_share_a_process() {
+    on_shared_routes(
+        || servers(json!({}), OFFER),
+        |site| {
+            // What is stored is for clients without this capability.
+            site.open_gate();
+            let mut a = site.open_with(json!({ "roots": {} }));
+            asks(&mut a, "r1");
+            a.answers("roots/list", roots("file:///tmp"));
+            patience::until_true("the server hears it", || site.told(r#""extra":0.5"#) == 1);
+            let mut b = site.open_with(json!({ "roots": {} }));
+            b.begin("resources/read", json!({ "uri": b.route.uri("x://a") }));
+            b.answers("roots/list", roots("file:///tmp"));
+            patience::until_true("the request is there", || site.told("resources/read") == 1);
+            assert_eq!(a.process("x://a"), b.process("x://a"));
+        },
+    );
+}
+
+#[test]
+fn a_clients_error_passes_through() {
+    on_shared_routes(
+        || servers(json!({}), OFFER),
+        |site| {
+            // What is stored is for clients without this capability.
+            site.open_gate();
+            let mut a = site.open_with(json!({ "roots": {} }));
+            asks(&mut a, "r1");
+            a.answers("roots/list", json!({ "error": { "code": -7, "message": "no folder is open" } }));
+            patience::until_true("the server hears it", || site.told("no folder is open") == 1);
+            assert_eq!(site.told(r#""code":-7"#), 1);
+        },
+    );
+}
