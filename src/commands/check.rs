@@ -40,6 +40,14 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
             warnings += 1;
             writeln!(text, "  warning: two things would have the same name: {collision}")?;
         }
+        for (server, tool) in switchboard_gateway::doubtful_servers(config, &super::state_folder()) {
+            warnings += 1;
+            writeln!(
+                text,
+                "  warning: the tool `{tool}` of `{server}` may keep something for the client that calls it\n    help: set \
+                 \"state\": \"client\" for this server if it does, and \"state\": \"none\" if not"
+            )?;
+        }
         describe_layers(&mut text)?;
     }
     writeln!(

@@ -6,6 +6,7 @@
 pub(crate) mod servers;
 
 mod names;
+mod doubtful;
 mod lists;
 mod resources;
 mod talk;

@@ -190,7 +190,7 @@ const LATE: &str =
 #[test]
 fn late_progress_reaches_only_its_window() {
     let servers = Servers::of(&["a", "b"]);
-    let (mut one, mut other) = (servers.open(), servers.open());
+    let (mut one, mut other) = (servers.open_shared(), servers.open_shared());
     for (client, token) in [(&mut one, "first"), (&mut other, "second")] {
         let answer = r#"{"jsonrpc":"2.0","id":%ID,"result":{"content":[]}}"#;
         let arguments = json!({ "text": format!("{answer}\n{LATE}\n") });
@@ -198,6 +198,7 @@ fn late_progress_reaches_only_its_window() {
         client.request("tools/call", json!({ "name": "b__say", "arguments": arguments, "_meta": meta }));
         assert_eq!(client.told("notifications/progress")["params"]["progressToken"], token);
     }
+    assert_eq!(servers.launches(["b"]), [1], "they share it");
     // The first window hears nothing of the second.
     let id = one.ask("ping", json!({}));
     assert_eq!(one.recv_json()["id"], json!(id));

@@ -17,7 +17,8 @@
 //! - `backends`: the code that talks to servers.
 //! - `launches`: what was learnt about each launch, stored between runs; `keeping`: writing it, aside;
 //!   `stored_file`: files that are replaced whole.
-//! - `catalogue`: what servers offer, kept on disk between runs; `collisions`: what of it would have the same name.
+//! - `catalogue`: what servers offer, kept on disk between runs; `collisions`: what of it would have the same name;
+//!   `doubtful`: what of it may mean client state.
 //! - `known`: packages of which we know what they keep between calls.
 //! - `intake`: reading, for both.
 //! - `outbox`: writing, for both; `mailbox`: the same where there is no stream to write to.
@@ -41,6 +42,7 @@ mod backends;
 mod intake;
 mod catalogue;
 mod collisions;
+mod doubtful;
 mod hex;
 mod keeping;
 mod launches;
@@ -66,6 +68,7 @@ pub mod telemetry;
 
 pub use backends::launch::{Examined, examine};
 pub use collisions::known_collisions;
+pub use doubtful::doubtful_servers;
 pub use hello::AdHoc;
 pub use link::DaemonCommand;
 pub use reload::{Overrides, Source};
