@@ -112,6 +112,13 @@ pub(crate) struct Told {
     pub(crate) waiting: Vec<RawId>,
 }
 
+impl Told {
+    /// The present process has asked for its roots, or is bound to them.
+    pub(crate) fn matters(&self) -> bool {
+        self.roots.is_some() || !self.waiting.is_empty()
+    }
+}
+
 /// A request to run on after its answer.
 #[derive(Debug)]
 pub(crate) struct Task {
@@ -164,9 +171,8 @@ pub(crate) struct Backend {
     pub(crate) tasks: Vec<Task>,
     /// The log level that it was told.
     pub(crate) level: Option<Vec<u8>>,
-    /// Its settings have changed, or its clients must be separated: nobody joins it any more.
-    pub(crate) is_retired: bool,
-    pub(crate) retired_because: &'static str,
+    /// Why nobody joins it any more: its settings have changed, or its clients are separated. `None` while it may be joined.
+    pub(crate) retired: Option<&'static str>,
     pub(crate) pid: Option<u32>,
     /// What its processes held at the last look.
     pub(crate) memory: Option<u64>,
@@ -246,8 +252,7 @@ impl Backend {
             subscriptions: Vec::new(),
             tasks: Vec::new(),
             level: None,
-            is_retired: false,
-            retired_because: "",
+            retired: None,
             pid: None,
             memory: None,
             requests: 0,
@@ -309,6 +314,17 @@ impl Backend {
             | State::Backoff { .. }
             | State::Failed { .. } => None,
         }
+    }
+
+    /// Nobody joins it any more.
+    pub(crate) fn is_retired(&self) -> bool {
+        self.retired.is_some()
+    }
+
+    /// The URIs that a client has subscribed to.
+    pub(crate) fn subscribed_by(&self, client: ClientId) -> Vec<Vec<u8>> {
+        let own = self.subscriptions.iter().filter(|known| known.clients.contains(&client));
+        own.map(|known| known.uri.clone()).collect()
     }
 
     /// Keeps a line that was no message.

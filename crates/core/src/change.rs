@@ -111,8 +111,8 @@ impl Core {
         let own: Vec<BackendId> =
             self.backends.values().filter(|b| b.server == server).map(|b| b.id).collect();
         for backend in own {
-            let Some(b) = self.backends.get_mut(&backend).filter(|b| !b.is_retired) else { continue };
-            (b.is_retired, b.retired_because) = (true, why(is_gone));
+            let Some(b) = self.backends.get_mut(&backend).filter(|b| !b.is_retired()) else { continue };
+            b.retired = Some(why(is_gone));
             let runs = b.number().is_some();
             if runs {
                 self.tell_of_loss(backend, why(is_gone));
@@ -161,9 +161,8 @@ impl Core {
             let place = place_of(b).filter(|_| home != Some(backend));
             // The settings are the same: its clients are separated.
             let is_same = Arc::ptr_eq(&b.settings, &settings);
-            let subscribed = b.subscriptions.iter().filter(|known| known.clients.contains(&client));
-            wanted.extend(subscribed.map(|known| (place.clone(), known.uri.clone())));
-            let (retired, root) = (b.is_retired.then_some(b.retired_because), b.key.root.clone());
+            wanted.extend(b.subscribed_by(client).into_iter().map(|uri| (place.clone(), uri)));
+            let (retired, root) = (b.retired, b.key.root.clone());
             // What is not sent yet goes to the new process, under its settings.
             if !is_gone || b.number().is_none() {
                 self.park_waiting(client, backend, place);
@@ -222,7 +221,7 @@ impl Core {
 
     /// Those without a process need not try for one.
     fn rest_retired(&mut self, server: ServerId) {
-        let may_rest = |b: &&mut Backend| b.server == server && b.is_retired && b.waiting.is_empty();
+        let may_rest = |b: &&mut Backend| b.server == server && b.is_retired() && b.waiting.is_empty();
         for b in self.backends.values_mut().filter(may_rest) {
             if let State::Backoff { .. } | State::Failed { .. } = b.state {
                 b.state = State::Stopped;

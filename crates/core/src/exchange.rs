@@ -346,7 +346,7 @@ impl Core {
 
     /// What is known of a backend's server. One that is not as the server is now says nothing about it.
     pub(crate) fn origin(&mut self, backend: BackendId) -> Option<&mut Server> {
-        let server = self.backends.get(&backend).filter(|b| !b.is_retired)?.server;
+        let server = self.backends.get(&backend).filter(|b| !b.is_retired())?.server;
         self.servers.get_mut(server.0 as usize)
     }
 

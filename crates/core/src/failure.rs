@@ -36,7 +36,7 @@ pub struct LastError {
 impl Core {
     /// Records why a backend failed. A backend whose settings have changed says nothing about the next one.
     pub(crate) fn note_failure(&mut self, backend: BackendId, cause: &Cause) {
-        let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired) else { return };
+        let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired()) else { return };
         let (server, name) = (b.server, b.settings.name.clone());
         let error = self.cause(Some(backend), cause);
         let stderr_hint = || format!("`switchboard logs {name}` shows its stderr");

@@ -267,9 +267,7 @@ impl Core {
             self.drop_hidden_subscriptions(server);
         }
         self.refuse_hidden(server);
-        let changed = List::ALL.into_iter().filter(|list| before.filter(*list) != naming.filter(*list));
-        let mut notices: Vec<&str> = changed.map(List::change_notice).collect();
-        notices.dedup();
+        let notices = List::change_notices(|list| before.filter(list) != naming.filter(list));
         let is_concerned = |c: &&Client| {
             let is_greeted = c.handshake.to_replay().is_some();
             c.server == server && matches!(c.role, Role::Plain) && is_greeted && c.presence != Presence::Lost

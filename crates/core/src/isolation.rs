@@ -6,6 +6,7 @@ use crate::client::{Client, Presence};
 use crate::event::{BackendId, ClientId, ServerId};
 use crate::exchange::Core;
 use crate::fact::Fact;
+use crate::pending::Pending;
 use crate::users;
 use switchboard_protocol::Method;
 
@@ -57,7 +58,7 @@ impl Core {
 
     /// Its clients get processes of their own. The longest user of each process keeps it, or else its first client.
     pub(crate) fn separate_server(&mut self, server: ServerId, except: Option<BackendId>, why: &'static str) {
-        let is_meant = |b: &&Backend| b.server == server && !b.is_retired && Some(b.id) != except;
+        let is_meant = |b: &&Backend| b.server == server && !b.is_retired() && Some(b.id) != except;
         let own = self.backends.values().filter(is_meant);
         for backend in own.map(|b| b.id).collect::<Vec<BackendId>>() {
             let keeper = self.longest_user(backend);
@@ -81,7 +82,7 @@ impl Core {
         if !self.is_running() {
             return;
         }
-        let Some(b) = self.backends.get_mut(&backend).filter(|b| !b.is_retired) else { return };
+        let Some(b) = self.backends.get_mut(&backend).filter(|b| !b.is_retired()) else { return };
         if keeper.is_some() && b.key.owner == keeper {
             return;
         }
@@ -90,16 +91,15 @@ impl Core {
             None => {
                 self.tell_of_loss(backend, why);
                 if let Some(b) = self.backends.get_mut(&backend) {
-                    (b.is_retired, b.retired_because) = (true, why);
+                    b.retired = Some(why);
                 }
                 self.end_prefetches(backend);
                 self.left.push((backend, why));
             }
         }
         // Also those that work elsewhere by now, and have something waiting here.
-        let waiting = self.pending.iter().filter(|(_, p)| p.backend == backend && p.waiting().is_some());
         let mut others: Vec<ClientId> = self.real_lessees(backend).collect();
-        others.extend(waiting.filter_map(|(_, pending)| pending.client()));
+        others.extend(self.waiting_at(backend));
         others.retain(|&client| Some(client) != keeper);
         others.sort();
         others.dedup();
@@ -115,15 +115,20 @@ impl Core {
         }
     }
 
+    /// Clients with a request that waits at a backend and is not written yet, each once.
+    pub(crate) fn waiting_at(&self, backend: BackendId) -> Vec<ClientId> {
+        let waits = |p: &Pending| p.client().filter(|_| p.backend == backend && p.waiting().is_some());
+        let mut clients: Vec<ClientId> = self.pending.iter().filter_map(|(_, p)| waits(p)).collect();
+        clients.sort();
+        clients.dedup();
+        clients
+    }
+
     /// Whether a client must leave a backend: it takes no more requests, or is another's alone.
     pub(crate) fn must_leave(&self, client: ClientId, b: &Backend) -> bool {
         let is_anothers = b.key.owner.is_some_and(|owner| owner != client);
         let holds = |c: &Client| c.seats.values().any(|&seat| seat == b.id);
-        let waits = || {
-            self.pending
-                .iter()
-                .any(|(_, p)| p.backend == b.id && p.waiting().is_some() && p.client() == Some(client))
-        };
-        b.is_retired || (is_anothers && (self.clients.get(&client).is_some_and(holds) || waits()))
+        let waits = || self.waiting_at(b.id).contains(&client);
+        b.is_retired() || (is_anothers && (self.clients.get(&client).is_some_and(holds) || waits()))
     }
 }

@@ -114,7 +114,7 @@ impl Core {
 
     /// For those who use it; whatever the breaker says.
     fn start_by_order(&mut self, backend: BackendId) -> bool {
-        let is_down = self.backends.get(&backend).is_some_and(|b| b.number().is_none() && !b.is_retired);
+        let is_down = self.backends.get(&backend).is_some_and(|b| b.number().is_none() && !b.is_retired());
         if !is_down || self.lessees(backend).next().is_none() {
             return false;
         }

@@ -222,7 +222,7 @@ impl Core {
             let Some(b) = self.backends.get(&backend) else { continue };
             let (State::Ready { number, .. } | State::Starting { number, .. }) = b.state else {
                 // Something may still wait for one that is of no use to others.
-                if b.is_retired && !b.waiting.is_empty() {
+                if b.is_retired() && !b.waiting.is_empty() {
                     self.left.push((backend, why));
                 }
                 continue;

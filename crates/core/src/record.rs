@@ -112,7 +112,7 @@ impl Server {
 impl Core {
     /// Changes the record of a backend's server, and has it stored if that makes a difference.
     pub(crate) fn learn(&mut self, backend: BackendId, change: impl FnOnce(&mut Record)) {
-        let server = self.backends.get(&backend).filter(|b| !b.is_retired).map(|b| b.server);
+        let server = self.backends.get(&backend).filter(|b| !b.is_retired()).map(|b| b.server);
         if let Some(server) = server {
             self.learn_of(server, change);
         }
@@ -187,7 +187,7 @@ impl Core {
         known.failure = None;
         self.learn_of(server, |record| *record = Record::default());
         let mut running = Vec::new();
-        for b in self.backends.values_mut().filter(|b| b.server == server && !b.is_retired) {
+        for b in self.backends.values_mut().filter(|b| b.server == server && !b.is_retired()) {
             b.forgive();
             b.offer = None;
             b.fetch = None;

@@ -169,7 +169,7 @@ impl Core {
 
     /// A backend that this client may share, or that is its own.
     pub(crate) fn find(&self, client: ClientId, key: &Key) -> Option<BackendId> {
-        let fits = |b: &&Backend| !b.is_retired && self.fits_roots(client, b);
+        let fits = |b: &&Backend| !b.is_retired() && self.fits_roots(client, b);
         let c = self.clients.get(&client)?;
         let (server, principal) = (c.server, Some(c.principal));
         let candidates = || self.backends.values().filter(|b| b.server == server).filter(fits);
@@ -200,7 +200,7 @@ impl Core {
                 == (&key.root, key.environment, key.principal);
             let is_owners =
                 b.key.profile.is_none() && b.key.owner.is_some_and(|owner| owner != client && is_mute(owner));
-            b.server == server && at_same && is_owners && !b.is_retired && is_unused(b)
+            b.server == server && at_same && is_owners && !b.is_retired() && is_unused(b)
         };
         // Whoever wants one for himself has one started early for him, too.
         let early = self.backends.values().filter(|_| key.owner.is_none()).find(is_early)?;
@@ -350,9 +350,9 @@ impl Core {
         b.last_used = self.now;
         self.wake_for_linger();
         let Some(b) = self.backends.get(&backend) else { return };
-        let is_over = b.key.owner == Some(client) || (is_free && (b.is_retired || b.greeting.is_none()));
+        let is_over = b.key.owner == Some(client) || (is_free && (b.is_retired() || b.greeting.is_none()));
         if is_over {
-            let why = if b.is_retired { b.retired_because } else { "its client has left it" };
+            let why = b.retired.unwrap_or("its client has left it");
             self.left.push((backend, why));
         } else if let State::Ready { number, .. } = b.state {
             let launch = Launch { backend, number };

@@ -31,12 +31,9 @@ impl Core {
 
     /// Whether a backend's process asks for roots, or is known to.
     fn asks_roots(&self, b: &Backend) -> bool {
-        let is_known = |record: &crate::record::Record| record.asks_roots;
         let server = self.servers.get(b.server.0 as usize);
-        let asks = b.told.roots.is_some() || !b.told.waiting.is_empty();
-        (asks || server.is_some_and(|server| is_known(&server.record)))
-            && !b.settings.relays
-            && !b.settings.is_split()
+        let asks = b.told.matters() || server.is_some_and(|server| server.record.asks_roots);
+        asks && !b.settings.relays && !b.settings.is_split()
     }
 
     /// Others are there that hold a lease on a backend, or have used its process.
@@ -139,10 +136,7 @@ impl Core {
     /// What a client subscribed to at a backend that it leaves.
     fn leave_for_roots(&mut self, client: ClientId, backend: BackendId) -> Vec<Vec<u8>> {
         self.report(Fact::Separated { backend, clients: 1, why: WHY });
-        let subscriptions =
-            self.backends.get(&backend).map(|b| b.subscriptions.as_slice()).unwrap_or_default();
-        let own = subscriptions.iter().filter(|known| known.clients.contains(&client));
-        let wanted = own.map(|known| known.uri.clone()).collect();
+        let wanted = self.backends.get(&backend).map(|b| b.subscribed_by(client)).unwrap_or_default();
         self.park_waiting(client, backend, None);
         self.leave(client, backend);
         wanted
@@ -251,13 +245,8 @@ impl Core {
 
     /// What others have waiting at a process that has just been told roots is routed anew.
     fn check_waiting(&mut self, backend: BackendId, told: &[ClientId]) {
-        let waits = |p: &Pending| p.client().filter(|_| p.backend == backend && p.waiting().is_some());
-        let mut others: Vec<ClientId> =
-            self.pending.iter().filter_map(|(_, pending)| waits(pending)).collect();
-        others.retain(|client| !told.contains(client));
-        others.sort();
-        others.dedup();
-        for client in others {
+        let others = self.waiting_at(backend).into_iter().filter(|client| !told.contains(client));
+        for client in others.collect::<Vec<ClientId>>() {
             self.park_at(client, backend);
             self.unpark(client);
         }

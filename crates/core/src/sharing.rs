@@ -306,7 +306,7 @@ impl Core {
         const WHY: &str = "it asks its clients questions";
         self.note_asking(backend);
         self.learn(backend, |record| record.asks_questions = true);
-        let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired) else { return };
+        let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired()) else { return };
         let server = b.server;
         match addressee {
             Addressee::Several => self.separate(backend, None, WHY),

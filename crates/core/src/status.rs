@@ -134,7 +134,7 @@ impl Core {
     }
 
     fn is_failing(&self, server: ServerId) -> bool {
-        let own = || self.backends.values().filter(|b| b.server == server && !b.is_retired);
+        let own = || self.backends.values().filter(|b| b.server == server && !b.is_retired());
         // A process that runs has yet to show that it is more than that.
         let works = |b: &Backend| b.proven && matches!(b.state, State::Ready { .. } | State::Starting { .. });
         let is_down = |b: &Backend| match b.state {
@@ -148,7 +148,7 @@ impl Core {
 
     /// Notes what came of a start. What becomes of one whose settings have changed says nothing of the next.
     pub(crate) fn note_start(&mut self, backend: BackendId, last_start: LastStart) {
-        let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired) else { return };
+        let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired()) else { return };
         if let Some(server) = self.servers.get_mut(b.server.0 as usize) {
             server.last_start = last_start;
             if last_start == LastStart::Well {

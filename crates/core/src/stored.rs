@@ -113,10 +113,8 @@ impl Core {
             let is_wrong = |list: List, was: &crate::catalogue::Listing| {
                 offer.list(list).is_none_or(|listing| !listing.same_as(was))
             };
-            let wrong = shown.iter().filter(|was| is_wrong(was.list(), was));
-            let mut notices: Vec<&str> = wrong.map(|was| was.list().change_notice()).collect();
-            notices.dedup();
-            for method in notices {
+            let is_changed = |list: List| shown.iter().any(|was| was.list() == list && is_wrong(list, was));
+            for method in List::change_notices(is_changed) {
                 self.notify_client(client, json!({ "method": method }));
             }
         }

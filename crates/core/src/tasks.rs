@@ -6,6 +6,7 @@ use crate::client::Presence;
 use crate::event::{BackendId, ClientId};
 use crate::exchange::Core;
 use crate::pending::Pending;
+use crate::restore::same_spelling;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -119,7 +120,8 @@ impl Core {
         let (Some(result), whole) = (answer.part(Part::Result), answer.span(Part::Result)) else { return };
         let is_own = |item: &&&RawValue| {
             let Ok(Listed { id }) = serde_json::from_str(item.get()) else { return false };
-            let is_it = |task: &Task| task.client == client && is_same_text(&task.id, id.get().as_bytes());
+            let id = same_spelling(id.get().as_bytes());
+            let is_it = |task: &Task| task.client == client && same_spelling(&task.id) == id;
             b.tasks.iter().any(is_it)
         };
         let page = serde_json::from_slice::<Page<'_>>(result).ok();
@@ -147,10 +149,4 @@ pub(crate) fn names_task(method: Method) -> bool {
 fn is_final(object: Option<&[u8]>) -> bool {
     let status = object.and_then(|object| serde_json::from_slice::<Status<'_>>(object).ok());
     status.is_some_and(|Status { status }| matches!(&*status, "completed" | "failed" | "cancelled"))
-}
-
-/// Whether two JSON strings mean the same text.
-fn is_same_text(one: &[u8], other: &[u8]) -> bool {
-    let text = |json: &[u8]| serde_json::from_slice::<String>(json).ok();
-    one == other || text(one).is_some_and(|one| text(other) == Some(one))
 }

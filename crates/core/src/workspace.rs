@@ -1,7 +1,7 @@
 //! The clients' roots: asked for when they matter, told to backends that ask for them, and followed when they
 //! change.
 
-use crate::backend::{Backend, State};
+use crate::backend::State;
 use crate::client::{Client, ClientRoot, Roots, RootsAnswer};
 use crate::drain::Ending;
 use crate::event::{Action, BackendId, ClientId, Launch};
@@ -24,8 +24,7 @@ impl Core {
     /// Asks a client for its roots, once it has been greeted, where they matter.
     pub(crate) fn ask_roots_if_wanted(&mut self, client: ClientId) {
         let Some(c) = self.clients.get(&client) else { return };
-        let asks = |b: &Backend| b.told.roots.is_some() || !b.told.waiting.is_empty();
-        let was_told = |id: &BackendId| self.backends.get(id).is_some_and(asks);
+        let was_told = |id: &BackendId| self.backends.get(id).is_some_and(|b| b.told.matters());
         let is_wanted = match c.settings.is_split() {
             true => c.known.pinned.is_none(),
             // One that has no home yet could not be greeted by a server.

@@ -36,6 +36,23 @@ use switchboard_core::{
 use switchboard_protocol::dialect::Ear;
 use switchboard_protocol::{Framing, Parsed, parse};
 
+/// A and B work in the same folder, and share the first process. Nobody has used it yet.
+pub(crate) const TWO_CLIENTS: &str = r#"
+    A comes; folder /p
+        start 1 at /p
+    1 spawns
+    A greets
+        1< …
+    1 greets
+        A< …
+    A confirms
+        1< …
+    B comes; folder /p
+    B greets
+        B< …
+    B confirms
+"#;
+
 #[track_caller]
 pub(crate) fn play(change: impl FnOnce(&mut Settings), story: &str) {
     let mut settings = Settings {

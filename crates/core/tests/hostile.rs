@@ -1,27 +1,11 @@
 //! Sequences that a hostile review found: messages, tasks, roots and subscriptions that reached the wrong client, or nobody.
 
-use super::cast::play;
+use super::cast::{TWO_CLIENTS, play};
 use switchboard_core::{Capabilities, Settings};
 
 fn shared(settings: &mut Settings) {
     settings.servers[0].capabilities = Capabilities::Shared;
 }
-
-const BOTH: &str = r#"
-    A comes; folder /p
-        start 1 at /p
-    1 spawns
-    A greets
-        1< …
-    1 greets
-        A< …
-    A confirms
-        1< …
-    B comes; folder /p
-    B greets
-        B< …
-    B confirms
-"#;
 
 /// The client's home is gone with the reload.
 #[test]
@@ -29,7 +13,7 @@ fn unknown_task_after_reload() {
     play(
         shared,
         &format!(
-            r#"{BOTH}
+            r#"{TWO_CLIENTS}
     A> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{}}}}
         1< {{"id":3,…}}
     1> {{"jsonrpc":"2.0","id":3,"result":{{}}}}
@@ -140,7 +124,7 @@ fn stale_task_takes_a_question() {
     play(
         shared,
         &format!(
-            r#"{BOTH}
+            r#"{TWO_CLIENTS}
     A> {{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"task":{{}}}}}}
         1< {{"id":3,…}}
     1> {{"jsonrpc":"2.0","id":3,"result":{{"task":{{"taskId":"1","status":"working"}}}}}}
@@ -170,7 +154,7 @@ fn task_owner_is_not_longest_user() {
     play(
         shared,
         &format!(
-            r#"{BOTH}
+            r#"{TWO_CLIENTS}
     B> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{}}}}
         1< {{"id":3,…}}
     A> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"task":{{}}}}}}
@@ -292,7 +276,7 @@ fn separated_without_room() {
             s.pool.max_backends = 1;
         },
         &format!(
-            r#"{BOTH}
+            r#"{TWO_CLIENTS}
     A> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"task":{{}}}}}}
         1< {{"id":3,…}}
     1> {{"jsonrpc":"2.0","id":3,"result":{{"task":{{"taskId":"t1","status":"working"}}}}}}
@@ -322,7 +306,7 @@ fn error_without_id_of_a_cancelled_call() {
     play(
         shared,
         &format!(
-            r#"{BOTH}
+            r#"{TWO_CLIENTS}
     A> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{}}}}
         1< {{"id":3,…}}
     A> {{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":1}}}}
@@ -389,7 +373,7 @@ fn unknown_task_while_starting() {
     play(
         shared,
         &format!(
-            r#"{BOTH}
+            r#"{TWO_CLIENTS}
     owner restarts
         - …
         stop 1
@@ -416,7 +400,7 @@ fn reload_refuses_hidden_waiting_calls() {
             s.servers[0].max_in_flight = 1;
         },
         &format!(
-            r#"{BOTH}
+            r#"{TWO_CLIENTS}
     A> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"x"}}}}
         1< {{"id":3,…}}
     B> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"read"}}}}
@@ -558,7 +542,7 @@ fn moves_come_before_freed_turns() {
             s.servers[0].state = switchboard_core::State::Auto;
         },
         &format!(
-            r#"{BOTH}
+            r#"{TWO_CLIENTS}
     A> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{}}}}
         1< {{"id":3,…}}
     1> {{"jsonrpc":"2.0","id":3,"result":{{}}}}

@@ -1,6 +1,6 @@
 //! Nobody gets another client's questions, logs, tasks or roots, whatever became of the request that they belong to.
 
-use super::cast::play;
+use super::cast::{TWO_CLIENTS, play};
 use switchboard_core::{Capabilities, Scope, ServerSettings, Settings, State};
 
 fn shared(settings: &mut Settings) {
@@ -9,19 +9,6 @@ fn shared(settings: &mut Settings) {
 
 /// A and B share the first process. A has called a tool, under the id 3.
 const A_CALLED: &str = r#"
-    A comes; folder /p
-        start 1 at /p
-    1 spawns
-    A greets
-        1< …
-    1 greets
-        A< …
-    A confirms
-        1< …
-    B comes; folder /p
-    B greets
-        B< …
-    B confirms
     A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":5}}}
         1< {"id":3,…}
 "#;
@@ -43,7 +30,7 @@ const B_IS_SAFE: &str = r#"
 
 #[track_caller]
 fn after_call(story: &str) {
-    play(shared, &format!("{A_CALLED}{story}"));
+    play(shared, &format!("{TWO_CLIENTS}{A_CALLED}{story}"));
 }
 
 #[test]
@@ -90,7 +77,7 @@ fn question_of_a_client_that_left() {
             settings.linger = Some(std::time::Duration::from_secs(60));
         },
         &format!(
-            r#"{A_CALLED}
+            r#"{TWO_CLIENTS}{A_CALLED}
             A leaves
                 1< …
             {B_IS_SAFE}"#
@@ -214,7 +201,7 @@ fn unsent_requests_move_with_their_client() {
             settings.servers[0].max_in_flight = 2;
         },
         &format!(
-            r#"{A_CALLED}
+            r#"{TWO_CLIENTS}{A_CALLED}
             B> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{}}}}
                 1< {{"id":4,…}}
             B> {{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"n":2}}}}
@@ -338,7 +325,7 @@ fn client_state_learnt_late() {
             settings.servers[0].state = State::Auto;
         },
         &format!(
-            r#"{A_CALLED}
+            r#"{TWO_CLIENTS}{A_CALLED}
             B> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{}}}}
                 1< {{"id":4,…}}
             B> {{"jsonrpc":"2.0","id":2,"method":"tools/list"}}

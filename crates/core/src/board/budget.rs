@@ -91,13 +91,13 @@ impl Core {
 
     /// A backend could not be asked for all of its lists.
     pub(crate) fn plan_retry_of(&mut self, backend: BackendId) {
-        let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired) else { return };
+        let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired()) else { return };
         self.plan_retry(b.server, self.is_late(b));
     }
 
     /// A start that was to show what a server offers has failed.
     pub(super) fn lists_failed(&mut self, backend: BackendId) {
-        let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired) else { return };
+        let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired()) else { return };
         let (server, took) = (b.server, self.now.since(b.launched_at));
         if !self.is_running() || self.barred(server).is_some() {
             return;

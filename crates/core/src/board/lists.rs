@@ -199,9 +199,7 @@ impl Core {
             shown.as_ref().is_some_and(|shown| items(shown, *list) != items(&view, *list))
         };
         let changed: Vec<List> = List::ALL.into_iter().filter(is_another).collect();
-        let mut notices: Vec<&str> = changed.iter().map(|list| list.change_notice()).collect();
-        notices.dedup();
-        for method in notices {
+        for method in List::change_notices(|list| changed.contains(&list)) {
             let is_told = self.notify_client(client, json!({ "method": method }));
             let at = self.now + PATIENCE;
             let Some(board) = self.board_mut(client) else { return };

@@ -106,7 +106,7 @@ impl Core {
             State::Stopped => self.line.contains(&b.id),
             State::Failed { .. } => false,
         };
-        is_coming && !b.is_retired
+        is_coming && !b.is_retired()
     }
 
     /// What the client has said in its handshake, and would have said after it.

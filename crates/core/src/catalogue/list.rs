@@ -38,6 +38,14 @@ impl List {
         }
     }
 
+    /// The methods by which a client hears of all these changes, each once.
+    pub fn change_notices(is_changed: impl Fn(Self) -> bool) -> Vec<&'static str> {
+        let changed = Self::ALL.into_iter().filter(|list| is_changed(*list));
+        let mut notices: Vec<&str> = changed.map(Self::change_notice).collect();
+        notices.dedup();
+        notices
+    }
+
     /// The member of the result that holds the items.
     pub fn member(self) -> &'static str {
         match self {
