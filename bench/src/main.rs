@@ -67,6 +67,8 @@ usage: switchboard-bench run [OPTIONS]           compare direct, pump and switch
        switchboard-bench soak …                  everybody is killed at random, for a long time
        switchboard-bench attached …              latency, start and memory of a window, next to `--solo`
        switchboard-bench windows …               the same of several windows with four servers each
+       switchboard-bench windows folders|clients …
+                                                 five windows, or four clients, with twelve real servers
 `switchboard-bench run --help` lists the options.";
 
 #[cfg(target_os = "linux")]

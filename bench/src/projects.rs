@@ -283,15 +283,19 @@ pub(crate) fn look(roots: &[u32]) -> Seen {
     }
     for (pid, _, name) in parents.iter().filter(|(pid, ..)| family.contains(pid)) {
         seen.processes += 1;
-        // node calls its main thread so.
-        seen.nodes += usize::from(name == "node" || name == "node-MainThread" || name == "MainThread");
+        seen.nodes += usize::from(is_node(name));
         seen.mib += share_mib(*pid);
     }
     seen
 }
 
+/// By the name of a process. Node names its main thread, and so itself.
+pub(crate) fn is_node(name: &str) -> bool {
+    matches!(name, "node" | "node-MainThread" | "MainThread")
+}
+
 /// The proportional share of memory: what processes share counts once.
-fn share_mib(pid: u32) -> f64 {
+pub(crate) fn share_mib(pid: u32) -> f64 {
     let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("Pss:")).unwrap_or_default();
     let kib: f64 = line.trim().trim_end_matches(" kB").parse().unwrap_or_default();

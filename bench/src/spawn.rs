@@ -89,3 +89,24 @@ pub(crate) fn window(
     }
     command.spawn()
 }
+
+/// Starts `argv` in a folder with these variables and no others.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the benchmark must not use crates/process: it would measure what it is measured with"
+)]
+pub(crate) fn with_environment(
+    argv: &[OsString],
+    variables: impl IntoIterator<Item = (OsString, OsString)>,
+    folder: &Path,
+) -> io::Result<Child> {
+    let (program, arguments) = argv
+        .split_first()
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no command was given"))?;
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(folder).env_clear().envs(variables);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.spawn().map_err(|error| {
+        io::Error::new(error.kind(), format!("cannot start {}: {error}", program.to_string_lossy()))
+    })
+}

@@ -1,6 +1,7 @@
-//! `windows`: several windows, each with several real node servers, with and without Switchboard's daemon. How many
+//! Several windows, each with four real node servers, with and without Switchboard's daemon. How many
 //! processes is that, and how much memory; how soon is one more window served; how large is an attachment?
 
+use super::USAGE;
 use crate::attached;
 use crate::projects::{Connection, Seen, look};
 use serde_json::{Value, json};
@@ -9,11 +10,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-
-const USAGE: &str = "\
-usage: switchboard-bench windows --switchboard FILE --modules FOLDER
-  --switchboard FILE   the program
-  --modules FOLDER     the node_modules folder with server-everything and server-filesystem";
 
 /// So often is one more window opened, to see how soon it is served.
 const TIMES: usize = 21;

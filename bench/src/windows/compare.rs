@@ -1,0 +1,248 @@
+//! Runs a scenario without Switchboard and with each program, one after the other, and prints a row for each.
+
+use super::census;
+use super::client::Client;
+use super::clients::{self, Manner};
+use super::servers::{self, Server};
+use serde_json::json;
+use std::ffi::OsString;
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Calls of each window to each server.
+const CALLS: usize = 3;
+
+/// How long servers may take until a window sees their tools.
+const LIST_PATIENCE: Duration = Duration::from_secs(180);
+
+/// How long everything may take to end after the last window has closed: a daemon waits for new ones.
+const END_PATIENCE: Duration = Duration::from_secs(60);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scenario {
+    Folders,
+    Clients,
+}
+
+pub(super) struct Options {
+    pub(super) programs: Vec<(String, PathBuf)>,
+    pub(super) servers: PathBuf,
+    pub(super) windows: usize,
+    pub(super) idle: Duration,
+    pub(super) with_auggie: bool,
+    pub(super) is_direct_skipped: bool,
+    /// Each program has run once before in the same home, so that everything it learns is stored.
+    pub(super) is_second_run: bool,
+}
+
+/// What a row shows.
+struct Row {
+    after_calls: census::Census,
+    starts: usize,
+    failed: usize,
+    started_after: Duration,
+    start_cpu: Duration,
+    idle_cpu: Duration,
+}
+
+/// One row's place: a home, a runtime folder, and the windows' folders.
+struct Place {
+    scratch: PathBuf,
+    servers: Vec<Server>,
+    /// How each window presents itself, and where it is.
+    windows: Vec<(Manner, PathBuf)>,
+}
+
+pub(super) fn run(scenario: Scenario, options: &Options) -> io::Result<ExitCode> {
+    let mut rows: Vec<(&str, Option<PathBuf>)> = Vec::new();
+    if !options.is_direct_skipped {
+        rows.push(("without switchboard", None));
+    }
+    for (name, file) in &options.programs {
+        rows.push((name, Some(fs::canonicalize(file)?)));
+    }
+    let idle = options.idle.as_secs();
+    println!(
+        "| {} | processes | node | memory (MiB) | starts | failed calls | first calls answered (s) | CPU until then (s) | CPU in {idle} s idle (s) |",
+        title(scenario, options)
+    );
+    println!("|---|---|---|---|---|---|---|---|---|");
+    for (name, program) in rows {
+        let scratch = std::env::temp_dir().join(format!("sb-windows-{}", std::process::id()));
+        let outcome = place(scenario, options, &scratch).and_then(|place| {
+            if options.is_second_run && program.is_some() {
+                measure(&place, program.as_deref(), Duration::ZERO)?;
+                census::end(&place.scratch, END_PATIENCE);
+            }
+            let row = measure(&place, program.as_deref(), options.idle);
+            census::end(&place.scratch, END_PATIENCE);
+            row
+        });
+        let _ = fs::remove_dir_all(&scratch);
+        print(name, &outcome?);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn title(scenario: Scenario, options: &Options) -> String {
+    let servers = 12 + usize::from(options.with_auggie);
+    match scenario {
+        Scenario::Folders => format!("{0} windows in {0} folders, {servers} servers", options.windows),
+        Scenario::Clients => format!("4 clients in one folder, {servers} servers"),
+    }
+}
+
+fn print(name: &str, row: &Row) {
+    let census::Census { processes, nodes, mib } = row.after_calls;
+    let seconds = |time: Duration| format!("{:.2}", time.as_secs_f64());
+    println!(
+        "| {name} | {processes} | {nodes} | {mib:.0} | {} | {} | {:.1} | {} | {} |",
+        row.starts,
+        row.failed,
+        row.started_after.as_secs_f64(),
+        seconds(row.start_cpu),
+        seconds(row.idle_cpu)
+    );
+}
+
+fn place(scenario: Scenario, options: &Options, scratch: &Path) -> io::Result<Place> {
+    fs::create_dir_all(scratch)?;
+    let scratch = scratch.canonicalize()?;
+    for name in ["home", "run"] {
+        fs::create_dir_all(scratch.join(name))?;
+    }
+    fs::set_permissions(scratch.join("run"), Permissions::from_mode(0o700))?;
+    let mut servers = servers::twelve(&options.servers.canonicalize()?, &scratch)?;
+    if options.with_auggie {
+        servers.push(servers::auggie()?);
+    }
+    fs::write(scratch.join("config.json"), servers::config(&servers))?;
+    let folder = |name: String| {
+        let folder = scratch.join("home/work").join(name);
+        // An empty repository, for the server that looks into it.
+        for part in ["objects", "refs"] {
+            fs::create_dir_all(folder.join(".git").join(part))?;
+        }
+        fs::write(folder.join(".git/HEAD"), "ref: refs/heads/main\n")?;
+        Ok::<_, io::Error>(folder)
+    };
+    let windows = match scenario {
+        Scenario::Folders => {
+            let window = |number| Ok((clients::editor(&scratch), folder(format!("project-{number}"))?));
+            (1..=options.windows).map(window).collect::<io::Result<_>>()?
+        }
+        Scenario::Clients => {
+            let folder = folder("project".to_owned())?;
+            let manners = clients::four(&scratch, &folder).into_iter();
+            manners.map(|manner| (manner, folder.clone())).collect()
+        }
+    };
+    Ok(Place { scratch, servers, windows })
+}
+
+/// A window, with a connection to Switchboard or one to each server.
+struct Window<'a> {
+    place: &'a Place,
+    folder: &'a Path,
+    connections: Vec<Client>,
+}
+
+impl<'a> Window<'a> {
+    fn open(place: &'a Place, at: usize, program: Option<&Path>) -> io::Result<Self> {
+        let (manner, folder) = &place.windows[at];
+        let mut connections = Vec::new();
+        match program {
+            Some(program) => {
+                let config = place.scratch.join("config.json");
+                let argv: [OsString; 4] = [program.into(), "stdio".into(), "--config".into(), config.into()];
+                connections.push(Client::open(&argv, manner, std::iter::empty(), folder)?);
+            }
+            None => {
+                for server in &place.servers {
+                    let argv = server.argv(folder);
+                    connections.push(Client::open(&argv, manner, server.variables(), folder)?);
+                }
+            }
+        }
+        let mut window = Self { place, folder, connections };
+        window.list(program.is_some())?;
+        Ok(window)
+    }
+
+    /// Asks for the tools, until those of all servers are there.
+    fn list(&mut self, is_one: bool) -> io::Result<()> {
+        let deadline = Instant::now() + LIST_PATIENCE;
+        loop {
+            let mut names = Vec::new();
+            for connection in &mut self.connections {
+                names.extend(connection.tools()?);
+            }
+            let is_missing = |server: &&Server| !names.contains(&public_name(server, is_one));
+            let Some(missing) = self.place.servers.iter().find(is_missing) else { return Ok(()) };
+            if Instant::now() > deadline {
+                return Err(io::Error::other(format!("the tools of {} do not appear", missing.name)));
+            }
+            sleep(Duration::from_millis(250));
+        }
+    }
+
+    /// Calls a server. `false` if Switchboard refuses; whatever the server says is an answer.
+    fn call(&mut self, at: usize, is_one: bool) -> io::Result<bool> {
+        let server = &self.place.servers[at];
+        let params =
+            json!({ "name": public_name(server, is_one), "arguments": server.arguments(self.folder) });
+        let connection = &mut self.connections[if is_one { 0 } else { at }];
+        let answer = connection.ask("tools/call", &params)?;
+        Ok(answer["error"]["data"]["kind"].is_null())
+    }
+}
+
+fn public_name(server: &Server, is_one: bool) -> String {
+    if is_one { format!("{}__{}", server.name, server.tool) } else { server.tool.to_owned() }
+}
+
+fn measure(place: &Place, program: Option<&Path>, idle: Duration) -> io::Result<Row> {
+    let starts_before = logged_starts(&place.scratch.join("home"));
+    let start = Instant::now();
+    let mut windows = Vec::new();
+    for at in 0..place.windows.len() {
+        windows.push(Window::open(place, at, program)?);
+    }
+    let (mut failed, mut started_after, mut start_cpu) = (0, Duration::ZERO, Duration::ZERO);
+    for round in 0..CALLS {
+        // All windows call one server before they go on to the next: where there is too little room, one stops the other's.
+        for at in 0..place.servers.len() {
+            for window in &mut windows {
+                failed += usize::from(!window.call(at, program.is_some())?);
+            }
+        }
+        if round == 0 {
+            (started_after, start_cpu) = (start.elapsed(), census::cpu(&place.scratch));
+        }
+    }
+    let after_calls = census::count(&place.scratch);
+    let before = census::cpu(&place.scratch);
+    sleep(idle);
+    let idle_cpu = census::cpu(&place.scratch).saturating_sub(before);
+    let starts = match program {
+        Some(_) => logged_starts(&place.scratch.join("home")) - starts_before,
+        None => windows.iter().map(|window| window.connections.len()).sum(),
+    };
+    for connection in windows.into_iter().flat_map(|window| window.connections) {
+        connection.close()?;
+    }
+    Ok(Row { after_calls, starts, failed, started_after, start_cpu, idle_cpu })
+}
+
+/// How many servers were started, by the logs of all daemons of this home.
+fn logged_starts(home: &Path) -> usize {
+    let logs = home.join(".local/state/switchboard/logs");
+    let files = fs::read_dir(logs).into_iter().flatten().flatten();
+    let starts = |text: String| text.lines().filter(|line| line.contains(" spawned ")).count();
+    files.filter_map(|file| fs::read_to_string(file.path()).ok()).map(starts).sum()
+}
