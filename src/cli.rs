@@ -213,11 +213,12 @@ pub(crate) struct StdioArgs {
     #[arg(long, requires = "command", conflicts_with = "backend")]
     pub(crate) raw: bool,
 
-    /// Which of our environment variables the COMMAND gets: those on the safe list, all, or none.
+    /// Which of the client's environment variables the COMMAND gets: all (the default), those on the safe list, or none.
     #[arg(long, value_name = "WHICH", value_enum, requires = "launched")]
     pub(crate) inherit_env: Option<InheritArg>,
 
-    /// A variable that the COMMAND gets beyond those, such as GITHUB_TOKEN or `AWS_*`; may be repeated.
+    /// With `--inherit-env safe` or `none`: a variable that the COMMAND gets as well, such as GITHUB_TOKEN or `AWS_*`;
+    /// may be repeated.
     #[arg(long, value_name = "NAME", requires = "launched")]
     pub(crate) pass_env: Vec<String>,
 

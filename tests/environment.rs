@@ -1,7 +1,8 @@
 //! What a server gets of our environment, and what is said when that may be why it does not start.
 
-use crate::support::{configured, error, fake, greet, program, through};
+use crate::support::{configured, error, fake, fake_backend, greet, program, through};
 use serde_json::{Value, json};
+use std::path::Path;
 use switchboard_testkit::client::Start;
 
 /// The environment that the server sees.
@@ -26,6 +27,7 @@ fn with_ours(start: Start) -> Start {
         .env("GITHUB_TOKEN", "secret-github")
         .env("AWS_SECRET_ACCESS_KEY", "secret-aws")
         .env("MY_SETTING", "mine")
+        .env("LOG_FILE", "/mine.log")
 }
 
 #[track_caller]
@@ -40,13 +42,14 @@ fn check(env: &Value, has: &[&str], has_not: &[&str]) {
 
 const SAFE: &[&str] =
     &["HOME", "PATH", "LANG", "LC_ALL", "HTTPS_PROXY", "SSL_CERT_FILE", "NVM_DIR", "SSH_AUTH_SOCK"];
-const OTHERS: &[&str] =
-    &["GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "MY_SETTING", "NVM_AUTH_TOKEN", "SWITCHBOARD_STATE_DIR"];
+const OTHERS: &[&str] = &["GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "MY_SETTING", "NVM_AUTH_TOKEN"];
+const OURS: &[&str] = &["SWITCHBOARD_STATE_DIR"];
 
 #[test]
 fn by_default_only_the_safe_list_passes() {
-    let env = seen(with_ours(fake(&[])));
+    let env = seen(with_ours(configured(json!({}), json!({}), &[])));
     check(&env, SAFE, OTHERS);
+    check(&env, &[], OURS);
     for (name, value) in
         [("MCP_STDIO_MODE", "true"), ("LOG_CONSOLE", "false"), ("LOG_STDIO", "false"), ("LOG_FILE", "true")]
     {
@@ -62,17 +65,103 @@ fn patterns_pass_more() {
     assert_eq!(env["GITHUB_TOKEN"], "secret-github");
 }
 
+/// All of the client's variables but ours, with the client's own values.
+#[track_caller]
+fn check_unchanged(env: &Value) {
+    check(env, SAFE, OURS);
+    check(env, OTHERS, &[]);
+    assert_eq!([&env["GITHUB_TOKEN"], &env["LOG_FILE"]], ["secret-github", "/mine.log"]);
+    assert_eq!([&env["MCP_STDIO_MODE"], &env["LOG_CONSOLE"]], ["true", "false"], "told where absent");
+}
+
 #[test]
-fn patterns_pass_more_to_a_server_of_the_command_line() {
-    let env = seen(with_ours(through(&["--pass-env", "GITHUB_*", "--pass-env", "MY_SETTING"], &[])));
-    check(&env, &["PATH", "GITHUB_TOKEN", "MY_SETTING"], &["AWS_SECRET_ACCESS_KEY"]);
+fn command_gets_the_clients_environment() {
+    check_unchanged(&seen(with_ours(fake(&[]))));
+}
+
+#[test]
+fn inherit_env_overrides_for_a_command() {
+    let env = seen(with_ours(through(&["--inherit-env", "safe"], &[])));
+    check(&env, SAFE, OTHERS);
+    assert_eq!(env["LOG_FILE"], "true");
+    let env = seen(with_ours(through(&["--inherit-env", "none"], &[])));
+    check(&env, &["MCP_STDIO_MODE"], SAFE);
+    let flags = ["--inherit-env", "safe", "--pass-env", "GITHUB_*", "--pass-env", "LOG_FILE"];
+    let env = seen(with_ours(through(&flags, &[])));
+    check(&env, &["PATH", "GITHUB_TOKEN"], &["AWS_SECRET_ACCESS_KEY", "MY_SETTING"]);
+    assert_eq!(env["LOG_FILE"], "/mine.log");
+}
+
+/// With `shareAdHoc`, where the daemon starts the command.
+#[test]
+fn shared_command_gets_the_clients_environment() {
+    let start = with_ours(fake(&[])).without_env("SWITCHBOARD_STATE_DIR").env("SWITCHBOARD_LOG", "info");
+    let folder = start.scratch().folder("config");
+    start.scratch().file("config/switchboard/config.json", r#"{ "mcpServers": {}, "shareAdHoc": true }"#);
+    let mut client = greet(start.env("XDG_CONFIG_HOME", folder));
+    assert_ne!(crate::support::gateway_pid(&client), client.pid(), "a daemon serves it");
+    let env = client.call("facts", json!({}))["result"]["env"].take();
+    check_unchanged(&env);
+    check(&env, &[], &["SWITCHBOARD_LOG"]);
+}
+
+/// The fake backend after `--`, behind a shell that writes its environment into a file first.
+fn writing(start: Start, file: &Path) -> Start {
+    let script = format!("env >'{}'; exec \"$0\" \"$@\"", file.display());
+    let record = start.record();
+    start.args(["--", "sh", "-c", &script]).arg(fake_backend()).arg("--record").arg(record.folder())
+}
+
+fn read_environment(file: &Path) -> Value {
+    let text = std::fs::read_to_string(file).unwrap();
+    text.lines()
+        .filter_map(|line| line.split_once('='))
+        .map(|(name, value)| (name.to_owned(), json!(value)))
+        .collect()
+}
+
+#[test]
+fn one_off_commands_get_the_environment() {
+    for words in [&["tools"][..], &["call", "facts"]] {
+        let start = program().args(words);
+        let file = start.scratch().join("environment");
+        let mut client = with_ours(writing(start, &file)).start();
+        let end = client.finish();
+        assert_eq!(end.code, Some(0), "{words:?}: {}", end.stderr);
+        check_unchanged(&read_environment(&file));
+    }
+    let start = program().args(["tools", "--inherit-env", "safe"]);
+    let file = start.scratch().join("environment");
+    let mut client = with_ours(writing(start, &file)).start();
+    client.finish();
+    check(&read_environment(&file), SAFE, OTHERS);
+}
+
+#[test]
+fn one_off_commands_pass_named_variables() {
+    for words in [&["tools"][..], &["call", "facts"]] {
+        let start = program().args(words).args(["--inherit-env", "safe", "--pass-env", "GITHUB_*"]);
+        let file = start.scratch().join("environment");
+        let mut client = with_ours(writing(start, &file)).start();
+        let end = client.finish();
+        assert_eq!(end.code, Some(0), "{words:?}: {}", end.stderr);
+        let env = read_environment(&file);
+        check(&env, &[SAFE, &["GITHUB_TOKEN"]].concat(), &["AWS_SECRET_ACCESS_KEY", "MY_SETTING"]);
+    }
+}
+
+#[test]
+fn raw_command_gets_the_environment() {
+    let start = program().args(["stdio", "--raw"]);
+    let file = start.scratch().join("environment");
+    let _client = greet(with_ours(writing(start, &file)));
+    check_unchanged(&read_environment(&file));
 }
 
 #[test]
 fn all_passes_everything_and_none_nothing() {
     let env = seen(with_ours(configured(json!({}), json!({ "inheritEnv": "all" }), &[])));
-    check(&env, SAFE, &[]);
-    check(&env, OTHERS, &[]);
+    check_unchanged(&env);
 
     let server = json!({ "inheritEnv": "none", "passEnv": ["LANG"], "env": { "OWN": "1" } });
     let env = seen(with_ours(configured(json!({}), server, &[])));
@@ -104,7 +193,8 @@ fn arguments_and_folder_arrive_as_they_were_given() {
 
 #[test]
 fn a_command_that_is_not_found_names_the_path_that_was_searched() {
-    let start = program().args(["stdio", "--", "no-such-server-x"]).env("PATH", "/usr/bin:/bin");
+    let command = ["stdio", "--inherit-env", "safe", "--", "no-such-server-x"];
+    let start = program().args(command).env("PATH", "/usr/bin:/bin");
     let mut client = with_ours(start).start();
     let answer = client.request("initialize", json!({}));
     let told = error(&answer, -32001, "backend_spawn_failed");
@@ -120,7 +210,8 @@ fn a_command_that_is_not_found_names_the_path_that_was_searched() {
 /// It starts, and ends because it misses something: the error names what it was not given.
 #[test]
 fn a_server_that_ends_at_once_names_what_was_withheld() {
-    let start = fake(&["--stderr", "Error: GITHUB_TOKEN is not set", "--exit-at-start", "1"]);
+    let options = ["--stderr", "Error: GITHUB_TOKEN is not set", "--exit-at-start", "1"];
+    let start = through(&["--inherit-env", "safe"], &options);
     let mut client = with_ours(start).start();
     let answer = client.request("initialize", json!({}));
     let told = error(&answer, -32001, "backend_spawn_failed");

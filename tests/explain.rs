@@ -162,7 +162,8 @@ fn the_config_has_its_say() {
     let needs = format!("{unknown}, and the server cannot start without (-32004)");
     check(json!({}), json!({ "args": ["${root}"] }), &needs);
     check(json!({}), json!({ "args": ["${root}"], "scope": "global" }), &needs);
-    check(json!({ "fallback": "off" }), json!({ "scope": "global" }), unknown);
+    let at_home = "none: it belongs to no workspace, and runs in the home folder";
+    check(json!({ "fallback": "off" }), json!({ "scope": "global" }), at_home);
 }
 
 /// What `explain` says about the instances of a server.

@@ -36,6 +36,8 @@ mod config_error;
 #[cfg(target_os = "linux")]
 mod packages;
 #[cfg(target_os = "linux")]
+mod registries;
+#[cfg(target_os = "linux")]
 mod sandbox;
 mod leftovers;
 #[cfg(target_os = "linux")]

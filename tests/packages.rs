@@ -118,7 +118,7 @@ impl Opened {
 }
 
 /// A package without dependencies, whose program is the fake backend.
-fn pack(scratch: &Scratch) -> PathBuf {
+pub(crate) fn pack(scratch: &Scratch) -> PathBuf {
     let manifest = json!({ "name": "mcp-thing", "version": "1.0.0", "bin": { "mcp-thing": "run.js" } });
     scratch.file("packing/package/package.json", manifest.to_string());
     let run = format!(

@@ -1,6 +1,6 @@
 //! The commands that ask the servers themselves.
 
-use super::{A_YEAR, RootArgs};
+use super::{A_YEAR, InheritArg, RootArgs};
 use clap::Args;
 use clap::builder::FalseyValueParser;
 use std::ffi::OsString;
@@ -42,6 +42,15 @@ pub(crate) struct GatewayArgs {
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=A_YEAR))]
     pub(crate) timeout: Option<u64>,
 
+    /// Which environment variables the COMMAND gets: all (the default), those on the safe list, or none.
+    #[arg(long, value_name = "WHICH", value_enum, requires = "command")]
+    pub(crate) inherit_env: Option<InheritArg>,
+
+    /// With `--inherit-env safe` or `none`: a variable that the COMMAND gets as well, such as GITHUB_TOKEN or `AWS_*`;
+    /// may be repeated.
+    #[arg(long, value_name = "NAME", requires = "command")]
+    pub(crate) pass_env: Vec<String>,
+
     /// A server to run instead of what a config file names: its command and arguments.
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "server")]
     pub(crate) command: Vec<String>,
@@ -63,6 +72,11 @@ impl GatewayArgs {
         let pinned = self.roots.pin_root.clone().map(OsString::from).filter(|root| !root.is_empty());
         add("--pin-root", pinned);
         add("--default-root", self.roots.default_root.clone().map(Into::into));
+        let inherit = self.inherit_env.as_ref().and_then(clap::ValueEnum::to_possible_value);
+        add("--inherit-env", inherit.map(|which| which.get_name().into()));
+        for name in &self.pass_env {
+            add("--pass-env", Some(name.into()));
+        }
         if self.solo {
             words.push("--solo".into());
         }

@@ -33,6 +33,7 @@ pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Exit> {
         config: &config,
         servers: &servers,
         vars: &super::vars,
+        state_folder: &super::state_folder(),
     });
     match args.json {
         true => super::print(&format!("{}\n", serde_json::to_string_pretty(&explained)?))?,

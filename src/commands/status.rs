@@ -95,15 +95,21 @@ fn show_servers(text: &mut String, servers: &Value) -> anyhow::Result<()> {
             instances.len(),
             server["maxBackends"]
         )?;
+        if let (Some(scope), Some(why)) = (server["scope"].as_str(), server["scopeReason"].as_str()) {
+            let line = format!("      scope {scope}: {why}");
+            writeln!(text, "{}", wrap(&line, terminal::width(Stream::Out)))?;
+        }
         let learnt: Vec<&str> = list(&server["learnt"]).iter().filter_map(Value::as_str).collect();
         if !learnt.is_empty() {
             writeln!(text, "      learnt: {}", learnt.join(", "))?;
         }
+        show_crowding(text, &server["crowding"])?;
         let is_starting = instances.iter().any(|instance| instance["state"] == "starting");
         show_error(text, &server["lastError"], is_starting)?;
         for instance in instances {
+            let nowhere = if instance["inHome"] == json!(true) { "(home folder)" } else { "-" };
             let (state, root) =
-                (instance["state"].as_str().unwrap_or("?"), instance["root"].as_str().unwrap_or("-"));
+                (instance["state"].as_str().unwrap_or("?"), instance["root"].as_str().unwrap_or(nowhere));
             let pid = instance["pid"].as_u64().map_or("-".to_owned(), |pid| pid.to_string());
             let memory = instance["memoryBytes"]
                 .as_u64()
@@ -117,6 +123,17 @@ fn show_servers(text: &mut String, servers: &Value) -> anyhow::Result<()> {
                 writeln!(text, "        on its own because {why}")?;
             }
         }
+    }
+    Ok(())
+}
+
+/// Instances that were stopped to make room and started again, and the setting that cures it.
+fn show_crowding(text: &mut String, crowding: &Value) -> anyhow::Result<()> {
+    let Some(message) = crowding["message"].as_str() else { return Ok(()) };
+    let width = terminal::width(Stream::Out);
+    writeln!(text, "{}", wrap(&format!("      warning: {message}"), width))?;
+    if let Some(hint) = crowding["hint"].as_str() {
+        writeln!(text, "{}", wrap(&format!("        hint: {hint}"), width))?;
     }
     Ok(())
 }

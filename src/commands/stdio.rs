@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use switchboard_gateway::attach::{self, Alone, Attach};
 use switchboard_gateway::auggie;
 use switchboard_gateway::config::discover::discover;
-use switchboard_gateway::config::{Config, ServerConfig, expand};
+use switchboard_gateway::config::{Config, InheritEnv, ServerConfig, expand};
 use switchboard_gateway::raw::{self, Raw};
 use switchboard_gateway::refusing::{self, Refusal};
 use switchboard_gateway::solo::{self, Solo};
@@ -191,6 +191,13 @@ fn from_command_line(
     if !config.share_ad_hoc {
         return None;
     }
+    // Variables that are no text cannot be told to the daemon.
+    let is_text = |text: &std::ffi::OsStr| text.to_str().is_some();
+    if server.inherit_env == InheritEnv::All
+        && !std::env::vars_os().all(|(name, value)| is_text(&name) && is_text(&value))
+    {
+        return None;
+    }
     // The daemon has another folder.
     if Path::new(&server.command).components().count() > 1 {
         server.command = std::path::absolute(&server.command).ok()?.into_os_string().into_string().ok()?;
@@ -247,9 +254,11 @@ fn choose_from(args: &StdioArgs) -> anyhow::Result<(Config, Choice, Option<Sourc
 fn launched(args: &StdioArgs) -> Option<ServerConfig> {
     match (args.backend, args.command.split_first()) {
         (Some(BackendArg::Auggie), _) => Some(find_auggie(args)),
-        (None, Some((command, rest))) => {
-            Some(ServerConfig::for_command(name_of(command, rest), command, rest.to_vec()))
-        }
+        // The client's entry was written for the command: what it gives us is meant for it.
+        (None, Some((command, rest))) => Some(ServerConfig {
+            inherit_env: InheritEnv::All,
+            ..ServerConfig::for_command(name_of(command, rest), command, rest.to_vec())
+        }),
         (None, None) => None,
     }
 }
@@ -399,9 +408,9 @@ mod tests {
         let hours = |hours: u64| Some(Duration::from_secs(hours * 3600));
         for (words, max_backends, idle_ttl) in [
             (&["--config", file][..], 7, hours(1)),
-            (&["--config", file, "--", "c"], 3, hours(2)),
+            (&["--config", file, "--", "c"], 8, hours(2)),
             (&["--config", file, "--backend", "auggie"], 3, hours(2)),
-            (&["--", "c"], 3, Some(Duration::from_secs(600))),
+            (&["--", "c"], 8, Some(Duration::from_secs(600))),
         ] {
             let server = chosen(words);
             assert_eq!((server.max_backends, server.idle_ttl), (max_backends, idle_ttl), "{words:?}");

@@ -34,7 +34,7 @@ fn has_bad(client: &mut Client) -> bool {
 /// It starts too slowly for the first try in either framing, and is tried again by itself.
 #[test]
 fn a_slow_start_in_either_framing_is_tried_again() {
-    let mut servers = beside(json!({}), &[]).with("listGrace", json!("100ms"));
+    let mut servers = beside(json!({}), &[]).with("listGrace", json!("500ms"));
     let gate = servers.path("gate");
     servers.put("bad", json!({ "startTimeout": "1s" }), &["--gate", gate.to_str().unwrap()]);
     let mut client = servers.open();

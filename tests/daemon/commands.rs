@@ -58,9 +58,13 @@ fn status_with_no_daemon() {
 #[test]
 fn status_shows_clients_servers_and_why_there_are_two() {
     let house = House::new();
-    let mut windows = [house.open("a"), house.open("a"), house.open("b")];
-    let mut other = house.window("a").env("PATH", "/usr/bin:/bin:/nowhere").start();
-    other.initialize();
+    let open = |folder: &str, display: &str| {
+        let mut window = house.window(folder).env("DISPLAY", display).start();
+        window.initialize();
+        window
+    };
+    let mut windows = [open("a", ":0"), open("a", ":0"), open("b", ":0")];
+    let mut other = open("a", ":1");
     windows.iter_mut().for_each(|window| assert!(window.call("echo", json!({})).get("result").is_some()));
     windows[0].start_call("hang", json!({}));
     other.call("crash", json!({ "code": 1 }));

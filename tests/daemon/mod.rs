@@ -8,6 +8,8 @@
 pub(crate) mod house;
 
 mod sharing;
+mod variables;
+mod scope;
 mod leaving;
 mod linger;
 mod death;

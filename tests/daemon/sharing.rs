@@ -46,24 +46,6 @@ fn three_windows_on_two_folders_have_two_instances() {
 }
 
 #[test]
-fn another_path_has_an_instance_of_its_own() {
-    let house = House::new();
-    let mut one = house.open("a");
-    let path = format!("/nowhere/at/all:{}", std::env::var("PATH").unwrap());
-    let mut other = house.window("a").env("PATH", &path).start();
-    other.initialize();
-    assert_ne!(server_of(&mut one), server_of(&mut other));
-    let path_of = |client: &mut Client| client.call("facts", json!({}))["result"]["env"]["PATH"].clone();
-    assert_eq!(path_of(&mut other), json!(path));
-    assert_eq!(path_of(&mut one), json!(std::env::var("PATH").unwrap()));
-    let status = house.status();
-    let instances = status["daemons"][0]["servers"][0]["instances"].as_array().unwrap();
-    let why: Vec<_> = instances.iter().filter_map(|instance| instance["apart"].as_str()).collect();
-    assert_eq!(why, ["its clients have another environment"; 2], "{status:#}");
-    house.daemon();
-}
-
-#[test]
 fn a_variable_that_does_not_reach_the_server_makes_no_difference() {
     let house = House::with(json!({}), json!({ "inheritEnv": "safe" }), &[]);
     let mut one = house.window("a").env("SOME_WINDOW", "1").start();

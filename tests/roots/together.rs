@@ -145,10 +145,11 @@ fn a_global_server_is_one_instance_whatever_the_root() {
         server["scope"] = json!("global");
         let start = configured(json!({}), server, &[]);
         let [a, b, c] = folders(&start, ["a", "b", "c"]);
+        let home = start.scratch().home();
         let start = start.arg("--default-root").arg(&c);
         let mut editor = Editor::open(start, &[&a, &b]);
         let one = editor.facts(json!({ "path": a }));
-        assert_eq!(one.cwd, c, "nobody's folder in particular");
+        assert_eq!(one.cwd, home, "nobody's folder in particular");
         assert_eq!(editor.facts(json!({ "path": b, "file": uri(&b) })).pid, one.pid);
         assert_eq!(editor.facts(json!({})).pid, one.pid);
     }

@@ -2,6 +2,7 @@
 
 use crate::backend::{State, Then};
 use crate::catalogue::List;
+use crate::crowding::Limit;
 use crate::event::{BackendId, ClientId};
 use crate::exchange::Core;
 use crate::last_words::LastWords;
@@ -241,6 +242,14 @@ impl Core {
     /// It waited for room: as many run as may, and all of them were needed.
     pub(crate) fn no_room(&self, of: BackendId, waited: Duration) -> ErrorAnswer {
         let (server, seconds, most) = (self.name_of(Some(of)), waited.as_secs_f64(), self.most(of));
+        let own =
+            if most < self.settings.pool.max_backends { Limit::Server(most) } else { Limit::Pool(most) };
+        let limit = self.limit_of(of).unwrap_or(own);
+        let allowed = match limit {
+            Limit::Server(most) => format!("{most} may run"),
+            Limit::Pool(most) => format!("{most} of all servers may run"),
+            Limit::Memory(bytes) => format!("all servers may use {} MiB", bytes >> 20),
+        };
         let running = self.backends.values().filter(|b| matches!(b.state, State::Ready { .. }));
         let shown = |b: &crate::backend::Backend| {
             let open = self.pending.iter().filter(|(_, p)| p.backend == b.id && p.is_wanted()).count();
@@ -249,12 +258,12 @@ impl Core {
         };
         let busy: Vec<String> = running.map(shown).collect();
         let text = format!(
-            "no room for one more instance of `{server}` within {seconds:.1} s: {most} may run, and all are needed"
+            "no room for one more instance of `{server}` within {seconds:.1} s: {allowed}, and all are needed"
         );
         ErrorAnswer::new(ErrorKind::BackendTimeout, text)
             .place(self, Some(of))
             .retryable(true)
-            .hint("wait for earlier answers, or raise `maxBackends` for this server")
+            .hint(format!("wait for earlier answers, or {}", limit.cure(server)))
             .with("running", json!(busy))
             .with("timeoutMs", json!(waited.as_millis() as u64))
     }

@@ -3,6 +3,7 @@
 use crate::board::Fetch;
 use crate::catalogue::Offer;
 use crate::client::Greeting;
+use crate::environment::Environment;
 use crate::event::{BackendId, ClientId, Launch, ServerId};
 use crate::key::Key;
 use crate::moment::Moment;
@@ -142,6 +143,8 @@ pub(crate) struct Backend {
     pub(crate) server: ServerId,
     pub(crate) settings: Arc<ServerSettings>,
     pub(crate) key: Key,
+    /// The variables of its process, or of the one that is started next.
+    pub(crate) environment: Environment,
     pub(crate) state: State,
     /// What its processes hear first.
     pub(crate) greeting: Option<Greeting>,
@@ -227,7 +230,7 @@ impl Backend {
         server: ServerId,
         settings: Arc<ServerSettings>,
         manner: Manner,
-        key: Key,
+        (key, environment): (Key, Environment),
         now: Moment,
     ) -> Self {
         Self {
@@ -235,6 +238,7 @@ impl Backend {
             server,
             settings,
             key,
+            environment,
             state: State::Stopped,
             greeting: None,
             greeted_by: None,

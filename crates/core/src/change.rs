@@ -6,13 +6,14 @@ use crate::answers::Cause;
 use crate::backend::{Backend, State, Waiting};
 use crate::catalogue::Naming;
 use crate::client::Presence;
+use crate::environment::Environment;
 use crate::event::{Action, BackendId, ClientId, ServerId};
 use crate::exchange::{Core, Server};
 use crate::moment::Moment;
 use crate::pending::NOWHERE;
 use crate::roots::{NamedBy, Place, Policy};
 use crate::route::Route;
-use crate::settings::{Boards, Pool, ServerSettings};
+use crate::settings::{Boards, Pool, Scope, ServerSettings};
 use std::sync::Arc;
 use std::time::Duration;
 use switchboard_protocol::Method;
@@ -26,7 +27,7 @@ pub struct Change {
     /// Those that are as they were, but whose things are called or shown otherwise. Their instances notice nothing.
     pub shown: Vec<(ServerId, Arc<Naming>)>,
     /// The environments of those servers' clients: what of it reaches a server is for its settings to say.
-    pub environments: Vec<(ClientId, ServerId, u32)>,
+    pub environments: Vec<(ClientId, ServerId, Environment)>,
     pub pool: Pool,
     pub policy: Policy,
     /// For clients that come from now on.
@@ -162,7 +163,9 @@ impl Core {
             // The settings are the same: its clients are separated.
             let is_same = Arc::ptr_eq(&b.settings, &settings);
             wanted.extend(b.subscribed_by(client).into_iter().map(|uri| (place.clone(), uri)));
-            let (retired, root) = (b.retired, b.key.root.clone());
+            let is_global = self.scope_of(id) == Scope::Global;
+            let (retired, root, is_same) =
+                (b.retired, b.key.root.clone(), is_same && b.key.in_home == is_global);
             // What is not sent yet goes to the new process, under its settings.
             if !is_gone || b.number().is_none() {
                 self.park_waiting(client, backend, place);

@@ -3,6 +3,7 @@
 use crate::batch::Batches;
 use crate::board::Board;
 use crate::catalogue::Listing;
+use crate::environment::Environment;
 use crate::event::{BackendId, ClientId, Principal, ServerId};
 use crate::key::{Declared, in_order};
 use crate::moment::Moment;
@@ -207,7 +208,7 @@ pub(crate) struct Client {
     pub(crate) settings: Arc<ServerSettings>,
     pub(crate) since: Moment,
     pub(crate) principal: Principal,
-    pub(crate) environment: u32,
+    pub(crate) environment: Environment,
     /// What is known of its workspaces.
     pub(crate) known: Known,
     pub(crate) roots: Roots,

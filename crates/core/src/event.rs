@@ -1,6 +1,7 @@
 //! What comes in, and what is to be done because of it. Both closed: every case is in these two enums.
 
 use crate::catalogue::{Offer, OfferKey, RawOffer};
+use crate::environment::Environment;
 use crate::fact::Fact;
 use crate::record::Record;
 use crate::roots::Place;
@@ -66,8 +67,8 @@ pub enum Peer {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surroundings {
     pub principal: Principal,
-    /// Which environment the backends started for it get. Equal numbers, equal environments.
-    pub environment: u32,
+    /// What it brings along for its server.
+    pub environment: Environment,
     /// The root that it is pinned to.
     pub pinned: Option<String>,
     /// Roots that were given when it came.
@@ -101,8 +102,8 @@ pub enum Event {
     BoardConnected {
         client: ClientId,
         surroundings: Surroundings,
-        /// Which environment the backends of each server get, in place of the one number of the surroundings.
-        environments: Vec<(ServerId, u32)>,
+        /// What it brings along for each server, in place of the one environment of the surroundings.
+        environments: Vec<(ServerId, Environment)>,
         /// Those of them that it wants, if not all.
         only: Option<Vec<ServerId>>,
     },
@@ -231,8 +232,10 @@ pub enum Action {
         server: ServerId,
         framing: Framing,
         root: Option<String>,
-        /// The number that came with the client for whom it is started.
-        environment: u32,
+        /// It belongs to no workspace, and starts in the user's home folder.
+        in_home: bool,
+        /// Drawn from its clients' environments.
+        environment: Environment,
     },
     Stop {
         launch: Launch,

@@ -6,8 +6,10 @@ use crate::batch::Batches;
 use crate::board::{Views, delegate_numbers};
 use crate::catalogue::Offers;
 use crate::client::{Client, Handshake, Presence, Role, Roots};
+use crate::crowding::Evictions;
 use crate::debounce::Merge;
 use crate::drain::Ending;
+use crate::environment::Environment;
 use crate::event::{Action, BackendId, ClientId, Event, Peer, Principal, ServerId, Surroundings};
 use crate::fact::Fact;
 use crate::failure::Failure;
@@ -45,6 +47,7 @@ pub(crate) struct Server {
     pub(crate) last_start: LastStart,
     /// Why it failed last, if it has not worked since.
     pub(crate) failure: Option<Failure>,
+    pub(crate) evictions: Evictions,
     /// Its owner has stopped it.
     pub(crate) is_held: bool,
     /// It is no longer in the config.
@@ -65,6 +68,7 @@ impl Server {
             is_told_missing: false,
             last_start: LastStart::Untried,
             failure: None,
+            evictions: Evictions::default(),
             is_held: false,
             is_gone: false,
         }
@@ -265,7 +269,8 @@ impl Core {
         let Some(settings) = self.servers.get(server.0 as usize).map(|server| server.settings.clone()) else {
             return;
         };
-        let Surroundings { principal, environment, goes_by_request, is_elsewhere, .. } = surroundings;
+        let Surroundings { principal, goes_by_request, is_elsewhere, .. } = surroundings;
+        let environment = surroundings.environment.clone();
         let known = self.what_is_known(surroundings);
         let client = Client {
             principal,
@@ -303,7 +308,7 @@ impl Core {
             settings,
             since: self.now,
             principal: Principal::OWNER,
-            environment: 0,
+            environment: Environment::default(),
             known: Known::default(),
             roots: Roots::Unasked,
             roots_answer: None,

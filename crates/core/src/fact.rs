@@ -1,6 +1,7 @@
 //! What happened that is worth seeing. Logs, metrics and later the dashboard are listeners of this one type;
 //! no one else logs.
 
+use crate::crowding::{Crowding, Limit};
 use crate::event::{BackendId, ClientId};
 use std::borrow::Cow;
 use std::time::Duration;
@@ -83,6 +84,14 @@ pub enum Fact {
     NoRoom {
         backend: BackendId,
         running: usize,
+        /// The limit that is reached; `None` if it waits for other starts.
+        limit: Option<Limit>,
+    },
+    /// Backends of a server stop each other: one is started again soon after it was stopped to make room. At most one
+    /// report per server in 10 minutes.
+    Crowded {
+        backend: BackendId,
+        crowding: Crowding,
     },
     /// It keeps a client's affairs between calls, by the name of this tool.
     /// Clients of a process get processes of their own.
@@ -247,6 +256,7 @@ impl Fact {
         match self {
             Self::Starting { backend, .. }
             | Self::NoRoom { backend, .. }
+            | Self::Crowded { backend, .. }
             | Self::Separated { backend, .. }
             | Self::Unheard { backend, .. }
             | Self::KeepsState { backend, .. }

@@ -23,8 +23,9 @@ impl Core {
         initialize: &Message,
         roots: &[Place],
     ) -> Route {
+        let server = self.clients.get(&client).map(|c| c.server);
+        let goes_by_root = server.is_some_and(|server| self.scope_of(server) != Scope::Global);
         let Some(c) = self.clients.get_mut(&client) else { return Route::Wait };
-        let goes_by_root = c.settings.scope != Scope::Global;
         let declared = Declared::of(initialize, c.settings.capabilities != Capabilities::Shared);
         let declared = declared.here(!c.is_elsewhere);
         let has_roots = declared.has_roots;
@@ -53,7 +54,10 @@ impl Core {
         let Some(root) = known.filter(|_| is_mine) else { return self.settle_home(client) };
         let key = self.key_of(client, root.clone());
         let is_there = self.find(client, &key).is_some_and(|other| other != before);
-        let Some(b) = self.backends.get_mut(&before).filter(|_| !is_there) else {
+        // Others that could share it may have variables that it lacks.
+        let wanted = self.environment_for(client, &key);
+        let Some(b) = self.backends.get_mut(&before).filter(|b| !is_there && b.environment.serves(&wanted))
+        else {
             let found = self.settle_home(client);
             self.leave(client, before);
             return found;

@@ -1,8 +1,17 @@
 //! Whether backends are well: signs of life while they are in use, and the memory that they hold.
 
+use crate::backend::Backend;
+use crate::crowding::Limit;
 use crate::event::{BackendId, Launch};
 use crate::exchange::Core;
 use crate::fact::Fact;
+use std::time::Duration;
+
+/// How often memory is measured where a limit is near, or was chosen by the owner.
+pub const MEASURE_OFTEN: Duration = Duration::from_secs(2);
+
+/// How often it is measured otherwise. A look costs milliseconds of the processor for every backend.
+const MEASURE_SELDOM: Duration = Duration::from_secs(30);
 
 impl Core {
     /// A backend is being used: it will be asked for a sign of life in a while.
@@ -53,12 +62,30 @@ impl Core {
             return self.report(Fact::PoolHeavy { bytes: all, limit });
         }
         if let Some(backend) = self.least_recently_used(|_| true) {
+            self.note_eviction(backend, Limit::Memory(limit));
             return self.put_to_rest(backend, "all servers together hold more memory than they may");
+        }
+        if !self.settings.pool.is_memory_limit_given {
+            return;
         }
         let heaviest = bytes.iter().filter(|(launch, _)| is_current(launch)).max_by_key(|(_, bytes)| *bytes);
         if let Some(&(launch, _)) = heaviest {
             self.restart(launch.backend, "all servers together hold more memory than they may");
         }
+    }
+
+    /// How soon memory is to be measured again; `None` while nothing runs, or nothing is limited.
+    pub fn measure_every(&self) -> Option<Duration> {
+        let running = || self.backends.values().filter(|b| b.number().is_some());
+        let pool = &self.settings.pool;
+        let is_limited = |b: &Backend| b.settings.memory_limit.is_some();
+        if running().any(is_limited) {
+            return Some(MEASURE_OFTEN);
+        }
+        let limit = pool.memory_limit.filter(|_| running().next().is_some())?;
+        let held: u64 = running().filter_map(|b| b.memory).sum();
+        let is_near = held > limit / 4 * 3;
+        Some(if pool.is_memory_limit_given || is_near { MEASURE_OFTEN } else { MEASURE_SELDOM })
     }
 
     fn weigh(&mut self, launch: Launch, bytes: u64, limit: u64) {

@@ -6,13 +6,13 @@ use serde_json::Value;
 use std::sync::Arc;
 use switchboard_protocol::{Message, Part};
 
-/// Equal keys, one backend. The server is the same for all of them.
+/// Equal keys and enough variables, one backend. The server is the same for all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Key {
     /// What the launch is filled in with.
     pub(crate) root: Option<String>,
-    /// Which environment it is started with. Together with the root: exactly what exec gets.
-    pub(crate) environment: u32,
+    /// It belongs to no workspace, and runs in the user's home folder.
+    pub(crate) in_home: bool,
     /// What its client can do; nothing before a handshake, or where it does not matter.
     pub(crate) profile: Option<Profile>,
     /// Whose clients it serves; `None`: everybody's.

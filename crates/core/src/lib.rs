@@ -11,16 +11,16 @@
 //! - [`moment`]: time as a value.
 //! - [`redact`]: what must not be written down.
 //! - [`record`]: what is learnt about a launch, and when a server that was not ready is tried again.
-//! - [`roots`]: which workspace a request belongs to.
+//! - [`roots`]: which workspace a request belongs to. [`environment`]: which variables clients that share have in common.
 //! - `client`, `backend`, `pending`, `batch`: the state, one file each. `key`: what makes two backends one.
 //! - `progress`: progress notifications, and whose a token is.
 //! - `from_client`, `notices`, `from_backend`, `life`, `deadlines`, `drain`: the transitions, by what causes them;
 //!   `unfit`: processes whose handshake fails.
-//! - `route`: which backend a message goes to; `workspace`: the clients' roots; `shared_roots`: clients that share a process
+//! - `route`: which backend a message goes to; `joining`: which one a client shares; `workspace`: the clients' roots; `shared_roots`: clients that share a process
 //!   have equal ones.
 //! - [`catalogue`]: what servers offer, and how several look like one. `board`: clients of many servers; `stored`: clients of
 //!   one, answered while it starts; `filters`: what they may name and see.
-//! - `pool`: how many backends run. `sharing`: who shares one, and whom its messages concern; `users`: the clients that have
+//! - `pool`: how many backends run; `crowding`: backends that stop each other. `sharing`: who shares one, and whom its messages concern; `users`: the clients that have
 //!   used one; `stateful`: servers that keep a client's state; `isolation`: clients that may no longer share; `tasks`:
 //!   whose task it is.
 //! - `restore`: what a new process must be told; `health`: signs of life, and memory.
@@ -39,6 +39,7 @@ pub mod settings;
 pub mod moment;
 pub mod redact;
 pub mod record;
+pub mod environment;
 pub mod roots;
 
 mod board;
@@ -64,8 +65,10 @@ mod answers;
 mod last_words;
 mod failure;
 mod route;
+mod joining;
 mod workspace;
 mod shared_roots;
+mod crowding;
 mod pool;
 mod users;
 mod stateful;
@@ -83,6 +86,8 @@ mod turns;
 mod outgoing;
 
 pub use change::Change;
+pub use crowding::{Crowding, Limit};
+pub use environment::Environment;
 pub use event::{
     About, Action, BackendId, ClientId, Event, Launch, Named, Peer, Principal, ServerId, StopHow,
     Surroundings,
@@ -90,11 +95,12 @@ pub use event::{
 pub use exchange::Core;
 pub use fact::{Fact, Outcome};
 pub use failure::{Failure, LastError};
+pub use health::MEASURE_OFTEN;
 pub use moment::Moment;
 pub use orders::{Done, Order};
-pub use record::{Record, Slow};
+pub use record::{Record, SeenOffers, Slow};
 pub use settings::{
-    Boards, Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope,
+    Boards, Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope, ScopeReason,
     ServerSettings, Settings, State,
 };
 pub use stateful::{StateHint, state_hint};

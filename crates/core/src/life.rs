@@ -40,10 +40,12 @@ impl Core {
 
     pub(crate) fn start(&mut self, backend: BackendId) {
         let now = self.now;
+        self.note_return(backend);
+        let is_used = self.is_waited_for_by_use(backend);
         let Some(b) = self.backends.get_mut(&backend) else { return };
         b.launches += 1;
         b.launched_at = now;
-        b.is_used = false;
+        b.is_used = is_used;
         b.users = Users::default();
         b.heard = false;
         b.probe = None;
@@ -56,6 +58,7 @@ impl Core {
         // They went with the process before; the next may use the same ids.
         b.tasks.clear();
         b.is_heavy = false;
+        b.memory = None;
         b.is_at_rest = false;
         b.last_used = now;
         b.state = State::Starting { number: b.launches, since: now, is_spawned: false };
@@ -63,11 +66,24 @@ impl Core {
         let launch = Launch { backend, number: b.launches };
         let framing = b.manner.framing();
         b.framing = framing;
-        let (server, root, environment) = (b.server, b.key.root.clone(), b.key.environment);
+        let (server, root, in_home) = (b.server, b.key.root.clone(), b.key.in_home);
         let name = b.settings.name.clone();
         self.report(Fact::Starting { backend, server: name, framing, root: root.clone() });
         self.wake_at(spawn_by);
-        self.actions.push(Action::Start { launch, server, framing, root, environment });
+        let environment = self.environment_to_start(backend);
+        self.actions.push(Action::Start { launch, server, framing, root, in_home, environment });
+    }
+
+    /// The request that starts a process is use of it, and not only the next one.
+    fn is_waited_for_by_use(&self, backend: BackendId) -> bool {
+        let is_use = |waiting: &Waiting| match waiting {
+            Waiting::Request(minted) => {
+                let method = self.pending.get(*minted).map(|pending| pending.method);
+                method.is_some_and(|method| !matches!(method, Method::Initialize | Method::Ping))
+            }
+            Waiting::Notification(_) => false,
+        };
+        self.backends.get(&backend).is_some_and(|b| b.waiting.iter().any(is_use))
     }
 
     pub(crate) fn spawned(&mut self, launch: Launch, pid: u32) {

@@ -4,6 +4,7 @@
 use crate::backend::{Backend, State, Then, Waiting};
 use crate::board::Fetch;
 use crate::client::Role;
+use crate::crowding::Limit;
 use crate::event::{BackendId, ClientId, Launch, ServerId, StopHow};
 use crate::exchange::{Core, Server};
 use crate::fact::Fact;
@@ -36,7 +37,7 @@ impl Core {
             if let Some(moment) = self.next_in_line() {
                 self.wake_at(moment);
             }
-            self.report(Fact::NoRoom { backend, running: self.running() });
+            self.report(Fact::NoRoom { backend, running: self.running(), limit: self.limit_of(backend) });
         }
     }
 
@@ -71,7 +72,17 @@ impl Core {
 
     /// As far as the number of processes goes.
     fn has_place_for(&self, backend: BackendId) -> bool {
-        self.running() < self.settings.pool.max_backends && !self.is_full_beside(backend)
+        self.limit_of(backend).is_none()
+    }
+
+    /// The limit that keeps a backend from being started now.
+    pub(crate) fn limit_of(&self, backend: BackendId) -> Option<Limit> {
+        let (pool, most) = (self.settings.pool.max_backends, self.most(backend));
+        match () {
+            () if most < pool && self.is_full_beside(backend) => Some(Limit::Server(most)),
+            () if self.running() >= pool => Some(Limit::Pool(pool)),
+            () => None,
+        }
     }
 
     /// Nobody has used it, nor is about to: it is wanted for its lists alone.
@@ -133,9 +144,7 @@ impl Core {
             self.backends.values().filter(|b| is_leaving(b)).map(|b| b.id).collect();
         for waiting in self.line.clone() {
             // It waits for others to answer, and not for a place.
-            if self.has_place_for(waiting) {
-                continue;
-            }
+            let Some(limit) = self.limit_of(waiting) else { continue };
             // If its own server has as many as it may, one of those has to go; else anybody.
             let is_full = self.is_full_beside(waiting);
             let helps = |id: &BackendId| !is_full || self.is_same_server(*id, waiting);
@@ -144,6 +153,7 @@ impl Core {
                 continue;
             }
             if let Some(victim) = self.least_recently_used(helps) {
+                self.note_eviction(victim, limit);
                 self.put_to_rest(victim, "another workspace needs its place");
             }
         }

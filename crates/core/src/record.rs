@@ -1,13 +1,14 @@
 //! What is learnt about a launch: one record per launch, stored between runs by the gateway. And when a server that was
 //! not ready is tried again.
 
-use crate::backend::{Manner, State};
+use crate::backend::{Backend, Manner, State};
 use crate::catalogue::Offers;
 use crate::event::{Action, BackendId, ServerId};
 use crate::exchange::{Core, Server};
 use crate::moment::Moment;
 use crate::settings::{FramingChoice, ServerSettings};
 use crate::sharing::Insight;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,7 +32,12 @@ pub struct Record {
     pub asks_questions: bool,
     /// Its tools show that it keeps a client's state between calls.
     pub keeps_state: bool,
+    /// What it offers to which clients.
+    pub offers: SeenOffers,
 }
+
+/// Digests of a server's welcome and of each of its lists, by what the client can do. Equal digests: it makes no difference.
+pub type SeenOffers = BTreeMap<Arc<str>, BTreeMap<String, u64>>;
 
 impl Default for Record {
     fn default() -> Self {
@@ -41,6 +47,7 @@ impl Default for Record {
             asks_roots: false,
             asks_questions: false,
             keeps_state: false,
+            offers: SeenOffers::new(),
         }
     }
 }
@@ -112,7 +119,13 @@ impl Server {
 impl Core {
     /// Changes the record of a backend's server, and has it stored if that makes a difference.
     pub(crate) fn learn(&mut self, backend: BackendId, change: impl FnOnce(&mut Record)) {
-        let server = self.backends.get(&backend).filter(|b| !b.is_retired()).map(|b| b.server);
+        let is_same = |b: &Backend| {
+            let server = self.servers.get(b.server.0 as usize);
+            server.is_some_and(|server| Arc::ptr_eq(&server.settings, &b.settings))
+        };
+        // A process of an earlier config says nothing about the present one.
+        let tells = |b: &&Backend| !b.is_retired() || is_same(b);
+        let server = self.backends.get(&backend).filter(tells).map(|b| b.server);
         if let Some(server) = server {
             self.learn_of(server, change);
         }

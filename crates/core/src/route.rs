@@ -1,12 +1,13 @@
 //! Which backend a client's message goes to: by the place that it names, else to the client's home.
 
 use crate::answers::Cause;
-use crate::backend::{Backend, Manner, State};
-use crate::client::{Handshake, Parked, Presence, Roots};
+use crate::backend::{Backend, State};
+use crate::client::{Parked, Presence, Roots};
 use crate::drain::Ending;
-use crate::event::{BackendId, ClientId, Launch, ServerId};
+use crate::event::{BackendId, ClientId, Launch};
 use crate::exchange::Core;
 use crate::fact::Fact;
+use crate::joining::Forget;
 use crate::key::Key;
 use crate::roots::{Decision, Place, decide};
 use crate::settings::Scope;
@@ -73,9 +74,12 @@ impl Core {
     /// Finds the backend for what names no place.
     pub(crate) fn settle_home(&mut self, client: ClientId) -> Route {
         let Some(c) = self.clients.get(&client) else { return Route::Wait };
-        if c.settings.scope == Scope::Global {
+        if self.scope_of(c.server) == Scope::Global {
             let known = &c.known;
-            let root = known.pinned.as_ref().or(known.default.as_ref()).or(known.given.first()).cloned();
+            let root = known.pinned.as_ref().or(known.default.as_ref()).or(known.given.first());
+            // Nothing but the launch itself asks for one.
+            let is_wanted = c.settings.launch_uses_root || c.settings.needs_root;
+            let root = root.filter(|_| is_wanted).cloned();
             if root.is_none() && c.settings.needs_root {
                 return Route::Refused(self.no_root(client));
             }
@@ -119,6 +123,7 @@ impl Core {
                 self.give_up_seats(client);
             }
         }
+        self.replace_poorer(client, backend);
         self.confirm_early(backend);
         self.keep_level(backend, None);
         // It may have come up when nobody wanted to know what it offers.
@@ -158,79 +163,14 @@ impl Core {
 
     pub(crate) fn key_of(&self, client: ClientId, root: Option<String>) -> Key {
         let Some(c) = self.clients.get(&client) else {
-            return Key { root, environment: 0, profile: None, principal: None, owner: None };
+            return Key { root, in_home: false, profile: None, principal: None, owner: None };
         };
         let profile = c.declared.profile.clone();
         let principal = (!self.is_for_everybody(c.server)).then_some(c.principal);
         // Whoever has made no handshake has said nothing that he could have in common with others.
         let is_private = profile.is_none() || self.is_private(c.server);
-        Key { root, environment: c.environment, profile, principal, owner: is_private.then_some(client) }
-    }
-
-    /// A backend that this client may share, or that is its own.
-    pub(crate) fn find(&self, client: ClientId, key: &Key) -> Option<BackendId> {
-        let fits = |b: &&Backend| !b.is_retired() && self.fits_roots(client, b);
-        let c = self.clients.get(&client)?;
-        let (server, principal) = (c.server, Some(c.principal));
-        let candidates = || self.backends.values().filter(|b| b.server == server).filter(fits);
-        // One that was started before it was known to keep nothing serves its own principal.
-        let wanted = |b: &Backend| {
-            let is_own = key.principal.is_none() && b.key.principal == principal;
-            Key { principal: if is_own { principal } else { key.principal }, ..key.clone() }
-        };
-        let exact = candidates().find(|b| b.key == wanted(b));
-        let alike = || candidates().find(|b| self.is_alike(server, &b.key, &wanted(b)));
-        exact.or_else(alike).map(|b| b.id)
-    }
-
-    /// One that was started early, for a client that has not said a word to it yet, serves whoever speaks first. That
-    /// client finds its own when it speaks, and most likely the same.
-    fn take_early(&mut self, client: ClientId, key: &Key) -> Option<BackendId> {
-        let server = self.clients.get(&client).filter(|c| !c.handshake.is_answered())?.server;
-        let is_unused = |b: &Backend| {
-            b.greeting.is_none()
-                && b.greeter.is_none()
-                && b.waiting.is_empty()
-                && self.pending.iter().all(|(_, pending)| pending.backend != b.id)
-        };
-        let is_mute =
-            |owner: ClientId| self.clients.get(&owner).is_some_and(|c| matches!(c.handshake, Handshake::New));
-        let is_early = |b: &&Backend| {
-            let at_same = (&b.key.root, b.key.environment, b.key.principal)
-                == (&key.root, key.environment, key.principal);
-            let is_owners =
-                b.key.profile.is_none() && b.key.owner.is_some_and(|owner| owner != client && is_mute(owner));
-            b.server == server && at_same && is_owners && !b.is_retired() && is_unused(b)
-        };
-        // Whoever wants one for himself has one started early for him, too.
-        let early = self.backends.values().filter(|_| key.owner.is_none()).find(is_early)?;
-        let (id, owner) = (early.id, early.key.owner?);
-        if let Some(b) = self.backends.get_mut(&id) {
-            b.key = key.clone();
-        }
-        if let Some(c) = self.clients.get_mut(&owner) {
-            c.seats.retain(|_, seat| *seat != id);
-            c.home = c.home.filter(|home| *home != id);
-        }
-        Some(id)
-    }
-
-    fn create(&mut self, client: ClientId, key: Key) -> BackendId {
-        let (server, settings) = self
-            .clients
-            .get(&client)
-            .map_or_else(|| (ServerId(0), Default::default()), |c| (c.server, c.settings.clone()));
-        let manner =
-            self.servers.get(server.0 as usize).map_or(Manner::of(settings.framing), |origin| origin.manner);
-        let id = BackendId(self.next_backend);
-        self.next_backend += 1;
-        let mut backend = Backend::new(id, server, settings, manner, key, self.now);
-        if let Some(greeting) = self.clients.get(&client).and_then(|c| c.handshake.to_replay()) {
-            backend.greeting = Some(greeting.clone());
-            backend.greeted_by = Some(client);
-        }
-        self.backends.insert(id, backend);
-        id
+        let in_home = self.scope_of(c.server) == Scope::Global;
+        Key { root, in_home, profile, principal, owner: is_private.then_some(client) }
     }
 
     /// The clients that hold a lease on a backend, and are there.
@@ -338,6 +278,7 @@ impl Core {
             c.home = None;
         }
         let is_lost = c.presence == Presence::Lost;
+        self.forget_values(backend, Forget::Values);
         let is_free = self.lessees(backend).next().is_none();
         let Some(b) = self.backends.get_mut(&backend) else { return };
         for subscription in &mut b.subscriptions {

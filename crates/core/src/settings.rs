@@ -4,6 +4,7 @@ use crate::catalogue::{Kept, Naming, OfferKey, Style as NameStyle};
 use crate::record::Record;
 use crate::roots::Policy;
 use crate::roots::path::Style;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use switchboard_protocol::Framing;
@@ -49,6 +50,54 @@ pub enum Scope {
     Client,
 }
 
+impl Scope {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Root => "root",
+            Self::Global => "global",
+            Self::Client => "client",
+        }
+    }
+}
+
+/// Why a server has its scope. All but the first were chosen for it, and give way to what it turns out to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ScopeReason {
+    /// The config or the command line says so.
+    Given,
+    /// Its launch contains the root, or `rootArguments` names arguments that do.
+    UsesRoot,
+    /// Its launch contains this relative path.
+    RelativePath(String),
+    /// It runs elsewhere.
+    Remote,
+    /// This package is known not to depend on the folder.
+    KnownPackage(String),
+    Unknown,
+    /// It keeps a client's state between calls.
+    KeepsState,
+    /// It asks its client questions.
+    AsksQuestions,
+    /// It asks for its client's roots.
+    AsksRoots,
+}
+
+impl fmt::Display for ScopeReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Given => write!(f, "the config says so"),
+            Self::UsesRoot => write!(f, "its launch depends on the workspace"),
+            Self::RelativePath(path) => write!(f, "its launch contains a relative path ({path})"),
+            Self::Remote => write!(f, "it is a remote server"),
+            Self::KnownPackage(package) => write!(f, "{package} does not depend on the folder"),
+            Self::Unknown => write!(f, "it may depend on the folder (set `scope` if not)"),
+            Self::KeepsState => write!(f, "it keeps a client's state between calls"),
+            Self::AsksQuestions => write!(f, "it asks its client questions"),
+            Self::AsksRoots => write!(f, "it asks for its client's roots"),
+        }
+    }
+}
+
 /// What an instance keeps between requests, and so who may use it, and when it may be stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
@@ -80,6 +129,8 @@ pub struct Pool {
     pub max_list_starts: usize,
     /// What all of them may hold together.
     pub memory_limit: Option<u64>,
+    /// The owner has chosen that limit. For a default no call is broken off.
+    pub is_memory_limit_given: bool,
 }
 
 /// What is known of workspaces before anybody asks.
@@ -96,6 +147,7 @@ pub struct ServerSettings {
     pub name: String,
     /// What its instances are kept apart by.
     pub scope: Scope,
+    pub scope_reason: ScopeReason,
     /// One instance per root, and not one for all the roots of a client: its launch depends on the root, or its
     /// arguments name one.
     pub splits: bool,
@@ -151,12 +203,13 @@ impl ServerSettings {
         Self {
             name: name.to_owned(),
             scope: Scope::Root,
+            scope_reason: ScopeReason::Given,
             splits: false,
             needs_root: false,
             relays: false,
             state: State::None,
             capabilities: Capabilities::Auto,
-            max_backends: 3,
+            max_backends: 8,
             idle_ttl: None,
             memory_limit: None,
             health: None,
@@ -182,6 +235,24 @@ impl ServerSettings {
 }
 
 impl ServerSettings {
+    /// What its instances are kept apart by, and why, with what was learnt about it.
+    pub fn scope_with_reason(&self, record: &Record, state: State) -> (Scope, ScopeReason) {
+        self.learnt_scope(record, state).unwrap_or_else(|| (self.scope, self.scope_reason.clone()))
+    }
+
+    /// The scope that follows from what the server does, where the config leaves it open.
+    pub(crate) fn learnt_scope(&self, record: &Record, state: State) -> Option<(Scope, ScopeReason)> {
+        match () {
+            () if self.scope_reason == ScopeReason::Given => None,
+            () if state == State::Client => Some((Scope::Client, ScopeReason::KeepsState)),
+            () if record.asks_questions && !self.relays => Some((Scope::Client, ScopeReason::AsksQuestions)),
+            () if record.asks_roots && self.scope == Scope::Global => {
+                Some((Scope::Root, ScopeReason::AsksRoots))
+            }
+            () => None,
+        }
+    }
+
     /// One instance per root, and not one for all the roots of a client.
     pub(crate) fn is_split(&self) -> bool {
         self.splits && self.scope != Scope::Global
@@ -196,7 +267,7 @@ impl Default for ServerSettings {
 
 impl Default for Pool {
     fn default() -> Self {
-        Self { max_backends: 32, max_list_starts: 4, memory_limit: None }
+        Self { max_backends: 128, max_list_starts: 4, memory_limit: None, is_memory_limit_given: false }
     }
 }
 

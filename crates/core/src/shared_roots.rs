@@ -7,6 +7,7 @@ use crate::exchange::Core;
 use crate::fact::Fact;
 use crate::pending::Pending;
 use crate::route::Route;
+use crate::settings::Scope;
 use crate::users::is_use;
 use std::sync::Arc;
 use switchboard_protocol::{Method, RawId};
@@ -156,6 +157,33 @@ impl Core {
     pub(crate) fn backend_asks_roots(&mut self, launch: Launch, id: &RawId) -> bool {
         let backend = launch.backend;
         self.learn(backend, |record| record.asks_roots = true);
+        let is_passed_on = self.find_roots(launch, id);
+        self.retire_misplaced(backend);
+        is_passed_on
+    }
+
+    /// A server that was taken for one that ignores the folder, and asks for roots, runs in the wrong folder. It goes when it has
+    /// its answer, which its open calls may depend on.
+    fn retire_misplaced(&mut self, backend: BackendId) {
+        let is_misplaced = |b: &Backend| b.key.in_home && self.scope_of(b.server) != Scope::Global;
+        let Some(b) = self.backends.get(&backend).filter(|b| is_misplaced(b) && b.told.waiting.is_empty())
+        else {
+            return;
+        };
+        let is_one = |other: &&Backend| {
+            other.server == b.server
+                && is_misplaced(other)
+                && other.told.waiting.is_empty()
+                && !other.is_retired()
+        };
+        let all: Vec<BackendId> = self.backends.values().filter(is_one).map(|other| other.id).collect();
+        for backend in all {
+            self.separate(backend, None, "it asks for its clients' roots");
+        }
+    }
+
+    fn find_roots(&mut self, launch: Launch, id: &RawId) -> bool {
+        let backend = launch.backend;
         let Some(b) = self.backends.get(&backend) else { return true };
         if b.settings.is_split() {
             let asker = self.lessees(backend).next().unwrap_or(ClientId(0));
@@ -241,6 +269,7 @@ impl Core {
                 self.separate(backend, None, WHY);
             }
         }
+        self.retire_misplaced(backend);
     }
 
     /// What others have waiting at a process that has just been told roots is routed anew.

@@ -7,9 +7,9 @@ use crate::client::{Client, Presence};
 use crate::event::{BackendId, ClientId, Launch, ServerId};
 use crate::exchange::{Core, Server};
 use crate::fact::Fact;
-use crate::key::{Key, Profile};
+use crate::key::Key;
 use crate::pending::Pending;
-use crate::record::Record;
+use crate::record::{Record, SeenOffers};
 use crate::restore::{names_uri, same_spelling};
 use crate::settings::{Capabilities, Scope, State};
 use crate::stateful::{StateHint, state_hint};
@@ -25,7 +25,7 @@ use switchboard_protocol::{Message, Method, Part};
 #[derive(Debug, Default)]
 pub(crate) struct Insight {
     /// What it offers to clients that can do this: a digest of its welcome and of each list that was seen.
-    offers: BTreeMap<Profile, BTreeMap<Cow<'static, str>, u64>>,
+    offers: SeenOffers,
     /// It has asked a client for something.
     pub(crate) asks: bool,
     /// A list of it comes in pages, so that no answer is a whole one.
@@ -46,6 +46,13 @@ pub(crate) enum Addressee {
 
 /// So many kinds of clients are told apart.
 const MOST_PROFILES: usize = 64;
+/// So many of them are stored, if they are no longer than this, in bytes.
+const MOST_STORED_PROFILES: usize = 16;
+const LONG_PROFILE: usize = 1024;
+
+const INITIALIZE: &str = "initialize";
+const TOOLS: &str = "tools/list";
+const RESOURCES: &str = "resources/list";
 
 /// Longer lists are not looked through for names.
 const LONG_LIST: usize = 1 << 20;
@@ -66,7 +73,8 @@ impl Insight {
     /// With what earlier runs have learnt.
     pub(crate) fn of(record: &Record) -> Self {
         let state = record.keeps_state.then_some(State::Client);
-        Self { asks: record.asks_questions || record.asks_roots, state, ..Self::default() }
+        let offers = record.offers.clone();
+        Self { asks: record.asks_questions || record.asks_roots, state, offers, ..Self::default() }
     }
 }
 
@@ -87,6 +95,13 @@ impl Core {
         asks || known.settings.scope == Scope::Client || self.state_kept(server) == State::Client
     }
 
+    /// What instances of the server are kept apart by.
+    pub(crate) fn scope_of(&self, server: ServerId) -> Scope {
+        let Some(known) = self.servers.get(server.0 as usize) else { return Scope::Root };
+        let learnt = known.settings.learnt_scope(&known.record, self.state_kept(server));
+        learnt.map_or(known.settings.scope, |(scope, _)| scope)
+    }
+
     /// Clients of different principals may share an instance: it is the same everywhere, and keeps nothing.
     pub(crate) fn is_for_everybody(&self, server: ServerId) -> bool {
         let Some(Server { settings, insight, .. }) = self.servers.get(server.0 as usize) else {
@@ -97,7 +112,7 @@ impl Core {
             State::Auto => insight.state == Some(State::None),
             State::Client | State::Backend => false,
         };
-        settings.scope == Scope::Global && keeps_nothing
+        self.scope_of(server) == Scope::Global && keeps_nothing
     }
 
     /// Whether a client with one key may use a backend with the other: they differ in what their clients can do, and
@@ -114,9 +129,9 @@ impl Core {
             return false;
         };
         // Of each other list it may be that nobody has asked for it.
-        let are_equal = |(list, digest)| other.get(list).is_none_or(|same| same == digest);
+        let are_equal = |(list, digest): (&String, &u64)| other.get(list).is_none_or(|same| same == digest);
         let both_know = |list: &str| one.contains_key(list) && other.contains_key(list);
-        let is_same = both_know("initialize") && both_know("tools/list") && one.iter().all(are_equal);
+        let is_same = both_know(INITIALIZE) && both_know(TOOLS) && one.iter().all(are_equal);
         is_same && Key { profile: there.profile.clone(), ..wanted.clone() } == *there
     }
 
@@ -147,8 +162,37 @@ impl Core {
         let Some(Server { insight, .. }) = self.origin(backend) else { return };
         insight.comes_in_pages |= goes_on;
         if insight.offers.len() < MOST_PROFILES || insight.offers.contains_key(&profile) {
-            insight.offers.entry(profile).or_default().insert(Cow::Borrowed(list), hasher.finish());
+            let seen = insight.offers.entry(profile).or_default();
+            if seen.insert(list.to_owned(), hasher.finish()) == Some(hasher.finish()) {
+                return;
+            }
+            self.store_offers(backend);
+            self.unite_alike(backend);
         }
+    }
+
+    /// Stores what was seen, so that clients of different programs share from the start next time. Resources change too often
+    /// to tell anything.
+    fn store_offers(&mut self, backend: BackendId) {
+        let Some(Server { insight, .. }) = self.origin(backend) else { return };
+        let is_lasting = |list: &str| list != RESOURCES;
+        let is_known =
+            |seen: &BTreeMap<String, u64>| seen.contains_key(INITIALIZE) && seen.contains_key(TOOLS);
+        let known =
+            insight.offers.iter().filter(|(profile, seen)| profile.len() <= LONG_PROFILE && is_known(seen));
+        let lasting = known.map(|(profile, seen)| {
+            let lasting = seen.iter().filter(|(list, _)| is_lasting(list));
+            (profile.clone(), lasting.map(|(list, digest)| (list.clone(), *digest)).collect())
+        });
+        let offers: SeenOffers = lasting.take(MOST_STORED_PROFILES).collect();
+        self.learn(backend, |record| record.offers = offers);
+    }
+
+    /// Whether a server offers clients of two backends exactly the same, as far as anybody has asked.
+    pub(crate) fn offers_same(&self, one: &Backend, other: &Backend) -> bool {
+        let Some(Server { insight, .. }) = self.servers.get(one.server.0 as usize) else { return false };
+        let seen = |b: &Backend| b.key.profile.as_ref().and_then(|profile| insight.offers.get(profile));
+        seen(one).is_some_and(|offers| seen(other) == Some(offers))
     }
 
     fn note_tools(&mut self, backend: BackendId, result: &[u8]) {
@@ -306,8 +350,12 @@ impl Core {
         const WHY: &str = "it asks its clients questions";
         self.note_asking(backend);
         self.learn(backend, |record| record.asks_questions = true);
-        let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired()) else { return };
+        let Some(b) = self.backends.get(&backend) else { return };
         let server = b.server;
+        if !self.is_private(server) {
+            return;
+        }
+        // One that is retired is left alone.
         match addressee {
             Addressee::Several => self.separate(backend, None, WHY),
             Addressee::Client(client) => self.separate(backend, Some(*client), WHY),

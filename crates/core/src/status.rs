@@ -3,6 +3,7 @@
 use crate::backend::{Backend, State};
 use crate::catalogue::{Collision, List};
 use crate::client::Presence;
+use crate::crowding::Crowding;
 use crate::event::{BackendId, ServerId};
 use crate::exchange::Core;
 use crate::failure::LastError;
@@ -36,6 +37,9 @@ pub struct ClientStatus {
 #[serde(rename_all = "camelCase")]
 pub struct ServerStatus {
     pub name: String,
+    /// What its instances are kept apart by, and why.
+    pub scope: &'static str,
+    pub scope_reason: String,
     /// What it keeps between calls.
     pub keeps: &'static str,
     pub is_held: bool,
@@ -50,6 +54,8 @@ pub struct ServerStatus {
     /// How many tools it offers, if that is known.
     pub tools: Option<usize>,
     pub max_backends: usize,
+    /// Its backends were stopped to make room, and started again soon after.
+    pub crowding: Option<Crowding>,
     pub instances: Vec<InstanceStatus>,
 }
 
@@ -70,6 +76,8 @@ pub struct InstanceStatus {
     pub id: String,
     pub state: &'static str,
     pub root: Option<String>,
+    /// It belongs to no workspace, and runs in the user's home folder.
+    pub in_home: bool,
     /// What tells it apart from others at the same root.
     pub apart: Option<String>,
     pub pid: Option<u32>,
@@ -108,9 +116,13 @@ impl Core {
         let servers =
             self.servers.iter().enumerate().filter(|(_, server)| !server.is_gone).map(|(id, server)| {
                 let own = self.backends.values().filter(|b| b.server.0 as usize == id);
+                let state = self.state_kept(ServerId(id as u32));
+                let (scope, scope_reason) = server.settings.scope_with_reason(&server.record, state);
                 ServerStatus {
                     name: server.settings.name.clone(),
-                    keeps: match self.state_kept(ServerId(id as u32)) {
+                    scope: scope.name(),
+                    scope_reason: scope_reason.to_string(),
+                    keeps: match state {
                         settings::State::None => "nothing",
                         settings::State::Client => "a client's affairs",
                         settings::State::Backend => "everybody's affairs",
@@ -127,6 +139,7 @@ impl Core {
                         listings.map(|listing| listing.len()).max()
                     },
                     max_backends: server.settings.max_backends,
+                    crowding: server.evictions.crowding(self.now, &server.settings.name),
                     instances: own.map(|b| self.instance(b)).collect(),
                 }
             });
@@ -182,6 +195,7 @@ impl Core {
             id: b.id.to_string(),
             state,
             root: b.key.root.clone(),
+            in_home: b.key.in_home,
             apart: self.apart(b),
             pid: b.number().and(b.pid),
             clients: self.lessees(b.id).count(),
@@ -204,11 +218,17 @@ impl Core {
                 && other.key.root == b.key.root
                 && other.number().is_some()
         };
-        let other = self.backends.values().find(is_beside)?;
+        let others = || self.backends.values().filter(is_beside);
+        let other = others().find(|other| other.key == b.key).or_else(|| others().next())?;
         let why = match () {
             () if b.key.owner.is_some() || other.key.owner.is_some() => "it is one client's own",
-            () if b.key.environment != other.key.environment => "its clients have another environment",
             () if b.key.profile != other.key.profile => "its clients can do other things",
+            () if b.environment != other.environment => {
+                return Some(format!(
+                    "its clients differ in variables: {}",
+                    b.environment.differences(&other.environment)
+                ));
+            }
             () if b.told.roots != other.told.roots => "its clients have other roots",
             () => "it is being replaced",
         };

@@ -345,7 +345,6 @@ fn a_slow_server_of_unknown_framing_is_tried_again() {
             A< {"id":0,"result":…}
         A confirms
         +20s
-            record 0: slow, try 1
             - it did not answer; trying the other framing
             stop 1
         1 ends
@@ -353,7 +352,6 @@ fn a_slow_server_of_unknown_framing_is_tried_again() {
         2 spawns
             2< …
         +30s
-            record 0: slow, try 1
             - it did not answer; trying the other framing
             stop 2
         2 ends
@@ -361,7 +359,6 @@ fn a_slow_server_of_unknown_framing_is_tried_again() {
         3 spawns
             3< …
         3 greets with {"tools":{}}
-            record 0: slow, try 1
             3< …
             3< {"id":5,"method":"tools/list"}
         3> {"jsonrpc":"2.0","id":5,"result":{"tools":[{"name":"read"}]}}

@@ -3,7 +3,7 @@
 //!
 //! | happens | |
 //! |---|---|
-//! | `A comes`, `A comes; folder /p`, `…; env 1`, `…; principal 1`, `…; elsewhere yes`, `…; pinned /p`, `…; server 1`, `…; server all` | a client, named by one letter |
+//! | `A comes`, `A comes; folder /p`, `…; env 1`, `…; env A=1 B=2`, `…; principal 1`, `…; elsewhere yes`, `…; pinned /p`, `…; server 1`, `…; server all` | a client, named by one letter |
 //! | `A> TEXT` | what it says; `{r}` in it is a file URI below a root that the message names: `at /p/x` before it |
 //! | `A at /p/x> TEXT` | the same, of a message that names this place (its project is its first folder) |
 //! | `A greets`, `A greets with CAPABILITIES`, `A greets as NAME` | `initialize` under the id 0 |
@@ -20,7 +20,7 @@
 //! | comes of it | |
 //! |---|---|
 //! | `A< TEXT`, `1< TEXT` | a message to one of them; `…` stands for anything |
-//! | `start 1 at /p`, `stop 1`, `look up /p` | |
+//! | `start 1 at /p`, `start 1 at home with env A=1`, `stop 1`, `look up /p` | |
 //! | `keep 0`, `record 0: slow, try 1` | the first server's lists are to be stored, or that it was not ready in time |
 //! | `- …` | a fact |
 
@@ -28,10 +28,11 @@ use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+use switchboard_core::environment::{Source, Variable};
 use switchboard_core::roots::{NamedBy, Place};
 use switchboard_core::{
-    Action, Boards, Change, ClientId, Core, Event, Fact, Launch, Limits, Moment, Named, Order, Peer, Pool,
-    Principal, Roots, ServerId, ServerSettings, Settings, Surroundings,
+    Action, Boards, Change, ClientId, Core, Environment, Event, Fact, Launch, Limits, Moment, Named, Order,
+    Peer, Pool, Principal, Roots, ServerId, ServerSettings, Settings, Surroundings,
 };
 use switchboard_protocol::dialect::Ear;
 use switchboard_protocol::{Framing, Parsed, parse};
@@ -53,9 +54,9 @@ pub(crate) const TWO_CLIENTS: &str = r#"
     B confirms
 "#;
 
-#[track_caller]
-pub(crate) fn play(change: impl FnOnce(&mut Settings), story: &str) {
-    let mut settings = Settings {
+/// One server, and the usual settings.
+pub(crate) fn settings() -> Settings {
+    Settings {
         servers: vec![ServerSettings {
             framing: switchboard_core::FramingChoice::Fixed(Framing::Newline),
             ..ServerSettings::new("files")
@@ -71,7 +72,12 @@ pub(crate) fn play(change: impl FnOnce(&mut Settings), story: &str) {
         first_question: 1,
         seed: 1,
         report_routes: false,
-    };
+    }
+}
+
+#[track_caller]
+pub(crate) fn play(change: impl FnOnce(&mut Settings), story: &str) {
+    let mut settings = settings();
     change(&mut settings);
     let mut stage = Stage::new(settings);
     let lines: Vec<&str> = story.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -122,6 +128,8 @@ struct Stage {
     greeted: BTreeMap<usize, String>,
     /// Which client's roots are to be looked up, and the number of the inquiry.
     inquiry: Option<(ClientId, u32)>,
+    /// How often each server was tried that was not ready in time, as stored last.
+    slow: BTreeMap<u32, Option<u32>>,
 }
 
 impl Stage {
@@ -133,6 +141,7 @@ impl Stage {
             now: Moment::default(),
             launches: Vec::new(),
             greeted: BTreeMap::new(),
+            slow: BTreeMap::new(),
             inquiry: None,
         }
     }
@@ -181,7 +190,7 @@ impl Stage {
             match part.split_whitespace().collect::<Vec<_>>()[..] {
                 ["env", client, number] => {
                     let client = ClientId(u32::from(client.as_bytes()[0] - b'A' + 1));
-                    environments.push((client, server, number.parse().expect("a number")));
+                    environments.push((client, server, environment_of(number)));
                 }
                 ["server", number] => server = ServerId(number.parse().expect("a number")),
                 ["room", number] => self.settings.pool.max_backends = number.parse().expect("a number"),
@@ -283,13 +292,18 @@ impl Stage {
         let mut flushed = Vec::new();
         for action in actions {
             match action {
-                Action::Start { launch, root, environment, .. } => {
+                Action::Start { launch, root, in_home, environment, .. } => {
                     self.launches.push(launch);
                     let number = self.launches.len();
                     let root = root.unwrap_or("nowhere".into());
-                    let with =
-                        if environment == 0 { String::new() } else { format!(" with env {environment}") };
-                    seen.push(format!("start {number} at {root}{with}"));
+                    let sources = environment.sources().filter_map(|source| source.get::<String>());
+                    let sources: Vec<String> = sources.map(|text| text.to_string()).collect();
+                    let with = match sources.is_empty() {
+                        true => String::new(),
+                        false => format!(" with env {}", sources.join(" + ")),
+                    };
+                    let place = if in_home { "home".to_owned() } else { root };
+                    seen.push(format!("start {number} at {place}{with}"));
                 }
                 Action::Stop { launch, .. } => seen.push(format!("stop {}", self.number(launch))),
                 Action::ToBackend { launch, out } => {
@@ -318,9 +332,10 @@ impl Stage {
                 }
                 Action::KeepOffer { server, .. } => seen.push(format!("keep {}", server.0)),
                 Action::KeepRecord { server, record } => {
-                    seen.extend(
-                        record.slow.map(|slow| format!("record {}: slow, try {}", server.0, slow.tries)),
-                    );
+                    let tries = record.slow.map(|slow| slow.tries);
+                    let before = self.slow.insert(server.0, tries).flatten();
+                    let new = tries.filter(|tries| before != Some(*tries));
+                    seen.extend(new.map(|tries| format!("record {}: slow, try {tries}", server.0)));
                 }
                 Action::Disconnect { client } => {
                     seen.push(format!("let go of {}", char::from(b'A' + client.0 as u8 - 1)));
@@ -339,6 +354,20 @@ impl Stage {
     }
 }
 
+/// `A=1 B=2`: variables that every server gets. `2`: a variable that the server's entry names, with that value.
+fn environment_of(text: &str) -> Environment {
+    let variable = |name: &str, value: &str| Variable { name: name.into(), value: [value.as_bytes()[0]; 16] };
+    let source = Some(Source::new(Arc::new(text.to_owned())));
+    match text.contains('=') {
+        true => {
+            let pairs = text.split(' ').filter_map(|pair| pair.split_once('='));
+            let common = pairs.map(|(name, value)| variable(name, value)).collect();
+            Environment::new(Arc::default(), common, source)
+        }
+        false => Environment::new([variable("N", text)].into(), Arc::default(), source),
+    }
+}
+
 fn of_client(client: ClientId, what: &str) -> Event {
     if let Some(rest) = what.strip_prefix(" comes") {
         let (mut surroundings, mut server) = (Surroundings::default(), Some(ServerId(0)));
@@ -350,7 +379,7 @@ fn of_client(client: ClientId, what: &str) -> Event {
                 ("principal", number) => {
                     surroundings.principal = Principal(number.parse().expect("a number"));
                 }
-                ("env", number) => surroundings.environment = number.parse().expect("a number"),
+                ("env", text) => surroundings.environment = environment_of(text),
                 ("server", "all") => server = None,
                 ("server", number) => server = Some(ServerId(number.parse().expect("a number"))),
                 other => panic!("no client has this: {other:?}"),
@@ -405,6 +434,7 @@ fn show(fact: &Fact) -> Option<String> {
     let text = match fact {
         Fact::Fallback { .. } => "no workspace is known".into(),
         Fact::NoRoom { .. } => "waits for room".into(),
+        Fact::Crowded { crowding, .. } => format!("{}; {}", crowding.message, crowding.hint),
         Fact::KeepsState { tool, .. } => format!("keeps something, by {tool}"),
         Fact::StateLost { .. } => "what it kept is lost".into(),
         Fact::Heavy { .. } => "holds too much".into(),

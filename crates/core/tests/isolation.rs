@@ -262,7 +262,7 @@ fn principals_share_global_servers_only() {
         },
         r#"
         A comes; folder /p
-            start 1 at nowhere
+            start 1 at home
         1 spawns
         A greets
             1< …
@@ -286,13 +286,13 @@ fn principals_share_global_servers_only() {
         1> {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}
             - nobody hears notifications/message
         C comes; folder /p; server 1
-            start 2 at nowhere
+            start 2 at home
         2 spawns
         C greets
             2< …
         D comes; folder /p; server 1; principal 1
         D greets
-            start 3 at nowhere
+            start 3 at home
         "#,
     );
 }

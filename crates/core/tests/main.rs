@@ -21,6 +21,7 @@ mod timeouts;
 mod turns;
 mod workspaces;
 mod sharing;
+mod environments;
 mod shared_roots;
 mod crowd;
 mod together;

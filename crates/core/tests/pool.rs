@@ -67,6 +67,7 @@ fn the_least_recently_used_makes_room() {
             - another workspace needs its place
             stop 2
         2 ends
+            - stopped to make room and started again soon after, …
             start 4 at /a
         "#,
     );
@@ -251,5 +252,178 @@ fn a_server_in_use_is_asked_for_a_sign_of_life() {
             - it gave no sign of life
             stop 2
         "#,
+    );
+}
+
+/// The first time an instance at /c takes the place of the one at /a, and that one comes back.
+const CROWD: &str = r#"
+    A at /c/x> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+        - waits for room
+        - another workspace needs its place
+        stop 1
+    1 ends
+        start 3 at /c
+    3 spawns
+        3< …
+    3 greets
+        3< …
+        3< {"id":4,…}
+    3> {"jsonrpc":"2.0","id":4,"result":1}
+        A< …
+"#;
+
+const BACK: &str = r#"
+    A at /a/x> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{}}
+        - waits for room
+        - another workspace needs its place
+        stop 2
+"#;
+
+#[test]
+fn eviction_then_return_warns_once() {
+    tell(
+        |_| {},
+        &format!(
+            r#"
+            {CROWD}
+            +60s
+            {BACK}
+            2 ends
+                - stopped to make room and started again soon after, once in the last 10 minutes; raise `maxBackends` of the server `files`, now 2
+                start 4 at /a
+            4 spawns
+                4< …
+            4 greets
+                4< …
+                4< {{"id":6,…}}
+            4> {{"jsonrpc":"2.0","id":6,"result":1}}
+                A< …
+            A at /b/x> {{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{{}}}}
+                - waits for room
+                - another workspace needs its place
+                stop 3
+            3 ends
+                start 5 at /b
+            5 spawns
+                5< …
+            5 greets
+                5< …
+                5< …
+            5> {{"jsonrpc":"2.0","id":8,"result":1}}
+                A< …
+            +601s
+            A at /c/x> {{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{{}}}}
+                - waits for room
+                - another workspace needs its place
+                stop 4
+            4 ends
+                start 6 at /c
+            6 spawns
+                6< …
+            6 greets
+                6< …
+                6< …
+            6> {{"jsonrpc":"2.0","id":10,"result":1}}
+                A< …
+            A at /a/x> {{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{{}}}}
+                - waits for room
+                - another workspace needs its place
+                stop 5
+            5 ends
+                - stopped to make room and started again soon after, once in the last 10 minutes; raise `maxBackends` of the server `files`, now 2
+                start 7 at /a
+            "#
+        ),
+    );
+}
+
+#[test]
+fn late_return_is_no_warning() {
+    tell(
+        |_| {},
+        &format!(
+            r#"
+            {CROWD}
+            +121s
+            {BACK}
+            2 ends
+                start 4 at /a
+            "#
+        ),
+    );
+}
+
+#[test]
+fn warning_names_the_pool_where_it_is_full() {
+    let back = format!(
+        r#"
+        {CROWD}
+        {BACK}
+        2 ends
+            - stopped to make room and started again soon after, once in the last 10 minutes; raise `pool.maxBackends`, now 2
+            start 4 at /a
+        "#
+    );
+    tell(
+        |settings| {
+            settings.servers[0].max_backends = 8;
+            settings.pool.max_backends = 2;
+        },
+        &back,
+    );
+}
+
+const TOO_MUCH: &str = r#"
+    2 holds 3145729
+        - all hold too much
+"#;
+
+#[test]
+fn warning_names_the_memory_limit() {
+    tell(
+        |settings| settings.pool.memory_limit = Some(3 << 20),
+        &format!(
+            r#"
+            {TOO_MUCH}
+            2 holds 3145729
+                - all servers together hold more memory than they may
+                stop 1
+            1 ends
+            +5s
+            A at /a/x> {{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{{}}}}
+                - stopped to make room and started again soon after, once in the last 10 minutes; raise `pool.memoryLimit`, now 3 MiB
+                start 3 at /a
+            "#
+        ),
+    );
+}
+
+/// Open calls are broken off only for a limit that somebody has chosen.
+#[test]
+fn default_memory_limit_spares_busy_instances() {
+    let busy = format!(
+        r#"
+        A at /a/x> {{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{}}}}
+            1< …
+        A at /b/x> {{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{{}}}}
+            2< …
+        {TOO_MUCH}
+        2 holds 3145729
+        "#
+    );
+    tell(|settings| settings.pool.memory_limit = Some(3 << 20), &busy);
+    tell(
+        |settings| {
+            settings.pool.memory_limit = Some(3 << 20);
+            settings.pool.is_memory_limit_given = true;
+        },
+        &format!(
+            r#"
+            {busy}
+                - all servers together hold more memory than they may
+                A< {{"id":3,"error":{{"code":-32002,…}}}}
+                stop 2
+            "#
+        ),
     );
 }

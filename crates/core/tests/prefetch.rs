@@ -267,3 +267,38 @@ fn without_linger_it_goes_at_once() {
         "#,
     );
 }
+
+/// A process that a call has started is in use, although nothing but lists was asked of it since.
+#[test]
+fn process_started_by_a_call_stays() {
+    started(
+        r#"
+        1 greets with {"tools":{}}
+            A< …
+            1< {"method":"notifications/initialized"}
+            1< {"id":3,"method":"tools/list"}
+        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
+            keep 0
+        B comes; folder /q; server all
+        B greets as codex
+            B< …
+        B confirms
+        B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"files__read"}}
+            start 2 at /q
+        2 spawns
+            2< …
+        2 greets with {"tools":{}}
+            2< {"method":"notifications/initialized"}
+            2< {"id":7,"method":"tools/list"}
+            2< {"id":5,"method":"tools/call",…}
+        2> {"jsonrpc":"2.0","id":5,"result":{}}
+            B< {"id":1,"result":{}}
+        2> {"jsonrpc":"2.0","id":7,"result":{"tools":[{"name":"read"}]}}
+            keep 0
+        +31s
+            - nobody has used it for a while
+            stop 1
+        +31s
+        "#,
+    );
+}

@@ -188,13 +188,30 @@ fn clients_that_can_do_other_things_share_once_it_makes_no_difference() {
         |settings| settings.servers[0].state = State::None,
         &format!("{in_pages}\nC comes; folder /p\nC greets with {{\"sampling\":{{}}}}\nstart 3 at /p"),
     );
-    let third =
-        |line: &str| format!("{ASK_BOTH}\nC comes; folder /p\nC greets with {{\"sampling\":{{}}}}\n{line}");
+    let third = |story: &str, line: &str| {
+        format!("{story}\nC comes; folder /p\nC greets with {{\"sampling\":{{}}}}\n{line}")
+    };
+    // B's next request goes to A's process.
+    let united = ASK_BOTH.replacen(
+        "B< …\n        B leaves",
+        r#"- no longer shared by 1
+            B< …
+            - another one offers the same, and its clients share that
+            stop 2
+        B> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}
+            1< …
+        B leaves
+            1< {"method":"notifications/cancelled",…}"#,
+        1,
+    );
     play(
         |settings| settings.servers[0].state = State::None,
-        &third(r#"C< {"id":0,"result":{"serverInfo":1}}"#),
+        &third(&united, r#"C< {"id":0,"result":{"serverInfo":1}}"#),
     );
-    play(|settings| settings.servers[0].capabilities = Capabilities::Exact, &third("start 3 at /p"));
+    play(
+        |settings| settings.servers[0].capabilities = Capabilities::Exact,
+        &third(ASK_BOTH, "start 3 at /p"),
+    );
 }
 
 #[test]

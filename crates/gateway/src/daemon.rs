@@ -7,14 +7,14 @@ use crate::backends::process::Processes;
 use crate::catalogue::Shelf;
 use crate::config::{self, Config, Guard, LogLevel, ServerConfig};
 use crate::control;
-use crate::environments::Vars;
+use crate::environments::{Vars, environment};
 use crate::fronts::http::{Front, HttpOptions, listen};
 use crate::fronts::{Arrival, Wanted};
 use crate::handed::ledger::State;
 use crate::handed::serve::Manner;
 use crate::handed::{hold, lend};
 use crate::hello::{self, Envelope, Hello, Newcomer, OrderWord, Reply, Wants};
-use crate::hub::{Hub, MEASURE_EVERY};
+use crate::hub::Hub;
 use crate::intake::{self, ClientReader};
 use crate::launches::Launches;
 use crate::places;
@@ -31,7 +31,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use switchboard_core::{ClientId, Core, Event, Order, Peer, Principal, ServerId, Surroundings};
+use switchboard_core::{ClientId, Core, Environment, Event, Order, Peer, Principal, ServerId, Surroundings};
 use switchboard_process::handover::Streams;
 use switchboard_process::local::{Address, BindError, Connection, Listener};
 use switchboard_process::signals::Signals;
@@ -130,7 +130,7 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
     let limit = daemon.config.max_message_bytes;
     let (framing, grace) = (daemon.config.framing, daemon.config.shutdown_grace);
     let register = Register::new(daemon.servers, vars.clone());
-    let processes = Processes::new(register.clone(), vars.clone(), limit, warden, (shelf, launches));
+    let processes = Processes::new(register.clone(), limit, warden, (shelf, launches));
     let hub = Hub::new(Core::new(settings), Plan::Processes(Box::new(processes)), telemetry.clone());
     let default_root = daemon.default_root.as_deref().and_then(places::canonical);
     let profiles = Mutex::new(daemon.config.profiles.clone());
@@ -164,13 +164,13 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
             visits.push(task::spawn("welcoming", welcome));
         }
     }
-    let (watched, measured) = (household.clone(), household.clone());
+    let (watched, measuring) = (household.clone(), household.hub.clone().keep_measuring());
     let tasks = [
         task::spawn("time", hub.clone().keep_time()),
         task::spawn("ending", solo::obey(hub.clone(), signals)),
         task::spawn("accepting", accept(household, daemon.address, listener)),
         task::spawn("watching", async move { watched.watch().await }),
-        task::spawn("measuring", async move { measured.measure().await }),
+        task::spawn("measuring", measuring),
         task::spawn("sweeping", solo::sweep(hub.clone())),
     ];
     hub.over().await;
@@ -307,7 +307,7 @@ impl Household {
         let vars = Arc::new(newcomer.vars());
         let (offers_streams, name) = (newcomer.streams, newcomer.shown().to_owned());
         let server = id.and_then(|id| self.register.server(id));
-        let environment = server.map_or(0, |server| processes.environments.number(&server, &vars));
+        let environment = server.map(|server| environment(&server, &vars)).unwrap_or_default();
         let wants = match id {
             Some(id) => Wanted::One(id),
             None => Wanted::All(processes.environments_of(&vars)),
@@ -385,18 +385,6 @@ impl Household {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks again and again how much memory the backends hold, while there is a limit to it.
-    async fn measure(&self) {
-        loop {
-            tokio::time::sleep(MEASURE_EVERY).await;
-            if self.register.any(|server| server.memory_limit.is_some())
-                || self.standing.limits_memory().await
-            {
-                self.hub.measure().await;
-            }
-        }
-    }
-
     async fn status(&self) -> Value {
         self.hub.measure().await;
         let status = self.hub.turn().status();
@@ -423,7 +411,7 @@ impl Household {
 }
 
 /// Where a client that came through an attachment comes from.
-fn surroundings(environment: u32, newcomer: Newcomer, vars: &Arc<Vars>) -> Surroundings {
+fn surroundings(environment: Environment, newcomer: Newcomer, vars: &Arc<Vars>) -> Surroundings {
     Surroundings {
         principal: Principal::OWNER,
         environment,

@@ -1,12 +1,23 @@
-//! The environments that clients come with. Two clients share a backend only if it would be started with exactly the same
-//! command, arguments and variables for both, so each such launch has a number.
+//! The environments that clients bring along, and how much of them counts when clients share a backend. Core gets names and
+//! digests of values, and hands back whose variables a backend is started with.
+//!
+//! Three kinds of variables reach a server:
+//! - *named* ones, which its entry asks for (`passEnv`, `${VAR}`, all with `inheritEnv: all`): other values, another backend;
+//! - *common* ones, of the safe list: a client joins a backend that has all of its own;
+//! - those that describe the session rather than the machine (`config::separating`): they tell nobody apart.
 
-use crate::config::environment::Inherited;
+use crate::command_line::Runner;
+use crate::config::environment::{self, Inherited, TOLD, is_named};
+use crate::config::folders::HOME_VARIABLES;
+use crate::config::separating::separates;
 use crate::config::{InheritEnv, ServerConfig, expand};
 use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use switchboard_core::Environment;
+use switchboard_core::environment::{Source, ValueDigest, Variable, Variables};
+use switchboard_process::child;
 
 /// The variables of one client.
 #[derive(Default)]
@@ -14,15 +25,18 @@ pub(crate) struct Vars {
     all: Vec<(OsString, OsString)>,
     /// What servers get of them. Most servers get the same, and choosing takes longer than all else that is done for one.
     selections: Mutex<Vec<Arc<Selection>>>,
+    /// The files that commands were found at.
+    programs: Mutex<HashMap<String, ValueDigest>>,
 }
 
-/// What servers with the same `inheritEnv` and `passEnv` get.
+/// What servers with the same `inheritEnv`, `passEnv` and package runner get.
 struct Selection {
     inherit: InheritEnv,
+    runner: Option<Runner>,
     pass: Vec<String>,
     gets: Inherited,
-    /// Over `gets`.
-    mark: [u8; 32],
+    named: Vec<Variable>,
+    common: Variables,
     /// What is kept for those whose entry names no variable.
     kept: Arc<Vars>,
 }
@@ -33,7 +47,7 @@ impl Vars {
     }
 
     pub(crate) fn new(all: Vec<(OsString, OsString)>) -> Self {
-        Self { all, selections: Mutex::default() }
+        Self { all, ..Self::default() }
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<OsString> {
@@ -44,17 +58,48 @@ impl Vars {
         self.all.iter().cloned()
     }
 
+    /// The variables of the clients that share a backend. Where their values differ, the first client's count.
+    pub(crate) fn of(environment: &Environment) -> Arc<Self> {
+        let mut sources = environment.sources().filter_map(Source::get::<Self>);
+        let Some(first) = sources.next() else { return Arc::default() };
+        let mut all: Option<Vec<(OsString, OsString)>> = None;
+        for source in sources {
+            let all = all.get_or_insert_with(|| first.all.clone());
+            let is_new = |name: &OsStr| !all.iter().any(|(known, _)| is_same(known, name));
+            let new: Vec<_> = source.all.iter().filter(|(name, _)| is_new(name)).cloned().collect();
+            all.extend(new);
+        }
+        all.map_or(first, |all| Arc::new(Self::new(all)))
+    }
+
     fn selection(&self, server: &ServerConfig) -> Arc<Selection> {
         let (inherit, pass) = (server.inherit_env, &server.pass_env);
+        let runner = environment::runner_of(server);
         let mut selections = self.selections.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = selections.iter().find(|known| known.inherit == inherit && known.pass == *pass);
-        if let Some(known) = known {
+        let is_it = |known: &&Arc<Selection>| {
+            known.inherit == inherit && known.runner == runner && known.pass == *pass
+        };
+        if let Some(known) = selections.iter().find(is_it) {
             return known.clone();
         }
-        let gets = Inherited::new(self.all(), inherit, pass);
-        let mark = mark_of(gets.vars());
+        let gets = Inherited::of_server(self.all(), server);
+        let (mut named, mut common) = (Vec::new(), Vec::new());
+        for (key, (name, value)) in gets.keyed() {
+            let text = name.to_string_lossy();
+            let variable = || Variable { name: key.into(), value: digest(value) };
+            // Many programs read `HTTPS_PROXY` and `https_proxy` as one.
+            let folded = || Variable { name: key.to_uppercase().into(), value: digest(value) };
+            match () {
+                () if TOLD.iter().any(|(told, usual)| *told == text && value == usual) => {}
+                () if is_named(&text, inherit, pass) => named.push(variable()),
+                () if separates(&text) => common.push(folded()),
+                () => {}
+            }
+        }
         let kept = Arc::new(self.keeping(&gets, |_| false));
-        let selection = Arc::new(Selection { inherit, pass: pass.clone(), gets, mark, kept });
+        let common = sorted(common);
+        let selection =
+            Arc::new(Selection { inherit, runner, pass: pass.clone(), gets, named, common, kept });
         selections.push(selection.clone());
         selection
     }
@@ -72,9 +117,9 @@ impl Vars {
     }
 
     fn keeping(&self, gets: &Inherited, is_named: impl Fn(&str) -> bool) -> Self {
-        // HOME may stand behind a `~`.
+        // It may stand behind a `~`, and servers without a workspace run there.
         let is_kept = |name: &OsStr| match name.to_str() {
-            Some(name) => name == "HOME" || gets.has(name) || is_named(name),
+            Some(name) => HOME_VARIABLES.contains(&name) || gets.has(name) || is_named(name),
             None => gets.vars().any(|(known, _)| known == name),
         };
         let kept = |(name, value): &(OsString, OsString)| {
@@ -82,95 +127,85 @@ impl Vars {
         };
         Self::new(self.all.iter().map(kept).collect())
     }
-}
 
-fn is_same(known: &OsStr, name: &str) -> bool {
-    if cfg!(windows) { known.eq_ignore_ascii_case(name) } else { known == name }
-}
-
-/// Which number stands for which variables.
-#[derive(Default)]
-pub(crate) struct Environments(Mutex<Vec<([u8; 32], Arc<Vars>)>>);
-
-impl Environments {
-    /// The number for a client with these variables, as far as one server is concerned.
-    pub(crate) fn number(&self, server: &ServerConfig, vars: &Arc<Vars>) -> u32 {
-        let mark = fingerprint(server, vars);
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = known.iter().position(|(other, _)| *other == mark).unwrap_or_else(|| {
-            known.push((mark, vars.for_server(server)));
-            known.len() - 1
-        });
-        at as u32
-    }
-
-    pub(crate) fn vars(&self, number: u32) -> Arc<Vars> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get(number as usize).map(|(_, vars)| vars.clone()).unwrap_or_default()
+    /// A digest of the file that a command is found at in this client's PATH.
+    fn program(&self, command: &str) -> ValueDigest {
+        let mut known = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        *known.entry(command.to_owned()).or_insert_with(|| {
+            let path = self.get("PATH");
+            let found = child::resolve(OsStr::new(command), path.as_deref(), None);
+            found.map(|file| digest(file.as_os_str())).unwrap_or_default()
+        })
     }
 }
 
-/// What exec would get, the root left open.
-fn fingerprint(server: &ServerConfig, vars: &Vars) -> [u8; 32] {
-    let parts = expand::launch_parts(server, Some(Path::new("/root")), &|name| vars.get(name));
-    let mut hash = Marking::default();
-    hash.put(&server.name);
-    let own = match &parts {
-        Ok(parts) => {
-            hash.put(&parts.command);
-            parts.args.iter().for_each(|arg| hash.put(arg));
-            hash.put(parts.cwd.as_deref().unwrap_or(Path::new("")));
-            if let Some((url, headers)) = &parts.remote {
-                hash.put(url);
-                headers.iter().for_each(|(name, value)| hash.put_pair(name, value));
-            }
-            &parts.env[..]
-        }
-        Err(error) => {
-            hash.put(error.to_string());
-            &[]
-        }
-    };
-    // A server elsewhere gets no variables: those who differ in nothing else share it.
+/// What a client with these variables brings along for a server.
+pub(crate) fn environment(server: &ServerConfig, vars: &Arc<Vars>) -> Environment {
+    let source = Some(Source::new(vars.for_server(server)));
+    let filled_in = filled_in(server, vars);
+    // A server elsewhere gets no variables.
     if server.remote.is_some() {
-        return hash.end();
+        return Environment::new(sorted(filled_in), Arc::default(), source);
     }
-    own.iter().for_each(|(name, value)| hash.put_pair(name, value));
     let selection = vars.selection(server);
-    let is_replaced = |name: &OsStr| own.iter().any(|(own, _)| is_same(name, own));
-    let mark = match own.iter().any(|(name, _)| selection.gets.has(name)) {
-        true => mark_of(selection.gets.vars().filter(|(name, _)| !is_replaced(name))),
-        false => selection.mark,
+    // What the entry sets itself is the same for all.
+    let is_replaced = |name: &str| server.env.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
+    let is_inherited = |variable: &&Variable| !is_replaced(&variable.name);
+    let mut named = filled_in;
+    named.extend(selection.named.iter().filter(is_inherited).cloned());
+    let command = expand::command(server, &|name| vars.get(name));
+    let is_searched = !command.contains(std::path::is_separator) && !is_replaced("PATH");
+    if is_searched && !named.iter().any(|variable| is_same(OsStr::new(&*variable.name), "PATH")) {
+        named.push(Variable { name: "PATH".into(), value: vars.program(&command) });
+    }
+    let common = match selection.common.iter().any(|variable| is_replaced(&variable.name)) {
+        true => selection.common.iter().filter(is_inherited).cloned().collect(),
+        false => selection.common.clone(),
     };
-    hash.0.update(mark);
-    hash.end()
+    Environment::new(sorted(named), common, source)
 }
 
-fn mark_of<'a>(vars: impl Iterator<Item = &'a (OsString, OsString)>) -> [u8; 32] {
-    let mut hash = Marking::default();
-    vars.for_each(|(name, value)| hash.put_pair(name, value));
-    hash.end()
+/// The variables that are filled into a server's entry.
+fn filled_in(server: &ServerConfig, vars: &Vars) -> Vec<Variable> {
+    let lookup = |name: &str| vars.get(name);
+    let filled = expand::variables(server, &lookup).into_iter();
+    filled
+        .map(|(name, value)| Variable {
+            name: name.into(),
+            value: value.map(|value| digest(&value)).unwrap_or_default(),
+        })
+        .collect()
 }
 
-/// A hash of texts, which keeps them apart.
-#[derive(Default)]
-struct Marking(Sha256);
-
-impl Marking {
-    fn put(&mut self, text: impl AsRef<OsStr>) {
-        let bytes = text.as_ref().as_encoded_bytes();
-        self.0.update(bytes.len().to_le_bytes());
-        self.0.update(bytes);
+/// By name, each name once. One that is there twice with two values counts by both.
+fn sorted(variables: Vec<Variable>) -> Variables {
+    let mut known: BTreeMap<Arc<str>, ValueDigest> = BTreeMap::new();
+    for Variable { name, value } in variables {
+        let all = known.entry(name).or_default();
+        *all = match *all == ValueDigest::default() || *all == value {
+            true => value,
+            false => digest_of(&[&all[..], &value[..]]),
+        };
     }
+    known.into_iter().map(|(name, value)| Variable { name, value }).collect()
+}
 
-    fn put_pair(&mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) {
-        self.put(name);
-        self.put(value);
-    }
+fn digest(value: &OsStr) -> ValueDigest {
+    digest_of(&[value.as_encoded_bytes()])
+}
 
-    fn end(self) -> [u8; 32] {
-        self.0.finalize().into()
-    }
+fn digest_of(parts: &[&[u8]]) -> ValueDigest {
+    let mut hash = Sha256::new();
+    parts.iter().for_each(|part| hash.update(part));
+    let whole: [u8; 32] = hash.finalize().into();
+    let mut digest = ValueDigest::default();
+    digest.copy_from_slice(&whole[..size_of::<ValueDigest>()]);
+    digest
+}
+
+fn is_same(one: &OsStr, other: impl AsRef<OsStr>) -> bool {
+    let other = other.as_ref();
+    if cfg!(windows) { one.eq_ignore_ascii_case(other) } else { one == other }
 }
 
 #[cfg(test)]
@@ -181,22 +216,60 @@ mod tests {
         Arc::new(Vars::new(pairs.iter().map(|(name, value)| (name.into(), value.into())).collect()))
     }
 
-    #[test]
-    fn only_what_reaches_the_server_tells_clients_apart() {
-        let environments = Environments::default();
-        let server = ServerConfig::for_command("s", "cmd", Vec::new());
-        let number = |pairs: &[(&str, &str)]| environments.number(&server, &vars(pairs));
-        let one = number(&[("PATH", "/bin"), ("WINDOWID", "1")]);
-        assert_eq!(number(&[("PATH", "/bin"), ("WINDOWID", "2")]), one, "it does not get that one");
-        let other = number(&[("PATH", "/nvm/bin:/bin"), ("WINDOWID", "1")]);
-        assert_ne!(other, one);
-        assert_eq!(environments.vars(other).get("PATH"), Some("/nvm/bin:/bin".into()));
+    /// Whether a backend that was started for the first client serves the second.
+    #[track_caller]
+    fn check(server: &ServerConfig, backend: &[(&str, &str)], client: &[(&str, &str)], expect: bool) {
+        let [backend, client] = [backend, client].map(|pairs| environment(server, &vars(pairs)));
+        assert_eq!(backend.serves(&client), expect);
+    }
+
+    fn server() -> ServerConfig {
+        ServerConfig { inherit_env: InheritEnv::Safe, ..ServerConfig::for_command("s", "cmd", Vec::new()) }
     }
 
     #[test]
-    fn a_server_elsewhere_is_told_apart_by_what_it_is_sent() {
+    fn only_variables_that_reach_the_server_count() {
+        check(&server(), &[("WINDOWID", "1")], &[("WINDOWID", "2")], true);
+        check(&server(), &[("DISPLAY", ":0")], &[("DISPLAY", ":1")], false);
+        check(&server(), &[("DISPLAY", ":0")], &[], true);
+        check(&server(), &[], &[("DISPLAY", ":0")], false);
+    }
+
+    #[test]
+    fn variables_of_the_client_never_count() {
+        for name in ["CLAUDE_PROJECT_DIR", "GEMINI_CLI", "CODEX_HOME", "VSCODE_PID", "TERM", "TERM_PROGRAM"] {
+            check(&server(), &[(name, "1")], &[(name, "2")], true);
+            assert_eq!(Vars::of(&environment(&server(), &vars(&[(name, "1")]))).get(name), Some("".into()));
+        }
+    }
+
+    #[test]
+    fn variables_of_the_session_reach_the_server_and_do_not_count() {
+        for name in ["LANG", "LC_ALL", "NO_COLOR", "SHELL", "TMPDIR"] {
+            check(&server(), &[(name, "1")], &[(name, "2")], true);
+            assert_eq!(Vars::of(&environment(&server(), &vars(&[(name, "1")]))).get(name), Some("1".into()));
+        }
+    }
+
+    #[test]
+    fn named_variables_must_be_equal() {
+        let passing = ServerConfig { pass_env: vec!["F*".to_owned()], ..server() };
+        check(&passing, &[("FOO", "1")], &[("FOO", "1")], true);
+        check(&passing, &[("FOO", "1")], &[("FOO", "2")], false);
+        check(&passing, &[("FOO", "1")], &[], false);
+        let all = ServerConfig { inherit_env: InheritEnv::All, ..server() };
+        check(&all, &[("LANG", "C")], &[("LANG", "de")], false);
+        let args = vec!["--token=${TOKEN}".to_owned(), "${HOST:-a}".to_owned()];
+        let filled = ServerConfig { expand: true, args, ..server() };
+        check(&filled, &[("TOKEN", "1")], &[("TOKEN", "1")], true);
+        check(&filled, &[("TOKEN", "1")], &[("TOKEN", "2")], false);
+        check(&filled, &[("TOKEN", "1")], &[("TOKEN", "1"), ("HOST", "a")], true);
+        check(&filled, &[("TOKEN", "1")], &[("TOKEN", "1"), ("HOST", "b")], false);
+    }
+
+    #[test]
+    fn remote_servers_get_no_variables() {
         use crate::config::{RemoteConfig, Transport};
-        let environments = Environments::default();
         let remote = RemoteConfig {
             url: "https://${HOST}/mcp".to_owned(),
             headers: vec![("Authorization".to_owned(), "Bearer ${TOKEN}".to_owned())].into(),
@@ -207,43 +280,58 @@ mod tests {
             expand: true,
             ..ServerConfig::for_command("s", "", Vec::new())
         };
-        let number = |pairs: &[(&str, &str)]| environments.number(&server, &vars(pairs));
-        let one = number(&[("HOST", "a"), ("TOKEN", "1"), ("PATH", "/bin")]);
-        assert_eq!(number(&[("HOST", "a"), ("TOKEN", "1"), ("PATH", "/other")]), one, "it gets no variables");
-        assert_ne!(number(&[("HOST", "a"), ("TOKEN", "2")]), one);
-        assert_ne!(number(&[("HOST", "b"), ("TOKEN", "1")]), one);
-        assert_eq!(environments.vars(one).get("TOKEN"), Some("1".into()));
-        assert_eq!(environments.vars(one).get("PATH"), Some("".into()), "its value is nobody's business");
+        let own = [("HOST", "a"), ("TOKEN", "1"), ("DISPLAY", ":0")];
+        check(&server, &own, &[("HOST", "a"), ("TOKEN", "1"), ("DISPLAY", ":1")], true);
+        check(&server, &own, &[("HOST", "a"), ("TOKEN", "2")], false);
+        check(&server, &own, &[("HOST", "b"), ("TOKEN", "1")], false);
+        let kept = Vars::of(&environment(&server, &vars(&own)));
+        assert_eq!(kept.get("TOKEN"), Some("1".into()));
+        assert_eq!(kept.get("DISPLAY"), Some("".into()), "its value is nobody's business");
     }
 
     #[test]
-    fn what_the_servers_own_replaces_tells_nobody_apart() {
-        let environments = Environments::default();
-        let mut server = ServerConfig::for_command("s", "cmd", Vec::new());
-        server.env.push(("PATH".to_owned(), "/own".to_owned()));
-        let number = |pairs: &[(&str, &str)]| environments.number(&server, &vars(pairs));
-        let one = number(&[("PATH", "/bin"), ("LANG", "C")]);
-        assert_eq!(number(&[("PATH", "/other"), ("LANG", "C")]), one);
-        assert_ne!(number(&[("PATH", "/bin"), ("LANG", "de")]), one);
+    fn variables_that_the_entry_sets_do_not_count() {
+        let mut server = server();
+        server.env.push(("DISPLAY".to_owned(), ":9".to_owned()));
+        check(&server, &[("DISPLAY", ":0"), ("TZ", "a")], &[("DISPLAY", ":1"), ("TZ", "a")], true);
+        check(&server, &[("TZ", "a")], &[("TZ", "b")], false);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn path_counts_through_the_file_that_is_found() {
+        let shell = ServerConfig { command: "sh".to_owned(), ..server() };
+        check(&shell, &[("PATH", "/bin")], &[("PATH", "/bin:/opt/elsewhere")], true);
+        check(&shell, &[("PATH", "/bin")], &[("PATH", "/nowhere")], false);
+        let absolute = ServerConfig { command: "/bin/sh".to_owned(), ..server() };
+        check(&absolute, &[("PATH", "/bin")], &[("PATH", "/nowhere")], true);
     }
 
     #[test]
-    fn servers_that_get_others_are_told_apart() {
-        let environments = Environments::default();
-        let pairs = vars(&[("FOO", "1"), ("PATH", "/bin")]);
-        let usual = ServerConfig::for_command("s", "cmd", Vec::new());
-        let passing = ServerConfig { pass_env: vec!["F*".to_owned()], ..usual.clone() };
-        let of = |server| environments.vars(environments.number(server, &pairs)).get("FOO");
-        assert_eq!((of(&usual), of(&passing)), (Some("".into()), Some("1".into())));
+    fn a_backend_gets_the_variables_of_all_its_clients() {
+        let [one, other] = [
+            &[("DISPLAY", ":0"), ("LANG", "C")][..],
+            &[("SSH_AUTH_SOCK", "/s"), ("TZ", "x"), ("LANG", "de"), ("TERM", "xterm")],
+        ]
+        .map(|pairs| environment(&server(), &vars(pairs)));
+        let both = Vars::of(&one.merged(&other).unwrap());
+        let value = |name: &str| both.get(name).unwrap().into_string().unwrap();
+        assert_eq!(["DISPLAY", "SSH_AUTH_SOCK", "TZ", "LANG"].map(value), [":0", "/s", "x", "de"]);
     }
 
+    /// Merged, one client's proxy or registry would be used for the other.
+    #[cfg(unix)]
     #[test]
-    fn what_is_filled_into_the_command_counts_too() {
-        let environments = Environments::default();
-        let args = vec!["--token=${TOKEN}".to_owned()];
-        let server = ServerConfig { expand: true, ..ServerConfig::for_command("s", "cmd", args) };
-        let number = |token: &str| environments.number(&server, &vars(&[("TOKEN", token)]));
-        assert_ne!(number("a"), number("b"));
-        assert_eq!(number("a"), number("a"));
+    fn spellings_of_one_setting_are_one_variable() {
+        let npx = ServerConfig {
+            command: "npx".to_owned(),
+            args: vec!["-y".to_owned(), "x".to_owned()],
+            ..server()
+        };
+        for (one, other) in [("NPM_CONFIG_REGISTRY", "npm_config_registry"), ("HTTPS_PROXY", "https_proxy")] {
+            check(&npx, &[(one, "https://a/")], &[(other, "https://b/")], false);
+            check(&npx, &[(one, "https://a/")], &[(other, "https://a/")], true);
+            check(&npx, &[(one, "https://a/"), (other, "https://a/")], &[(other, "https://a/")], true);
+        }
     }
 }

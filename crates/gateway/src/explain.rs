@@ -7,15 +7,16 @@
 mod ladder;
 mod shown;
 
-use crate::config::expand::{self, ExpandCause};
-use crate::config::{Config, Lookup, Scope, ServerConfig, State};
+use crate::config::{Config, Lookup, ServerConfig};
+use crate::launches::Launches;
 use crate::places;
-use crate::wiring::RootOptions;
+use crate::wiring::{self, RootOptions};
 use ladder::Ladder;
 use serde::Serialize;
 use std::path::Path;
 use switchboard_core::roots::path::{Style, of_uri};
 use switchboard_core::roots::{Decision, Known, Place, Policy, decide};
+use switchboard_core::{Scope, State};
 
 /// What is asked about.
 pub struct Question<'a> {
@@ -32,6 +33,8 @@ pub struct Question<'a> {
     pub servers: &'a [&'a ServerConfig],
     /// The environment that we were started with.
     pub vars: Lookup<'a>,
+    /// Where is stored what was learnt about the servers.
+    pub state_folder: &'a Path,
 }
 
 /// `Display` is for people.
@@ -43,10 +46,15 @@ pub struct Explained {
 }
 
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Answer {
     /// None if there is no config: then it is as for a server with an instance for each workspace.
     pub servers: Vec<String>,
     pub instances: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope_reason: Option<String>,
     pub root: Option<String>,
     pub why: String,
     /// What the client would get instead.
@@ -79,6 +87,8 @@ pub struct Rung {
 /// The part of a server that matters for where its requests go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Manner {
+    /// What instances are kept apart by, and why; `None` without a server.
+    scope: Option<(Scope, String)>,
     spread: Spread,
     /// A client shares with nobody.
     is_private: bool,
@@ -94,8 +104,10 @@ enum Spread {
     Root,
     /// All roots of a client.
     Roots,
-    /// Everything.
+    /// Everything, at the root that its launch contains.
     All,
+    /// Everything, in the home folder.
+    Home,
 }
 
 pub fn explain(question: &Question<'_>) -> Explained {
@@ -115,7 +127,13 @@ pub fn explain(question: &Question<'_>) -> Explained {
     }
     if groups.is_empty() {
         let root_arguments = question.root_arguments.to_vec();
-        let manner = Manner { spread: Spread::Root, is_private: false, needs_root: false, root_arguments };
+        let manner = Manner {
+            scope: None,
+            spread: Spread::Root,
+            is_private: false,
+            needs_root: false,
+            root_arguments,
+        };
         groups.push((manner, Vec::new()));
     }
     let answers = groups.into_iter().map(|(manner, servers)| {
@@ -149,26 +167,30 @@ fn known(question: &Question<'_>) -> Known {
 }
 
 fn manner(server: &ServerConfig, question: &Question<'_>) -> Manner {
-    let mut root_arguments = server.root_arguments.clone();
-    root_arguments.extend_from_slice(question.root_arguments);
-    let is_split = expand::uses_root(server, question.vars) || !root_arguments.is_empty();
-    let without = expand::launch_parts(server, None, question.vars);
+    let mut server = server.clone();
+    server.root_arguments.extend_from_slice(question.root_arguments);
+    let record = Launches::new(question.state_folder).load(&server);
+    let settings = wiring::server_settings(&server, question.vars, record);
+    let state = if settings.record.keeps_state { State::Client } else { settings.state };
+    let (scope, reason) = settings.scope_with_reason(&settings.record, state);
     Manner {
-        spread: match server.scope {
-            Scope::Global => Spread::All,
-            Scope::Root | Scope::Client if is_split => Spread::Root,
+        spread: match scope {
+            Scope::Global if settings.launch_uses_root => Spread::All,
+            Scope::Global => Spread::Home,
+            Scope::Root | Scope::Client if settings.splits => Spread::Root,
             Scope::Root | Scope::Client => Spread::Roots,
         },
-        is_private: server.scope == Scope::Client || server.state == State::Client,
-        needs_root: without.is_err_and(|error| error.cause == ExpandCause::NoRoot),
-        root_arguments,
+        is_private: scope == Scope::Client || state == State::Client,
+        scope: Some((scope, reason.to_string())),
+        needs_root: settings.needs_root,
+        root_arguments: server.root_arguments,
     }
 }
 
 fn answer(known: &Known, places: &[Place], policy: Policy, manner: &Manner, servers: Vec<String>) -> Answer {
     let asked = match manner.spread {
         Spread::Root => places,
-        Spread::Roots | Spread::All => &[],
+        Spread::Roots | Spread::All | Spread::Home => &[],
     };
     let decision = match manner.spread {
         Spread::Root | Spread::Roots => decide(known, asked, policy),
@@ -178,20 +200,25 @@ fn answer(known: &Known, places: &[Place], policy: Policy, manner: &Manner, serv
             let common = Known { pinned, default, given, ..Known::default() };
             decide(&common, &[], Policy { fallback: true, ..policy })
         }
+        Spread::Home => Decision::Fallback,
     };
     let considered = Ladder { known, places, policy, spread: manner.spread, decision: &decision }.rungs();
     let (root, why, error) = match decision {
         Decision::Root { root, why } => (Some(root), why.to_string(), None),
+        Decision::Fallback if manner.spread == Spread::Home => (None, AT_HOME.to_owned(), None),
         Decision::Fallback if !manner.needs_root => (None, UNKNOWN.to_owned(), None),
         Decision::Fallback => {
             (None, format!("{UNKNOWN}, and the server cannot start without"), Some(Refusal::NO_ROOT))
         }
         Decision::Nowhere => (None, format!("{UNKNOWN}, and `fallback` is off"), Some(Refusal::NO_ROOT)),
     };
-    Answer { servers, instances: manner.instances(), root, why, error, considered }
+    let (scope, scope_reason) = manner.scope.clone().unzip();
+    let scope = scope.map(Scope::name);
+    Answer { servers, instances: manner.instances(), scope, scope_reason, root, why, error, considered }
 }
 
 const UNKNOWN: &str = "nothing says where it belongs";
+const AT_HOME: &str = "it belongs to no workspace, and runs in the home folder";
 
 impl Refusal {
     const NO_ROOT: Self = Self {
@@ -209,8 +236,8 @@ impl Manner {
             (Spread::Root, true) => "one for each workspace and client",
             (Spread::Roots, false) => "one for all roots of a client, and clients with the same roots",
             (Spread::Roots, true) => "one for each client, for all its roots",
-            (Spread::All, false) => "one for everybody",
-            (Spread::All, true) => "one for each client, whatever its roots",
+            (Spread::All | Spread::Home, false) => "one for everybody",
+            (Spread::All | Spread::Home, true) => "one for each client, whatever its roots",
         }
     }
 }

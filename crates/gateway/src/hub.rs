@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use switchboard_core::status::Status;
 use switchboard_core::{
-    About, Action, Change, ClientId, Core, Done, Event, Fact, Launch, Moment, Peer, ServerId,
+    About, Action, Change, ClientId, Core, Done, Event, Fact, Launch, MEASURE_OFTEN, Moment, Peer, ServerId,
 };
 use switchboard_process::aside;
 use switchboard_process::tree::Tree;
@@ -32,9 +32,6 @@ const TOGETHER: usize = 16;
 /// Longer lists are made out on another thread, so that they do not hold up everyone else.
 const SHORT_LISTS: usize = 32 << 10;
 
-/// How often memory is measured, where there is a limit to it.
-pub(crate) const MEASURE_EVERY: Duration = Duration::from_secs(2);
-
 pub(crate) struct Hub {
     inside: Mutex<Inside>,
     started: Instant,
@@ -42,6 +39,8 @@ pub(crate) struct Hub {
     plan: Plan,
     /// The core wants to be woken earlier than the alarm is set for.
     alarm: Notify,
+    /// A process was started, or a limit changed: memory is to be measured soon.
+    measure_soon: Notify,
     /// An outbox has room again.
     room: Notify,
     finished: Notify,
@@ -84,6 +83,7 @@ impl Hub {
             telemetry,
             plan,
             alarm: Notify::new(),
+            measure_soon: Notify::new(),
             room: Notify::new(),
             finished: Notify::new(),
             draining: Notify::new(),
@@ -212,11 +212,34 @@ impl Hub {
         }
     }
 
-    /// Looks again and again how much memory the backends hold.
+    /// Measures the memory of backends as often as the core wants it, and soon after each start.
     pub(crate) async fn keep_measuring(self: Arc<Self>) {
         loop {
-            tokio::time::sleep(MEASURE_EVERY).await;
+            let every = {
+                let turn = self.turn();
+                // Remote servers have no processes here.
+                let has_trees = !turn.inside.trees.is_empty();
+                turn.inside.core.measure_every().filter(|_| has_trees)
+            };
+            match every {
+                Some(often) if often <= MEASURE_OFTEN => tokio::time::sleep(often).await,
+                every => self.start_or(every).await,
+            }
             self.measure().await;
+        }
+    }
+
+    /// Waits until this time is over, or a process has been there for a moment. `None` is for ever.
+    async fn start_or(&self, every: Option<Duration>) {
+        let time = async {
+            match every {
+                Some(every) => tokio::time::sleep(every).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = time => {}
+            () = self.measure_soon.notified() => tokio::time::sleep(MEASURE_OFTEN).await,
         }
     }
 
@@ -319,10 +342,11 @@ impl<'a> Turn<'a> {
                 }
                 self.desk().take(fact);
             }
-            Action::Start { launch, server, framing, root, environment } => {
+            Action::Start { launch, server, framing, root, in_home, environment } => {
                 let (control, orders) = mpsc::channel(4);
                 self.inside.controls.insert(launch, control);
-                let setting = Setting { server, environment, framing, root: root.map(PathBuf::from) };
+                let root = root.map(PathBuf::from);
+                let setting = Setting { server, in_home, environment, framing, root };
                 let hub = self.hub.clone();
                 match &self.hub.plan {
                     Plan::Processes(_) => {
@@ -416,6 +440,7 @@ impl<'a> Turn<'a> {
     pub(crate) fn reconfigure(&mut self, change: Change) {
         let inside = &mut *self.inside;
         inside.core.reconfigure(self.now, change, &mut inside.actions);
+        self.hub.measure_soon.notify_one();
         self.perform_all();
     }
 
@@ -429,6 +454,7 @@ impl<'a> Turn<'a> {
 
     pub(crate) fn note_tree(&mut self, launch: Launch, tree: Tree) {
         self.inside.trees.insert(launch, tree);
+        self.hub.measure_soon.notify_one();
     }
 
     /// Nothing more can be said to a process, or heard from it. If it is not being stopped already it is ended,

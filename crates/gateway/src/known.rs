@@ -1,31 +1,25 @@
-//! Packages of which we know what they keep between calls, so that nobody has to say it in the config. What is not
-//! here may still be told from the names of its tools (`core/sharing.rs`).
+//! Packages of which we know what they keep between calls, and whether they depend on their working folder, so that nobody
+//! has to say it in the config. The state of others may still be told from the names of their tools (`core/sharing.rs`).
+//!
+//! - `table`: the packages.
+//! - `paths`: relative paths in a server's entry.
 
+mod paths;
+mod table;
+
+use crate::command_line::{self, Package};
 use crate::config::{ServerConfig, State};
+use table::{KNOWN, Row};
 
-/// By a part of an argument or of the command: npm and PyPI names.
-const PACKAGES: &[(&str, switchboard_core::State)] = &[
-    // A browser, with its pages and its log-ins.
-    ("@playwright/mcp", switchboard_core::State::Client),
-    ("@executeautomation/playwright-mcp-server", switchboard_core::State::Client),
-    ("@modelcontextprotocol/server-puppeteer", switchboard_core::State::Client),
-    ("chrome-devtools-mcp", switchboard_core::State::Client),
-    ("@browsermcp/mcp", switchboard_core::State::Client),
-    // A train of thought.
-    ("@modelcontextprotocol/server-sequential-thinking", switchboard_core::State::Client),
-    ("mcp-sequentialthinking-tools", switchboard_core::State::Client),
-    // Shells that go on.
-    ("@wonderwhy-er/desktop-commander", switchboard_core::State::Client),
-    ("iterm-mcp", switchboard_core::State::Client),
-    // What they know lies on disk, or elsewhere.
-    ("@modelcontextprotocol/server-filesystem", switchboard_core::State::None),
-    ("@modelcontextprotocol/server-memory", switchboard_core::State::None),
-    ("@modelcontextprotocol/server-github", switchboard_core::State::None),
-    ("mcp-server-git", switchboard_core::State::None),
-    ("mcp-server-fetch", switchboard_core::State::None),
-    ("mcp-server-time", switchboard_core::State::None),
-    ("@augmentcode/auggie", switchboard_core::State::None),
-];
+/// How a package depends on the folder that it is started in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Folder {
+    Ignored,
+    /// It reads this variable from a `.env` file there, unless its environment has it.
+    DotEnv(&'static str),
+    /// It reads or writes files there, asks for its client's roots, or nobody has looked.
+    Unknown,
+}
 
 /// What a server keeps, and by whose word.
 pub(crate) fn state_of(server: &ServerConfig) -> (switchboard_core::State, &'static str) {
@@ -33,52 +27,176 @@ pub(crate) fn state_of(server: &ServerConfig) -> (switchboard_core::State, &'sta
         State::None => (switchboard_core::State::None, "the config says so"),
         State::Client => (switchboard_core::State::Client, "the config says so"),
         State::Backend => (switchboard_core::State::Backend, "the config says so"),
-        State::Auto => {
-            let words = std::iter::once(&server.command).chain(&server.args);
-            let words: Vec<String> = words.map(|word| word.replace('\\', "/")).collect();
-            let known = PACKAGES.iter().find(|(package, _)| words.iter().any(|word| names(word, package)));
-            match known {
-                Some((_, state)) => (*state, "the package is known"),
-                None => (switchboard_core::State::Auto, "to be told from its tools"),
+        State::Auto => match known(server).map(|row| row.state) {
+            Some(switchboard_core::State::Auto) | None => {
+                (switchboard_core::State::Auto, "to be told from its tools")
             }
-        }
+            Some(state) => (state, "the package is known"),
+        },
     }
 }
 
-/// Whether a word of a command line names a package: as it is, with a version, or as a path that goes through it.
-fn names(word: &str, package: &str) -> bool {
-    let starts = std::iter::once(0).chain(word.match_indices('/').map(|(at, _)| at + 1));
-    let is_end = |rest: &str| rest.is_empty() || rest.starts_with(['@', '/', '=', '.']);
-    starts.filter_map(|at| word[at..].strip_prefix(package)).any(is_end)
+/// The name of a server's package, if it is known to work the same in every folder.
+pub(crate) fn ignores_folder(server: &ServerConfig) -> Option<String> {
+    let row = known(server)?;
+    let ignores = match row.folder {
+        Folder::Ignored => true,
+        Folder::DotEnv(name) => server.env.iter().any(|(own, value)| own == name && !value.is_empty()),
+        Folder::Unknown => false,
+    };
+    let (_, name) = row.names[0].split_once(':')?;
+    ignores.then(|| name.to_owned())
+}
+
+/// Where the launch of a server first names a relative path: `args[2]`.
+pub(crate) fn relative_path(server: &ServerConfig) -> Option<String> {
+    paths::first_relative(server)
+}
+
+fn known(server: &ServerConfig) -> Option<&'static Row> {
+    if server.remote.is_some() {
+        return None;
+    }
+    let started = command_line::started(&server.command, &server.args)?;
+    let mut rows = KNOWN.iter().flat_map(|(_, rows)| *rows);
+    let row = rows.find(|row| row.names.iter().any(|name| is_named(name, &started.package)))?;
+    // `uvx --from PACKAGE python server.py` only has the package beside it.
+    let is_own = started.program.is_none_or(|program| is_program_of(row, &started.package, &program));
+    is_own.then_some(row)
+}
+
+/// Whether a program is one of the package's own.
+fn is_program_of(row: &Row, package: &Package, program: &str) -> bool {
+    let is_listed = row.names.iter().any(|name| name.strip_prefix("program:") == Some(program));
+    let is_namesake = match package {
+        Package::Npm(name) => name.rsplit('/').next() == Some(program),
+        Package::PyPi(name) => command_line::pypi_name(program) == *name,
+        Package::Image(_) | Package::Program(_) => false,
+    };
+    is_listed || is_namesake
+}
+
+fn is_named(known: &str, package: &Package) -> bool {
+    match (known.split_once(':'), package) {
+        (Some(("npm", known)), Package::Npm(name)) => known == name,
+        (Some(("pypi", known)), Package::PyPi(name)) => command_line::pypi_name(known) == *name,
+        (Some(("image", known)), Package::Image(name)) => known == name,
+        (Some(("program", known)), Package::Program(name)) => known == name,
+        (Some(_) | None, _) => false,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn packages_are_known_however_they_are_started() {
-        let check = |command: &str, args: &[&str], expect: switchboard_core::State| {
-            let args = args.iter().map(|&arg| arg.to_owned()).collect();
-            let (state, _) = state_of(&ServerConfig::for_command("s", command, args));
-            assert_eq!(state, expect, "{command} {:?}", command);
-        };
-        use switchboard_core::State;
-        check("npx", &["-y", "@playwright/mcp@0.0.75"], State::Client);
-        check("npx", &["@playwright/mcp"], State::Client);
-        check("node", &["/x/node_modules/@playwright/mcp/cli.js"], State::Client);
-        check("node", &[r"C:\x\node_modules\@playwright\mcp\cli.js"], State::Client);
-        check("uvx", &["mcp-server-time==2025.1"], State::None);
-        check("/opt/bin/mcp-server-git", &[], State::None);
-        check("npx", &["-y", "@playwright/mcp-tools"], State::Auto);
-        check("npx", &["-y", "not-chrome-devtools-mcp"], State::Auto);
-        check("python3", &["server.py"], State::Auto);
+    fn server(line: &str) -> ServerConfig {
+        let mut words = line.split(' ').map(str::to_owned);
+        let command = words.next().unwrap();
+        ServerConfig::for_command("s", command, words.collect())
     }
 
     #[test]
-    fn the_config_has_the_last_word() {
-        let mut server = ServerConfig::for_command("s", "npx", vec!["@playwright/mcp".to_owned()]);
+    fn state_by_package() {
+        use switchboard_core::State;
+        let check = |line: &str, expect: State| assert_eq!(state_of(&server(line)).0, expect, "{line}");
+        check("npx -y @playwright/mcp@0.0.75", State::Client);
+        check("npx @playwright/mcp", State::Client);
+        check("node /x/node_modules/@playwright/mcp/cli.js", State::Client);
+        check(r"node C:\x\node_modules\@playwright\mcp\cli.js", State::Client);
+        check("uvx mcp-server-time==2025.1", State::None);
+        check("/opt/bin/mcp-server-git", State::None);
+        check("npx -y @playwright/mcp-tools", State::Auto);
+        check("npx -y not-chrome-devtools-mcp", State::Auto);
+        check("python3 server.py", State::Auto);
+        // Only the package counts, not the other words.
+        check("npx -y thing @playwright/mcp", State::Auto);
+        check("thing /x/node_modules/@playwright/mcp/cli.js", State::Auto);
+        check("uvx mcp-remote", State::Auto);
+        check("npx @modelcontextprotocol/server-memory", State::None);
+        // Its graph is in the container.
+        check("docker run -i mcp/memory", State::Backend);
+    }
+
+    #[test]
+    fn config_overrides_table() {
+        let mut server = server("npx @playwright/mcp");
         server.state = State::Backend;
         assert_eq!(state_of(&server).0, switchboard_core::State::Backend);
+    }
+
+    #[test]
+    fn folder_by_package() {
+        let check = |line: &str, expect: Option<&str>| {
+            assert_eq!(ignores_folder(&server(line)).as_deref(), expect, "{line}");
+        };
+        check("npx -y @upstash/context7-mcp@latest", Some("@upstash/context7-mcp"));
+        check("uvx mcp-server-time", Some("mcp-server-time"));
+        check("python -m mcp_server_time", Some("mcp-server-time"));
+        check("docker run -i --rm mcp/time", Some("mcp-server-time"));
+        check(
+            "docker run -i --rm -e X ghcr.io/github/github-mcp-server",
+            Some("ghcr.io/github/github-mcp-server"),
+        );
+        check(
+            "uvx awslabs.aws-documentation-mcp-server@latest",
+            Some("awslabs.aws-documentation-mcp-server"),
+        );
+        check("npx -y mcp-remote https://example.com/mcp", Some("mcp-remote"));
+        check("npx -y @modelcontextprotocol/server-filesystem /x", None);
+        check("npx -y @playwright/mcp", None);
+        check("npx -y thing mcp-remote", None);
+        check("npx -y tavily-mcp", None);
+        check("uvx --from mcp-server-time mcp_server_time", Some("mcp-server-time"));
+        check("npx -p @upstash/context7-mcp context7-mcp", Some("@upstash/context7-mcp"));
+        check("npx -p @amap/amap-maps-mcp-server mcp-amap", Some("@amap/amap-maps-mcp-server"));
+        check("uvx --from mcp-server-time python", None);
+    }
+
+    #[test]
+    fn dotenv_needs_the_key() {
+        let mut server = server("npx -y tavily-mcp");
+        server.env.push(("TAVILY_API_KEY".to_owned(), "${TAVILY_API_KEY}".to_owned()));
+        assert_eq!(ignores_folder(&server).as_deref(), Some("tavily-mcp"));
+    }
+
+    #[test]
+    fn docs_state_the_table() {
+        let docs = include_str!("../../../docs/workspaces.md");
+        let (_, section) = docs.split_once("\n### Known packages\n").expect("the section");
+        let listed: Vec<&str> = section
+            .lines()
+            .skip_while(|line| !line.starts_with("|---"))
+            .skip(1)
+            .take_while(|line| line.starts_with('|'))
+            .collect();
+        let known: Vec<String> = KNOWN.iter().flat_map(|(_, rows)| *rows).map(shown).collect();
+        assert_eq!(listed, known);
+    }
+
+    fn shown(row: &Row) -> String {
+        let names: Vec<String> = row.names.iter().map(|name| format!("`{name}`")).collect();
+        let keeps = match row.state {
+            switchboard_core::State::None => "nothing",
+            switchboard_core::State::Client => "client state",
+            switchboard_core::State::Backend => "shared state",
+            switchboard_core::State::Auto => "unknown",
+        };
+        let folder = match row.folder {
+            Folder::Ignored => "ignored".to_owned(),
+            Folder::DotEnv(name) => format!("ignored if `env` sets `{name}`"),
+            Folder::Unknown => "used".to_owned(),
+        };
+        format!("| {} | {keeps} | {folder} |", names.join(", "))
+    }
+
+    #[test]
+    fn each_name_is_in_one_row() {
+        let mut names: Vec<&str> =
+            KNOWN.iter().flat_map(|(_, rows)| *rows).flat_map(|row| row.names).copied().collect();
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all);
     }
 }

@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use switchboard_core::{FramingChoice, Record, Slow};
+use switchboard_core::{FramingChoice, Record, SeenOffers, Slow};
 use switchboard_process::private;
 use switchboard_protocol::Framing;
 
@@ -47,6 +47,8 @@ struct Stored {
     asks_roots: bool,
     asks_questions: bool,
     keeps_state: bool,
+    #[serde(skip_serializing_if = "SeenOffers::is_empty", with = "seen_offers")]
+    offers: SeenOffers,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -132,6 +134,7 @@ impl Stored {
             asks_roots: record.asks_roots,
             asks_questions: record.asks_questions,
             keeps_state: record.keeps_state,
+            offers: record.offers.clone(),
         }
     }
 
@@ -154,7 +157,27 @@ impl Stored {
             asks_roots: self.asks_roots,
             asks_questions: self.asks_questions,
             keeps_state: self.keeps_state,
+            offers: self.offers,
         }
+    }
+}
+
+/// Serde's own form needs a feature for the shared names.
+mod seen_offers {
+    use super::SeenOffers;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::collections::BTreeMap;
+
+    type Plain = BTreeMap<String, BTreeMap<String, u64>>;
+
+    pub(super) fn serialize<S: Serializer>(offers: &SeenOffers, serializer: S) -> Result<S::Ok, S::Error> {
+        let plain: Plain = offers.iter().map(|(profile, seen)| (profile.to_string(), seen.clone())).collect();
+        plain.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SeenOffers, D::Error> {
+        let plain = Plain::deserialize(deserializer)?;
+        Ok(plain.into_iter().map(|(profile, seen)| (profile.into(), seen)).collect())
     }
 }
 

@@ -1,6 +1,7 @@
 //! The I/O around core: fronts, backends, config, telemetry.
 //!
 //! # Layout, from the outside in
+//! - `command_line`: which runner and which package a server's command line starts.
 //! - [`config`]: what the user wrote down.
 //! - [`auggie`]: a server that we know by name, found and started without a config file.
 //! - [`solo`]: one client and its backend in one process; wires everything below together.
@@ -19,7 +20,8 @@
 //!   `stored_file`: files that are replaced whole.
 //! - `catalogue`: what servers offer, kept on disk between runs; `collisions`: what of it would have the same name;
 //!   `doubtful`: what of it may mean client state.
-//! - `known`: packages of which we know what they keep between calls.
+//! - `known`: packages of which we know what they keep between calls, and that they ignore the folder; `scope`: what backends
+//!   of a server are kept apart by, where the config leaves it open.
 //! - `intake`: reading, for both.
 //! - `outbox`: writing, for both; `mailbox`: the same where there is no stream to write to.
 //! - `spare`: a large buffer, kept for the next large message.
@@ -29,6 +31,7 @@
 //!
 //! This crate decides nothing about messages: that is `core`'s.
 
+mod command_line;
 pub mod config;
 pub mod auggie;
 pub mod solo;
@@ -48,6 +51,7 @@ mod keeping;
 mod launches;
 mod stored_file;
 mod known;
+mod scope;
 mod hello;
 mod link;
 mod handed;

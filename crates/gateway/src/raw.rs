@@ -46,7 +46,7 @@ pub async fn run(raw: Raw, stdio: OwnStdio) -> Result<Ended, NotStarted> {
     let Raw { server, root, state_folder, ignore_parent } = raw;
     let grace = server.shutdown_grace;
     let packages = PackagesFolder::new(&state_folder);
-    let plan = LaunchPlan { server, root, vars: Arc::new(Vars::own()), packages };
+    let plan = LaunchPlan { server, root, in_home: false, vars: Arc::new(Vars::own()), packages };
     let prepared =
         plan.prepare().map_err(|unready| failure(unready.reason, unready.hint.unwrap_or_default()))?;
     let warden = Arc::new(launch::warden(&plan.server, &state_folder));

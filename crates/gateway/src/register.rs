@@ -3,7 +3,7 @@
 
 use crate::config::ServerConfig;
 use crate::environments::Vars;
-use crate::wiring;
+use crate::scope;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use switchboard_core::ServerId;
 use tokio::sync::watch;
@@ -209,7 +209,7 @@ impl Register {
     }
 
     fn habit_of(&self, server: &ServerConfig) -> Habit {
-        wiring::splits(server, &self.vars).then(|| server.root_arguments.clone())
+        scope::splits(server, &|name| self.vars.get(name)).then(|| server.root_arguments.clone())
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Entry>> {

@@ -5,6 +5,7 @@ use crate::backends::Plan;
 use crate::config::discover::{ConfigFile, Origin, reread};
 use crate::config::{Config, Guard, ServerConfig};
 use crate::daemon::Household;
+use crate::environments::environment;
 use crate::hello;
 use crate::register::{AdHoc, Changes};
 use crate::wiring;
@@ -15,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use switchboard_core::catalogue::Naming;
-use switchboard_core::{Change, ClientId, Fact, Record, ServerId, ServerSettings};
+use switchboard_core::{Change, ClientId, Environment, Fact, Record, ServerId, ServerSettings};
 use switchboard_process::aside;
 use tokio::sync::Mutex;
 
@@ -105,11 +106,6 @@ impl Standing {
         let applied = source.as_ref().map(|source| mark(&source.text)).unwrap_or_default();
         let state = State { config, overrides, applied, seen: None, doubt: None };
         Self { state: Mutex::new(state), source: source.map(|source| (source.path, source.origin)) }
-    }
-
-    /// Whether all servers together may hold so much and no more.
-    pub(crate) async fn limits_memory(&self) -> bool {
-        self.state.lock().await.config.pool.memory_limit.is_some()
     }
 }
 
@@ -220,7 +216,8 @@ impl Household {
         let found = self.register.ad_hoc(server);
         let AdHoc { id, server, is_new } = found.ok_or("it has too many servers of command lines already")?;
         if is_new {
-            let settings = wiring::server_settings(&server, &self.vars, self.record_of(&server));
+            let settings =
+                wiring::server_settings(&server, &|name| self.vars.get(name), self.record_of(&server));
             let settings = ServerSettings { is_listed: false, ..settings };
             self.hub.turn().reconfigure(change(config, vec![(id, Some(settings))], Vec::new(), Vec::new()));
         }
@@ -228,23 +225,22 @@ impl Household {
     }
 
     /// What of a client's environment reaches a server is for the new settings to say.
-    fn environments(&self, changes: &Changes) -> Vec<(ClientId, ServerId, u32)> {
-        let Plan::Processes(processes) = self.hub.plan() else { return Vec::new() };
+    fn environments(&self, changes: &Changes) -> Vec<(ClientId, ServerId, Environment)> {
         let clients = self.clients();
-        let mut numbers = Vec::new();
+        let mut brought = Vec::new();
         for (id, server) in &changes.servers {
             let Some(server) = server else { continue };
             let has_it = |wanted: &Option<ServerId>| wanted.is_none_or(|wanted| wanted == *id);
             for (client, (_, vars)) in clients.iter().filter(|(_, (wanted, _))| has_it(wanted)) {
-                numbers.push((*client, *id, processes.environments.number(server, vars)));
+                brought.push((*client, *id, environment(server, vars)));
             }
         }
-        numbers
+        brought
     }
 
     /// With what an earlier run learnt of it.
     fn settings_for(&self, config: &Config, server: &ServerConfig) -> ServerSettings {
-        let settings = wiring::server_settings(server, &self.vars, self.record_of(server));
+        let settings = wiring::server_settings(server, &|name| self.vars.get(name), self.record_of(server));
         let settings = ServerSettings { naming: wiring::naming(config, server), ..settings };
         match self.hub.plan() {
             Plan::Processes(processes) => wiring::with_offers(settings, processes.shelf.load(server)),
@@ -268,7 +264,7 @@ fn change(
     config: &Config,
     servers: Vec<(ServerId, Option<ServerSettings>)>,
     shown: Vec<(ServerId, Arc<Naming>)>,
-    environments: Vec<(ClientId, ServerId, u32)>,
+    environments: Vec<(ClientId, ServerId, Environment)>,
 ) -> Change {
     Change {
         servers,

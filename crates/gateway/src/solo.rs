@@ -5,7 +5,7 @@ use crate::backends::launch;
 use crate::backends::process::Processes;
 use crate::catalogue::Shelf;
 use crate::config::{Config, Guard, LogLevel, ServerConfig};
-use crate::environments::Vars;
+use crate::environments::{Vars, environment};
 use crate::fronts::{self, Arrival, Wanted};
 use crate::hub::Hub;
 use crate::intake::ClientReader;
@@ -17,7 +17,7 @@ use crate::wiring::{self, RootOptions, fixed};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_core::{ClientId, Core, Event, Fact, ServerId};
+use switchboard_core::{ClientId, Core, Event, Fact, ServerId, Surroundings};
 use switchboard_process::parent::Parent;
 use switchboard_process::signals::Signals;
 use switchboard_process::stdio::OwnStdio;
@@ -49,8 +49,6 @@ pub async fn run(solo: Solo, stdio: OwnStdio) -> std::io::Result<()> {
     let vars = Arc::new(Vars::own());
     let shelf = Shelf::new(&solo.state_folder);
     let settings = wiring::settings(&solo.config, &servers, &vars, &launches, &shelf, None, wants_routes);
-    let is_limited =
-        servers.iter().any(|server| server.memory_limit.is_some()) || solo.config.pool.memory_limit.is_some();
     let telemetry = Telemetry::start(solo.log);
     let warden = launch::warden_for(&servers, &solo.state_folder);
     let is_off = !servers.is_empty() && servers.iter().all(|server| server.guard == Guard::Off);
@@ -59,7 +57,7 @@ pub async fn run(solo: Solo, stdio: OwnStdio) -> std::io::Result<()> {
     let habit = if solo.as_one { Some(register.every_habit()) } else { register.habit(ServerId(0)) };
     let reader = habit.map(ClientReader::new).unwrap_or_default();
     let processes =
-        Processes::new(register, vars.clone(), solo.config.max_message_bytes, warden, (shelf, launches));
+        Processes::new(register.clone(), solo.config.max_message_bytes, warden, (shelf, launches));
     let wants = match solo.as_one {
         true => Wanted::All(processes.environments_of(&vars)),
         false => Wanted::One(ServerId(0)),
@@ -71,14 +69,16 @@ pub async fn run(solo: Solo, stdio: OwnStdio) -> std::io::Result<()> {
     let time = task::spawn("time", hub.clone().keep_time());
     let ending = task::spawn("ending", obey(hub.clone(), signals));
     let limit = solo.config.max_message_bytes;
-    let surroundings = wiring::own_surroundings(&solo.roots);
+    let own = (!solo.as_one).then(|| register.server(ServerId(0))).flatten();
+    let own = own.map(|server| environment(&server, &vars)).unwrap_or_default();
+    let surroundings = Surroundings { environment: own, ..wiring::own_surroundings(&solo.roots) };
     let here = Arrival { client, wants, surroundings, reader };
     let serving = task::spawn("serving", fronts::stdio::serve(hub.clone(), here, stdio, framing, limit));
-    let measuring = is_limited.then(|| task::spawn("measuring", hub.clone().keep_measuring()));
+    let measuring = task::spawn("measuring", hub.clone().keep_measuring());
     let sweeping = task::spawn("sweeping", sweep(hub.clone()));
     let following = task::spawn("following", follow(hub.clone(), client, parent, solo.ignore_parent));
     hub.finished(client, PATIENCE).await;
-    for task in [time, ending, serving, sweeping, following].into_iter().chain(measuring) {
+    for task in [time, ending, serving, measuring, sweeping, following] {
         task.abort();
     }
     hub.all_kept(PATIENCE).await;

@@ -3,13 +3,14 @@
 
 use crate::catalogue::Shelf;
 use crate::config::{
-    Capabilities, Config, Dialect, FilterConfig, Framing, Names, OnTimeout, RetryAfterCrash, Scope,
-    ServerConfig, expand,
+    Capabilities, Config, Dialect, FilterConfig, Framing, Lookup, Names, OnTimeout, PoolMemory,
+    RetryAfterCrash, ServerConfig, expand,
 };
 use crate::environments::Vars;
 use crate::known;
 use crate::launches::Launches;
 use crate::places;
+use crate::scope;
 use bytes::Bytes;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,8 +19,10 @@ use switchboard_core::catalogue::{Filter, Kept, Naming, OfferKey, Style as NameS
 use switchboard_core::roots::Policy;
 use switchboard_core::roots::path::Style;
 use switchboard_core::{
-    Boards, FramingChoice, Limits, Pool, Principal, Record, Roots, ServerSettings, Settings, Surroundings,
+    Boards, Environment, FramingChoice, Limits, Pool, Principal, Record, Roots, ServerSettings, Settings,
+    Surroundings,
 };
+use switchboard_process::machine;
 use switchboard_protocol::dialect::Ear;
 
 /// The workspaces that the command line and the config name, as canonical paths.
@@ -34,7 +37,7 @@ pub struct RootOptions {
 pub(crate) fn own_surroundings(roots: &RootOptions) -> Surroundings {
     Surroundings {
         principal: Principal::OWNER,
-        environment: 0,
+        environment: Environment::default(),
         pinned: roots.pinned.as_deref().and_then(places::canonical),
         given: roots.given.iter().filter_map(|root| places::canonical(root)).collect(),
         default: roots.default.as_deref().and_then(places::canonical),
@@ -58,7 +61,7 @@ pub(crate) fn settings(
     let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let stored = shelf.load_all(servers);
     let server_settings = |(server, stored): (&ServerConfig, Vec<(OfferKey, Bytes)>)| {
-        let settings = server_settings(server, vars, launches.load(server));
+        let settings = server_settings(server, &|name| vars.get(name), launches.load(server));
         with_offers(ServerSettings { naming: naming(config, server), ..settings }, stored)
     };
     Settings {
@@ -113,10 +116,16 @@ pub(crate) fn with_offers(settings: ServerSettings, stored: Vec<(OfferKey, Bytes
 
 pub(crate) fn pool(config: &Config) -> Pool {
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    let (memory_limit, is_memory_limit_given) = match config.pool.memory_limit {
+        PoolMemory::HalfOfMachine => (machine::memory().map(|bytes| bytes / 2), false),
+        PoolMemory::Unlimited => (None, true),
+        PoolMemory::Bytes(bytes) => (Some(bytes), true),
+    };
     Pool {
         max_backends: config.pool.max_backends,
         max_list_starts: 2 * cores,
-        memory_limit: config.pool.memory_limit,
+        memory_limit,
+        is_memory_limit_given,
     }
 }
 
@@ -132,11 +141,6 @@ pub(crate) fn ear(dialect: Dialect) -> Ear {
     }
 }
 
-/// Whether a server has an instance per root.
-pub(crate) fn splits(server: &ServerConfig, vars: &Vars) -> bool {
-    expand::uses_root(server, &|name| vars.get(name)) || !server.root_arguments.is_empty()
-}
-
 /// Whatever is accepted as one message must have room, and a few more behind it.
 pub(crate) fn limits(config: &Config) -> Limits {
     let usual = Limits::default();
@@ -148,16 +152,15 @@ pub(crate) fn limits(config: &Config) -> Limits {
     }
 }
 
-pub(crate) fn server_settings(server: &ServerConfig, vars: &Vars, record: Record) -> ServerSettings {
-    let lookup = |name: &str| vars.get(name);
+pub(crate) fn server_settings(server: &ServerConfig, vars: Lookup<'_>, record: Record) -> ServerSettings {
+    let uses_root = expand::uses_root(server, vars);
+    let splits = uses_root || !server.root_arguments.is_empty();
+    let (scope, scope_reason) = scope::choose(server, splits);
     ServerSettings {
-        scope: match server.scope {
-            Scope::Root => switchboard_core::Scope::Root,
-            Scope::Global => switchboard_core::Scope::Global,
-            Scope::Client => switchboard_core::Scope::Client,
-        },
-        splits: splits(server, vars),
-        needs_root: expand::needs_root(server, &lookup),
+        scope,
+        scope_reason,
+        splits,
+        needs_root: expand::needs_root(server, vars),
         relays: false,
         state: known::state_of(server).0,
         capabilities: match server.capabilities {
@@ -191,7 +194,7 @@ pub(crate) fn server_settings(server: &ServerConfig, vars: &Vars, record: Record
         max_in_flight: server.max_in_flight,
         max_queue: server.max_queue,
         lazy: server.lazy,
-        launch_uses_root: expand::uses_root(server, &lookup),
+        launch_uses_root: uses_root,
         // A command line that was given after `--` is passed through as it is.
         stores_lists: server.expand,
         record,

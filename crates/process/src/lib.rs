@@ -23,6 +23,7 @@
 //! - [`private`]: folders that nobody else can have written to.
 //! - [`room`]: whether we may open what we need.
 //! - [`alive`]: whether a process is there, for reports.
+//! - [`machine`]: how much memory there is.
 //! - [`memory`]: makes the allocator give big buffers back.
 //!
 //! All that waits needs a tokio runtime with I/O and time enabled, and is made inside its context.
@@ -36,6 +37,7 @@ pub mod handover;
 #[cfg(unix)]
 mod inherit;
 pub mod local;
+pub mod machine;
 pub mod memory;
 pub mod parent;
 pub mod path_socket;

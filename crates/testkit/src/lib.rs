@@ -4,6 +4,7 @@
 //! - [`simulator`]: the core among seeded random clients and backends, with its invariants.
 //! - [`pool`]: the same for workspaces, sharing and budgets: many clients, few backends.
 //! - [`board`]: the same for many servers as one: lists, names, and where requests go.
+//! - `variables`: the environments of simulated clients.
 //! - [`client`]: a scripted client that starts the real program and speaks to it over pipes.
 //! - [`http`]: a small client over HTTP.
 //! - [`web`]: a scripted HTTP server, for what is remote.
@@ -20,6 +21,7 @@
 pub mod simulator;
 pub mod pool;
 pub mod board;
+mod variables;
 
 #[cfg(unix)]
 pub mod client;

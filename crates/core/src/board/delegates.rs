@@ -3,6 +3,7 @@
 use super::requests::initialized_notice;
 use super::{Board, Delegate, News};
 use crate::client::{Client, ClientRoot, Greeting, Handshake, Presence, Role, Roots};
+use crate::environment::Environment;
 use crate::event::{ClientId, ServerId, Surroundings};
 use crate::exchange::Core;
 use crate::fact::Fact;
@@ -69,7 +70,7 @@ impl Core {
         &mut self,
         id: ClientId,
         surroundings: Surroundings,
-        environments: Vec<(ServerId, u32)>,
+        environments: Vec<(ServerId, Environment)>,
         only: Option<Vec<ServerId>>,
     ) {
         let Surroundings { principal, goes_by_request, is_elsewhere, .. } = surroundings;
@@ -133,7 +134,7 @@ impl Core {
         let delegate = Client {
             role: Role::Delegate { of: client },
             principal: c.principal,
-            environment: c.board().and_then(|it| it.environments.get(&server)).copied().unwrap_or(0),
+            environment: c.board().and_then(|it| it.environments.get(&server)).cloned().unwrap_or_default(),
             known: c.known.clone(),
             declared: Declared::of(initialize, with_capabilities).here(!c.is_elsewhere),
             is_elsewhere: c.is_elsewhere,
@@ -301,11 +302,11 @@ impl Core {
     }
 
     /// What of a client's environment reaches a server is for the server's settings to say.
-    pub(crate) fn set_environment(&mut self, client: ClientId, server: ServerId, environment: u32) {
+    pub(crate) fn set_environment(&mut self, client: ClientId, server: ServerId, environment: Environment) {
         let Some(c) = self.clients.get_mut(&client) else { return };
         let delegate = match c.board_mut() {
             Some(board) => {
-                board.environments.insert(server, environment);
+                board.environments.insert(server, environment.clone());
                 board.delegates.get(&server).map(|it| it.client)
             }
             None => Some(client),

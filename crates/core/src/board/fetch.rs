@@ -1,7 +1,7 @@
 //! Asking a backend what it offers: all lists, all pages. Once it is ready, and again when it says that something has
 //! changed.
 
-use crate::backend::Backend;
+use crate::backend::{Backend, State};
 use crate::catalogue::{Kept, List, Naming, Offer, OfferKey, RawList, RawOffer, next_cursor};
 use crate::client::Role;
 use crate::event::{Action, BackendId, ClientId, Launch};
@@ -78,7 +78,13 @@ impl Core {
     pub(crate) fn fetch_offer(&mut self, launch: Launch) {
         let is_wanted = self.lessees(launch.backend).any(|client| self.wants_offer(client));
         let can_be_asked = |b: &Backend| {
-            b.is_current(launch) && b.is_initialized && b.welcome.is_some() && b.fetch.is_none()
+            // The welcome of one that is being stopped may be an earlier process's.
+            let is_leaving = matches!(b.state, State::Stopping { .. });
+            b.is_current(launch)
+                && !is_leaving
+                && b.is_initialized
+                && b.welcome.is_some()
+                && b.fetch.is_none()
         };
         if is_wanted && self.backends.get(&launch.backend).is_some_and(can_be_asked) {
             self.ask_for(launch, &List::ALL);

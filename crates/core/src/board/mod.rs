@@ -26,6 +26,7 @@ pub(crate) use fetch::Fetch;
 pub(crate) use views::Views;
 
 use crate::catalogue::View;
+use crate::environment::Environment;
 use crate::event::{ClientId, ServerId};
 use crate::moment::Moment;
 use crate::roots::Place;
@@ -35,8 +36,8 @@ use std::sync::Arc;
 /// The side of a client that its delegates have in common.
 #[derive(Debug, Default)]
 pub(crate) struct Board {
-    /// Which environment the backends of each server get.
-    pub(crate) environments: BTreeMap<ServerId, u32>,
+    /// The client's environment for each server.
+    pub(crate) environments: BTreeMap<ServerId, Environment>,
     /// The servers that it wants, if not all.
     pub(crate) only: Option<Vec<ServerId>>,
     pub(crate) delegates: BTreeMap<ServerId, Delegate>,

@@ -67,7 +67,7 @@ impl Core {
         let stand_in = Client {
             role: Role::Prefetch { until },
             principal: c.principal,
-            environment: c.environment,
+            environment: c.environment.clone(),
             known: c.known.clone(),
             // It cannot be asked for its roots. What the client has said of them stands.
             declared: Declared { profile: c.declared.profile.clone(), has_roots: false },

@@ -36,6 +36,9 @@ const SET: (&str, &str) = ("AUGMENT_DISABLE_AUTO_UPDATE", "1");
 /// The argument of its tool in which some clients name the workspace.
 const ROOT_ARGUMENT: &str = "directory_path";
 
+/// How many instances may run. Each indexes its workspace, and holds several hundred MiB.
+const MAX_BACKENDS: usize = 3;
+
 /// For one that ends before it works. Its own words stand before this.
 const ADVICE: &str = "if it is not logged in, run `auggie login` in a terminal, or set AUGMENT_SESSION_AUTH where \
                       switchboard is started; then try again";
@@ -98,6 +101,7 @@ fn entry(options: &Options, surroundings: &Surroundings<'_>) -> ServerConfig {
     server.pass_env.push(ITS_VARIABLES.to_owned());
     // What it offers depends on nothing that a client says of itself.
     server.capabilities = Capabilities::Shared;
+    server.max_backends = MAX_BACKENDS;
     server.root_arguments.push(ROOT_ARGUMENT.to_owned());
     server.missing = missing;
     server.advice = Some(ADVICE);

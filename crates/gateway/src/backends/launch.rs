@@ -3,8 +3,9 @@
 use crate::backends::packages::{self, PackagesFolder};
 use crate::backends::remote::Target;
 use crate::config::environment::{Inherited, withheld_hint};
-use crate::config::{self, Missing, Packages, ServerConfig, expand};
+use crate::config::{self, Missing, Packages, ServerConfig, expand, folders};
 use crate::environments::Vars;
+use crate::scope;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,6 +16,8 @@ use switchboard_process::warden::{Care, Guard, Options, Warden};
 pub(crate) struct LaunchPlan {
     pub(crate) server: ServerConfig,
     pub(crate) root: Option<PathBuf>,
+    /// It belongs to no workspace, and runs in the user's home folder.
+    pub(crate) in_home: bool,
     pub(crate) vars: Arc<Vars>,
     /// Where package runners are pointed at.
     pub(crate) packages: PackagesFolder,
@@ -48,7 +51,10 @@ pub fn examine(
     state_folder: &Path,
 ) -> Result<Examined, String> {
     let packages = PackagesFolder::new(state_folder);
-    let plan = LaunchPlan { server: server.clone(), root, vars: Arc::new(Vars::own()), packages };
+    let vars = Arc::new(Vars::own());
+    let (scope, _) = scope::choose(server, scope::splits(server, &|name| vars.get(name)));
+    let in_home = scope == switchboard_core::Scope::Global;
+    let plan = LaunchPlan { server: server.clone(), root, in_home, vars, packages };
     if server.remote.is_some() {
         let target =
             Target::prepare(server, plan.root.as_deref(), &plan.vars).map_err(|unready| unready.reason)?;
@@ -88,18 +94,27 @@ impl LaunchPlan {
         }
         let parts = expand::launch_parts(server, self.root.as_deref(), &|name| self.vars.get(name))
             .map_err(|error| Unready { reason: error.to_string(), hint: None })?;
-        let environment =
-            Inherited::new(self.vars.all(), server.inherit_env, &server.pass_env).with(&parts.env);
+        let environment = Inherited::of_server(self.vars.all(), server).with(&parts.env);
         let mut launch = Launch {
             program: parts.command.into(),
             args: parts.args.into_iter().map(OsString::from).collect(),
             env: environment.vars.into_iter().collect(),
-            cwd: parts.cwd.or_else(|| self.root.clone()),
+            cwd: self.working_folder(parts.cwd),
         };
         let unisolated = launch.clone();
         let is_isolated = server.packages == Packages::Isolated && self.packages.isolate(&mut launch);
         let unisolated = is_isolated.then_some(unisolated);
         Ok(Prepared { launch, unisolated, withheld: environment.withheld })
+    }
+
+    fn working_folder(&self, own: Option<PathBuf>) -> Option<PathBuf> {
+        if !self.in_home {
+            return own.or_else(|| self.root.clone());
+        }
+        // Without a home folder, anywhere but in a window's workspace.
+        let home = folders::home(&|name| self.vars.get(name)).unwrap_or_else(std::env::temp_dir);
+        // Joining leaves an absolute path as it is.
+        Some(own.map_or_else(|| home.clone(), |own| home.join(own)))
     }
 
     /// The same, with what it points at made ready.

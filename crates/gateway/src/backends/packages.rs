@@ -3,15 +3,13 @@
 //! package from the registry, as it would in an empty folder; the server's working folder stays. `docs/security.md` says
 //! what was found out about each runner.
 //!
-//! - `runner`: which commands are runners. Pure.
 //! - `npmrc`: npm's machine-wide settings, which `--prefix` would hide.
 //! - `local`: whether a workspace has the package, for the hint of a failed start.
 
 mod local;
 mod npmrc;
-mod runner;
 
-use runner::{Found, Runner};
+use crate::command_line::{self, Found, Runner};
 use std::ffi::{OsStr, OsString};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -63,7 +61,7 @@ impl PackagesFolder {
 
     /// Changes the launch of a package runner so that it ignores its working folder; tells whether it is one.
     pub(crate) fn isolate(&self, launch: &mut Launch) -> bool {
-        let Some(Found { runner, flags_at }) = runner::find(&launch.program, &launch.args) else {
+        let Some(Found { runner, flags_at, .. }) = command_line::find(&launch.program, &launch.args) else {
             return false;
         };
         let mut flags = Vec::new();
@@ -85,6 +83,8 @@ impl PackagesFolder {
                     set(&mut launch.env, WORKING_FOLDER, cwd.into());
                 }
             }
+            // They read no settings of the workspace, and run no code of it.
+            Runner::Uv | Runner::Pipx => return false,
             Runner::Yarn => {
                 // `yarnPath` in a workspace's settings is a program, which is run first of all.
                 set(&mut launch.env, "YARN_IGNORE_PATH", "1".into());

@@ -7,7 +7,7 @@ use crate::backends::remote;
 use crate::backends::stderr::{self, Tail};
 use crate::catalogue::Shelf;
 use crate::config::ServerConfig;
-use crate::environments::{Environments, Vars};
+use crate::environments::{self, Vars};
 use crate::hub::Hub;
 use crate::intake;
 use crate::launches::Launches;
@@ -16,7 +16,7 @@ use crate::task;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use switchboard_core::{Event, Fact, Launch, Peer, ServerId, StopHow};
+use switchboard_core::{Environment, Event, Fact, Launch, Peer, ServerId, StopHow};
 use switchboard_process::child::{Child, Remains, Spawned};
 use switchboard_process::warden::Warden;
 use switchboard_protocol::{Framer, Framing};
@@ -39,7 +39,6 @@ pub(crate) enum Order {
 /// How to make processes of the servers, and how to read them.
 pub(crate) struct Processes {
     pub(crate) register: Arc<Register>,
-    pub(crate) environments: Environments,
     pub(crate) max_message_bytes: usize,
     pub(crate) warden: Warden,
     /// For servers that are no processes of ours.
@@ -51,34 +50,30 @@ pub(crate) struct Processes {
 }
 
 impl Processes {
-    /// The variables are those of the environment with the number 0.
     pub(crate) fn new(
         register: Arc<Register>,
-        vars: Arc<Vars>,
         max_message_bytes: usize,
         warden: Warden,
         (shelf, launches): (Shelf, Launches),
     ) -> Self {
-        let environments = Environments::default();
-        if let Some(server) = register.server(ServerId(0)) {
-            environments.number(&server, &vars);
-        }
         let clients = remote::Clients::default();
-        Self { register, environments, max_message_bytes, warden, clients, shelf, launches }
+        Self { register, max_message_bytes, warden, clients, shelf, launches }
     }
 
-    /// Which environments the backends of a client with these variables get, if it has all servers.
-    pub(crate) fn environments_of(&self, vars: &Arc<Vars>) -> Vec<(ServerId, u32)> {
-        let number =
-            |(id, server): (ServerId, Arc<ServerConfig>)| (id, self.environments.number(&server, vars));
-        self.register.listed().into_iter().map(number).collect()
+    /// What a client with these variables brings along for each server, if it has all of them.
+    pub(crate) fn environments_of(&self, vars: &Arc<Vars>) -> Vec<(ServerId, Environment)> {
+        let brought =
+            |(id, server): (ServerId, Arc<ServerConfig>)| (id, environments::environment(&server, vars));
+        self.register.listed().into_iter().map(brought).collect()
     }
 }
 
 /// What differs from one process of the server to the next.
 pub(crate) struct Setting {
     pub(crate) server: ServerId,
-    pub(crate) environment: u32,
+    /// It runs in the user's home folder.
+    pub(crate) in_home: bool,
+    pub(crate) environment: Environment,
     pub(crate) framing: Framing,
     pub(crate) root: Option<PathBuf>,
 }
@@ -87,21 +82,22 @@ pub(crate) struct Setting {
 pub(crate) async fn run(
     hub: Arc<Hub>,
     launch: Launch,
-    Setting { server, environment, framing, root }: Setting,
+    Setting { server, in_home, environment, framing, root }: Setting,
     mut orders: mpsc::Receiver<Order>,
 ) {
     let Plan::Processes(plan) = hub.plan() else { return };
     let Some(server) = plan.register.server(server) else { return };
     let name = server.name.clone();
     if server.remote.is_some() {
-        let vars = plan.environments.vars(environment);
+        let vars = Vars::of(&environment);
         let surroundings = (&*vars, &plan.clients, plan.max_message_bytes);
         return remote::run(hub.clone(), launch, &server, root.as_deref(), surroundings, orders).await;
     }
     let filled = LaunchPlan {
         server: (*server).clone(),
         root,
-        vars: plan.environments.vars(environment),
+        in_home,
+        vars: Vars::of(&environment),
         packages: PackagesFolder::new(plan.launches.state_folder()),
     };
     let spawned = match start(&plan.warden, &filled).await {

@@ -121,6 +121,8 @@ choice! {
 choice! {
     /// What instances of a server are kept apart by.
     Scope {
+        /// By the workspace if the server may depend on it, else by nothing. See docs/workspaces.md.
+        Auto = "auto",
         /// By the workspace: whoever works there shares one.
         Root = "root",
         /// By nothing: there is one for everybody.

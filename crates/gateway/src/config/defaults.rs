@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{
     Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Names, OnTimeout,
-    Packages, RetryAfterCrash, Scope, State,
+    Packages, PoolMemory, RetryAfterCrash, Scope, State,
 };
 
 pub const FRAMING: Framing = Framing::Auto;
@@ -32,8 +32,8 @@ pub const GUARD: Guard = Guard::Auto;
 pub const MAX_IN_FLIGHT: usize = 64;
 pub const MAX_QUEUE: usize = 256;
 
-pub const SCOPE: Scope = Scope::Root;
-pub const MAX_BACKENDS: usize = 3;
+pub const SCOPE: Scope = Scope::Auto;
+pub const MAX_BACKENDS: usize = 8;
 pub const HEALTH: Duration = Duration::from_secs(30);
 pub const STATE: State = State::Auto;
 pub const CAPABILITIES: Capabilities = Capabilities::Auto;
@@ -47,7 +47,8 @@ pub const DEBOUNCE: &[(&str, Duration)] = &[
     ("notifications/resources/updated", Duration::from_millis(100)),
 ];
 
-pub const POOL_MAX_BACKENDS: usize = 32;
+pub const POOL_MAX_BACKENDS: usize = 128;
+pub const POOL_MEMORY_LIMIT: PoolMemory = PoolMemory::HalfOfMachine;
 pub const IDLE_TTL: Duration = Duration::from_secs(10 * 60);
 pub const OPEN_ROOTS: bool = true;
 pub const FALLBACK: Fallback = Fallback::On;

@@ -2,15 +2,37 @@
 //! what `exec` gets.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
+use super::runner_list;
 use super::safe_list::SAFE;
-use super::{InheritEnv, Variables, os};
+use super::{InheritEnv, ServerConfig, Variables, os};
+use crate::command_line::{self, Runner};
 
-/// Told to every server: it runs on stdio, so nothing but the protocol may go to stdout, and logs belong in
-/// a file.
+/// Told to every server that does not inherit another value: it runs on stdio, so nothing but the protocol may go to
+/// stdout, and logs belong in a file.
 pub const TOLD: &[(&str, &str)] =
     &[("MCP_STDIO_MODE", "true"), ("LOG_CONSOLE", "false"), ("LOG_STDIO", "false"), ("LOG_FILE", "true")];
+
+/// How the names of our own variables start. They are about this process, and no server inherits them.
+const OURS: &str = "SWITCHBOARD_";
+
+/// How the names of a runner's variables end that hold a file or a folder.
+const PATH_ENDINGS: &[&str] = &[
+    "CONFIG",
+    "CONFIG_FILE",
+    "CAFILE",
+    "_CERT",
+    "FILE_PATH",
+    "PREFIX",
+    "CACHE",
+    "DIR",
+    "FOLDER",
+    "_HOME",
+    "FIND_LINKS",
+    "NETRC",
+];
 
 /// How many names [`withheld_hint`] gives.
 const HINTED: usize = 8;
@@ -39,6 +61,14 @@ pub struct ChildEnvironment {
     pub withheld: Vec<String>,
 }
 
+/// The package runner whose variables a server gets with the safe list. Two servers with the same one, `inheritEnv` and
+/// `passEnv` inherit the same.
+pub(crate) fn runner_of(server: &ServerConfig) -> Option<Runner> {
+    let is_asked = server.inherit_env == InheritEnv::Safe;
+    let found = is_asked.then(|| command_line::find(server.command.as_ref(), &server.args))?;
+    found.map(|found| found.runner)
+}
+
 /// What of ours every server with the same `inheritEnv` and `passEnv` gets, and what it does not.
 #[derive(Clone, Debug, Default)]
 pub struct Inherited {
@@ -49,19 +79,29 @@ pub struct Inherited {
 }
 
 impl Inherited {
-    /// Of `ours` what `inherit` and the patterns in `pass` let through; over that [`TOLD`].
+    /// Of `ours` what `inherit` and the patterns in `pass` let through, and [`TOLD`] where that has no value.
     pub fn new(
         ours: impl IntoIterator<Item = (OsString, OsString)>,
         inherit: InheritEnv,
         pass: &[String],
     ) -> Self {
-        Self::choose(ours, inherit, pass, os::NAMES_IGNORE_CASE)
+        Self::choose(ours, inherit, pass, None, os::NAMES_IGNORE_CASE)
+    }
+
+    /// What a server inherits of `ours`.
+    pub(crate) fn of_server(
+        ours: impl IntoIterator<Item = (OsString, OsString)>,
+        server: &ServerConfig,
+    ) -> Self {
+        let runner = runner_of(server);
+        Self::choose(ours, server.inherit_env, &server.pass_env, runner, os::NAMES_IGNORE_CASE)
     }
 
     fn choose(
         ours: impl IntoIterator<Item = (OsString, OsString)>,
         inherit: InheritEnv,
         pass: &[String],
+        runner: Option<Runner>,
         ignore_case: bool,
     ) -> Self {
         let mut inherited = Self { ignore_case, ..Self::default() };
@@ -72,18 +112,23 @@ impl Inherited {
                 continue;
             }
             let passes = match inherit {
-                InheritEnv::All => true,
-                InheritEnv::Safe => is_safe(&text, ignore_case),
+                InheritEnv::All => !is_ours(&text),
+                InheritEnv::Safe => {
+                    let is_read = |runner| is_read_by(runner, &text) && !leads_into_workspace(&text, &value);
+                    is_safe(&text, ignore_case) || runner.is_some_and(is_read)
+                }
                 InheritEnv::None => false,
             };
             let key = inherited.key(&text);
-            if passes || pass.iter().any(|pattern| matches(pattern, &text, ignore_case)) {
+            if passes || is_passed(&text, pass, ignore_case) {
                 inherited.vars.insert(key, (name, value));
-            } else {
+            } else if !is_ours(&text) {
                 inherited.withheld.insert(key, text);
             }
         }
-        inherited.set(TOLD.iter().copied());
+        for (name, value) in TOLD.iter().filter(|(name, _)| !inherited.has(name)).collect::<Vec<_>>() {
+            inherited.set([(*name, *value)].into_iter());
+        }
         inherited
     }
 
@@ -103,6 +148,11 @@ impl Inherited {
         self.vars.contains_key(&self.key(name))
     }
 
+    /// The same with a key for each, which is equal for names that are the same on this system.
+    pub(crate) fn keyed(&self) -> impl Iterator<Item = (&str, &(OsString, OsString))> {
+        self.vars.iter().map(|(key, pair)| (key.as_str(), pair))
+    }
+
     /// Those that the server gets, sorted by name.
     pub fn vars(&self) -> impl Iterator<Item = &(OsString, OsString)> {
         self.vars.values()
@@ -118,6 +168,17 @@ impl Inherited {
     }
 }
 
+/// Whether a server's settings ask for a variable by name or pattern.
+pub(crate) fn is_named(name: &str, inherit: InheritEnv, pass: &[String]) -> bool {
+    inherit == InheritEnv::All || is_passed(name, pass, os::NAMES_IGNORE_CASE)
+}
+
+/// Whether `passEnv` names a variable. `*` does not name our own: their pattern has to start as they do.
+fn is_passed(name: &str, pass: &[String], ignore_case: bool) -> bool {
+    let may_pass = |pattern: &str| !is_ours(name) || is_ours(pattern);
+    pass.iter().any(|pattern| may_pass(pattern) && matches(pattern, name, ignore_case))
+}
+
 /// For a server that did not start: which of the withheld variables it may have missed, and how to pass
 /// them on.
 pub fn withheld_hint(withheld: &[String]) -> Option<String> {
@@ -129,7 +190,8 @@ pub fn withheld_hint(withheld: &[String]) -> Option<String> {
     }
     Some(format!(
         "not passed on to the server: {names}; if it needs one of them, name it in the server's `passEnv`, \
-         such as \"passEnv\": [\"{example}\"], or give `--pass-env {example}` before a command's `--`"
+         such as \"passEnv\": [\"{example}\"]; for a command after `--`, leave out `--inherit-env` or add \
+         `--pass-env {example}`"
     ))
 }
 
@@ -140,13 +202,31 @@ fn is_safe(name: &str, ignore_case: bool) -> bool {
         .any(|safe| matches(safe, name, ignore_case) && !(safe.contains('*') && looks_secret(name)))
 }
 
+/// Named one by one, so that a secret among them passes: it is the registry's.
+fn is_read_by(runner: Runner, name: &str) -> bool {
+    runner_list::names(runner).any(|known| matches(known, name, true))
+}
+
+/// A runner reads a relative path from the folder that it is started in, which may be a foreign clone.
+fn leads_into_workspace(name: &str, value: &OsStr) -> bool {
+    let name = name.to_uppercase();
+    let is_path = PATH_ENDINGS.iter().any(|ending| name.ends_with(ending));
+    let text = value.to_string_lossy();
+    is_path && Path::new(value).is_relative() && !text.starts_with('~') && !text.contains("://")
+}
+
+fn is_ours(name: &str) -> bool {
+    let start = name.as_bytes().get(..OURS.len());
+    start.is_some_and(|start| start.eq_ignore_ascii_case(OURS.as_bytes()))
+}
+
 fn looks_secret(name: &str) -> bool {
     name.to_uppercase().split('_').any(|word| SECRET_WORDS.contains(&word))
 }
 
 /// Whether `name` fits `pattern`, in which `*` stands for any characters. Goes back to the last `*` only,
 /// so its time is bounded by the product of the two lengths.
-fn matches(pattern: &str, name: &str, ignore_case: bool) -> bool {
+pub(super) fn matches(pattern: &str, name: &str, ignore_case: bool) -> bool {
     if ignore_case && !(pattern.is_ascii() && name.is_ascii()) {
         return matches(&pattern.to_uppercase(), &name.to_uppercase(), false);
     }
@@ -177,16 +257,18 @@ fn matches(pattern: &str, name: &str, ignore_case: bool) -> bool {
 mod tests {
     use super::*;
 
+    #[derive(Clone, Copy)]
     struct Case<'a> {
         ours: &'a [&'a str],
         inherit: InheritEnv,
         pass: &'a [&'a str],
         own: &'a [(&'a str, &'a str)],
+        runner: Option<Runner>,
         ignore_case: bool,
     }
 
     const SAFE_CASE: Case<'_> =
-        Case { ours: &[], inherit: InheritEnv::Safe, pass: &[], own: &[], ignore_case: false };
+        Case { ours: &[], inherit: InheritEnv::Safe, pass: &[], own: &[], runner: None, ignore_case: false };
 
     /// `expect` is without what every server is told, unless that was changed.
     #[track_caller]
@@ -199,7 +281,7 @@ mod tests {
         let own: Vec<_> =
             case.own.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
         let ours = case.ours.iter().map(|text| pair(text));
-        let child = Inherited::choose(ours, case.inherit, &pass, case.ignore_case).with(&own);
+        let child = Inherited::choose(ours, case.inherit, &pass, case.runner, case.ignore_case).with(&own);
         let got: Vec<String> = child
             .vars
             .iter()
@@ -241,6 +323,88 @@ mod tests {
     }
 
     #[test]
+    fn ours_pass_only_by_name() {
+        let ours = ["SWITCHBOARD_TOKEN=x", "SWITCHBOARD_LOG=y"];
+        let case = Case { ours: &ours, inherit: InheritEnv::All, ..SAFE_CASE };
+        check(&case, &[], &[]);
+        check(&Case { pass: &["SWITCHBOARD_LOG"], ..case }, &["SWITCHBOARD_LOG=y"], &[]);
+        check(&Case { pass: &["SWITCHBOARD_L*"], ..case }, &["SWITCHBOARD_LOG=y"], &[]);
+        check(&Case { pass: &["*", "SWITCH*", "*_LOG"], ..case }, &[], &[]);
+        let own = [("SWITCHBOARD_LOG", "own")];
+        check(&Case { own: &own, ..case }, &["SWITCHBOARD_LOG=own"], &[]);
+    }
+
+    #[test]
+    fn inherited_values_are_kept() {
+        let ours = ["LOG_FILE=mine"];
+        let case = Case { ours: &ours, ..SAFE_CASE };
+        check(&case, &[], &[]);
+        check(&Case { inherit: InheritEnv::All, ..case }, &["LOG_FILE=mine"], &[]);
+        check(&Case { pass: &["LOG_*"], ..case }, &["LOG_FILE=mine"], &[]);
+    }
+
+    #[test]
+    fn runners_get_their_registry() {
+        let ours = [
+            "NPM_CONFIG_NODE_OPTIONS=x",
+            "NPM_CONFIG_REGISTRY=r",
+            "NPM_CONFIG_SCRIPT_SHELL=x",
+            "NPM_TOKEN=t",
+            "UV_INDEX_COMPANY_PASSWORD=p",
+            "UV_PROJECT=x",
+            "npm_config_//host/:_authToken=t",
+            "npm_config_@scope:registry=r",
+        ];
+        let case = Case { ours: &ours, runner: Some(Runner::Npm), ..SAFE_CASE };
+        let npm = [
+            "NPM_CONFIG_REGISTRY=r",
+            "NPM_TOKEN=t",
+            "npm_config_//host/:_authToken=t",
+            "npm_config_@scope:registry=r",
+        ];
+        let others =
+            ["NPM_CONFIG_NODE_OPTIONS", "NPM_CONFIG_SCRIPT_SHELL", "UV_INDEX_COMPANY_PASSWORD", "UV_PROJECT"];
+        check(&case, &npm, &others);
+        let names: Vec<&str> = ours.iter().map(|pair| pair.split_once('=').unwrap().0).collect();
+        check(&Case { runner: None, ..case }, &[], &names);
+        check(&Case { inherit: InheritEnv::None, ..case }, &[], &names);
+        let names: Vec<&str> =
+            names.into_iter().filter(|name| *name != "UV_INDEX_COMPANY_PASSWORD").collect();
+        check(&Case { runner: Some(Runner::Uv), ..case }, &["UV_INDEX_COMPANY_PASSWORD=p"], &names);
+    }
+
+    #[test]
+    fn relative_paths_of_runners_are_withheld() {
+        let ours = [
+            "NPM_CONFIG_CAFILE=ca.pem",
+            "NPM_CONFIG_CACHE=/cache",
+            "NPM_CONFIG_REGISTRY=r",
+            "npm_config_userconfig=.npmrc",
+        ];
+        let case = Case { ours: &ours, runner: Some(Runner::Npm), ..SAFE_CASE };
+        let passed = ["NPM_CONFIG_CACHE=/cache", "NPM_CONFIG_REGISTRY=r"];
+        check(&case, &passed, &["NPM_CONFIG_CAFILE", "npm_config_userconfig"]);
+    }
+
+    #[test]
+    fn runners_are_told_by_the_command() {
+        let check = |line: &str, expect: Option<Runner>| {
+            let mut words = line.split(' ').map(str::to_owned);
+            let command = words.next().unwrap();
+            let mut server = ServerConfig::for_command("s", command, words.collect());
+            assert_eq!(runner_of(&server), expect, "{line}");
+            server.inherit_env = InheritEnv::None;
+            assert_eq!(runner_of(&server), None, "{line}");
+        };
+        check("npx -y thing", Some(Runner::Npm));
+        check("cmd /c npx -y thing", Some(Runner::Npm));
+        check("uvx thing", Some(Runner::Uv));
+        check("uv run server.py", Some(Runner::Uv));
+        check("pipx run thing", Some(Runner::Pipx));
+        check("node npx", None);
+    }
+
+    #[test]
     fn patterns_add_to_either() {
         let ours = ["GITHUB_TOKEN=x", "GITHUB_ORG=y", "FOO=1"];
         let case = Case { ours: &ours, pass: &["GITHUB_*"], ..SAFE_CASE };
@@ -260,7 +424,7 @@ mod tests {
 
     #[test]
     fn every_server_is_told_that_it_runs_on_stdio() {
-        let child = Inherited::choose([], InheritEnv::None, &[], false).with(&[]);
+        let child = Inherited::choose([], InheritEnv::None, &[], None, false).with(&[]);
         let names: Vec<_> = child.vars.iter().map(|(name, value)| (name.to_str(), value.to_str())).collect();
         let mut told: Vec<_> = TOLD.iter().map(|(name, value)| (Some(*name), Some(*value))).collect();
         told.sort_unstable();
@@ -282,14 +446,14 @@ mod tests {
     #[test]
     fn names_with_an_equals_sign_are_dropped() {
         let ours = [("=C:".into(), "C:\\x".into())];
-        let child = Inherited::choose(ours, InheritEnv::All, &[], true).with(&[]);
+        let child = Inherited::choose(ours, InheritEnv::All, &[], None, true).with(&[]);
         assert!(child.withheld.is_empty() && child.vars.len() == TOLD.len());
     }
 
     #[test]
     fn debug_shows_no_value() {
         let ours = [("PATH".into(), "s3cret".into())];
-        let child = Inherited::choose(ours, InheritEnv::All, &[], false).with(&[]);
+        let child = Inherited::choose(ours, InheritEnv::All, &[], None, false).with(&[]);
         let shown = format!("{child:?}");
         assert!(shown.contains("PATH") && !shown.contains("s3cret"), "{shown}");
     }

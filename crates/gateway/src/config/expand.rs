@@ -116,6 +116,39 @@ pub fn launch_parts(
     Ok(Expanded { command, args, env, cwd, remote: None })
 }
 
+/// The program that `server` starts, as far as no root is needed; as it is written if it cannot be filled in.
+pub(crate) fn command(server: &ServerConfig, vars: Lookup<'_>) -> String {
+    let filler = Filler { root: None, vars, folders: None };
+    let filled = server.expand.then(|| filler.fill_path(&server.command).ok()).flatten();
+    filled.unwrap_or_else(|| server.command.clone())
+}
+
+/// The variables that `server` is filled in with, and what comes in their place; `None` for one that is not set.
+pub(crate) fn variables(server: &ServerConfig, vars: Lookup<'_>) -> Vec<(String, Option<OsString>)> {
+    let mut found = Vec::new();
+    if !server.expand {
+        return found;
+    }
+    let filler = Filler { root: None, vars, folders: None };
+    let mut uses_home =
+        [Some(&server.command), server.cwd.as_ref()].iter().flatten().any(|text| text.starts_with('~'));
+    for text in server.texts().filter(|text| text.contains("${")) {
+        for piece in pieces(text).unwrap_or_default() {
+            match piece {
+                Piece::Fill(Fill::Variable { name, default }) => {
+                    found.push((name.to_owned(), filler.variable(name, default).ok().map(OsString::from)));
+                }
+                Piece::Fill(Fill::Home) => uses_home = true,
+                Piece::Fill(_) | Piece::Text(_) => {}
+            }
+        }
+    }
+    if uses_home {
+        found.push(("HOME".to_owned(), folders::home(vars).map(OsString::from)));
+    }
+    found
+}
+
 /// Whether what `server` starts depends on the root, so that each root needs a backend of its own. Trying
 /// it with two made-up roots also sees what is not spelt out, such as a relative `cwd`.
 pub fn uses_root(server: &ServerConfig, vars: Lookup<'_>) -> bool {

@@ -36,9 +36,12 @@ pub fn state_dir(vars: Lookup<'_>) -> Result<PathBuf, NoHome> {
     Ok(base.ok_or(NoHome { instead: "SWITCHBOARD_STATE_DIR" })?.join(OURS))
 }
 
+/// The variables that name the user's home folder; the first that is set counts.
+pub(crate) const HOME_VARIABLES: &[&str] = &["HOME", "USERPROFILE"];
+
 /// The user's home folder.
 pub fn home(vars: Lookup<'_>) -> Option<PathBuf> {
-    folder(vars, "HOME").or_else(|| folder(vars, "USERPROFILE"))
+    HOME_VARIABLES.iter().find_map(|name| folder(vars, name))
 }
 
 fn appdata(vars: Lookup<'_>, name: &str) -> Option<PathBuf> {

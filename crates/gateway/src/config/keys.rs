@@ -249,7 +249,8 @@ object! {
         #[schemars(extend("default" = defaults::POOL_MAX_BACKENDS), example = json!(8))]
         "maxBackends" => max_backends: Count,
 
-        /// How much memory all their processes may have together; no limit unless given.
+        /// How much memory all their processes may have together; half of the machine's memory unless given, and `0` is
+        /// no limit.
         #[schemars(example = json!("4GiB"))]
         "memoryLimit" => memory_limit: Size,
 

@@ -9,7 +9,8 @@
 //!   workspaces), `offers` (that which is about what clients see), `remote` (that which is about servers elsewhere). What it dislikes becomes a [`Problem`], which knows how to
 //!   show itself.
 //! - [`schema`] is the JSON Schema, made from `keys`.
-//! - [`expand`] fills in `${VAR}`; [`environment`] decides which variables a child gets.
+//! - [`expand`] fills in `${VAR}`; [`environment`] decides which variables a child gets, `separating` which of them keep
+//!   clients apart.
 //! - [`discover`] finds the file, [`trust`] remembers which project files may be used, [`folders`] says
 //!   where our own files are.
 
@@ -33,7 +34,9 @@ mod read;
 mod remote;
 mod report;
 mod safe_list;
+mod runner_list;
 mod schema;
+pub(crate) mod separating;
 mod serve;
 mod sharing;
 mod syntax;
@@ -49,7 +52,9 @@ pub use choices::{
     Packages, RetryAfterCrash, Scope, State,
 };
 pub use missing::Missing;
-pub use model::{Config, FilterConfig, LogConfig, PoolConfig, RemoteConfig, ServeConfig, ServerConfig};
+pub use model::{
+    Config, FilterConfig, LogConfig, PoolConfig, PoolMemory, RemoteConfig, ServeConfig, ServerConfig,
+};
 pub use problem::{Problem, Severity};
 pub use remote::Transport;
 pub(crate) use remote::is_loopback;

@@ -83,10 +83,18 @@ impl Default for ServeConfig {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolConfig {
     pub max_backends: usize,
-    /// In bytes, over all processes; `None` is no limit.
-    pub memory_limit: Option<u64>,
+    pub memory_limit: PoolMemory,
     /// After how long without a request a backend is stopped, unless its server says otherwise; `None` is never.
     pub idle_ttl: Option<Duration>,
+}
+
+/// How much memory all processes may have together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PoolMemory {
+    /// The default. The limit of our cgroup counts as the machine's memory where it is lower.
+    HalfOfMachine,
+    Unlimited,
+    Bytes(u64),
 }
 
 /// What of a server's tools, prompts or resources clients see. Patterns are for the server's own names (of resources:
@@ -231,7 +239,8 @@ impl ServerConfig {
             shutdown_grace: defaults::SHUTDOWN_GRACE,
             max_in_flight: defaults::MAX_IN_FLIGHT,
             max_queue: defaults::MAX_QUEUE,
-            scope: defaults::SCOPE,
+            // It runs where its client started us.
+            scope: Scope::Root,
             max_backends: defaults::MAX_BACKENDS,
             idle_ttl: Some(defaults::IDLE_TTL),
             memory_limit: None,
@@ -281,7 +290,7 @@ impl Default for PoolConfig {
     fn default() -> Self {
         Self {
             max_backends: defaults::POOL_MAX_BACKENDS,
-            memory_limit: None,
+            memory_limit: defaults::POOL_MEMORY_LIMIT,
             idle_ttl: Some(defaults::IDLE_TTL),
         }
     }

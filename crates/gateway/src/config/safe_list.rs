@@ -4,10 +4,7 @@
 /// Groups of names; a `*` stands for any characters.
 pub(super) const SAFE: &[(&str, &[&str])] = &[
     ("the user", &["HOME", "USER", "LOGNAME", "SHELL", "PATH"]),
-    (
-        "terminal, language and time",
-        &["TERM", "COLORTERM", "NO_COLOR", "LANG", "LANGUAGE", "LC_*", "TZ", "__CF_USER_TEXT_ENCODING"],
-    ),
+    ("language and time", &["NO_COLOR", "LANG", "LANGUAGE", "LC_*", "TZ", "__CF_USER_TEXT_ENCODING"]),
     ("folders", &["TMPDIR", "TEMP", "TMP", "XDG_*"]),
     (
         "proxies",
@@ -143,5 +140,4 @@ pub(super) const SAFE: &[(&str, &[&str])] = &[
             "PSModulePath",
         ],
     ),
-    ("the workspace, as clients name it", &["CLAUDE_PROJECT_DIR", "WORKSPACE_FOLDER_PATHS"]),
 ];

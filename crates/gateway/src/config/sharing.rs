@@ -8,7 +8,7 @@ use super::model::{default_debounce, default_ignored_folders};
 use super::quantity::spell_size;
 use super::read::{Count, Key, Size, Time, Times};
 use super::report::{Report, shown};
-use super::{PoolConfig, defaults};
+use super::{PoolConfig, PoolMemory, defaults};
 
 /// Nothing that speaks MCP runs in less: who writes less has forgotten the unit.
 const SMALLEST_MEMORY_LIMIT: usize = 1 << 20;
@@ -17,7 +17,7 @@ pub(super) fn pool(entry: Key<PoolEntry>, report: &mut Report<'_>) -> PoolConfig
     let Some(entry) = entry.value() else { return PoolConfig::default() };
     PoolConfig {
         max_backends: entry.max_backends.or(Count(defaults::POOL_MAX_BACKENDS)).0,
-        memory_limit: memory_limit(entry.memory_limit, report),
+        memory_limit: pool_memory(entry.memory_limit, report),
         idle_ttl: unless_zero(entry.idle_ttl, Some(defaults::IDLE_TTL)),
     }
 }
@@ -30,11 +30,23 @@ pub(super) fn unless_zero(time: Key<Time>, default: Option<Duration>) -> Option<
     }
 }
 
+/// `0` is no limit.
+fn pool_memory(limit: Key<Size>, report: &mut Report<'_>) -> PoolMemory {
+    match limit {
+        Key::Given(Size(0), _) => PoolMemory::Unlimited,
+        limit => size(limit, "0", report).map_or(defaults::POOL_MEMORY_LIMIT, PoolMemory::Bytes),
+    }
+}
+
 pub(super) fn memory_limit(limit: Key<Size>, report: &mut Report<'_>) -> Option<u64> {
+    size(limit, "remove the key", report)
+}
+
+fn size(limit: Key<Size>, to_lift_it: &str, report: &mut Report<'_>) -> Option<u64> {
     let Key::Given(Size(bytes), place) = limit else { return None };
     if bytes < SMALLEST_MEMORY_LIMIT {
         let message = format!("{} is less than any server needs", spell_size(bytes));
-        let remedy = "write a size such as \"512MiB\", or remove the key for no limit";
+        let remedy = format!("write a size such as \"512MiB\", or {to_lift_it} for no limit");
         report.error(&place.readable(), message, remedy);
     }
     Some(bytes as u64)

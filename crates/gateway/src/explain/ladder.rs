@@ -15,6 +15,9 @@ pub(super) struct Ladder<'a> {
 
 impl Ladder<'_> {
     pub(super) fn rungs(&self) -> Vec<Rung> {
+        if self.spread == Spread::Home {
+            return Vec::new();
+        }
         let known = self.known;
         let mut rungs = self.rung("pinned", known.pinned.as_slice(), &Why::Pinned, None);
         // What is everybody's goes by nothing that is only one client's.
@@ -75,7 +78,9 @@ impl Ladder<'_> {
             let used = is_open && obstacle.is_none();
             let note = match self.spread {
                 Spread::Root => obstacle.filter(|_| is_open),
-                Spread::Roots | Spread::All => Some("not asked: one instance serves all roots"),
+                Spread::Roots | Spread::All | Spread::Home => {
+                    Some("not asked: one instance serves all roots")
+                }
             };
             is_open &= !used;
             let (value, named_by) = (Some(place.path.clone()), Some(place.named_by.to_string()));

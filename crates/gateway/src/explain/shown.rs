@@ -32,6 +32,9 @@ impl fmt::Display for Answer {
         if !self.servers.is_empty() {
             line(f, "Instances", self.instances)?;
         }
+        if let (Some(scope), Some(reason)) = (self.scope, &self.scope_reason) {
+            line(f, "Scope", &format!("{scope}: {reason}"))?;
+        }
         line(f, "Workspace", self.root.as_deref().unwrap_or("none"))?;
         line(f, "Because", &self.why)?;
         match (&self.root, &self.error) {
@@ -41,6 +44,9 @@ impl fmt::Display for Answer {
             }
             (None, None) => line(f, "Answer", "from an instance without a workspace")?,
             (Some(_), None) => {}
+        }
+        if self.considered.is_empty() {
+            return Ok(());
         }
         writeln!(f, "\nConsidered, in this order:")?;
         let mut last = "";

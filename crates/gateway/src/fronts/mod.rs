@@ -4,7 +4,7 @@ pub mod http;
 pub(crate) mod stdio;
 
 use crate::intake::ClientReader;
-use switchboard_core::{ClientId, Event, ServerId, Surroundings};
+use switchboard_core::{ClientId, Environment, Event, ServerId, Surroundings};
 
 /// A client that comes in.
 pub(crate) struct Arrival {
@@ -18,9 +18,9 @@ pub(crate) struct Arrival {
 pub(crate) enum Wanted {
     One(ServerId),
     /// All of the config, as one; each with the number of the environment that it gets.
-    All(Vec<(ServerId, u32)>),
+    All(Vec<(ServerId, Environment)>),
     /// Some of them.
-    Some(Vec<(ServerId, u32)>, Vec<ServerId>),
+    Some(Vec<(ServerId, Environment)>, Vec<ServerId>),
 }
 
 impl Wanted {

@@ -164,7 +164,15 @@ fn tell(fact: &Fact, server: &str, root: &str) {
             %client,
             server, "nothing says which workspace the client works in; an instance without one serves it"
         ),
-        Fact::NoRoom { running, .. } => info!(server, root, running, "waits for room: as many run as may"),
+        Fact::NoRoom { running, limit: Some(limit), .. } => {
+            info!(server, root, running, setting = limit.setting(), "waits for room: as many run as may");
+        }
+        Fact::NoRoom { running, limit: None, .. } => {
+            info!(server, root, running, "waits for other servers to start");
+        }
+        Fact::Crowded { crowding, .. } => {
+            warn!(server, root, hint = crowding.hint, "{}", crowding.message);
+        }
         Fact::KeepsState { tool, .. } => {
             info!(
                 server,
@@ -172,10 +180,7 @@ fn tell(fact: &Fact, server: &str, root: &str) {
             );
         }
         Fact::Separated { clients, why, .. } => {
-            info!(
-                server,
-                root, clients, why, "is no longer shared; these clients get processes of their own"
-            );
+            info!(server, root, clients, why, "clients move to other processes");
         }
         Fact::Unheard { method, text, .. } if text.is_empty() => {
             debug!(server, root, %method, "not delivered: several clients use this server");

@@ -52,7 +52,7 @@ fn is_ours_to_divide(own: &Path) -> bool {
 }
 
 /// The folder of our own cgroup.
-fn own() -> Option<PathBuf> {
+pub(crate) fn own() -> Option<PathBuf> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let inside = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;

@@ -3,6 +3,7 @@
 use super::client::{Presence, Stage};
 use super::ledger::{Check, Verb};
 use super::world::World;
+use crate::variables::serves;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -63,7 +64,9 @@ impl World {
         let p = &self.processes[&ask.launch];
         let (server, environment) = (p.server, p.environment);
         let c = self.client(client);
-        if c.server.is_some_and(|own| own != server) || c.environments.get(&server) != Some(&environment) {
+        if c.server.is_some_and(|own| own != server)
+            || !c.environments.get(&server).is_some_and(|own| serves(environment, *own))
+        {
             return Err(format!("{client} is asked by a server that is not its own: {words}"));
         }
         c.questions.push((id, number));

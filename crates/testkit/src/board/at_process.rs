@@ -5,6 +5,7 @@ use super::client_talk::decoded;
 use super::ledger::{Check, Verb};
 use super::process::{Job, Open, Phase};
 use super::world::World;
+use crate::variables::serves;
 use serde_json::Value;
 use switchboard_core::Launch;
 use switchboard_core::catalogue::List;
@@ -138,8 +139,8 @@ impl World {
                 return Err(format!("{launch} is given for the second time: {words}"));
             }
         }
-        if c.environments.get(&server) != Some(&p.environment) {
-            return Err(format!("{launch} has another environment than {}", c.id));
+        if !c.environments.get(&server).is_some_and(|own| serves(p.environment, *own)) {
+            return Err(format!("{launch} lacks variables of {}", c.id));
         }
         if c.server.is_some_and(|own| own != server) {
             return Err(format!("{launch} is no server of {}", c.id));

@@ -3,6 +3,7 @@
 use super::ledger::{Check, Verb};
 use super::plan::{ROOTS, VERSIONS};
 use super::world::{Turn, World, server_id};
+use crate::variables;
 use bytes::Bytes;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -147,9 +148,14 @@ impl World {
             questions: Vec::new(),
             settled_at: 0,
         };
-        let envs = client.environments.iter().map(|(at, number)| (server_id(*at), *number)).collect();
+        let envs = client
+            .environments
+            .iter()
+            .map(|(at, number)| (server_id(*at), variables::environment(*number)))
+            .collect();
         self.clients.insert(id, client);
         let working_folder = Some(self.rng.pick(ROOTS).to_string());
+        let environment = variables::environment(environment);
         let surroundings = Surroundings { environment, working_folder, ..Surroundings::default() };
         self.note(|| format!("> {id} comes to {server:?}"));
         match server {

@@ -5,6 +5,7 @@ use super::ledger::Check;
 use super::menu::{Server, naming};
 use super::plan::{SERVERS, server};
 use super::world::{Turn, World, server_id};
+use crate::variables::environment;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use switchboard_core::{Capabilities, Change, ClientId, Core, Order, ServerSettings};
@@ -127,7 +128,7 @@ impl World {
         let change = Change {
             servers: vec![(server_id(at), Some(settings).filter(|_| !self.servers[at].is_gone))],
             shown: Vec::new(),
-            environments: there.map(|c| (c.id, server_id(at), c.environments[&at])).collect(),
+            environments: there.map(|c| (c.id, server_id(at), environment(c.environments[&at]))).collect(),
             pool: all.pool,
             policy: all.roots.policy,
             dialect: all.dialect,

@@ -2,6 +2,7 @@
 
 use super::menu::naming;
 use crate::simulator::rng::Rng;
+use crate::variables::ENVIRONMENTS;
 use std::sync::Arc;
 use std::time::Duration;
 use switchboard_core::catalogue::Style as NameStyle;
@@ -50,7 +51,7 @@ impl Plan {
             clients: rng.weighted(&[(2, 1), (3, 2), (3, 3), (1, 5)]),
             is_punctual: rng.percent(85),
             style,
-            environments: rng.weighted(&[(4, 1), (1, 2)]),
+            environments: rng.weighted(&[(4, 1), (1, 2), (1, ENVIRONMENTS)]),
             classes: rng.weighted(&[(2, 1), (1, 2)]),
             versions: rng.weighted(&[(4, 1), (1, 2)]),
             spawn_failures: rng.weighted(&[(4, 0), (1, 15)]),
@@ -94,6 +95,7 @@ fn settings(rng: &mut Rng, servers: Vec<ServerSettings>, seed: u64) -> Settings 
             max_backends: rng.weighted(&[(6, 32), (1, 2), (1, 4)]),
             max_list_starts: rng.within(1..=4),
             memory_limit: None,
+            is_memory_limit_given: false,
         },
         roots: Roots {
             home: Some("/home/me".into()),

@@ -9,6 +9,7 @@ use super::process::Process;
 use super::stats::Stats;
 use crate::simulator::rng::Rng;
 use crate::simulator::trace::Trace;
+use crate::variables::number_of;
 use bytes::Bytes;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -161,7 +162,9 @@ impl World {
 
     fn perform(&mut self, action: Action) -> Check {
         match action {
-            Action::Start { launch, server, environment, .. } => self.start(launch, server, environment),
+            Action::Start { launch, server, environment, .. } => {
+                self.start(launch, server, number_of(&environment))
+            }
             Action::Stop { launch, how } => self.stop(launch, how),
             Action::ToBackend { launch, out } => {
                 self.flushed.push((Peer::Backend(launch), out.len()));

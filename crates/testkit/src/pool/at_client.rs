@@ -4,6 +4,7 @@ use super::client::{Presence, Question};
 use super::ledger::{Check, Verb};
 use super::plan::DEBOUNCED;
 use super::world::World;
+use crate::variables::serves;
 use serde_json::{Value, json};
 use switchboard_core::ClientId;
 
@@ -37,8 +38,8 @@ impl World {
             return Err(format!("q{number} goes to {client} as well"));
         }
         let launch = ask.launch;
-        if self.clients[&client].environment != self.processes[&launch].environment {
-            return Err(format!("{launch} asks {client}, who has another environment"));
+        if !serves(self.processes[&launch].environment, self.clients[&client].environment) {
+            return Err(format!("{launch} asks {client}, who has other variables"));
         }
         self.client(client).questions.push(Question { id, ask: Some(number) });
         Ok(())

@@ -4,6 +4,7 @@ use super::client::Presence;
 use super::ledger::{Check, LEVELS, Verb};
 use super::process::{Job, Open, Phase, Process};
 use super::world::World;
+use crate::variables::serves;
 use serde_json::Value;
 use switchboard_core::{ClientId, Launch};
 
@@ -191,8 +192,8 @@ impl World {
         if process.ends.is_some() {
             return Err(format!("{launch} is told to end, and then given {what}"));
         }
-        if c.environment != process.environment {
-            return Err(format!("{launch} has another environment, and is given {what}"));
+        if !serves(process.environment, c.environment) {
+            return Err(format!("{launch} lacks variables, and is given {what}"));
         }
         let is_about_task = self.check_place(launch, number, &what)? && !c.home.contains(&process.root);
         let is_second = !request.handed.is_empty();

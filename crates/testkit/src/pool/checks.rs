@@ -70,6 +70,8 @@ impl World {
             && server.state == State::None
             && server.capabilities == Capabilities::Shared
             && !self.plan.versions_differ
+            // Where one client has more variables than another, the poorer process ends when it is done.
+            && self.plan.environments <= 2
             && !self.plan.has_early_talkers
             && !self.has_asked
             && (self.plan.is_split() || !self.plan.asks_roots);

@@ -3,6 +3,7 @@
 use super::ledger::Check;
 use super::plan::PROJECTS;
 use super::world::World;
+use crate::variables::environment;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use switchboard_core::roots::Known;
@@ -122,8 +123,9 @@ impl World {
         let some_root = |rng: &mut crate::simulator::rng::Rng, chance| {
             rng.percent(chance).then(|| rng.pick(PROJECTS).to_string())
         };
+        let number = rng.below(self.plan.environments as usize) as u32;
         let surroundings = Surroundings {
-            environment: rng.below(self.plan.environments as usize) as u32,
+            environment: environment(number),
             pinned: some_root(rng, 8),
             given: self.plan.given.clone(),
             default: self.plan.default.clone(),
@@ -145,7 +147,7 @@ impl World {
         };
         let fresh = Client {
             presence: Presence::Here,
-            environment: surroundings.environment,
+            environment: number,
             version: if self.plan.versions_differ { rng.below(2) } else { 0 },
             variant: rng.below(3),
             has_roots: rng.percent(65),

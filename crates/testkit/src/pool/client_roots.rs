@@ -65,7 +65,8 @@ impl World {
         let is_global = self.plan.settings.servers[0].scope == Scope::Global;
         let known = &self.clients[&client].known;
         let root = if is_global {
-            known.pinned.as_ref().or(known.default.as_ref()).or(known.given.first()).cloned()
+            let root = known.pinned.as_ref().or(known.default.as_ref()).or(known.given.first());
+            root.filter(|_| needs_root).cloned()
         } else {
             match decide(known, places, roots.policy) {
                 Decision::Root { root, .. } => Some(root),

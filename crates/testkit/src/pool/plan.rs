@@ -1,6 +1,7 @@
 //! The character of a run: settings, and how the parties behave.
 
 use crate::simulator::rng::Rng;
+use crate::variables::ENVIRONMENTS;
 use std::time::Duration;
 use switchboard_core::roots::Policy;
 use switchboard_core::roots::path::Style;
@@ -62,7 +63,7 @@ impl Plan {
             clients: rng.weighted(&[(1, 1), (3, 2), (3, 3), (2, 4), (1, 5)]),
             is_punctual: rng.percent(85),
             end: *rng.pick(&[End::Drain, End::DrainTwice, End::Kill, End::InputsClose, End::ClientsLost]),
-            environments: rng.weighted(&[(3, 1), (1, 2)]),
+            environments: rng.weighted(&[(3, 1), (1, 2), (1, ENVIRONMENTS)]),
             versions_differ: rng.percent(10),
             has_early_talkers: rng.percent(8),
             offers_differ: rng.percent(25),
@@ -122,7 +123,12 @@ fn settings(rng: &mut Rng, seed: u64) -> Settings {
     let policy = Policy { open_roots: rng.percent(70), fallback: rng.percent(70), style: Style::Unix };
     Settings {
         servers: vec![server],
-        pool: Pool { max_backends: rng.within(1..=4), memory_limit, ..Pool::default() },
+        pool: Pool {
+            max_backends: rng.within(1..=4),
+            memory_limit,
+            is_memory_limit_given: true,
+            ..Pool::default()
+        },
         roots: Roots { home: Some("/home/me".into()), policy },
         dialect: Ear::Fixed(Dialect::Standard),
         shutdown_grace: rng.millis(200..=3000),

@@ -147,6 +147,7 @@ impl World {
         let (now, site_root) = (self.now, root.clone());
         let site = self.sites.entry(launch.backend).or_insert_with(|| Site::new(site_root, environment));
         site.why = None;
+        site.environment = environment;
         self.stats.rooms_after_waiting += u64::from(self.in_line.remove(&launch.backend));
         let doomed = if self.plan.is_crashy { 40 } else { 3 };
         let temper = match () {

@@ -200,8 +200,11 @@ impl World {
         let uris: Vec<String> =
             roots.iter().filter_map(|root| root["uri"].as_str().map(str::to_owned)).collect();
         let is_known = |client: &ClientId| {
-            let known = self.clients[client].known.client.iter().map(|path| to_uri(path, Style::Unix));
-            known.collect::<Vec<_>>() == uris
+            let known = &self.clients[client].known;
+            let named = known.client.iter().map(|path| to_uri(path, Style::Unix));
+            let pinned = known.pinned.iter().map(|path| to_uri(path, Style::Unix));
+            named.collect::<Vec<_>>() == uris
+                || (known.pinned.is_some() && pinned.collect::<Vec<_>>() == uris)
         };
         let is_nowhere = is_split && process.root.is_none();
         if (roots.is_empty() && (may.is_empty() || is_nowhere))

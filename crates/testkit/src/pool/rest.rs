@@ -36,6 +36,14 @@ impl World {
                 stats.separated_stops += 1;
                 self.check_nobody_waits(launch, why)
             }
+            "another client has more variables, and now they share one" => {
+                stats.poorer_stops += 1;
+                self.check_nobody_waits(launch, why)
+            }
+            "another one offers the same, and its clients share that" => {
+                stats.united_stops += 1;
+                self.check_nobody_waits(launch, why)
+            }
             "it holds more memory than it may" => {
                 let is_needed = !self.in_flight(launch).is_empty();
                 *(if is_needed { &mut self.stats.memory_restarts } else { &mut self.stats.memory_stops }) +=

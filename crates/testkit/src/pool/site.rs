@@ -3,6 +3,7 @@
 use super::client::Presence;
 use super::ledger::Check;
 use super::world::World;
+use crate::variables::serves;
 use std::collections::{BTreeMap, BTreeSet};
 use switchboard_core::{BackendId, ClientId, Launch, Moment};
 
@@ -107,7 +108,7 @@ impl World {
         let is_alone = self.plan.is_private() && site.served.iter().any(|&other| other != client);
         c.presence != Presence::Lost
             && !is_alone
-            && c.environment == site.environment
+            && serves(site.environment, c.environment)
             && (site.served.contains(&client) || c.homes.contains(&site.root))
     }
 

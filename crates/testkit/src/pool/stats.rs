@@ -68,6 +68,8 @@ counters! {
     interactive_splits,
     separated,
     separated_stops,
+    poorer_stops,
+    united_stops,
     asks_passed_in_flight,
     asks_passed_to_the_only_one,
     asks_passed_by_task,

@@ -9,6 +9,7 @@ use super::site::Site;
 use super::stats::Stats;
 use crate::simulator::rng::Rng;
 use crate::simulator::trace::Trace;
+use crate::variables::number_of;
 use bytes::Bytes;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -147,7 +148,9 @@ impl World {
 
     fn perform(&mut self, action: Action) -> Check {
         match action {
-            Action::Start { launch, root, environment, .. } => self.start(launch, root, environment),
+            Action::Start { launch, root, environment, .. } => {
+                self.start(launch, root, number_of(&environment))
+            }
             Action::Stop { launch, how } => self.stop(launch, how),
             Action::ToBackend { launch, out } => self.at_process(launch, &out.to_vec()),
             Action::ToClient { client, out, .. } => self.at_client(client, &out.to_vec()),

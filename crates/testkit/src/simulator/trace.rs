@@ -1,6 +1,7 @@
 //! What led to a failure, readable. A run is quiet; a failing one is run again with the trace on, which
 //! costs nothing where nothing fails.
 
+use crate::variables::number_of;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fmt;
@@ -41,7 +42,8 @@ impl Trace {
             }
             Action::Start { launch, framing, root, environment, .. } => {
                 let root = root.as_deref().unwrap_or("no root");
-                format!("    => start {launch} ({}) at {root}, environment {environment}", framing.name())
+                let environment = number_of(environment);
+                format!("    => start {launch} ({}) at {root}, environment {environment:#b}", framing.name())
             }
             Action::Stop { launch, how } => format!("    => stop {launch} {how:?}"),
             Action::ReadOffer { launch, .. } => format!("    => read what {launch} offers"),

@@ -1,6 +1,6 @@
 //! Whether a workspace has the package that an isolated runner could not start: then its owner may want that one.
 
-use super::runner;
+use crate::command_line;
 use serde::Deserialize;
 use serde_json::Value;
 use std::path::Path;
@@ -19,7 +19,7 @@ struct Manifest {
 
 /// What to say about a failed launch, as it was before it was isolated.
 pub(crate) fn hint(launch: &Launch) -> Option<String> {
-    let found = runner::find(&launch.program, &launch.args)?;
+    let found = command_line::find(&launch.program, &launch.args)?;
     let words = launch.args.get(found.flags_at..)?.iter().map(|word| word.to_string_lossy());
     let named = words.filter_map(|word| match word.strip_prefix("--package=") {
         Some(package) => Some(package.to_owned()),

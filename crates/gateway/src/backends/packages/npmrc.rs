@@ -15,9 +15,10 @@ pub(super) fn machine_wide(env: &[(OsString, OsString)]) -> Option<PathBuf> {
         return None;
     }
     let home = value("HOME").or_else(|| value("USERPROFILE")).map(Path::new);
+    let settings = value("npm_config_userconfig").map(PathBuf::from).or_else(|| Some(home?.join(".npmrc")));
     let prefix = None
         .or_else(|| value("npm_config_prefix").map(PathBuf::from))
-        .or_else(|| prefix_in(home?))
+        .or_else(|| prefix_in(&settings?, home))
         .or_else(|| value("PREFIX").map(PathBuf::from))
         .or_else(|| value("APPDATA").filter(|_| cfg!(windows)).map(|folder| Path::new(folder).join("npm")))
         .or_else(|| beside_node(value("PATH")?))?;
@@ -25,8 +26,7 @@ pub(super) fn machine_wide(env: &[(OsString, OsString)]) -> Option<PathBuf> {
 }
 
 /// `prefix` in the user's own settings.
-fn prefix_in(home: &Path) -> Option<PathBuf> {
-    let file = home.join(".npmrc");
+fn prefix_in(file: &Path, home: Option<&Path>) -> Option<PathBuf> {
     if file.metadata().ok()?.len() > MAX_BYTES {
         return None;
     }
@@ -34,7 +34,10 @@ fn prefix_in(home: &Path) -> Option<PathBuf> {
     let value = text.lines().find_map(|line| line.trim().strip_prefix("prefix")?.trim().strip_prefix('='))?;
     let value = value.trim().trim_matches('"');
     let in_home = value.strip_prefix("~/").or_else(|| value.strip_prefix("${HOME}/"));
-    Some(in_home.map_or_else(|| PathBuf::from(value), |rest| home.join(rest)))
+    match in_home {
+        Some(rest) => Some(home?.join(rest)),
+        None => Some(PathBuf::from(value)),
+    }
 }
 
 /// npm's own default: `/usr/local` for `/usr/local/bin/node`.
@@ -67,6 +70,10 @@ mod tests {
         env.push(("HOME".into(), text("home")));
         file("home/.npmrc", "registry = https://x\n prefix = ~/global\n");
         assert_eq!(machine_wide(&env), Some(by_home));
+        let by_settings = file("elsewhere/etc/npmrc", "");
+        let settings = file("settings", &format!("prefix={}\n", text("elsewhere").display()));
+        env.push(("NPM_CONFIG_USERCONFIG".into(), settings.into()));
+        assert_eq!(machine_wide(&env), Some(by_settings));
         env.push(("NPM_CONFIG_PREFIX".into(), text("other")));
         assert_eq!(machine_wide(&env), Some(by_variable));
         env.push(("npm_config_globalconfig".into(), "/own".into()));

@@ -8,7 +8,9 @@ use serde_json::Value;
 
 use crate::config::environment::TOLD;
 use crate::config::keys::{FOREIGN_AT_TOP, FOREIGN_IN_SERVER};
+use crate::config::runner_list::RUNNER_VARIABLES;
 use crate::config::safe_list::SAFE;
+use crate::config::separating::SESSION;
 use crate::config::{load, schema};
 
 const DOCS: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/config.md"));
@@ -154,15 +156,17 @@ fn the_foreign_keys_are_listed() {
     assert_eq!(listed, known);
 }
 
+/// The rows of a table with a label and names in backticks.
+fn named_rows(heading: &str) -> Vec<(String, Vec<String>)> {
+    let names = |text: &str| {
+        text.split(", ").map(|name| code(name).expect("a name in backticks").to_owned()).collect()
+    };
+    rows(heading).iter().map(|row| (row[0].to_owned(), names(row[1]))).collect()
+}
+
 #[test]
 fn the_safe_list_is_the_one_in_the_code() {
-    let listed: Vec<(String, Vec<String>)> = rows("### The safe list")
-        .iter()
-        .map(|row| {
-            let names = row[1].split(", ").map(|name| code(name).expect("a name in backticks").to_owned());
-            (row[0].to_owned(), names.collect())
-        })
-        .collect();
+    let listed = named_rows("### The safe list");
     let known: Vec<(String, Vec<String>)> = SAFE
         .iter()
         .map(|(group, names)| (group.to_string(), names.iter().map(|name| name.to_string()).collect()))
@@ -171,6 +175,21 @@ fn the_safe_list_is_the_one_in_the_code() {
     for (name, value) in TOLD {
         assert!(DOCS.contains(&format!("`{name}={value}`")), "{name}");
     }
+}
+
+#[test]
+fn session_variables_are_those_in_the_code() {
+    let names: Vec<String> = SESSION.iter().map(|name| format!("`{name}`")).collect();
+    assert!(DOCS.contains(&format!("Session: {}.", names.join(", "))), "{}", names.join(", "));
+}
+
+#[test]
+fn runner_variables_are_those_in_the_code() {
+    let listed = named_rows("### Variables of package runners");
+    let owned = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
+    let known: Vec<(String, Vec<String>)> =
+        RUNNER_VARIABLES.iter().map(|(label, _, names)| (label.to_string(), owned(names))).collect();
+    assert_eq!(listed, known);
 }
 
 #[test]

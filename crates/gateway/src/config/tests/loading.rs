@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use crate::config::{
     Capabilities, Config, Dialect, Framing, Guard, InheritEnv, LogConfig, LogFormat, LogLevel, OnTimeout,
-    PoolConfig, RetryAfterCrash, Scope, ServerConfig, State, defaults, load,
+    PoolConfig, PoolMemory, RetryAfterCrash, Scope, ServerConfig, State, defaults, load,
 };
 
 /// A server with every default, as it stands in a file.
 pub(super) fn server(name: &str, command: &str, args: &[&str]) -> ServerConfig {
     let args = args.iter().map(|arg| arg.to_string()).collect();
-    ServerConfig { expand: true, ..ServerConfig::for_command(name, command, args) }
+    ServerConfig { expand: true, scope: Scope::Auto, ..ServerConfig::for_command(name, command, args) }
 }
 
 /// The file is understood, without a word.
@@ -188,7 +188,7 @@ fn every_setting_is_read() {
             share_ad_hoc: true,
             pool: PoolConfig {
                 max_backends: 4,
-                memory_limit: Some(2 << 30),
+                memory_limit: PoolMemory::Bytes(2 << 30),
                 idle_ttl: Some(Duration::from_secs(3600)),
             },
             default_root: Some("~/work".into()),
@@ -245,7 +245,7 @@ fn wrong_settings_of_the_pool_are_told() {
         r#""scope": "workspace", "maxBackends": 0, "memoryLimit": 512, "rootArguments": [""], "state": true,
            "capabilities": "all", "debounce": { "tools/list_changed": "1s", "notifications/x": "soon" }"#,
         &[
-            "error .scope: unknown value \"workspace\" | write one of \"root\", \"global\", \"client\"",
+            "error .scope: unknown value \"workspace\" | write one of \"auto\", \"root\", \"global\", \"client\"",
             "error .maxBackends: not a number of that kind: 0 | write a whole number from 1 to 100000",
             "error .memoryLimit: 512B is less than any server needs \
              | write a size such as \"512MiB\", or remove the key for no limit",
@@ -271,11 +271,11 @@ fn wrong_settings_of_the_pool_are_told() {
         &["error .debounce: expected an object of times, found a string | write { \"NAME\": \"500ms\" }"],
     );
     check_problems(
-        r#"{ "mcpServers": {}, "pool": { "memoryLimit": 0, "maxBackend": 1 }, "defaultRoot": "", "openRoots": "on",
+        r#"{ "mcpServers": {}, "pool": { "memoryLimit": 9, "maxBackend": 1 }, "defaultRoot": "", "openRoots": "on",
   "fallback": true, "ignoredFolders": ["a/b"] }"#,
         &[
-            "error pool.memoryLimit 1:46 0B is less than any server needs \
-             | write a size such as \"512MiB\", or remove the key for no limit",
+            "error pool.memoryLimit 1:46 9B is less than any server needs \
+             | write a size such as \"512MiB\", or 0 for no limit",
             "warning pool.maxBackend 1:49 unknown key `maxBackend`; it is ignored | did you mean `maxBackends`?",
             "error defaultRoot 1:83 not a folder | write a path such as \"~/work\", or remove the key",
             "error openRoots 1:100 expected true or false, found a string | write true or false, without quotes",
@@ -284,6 +284,16 @@ fn wrong_settings_of_the_pool_are_told() {
              | write a name such as \"node_modules\", without / and commas",
         ],
     );
+}
+
+#[test]
+fn zero_lifts_the_memory_limit_of_the_pool() {
+    let limit = |pool: &str| {
+        let source = format!(r#"{{ "mcpServers": {{}}, "pool": {pool} }}"#);
+        load(Path::new(""), &source).config.expect("it is valid").pool.memory_limit
+    };
+    assert_eq!(limit(r#"{ "memoryLimit": 0 }"#), PoolMemory::Unlimited);
+    assert_eq!(limit("{}"), PoolMemory::HalfOfMachine);
 }
 
 #[test]

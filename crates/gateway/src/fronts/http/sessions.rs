@@ -8,6 +8,7 @@ use super::route::Target;
 use super::session::{Manner, Session, Who};
 use super::{Front, Reply, token};
 use crate::backends::Plan;
+use crate::environments::environment;
 use crate::fronts::Wanted;
 use crate::intake::ClientReader;
 use crate::places;
@@ -105,12 +106,7 @@ impl Front {
             Wanted::One(id) => household.register.server(*id),
             Wanted::All(_) | Wanted::Some(..) => None,
         };
-        let environment = match (household.hub.plan(), server) {
-            (Plan::Processes(processes), Some(server)) => {
-                processes.environments.number(&server, &household.vars)
-            }
-            _ => 0,
-        };
+        let environment = server.map(|server| environment(&server, &household.vars)).unwrap_or_default();
         let surroundings = Surroundings {
             environment,
             pinned,

@@ -1,0 +1,218 @@
+//! Environments of clients, and which backend has enough for which client. Core compares names and digests of values; the
+//! values themselves stay with the gateway.
+
+use std::any::Any;
+use std::cmp::Ordering;
+use std::fmt;
+use std::iter::Peekable;
+use std::sync::Arc;
+
+/// Names that `status` gives for a difference.
+const MAX_NAMES: usize = 6;
+
+/// A digest of a variable's value. The gateway makes it.
+pub type ValueDigest = [u8; 16];
+
+/// A variable that counts when clients share a backend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Variable {
+    pub name: Arc<str>,
+    pub value: ValueDigest,
+}
+
+/// Variables sorted by name, each name once.
+pub type Variables = Arc<[Variable]>;
+
+/// The variables of a client as the gateway knows them. Core only keeps them for as long as a backend may need them.
+#[derive(Clone)]
+pub struct Source(Arc<dyn Any + Send + Sync>);
+
+impl Source {
+    pub fn new<T: Any + Send + Sync>(variables: Arc<T>) -> Self {
+        Self(variables)
+    }
+
+    pub fn get<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        self.0.clone().downcast().ok()
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Source")
+    }
+}
+
+/// The environment that a client brings for a server, or that a backend's process has.
+#[derive(Debug, Clone, Default)]
+pub struct Environment {
+    /// Variables that the server's entry names. A client shares only a backend with exactly these.
+    named: Variables,
+    /// Variables that every server gets. A client shares a backend that has at least these.
+    common: Variables,
+    /// The clients' variables themselves, the richest environment first.
+    sources: Vec<(usize, Source)>,
+}
+
+/// Two environments are equal if neither tells clients apart that the other does not.
+impl PartialEq for Environment {
+    fn eq(&self, other: &Self) -> bool {
+        self.named == other.named && self.common == other.common
+    }
+}
+
+impl Eq for Environment {}
+
+impl Environment {
+    pub fn new(named: Variables, common: Variables, source: Option<Source>) -> Self {
+        let sources = source.into_iter().map(|source| (common.len(), source)).collect();
+        Self { named, common, sources }
+    }
+
+    pub fn sources(&self) -> impl Iterator<Item = &Source> {
+        self.sources.iter().map(|(_, source)| source)
+    }
+
+    /// Whether a client loses nothing in a backend with this environment.
+    pub fn serves(&self, client: &Self) -> bool {
+        let is_same = |one: &Variables, other: &Variables| Arc::ptr_eq(one, other) || one == other;
+        is_same(&self.named, &client.named)
+            && (is_same(&self.common, &client.common)
+                || pairs(&client.common, &self.common).all(|(mine, there)| mine.is_none() || mine == there))
+    }
+
+    /// An environment that serves both, if no variable has two values.
+    pub fn merged(&self, other: &Self) -> Option<Self> {
+        if self.named != other.named {
+            return None;
+        }
+        let mut common = Vec::new();
+        for pair in pairs(&self.common, &other.common) {
+            match pair {
+                (Some(one), Some(other)) if one != other => return None,
+                (one, other) => common.extend(one.or(other).cloned()),
+            }
+        }
+        let mut merged = Self { named: self.named.clone(), common: common.into(), sources: Vec::new() };
+        merged.draw_from([self, other]);
+        Some(merged)
+    }
+
+    /// Replaces the sources. Where the clients' values differ and it does not matter, the richest environment counts.
+    pub(crate) fn draw_from<'a>(&mut self, environments: impl IntoIterator<Item = &'a Self>) {
+        self.sources.clear();
+        for (size, source) in environments.into_iter().flat_map(|environment| &environment.sources) {
+            if !self.sources.iter().any(|(_, known)| Arc::ptr_eq(&known.0, &source.0)) {
+                self.sources.push((*size, source.clone()));
+            }
+        }
+        self.sources.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
+    }
+
+    /// The same for comparisons, which must not keep a client's values.
+    pub(crate) fn without_sources(&self) -> Self {
+        Self { sources: Vec::new(), ..self.clone() }
+    }
+
+    /// How many variables every server gets.
+    pub(crate) fn size(&self) -> usize {
+        self.common.len()
+    }
+
+    /// The names of the variables that keep clients of the two apart, for people to read.
+    pub(crate) fn differences(&self, other: &Self) -> String {
+        let named = pairs(&self.named, &other.named);
+        let common = pairs(&self.common, &other.common);
+        let different: Vec<_> = named.chain(common).filter(|(one, other)| one != other).collect();
+        // Variables that only one of them has keep nobody apart where others have two values.
+        let are_two =
+            |(one, other): &&(Option<&Variable>, Option<&Variable>)| one.is_some() && other.is_some();
+        let has_two = different.iter().any(|pair| are_two(&pair));
+        let different = different.iter().filter(|pair| !has_two || are_two(pair));
+        let names: Vec<&str> =
+            different.filter_map(|(one, other)| one.or(*other)).map(|variable| &*variable.name).collect();
+        match names.len().saturating_sub(MAX_NAMES) {
+            0 => names.join(", "),
+            more => format!("{} and {more} more", names[..MAX_NAMES].join(", ")),
+        }
+    }
+}
+
+/// Walks through two sorted lists at once, name by name.
+fn pairs<'a>(
+    one: &'a [Variable],
+    other: &'a [Variable],
+) -> impl Iterator<Item = (Option<&'a Variable>, Option<&'a Variable>)> {
+    let (mut one, mut other) = (one.iter().peekable(), other.iter().peekable());
+    std::iter::from_fn(move || next_pair(&mut one, &mut other))
+}
+
+fn next_pair<'a>(
+    one: &mut Peekable<impl Iterator<Item = &'a Variable>>,
+    other: &mut Peekable<impl Iterator<Item = &'a Variable>>,
+) -> Option<(Option<&'a Variable>, Option<&'a Variable>)> {
+    match (one.peek(), other.peek()) {
+        (None, None) => None,
+        (Some(_), None) => Some((one.next(), None)),
+        (None, Some(_)) => Some((None, other.next())),
+        (Some(mine), Some(theirs)) => Some(match mine.name.cmp(&theirs.name) {
+            Ordering::Less => (one.next(), None),
+            Ordering::Equal => (one.next(), other.next()),
+            Ordering::Greater => (None, other.next()),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variables(text: &str) -> Variables {
+        let variable = |word: &str| {
+            let (name, value) = word.split_once('=').unwrap();
+            Variable { name: name.into(), value: [value.as_bytes()[0]; 16] }
+        };
+        text.split_whitespace().map(variable).collect()
+    }
+
+    fn environment(named: &str, common: &str) -> Environment {
+        let source = Source::new(Arc::new(common.to_owned()));
+        Environment::new(variables(named), variables(common), Some(source))
+    }
+
+    #[test]
+    fn a_backend_serves_clients_with_fewer_variables() {
+        let backend = environment("", "B=1 C=1 D=1");
+        for (client, expect) in
+            [("", true), ("C=1", true), ("B=1 D=1", true), ("A=1", false), ("C=2", false), ("E=1", false)]
+        {
+            assert_eq!(backend.serves(&environment("", client)), expect, "{client}");
+        }
+    }
+
+    #[test]
+    fn named_variables_must_be_equal() {
+        let backend = environment("T=1", "A=1");
+        assert!(backend.serves(&environment("T=1", "")));
+        assert!(!backend.serves(&environment("", "")));
+        assert!(!backend.serves(&environment("T=2", "")));
+        assert_eq!(backend.merged(&environment("T=2", "B=1")), None);
+    }
+
+    #[test]
+    fn merging_keeps_what_both_have() {
+        let merged = environment("", "A=1 C=1").merged(&environment("", "B=1 C=1 D=1")).unwrap();
+        assert_eq!(merged, environment("", "A=1 B=1 C=1 D=1"));
+        let sources: Vec<String> =
+            merged.sources().map(|source| source.get::<String>().unwrap().to_string()).collect();
+        assert_eq!(sources, ["B=1 C=1 D=1", "A=1 C=1"], "the richest first");
+        assert_eq!(environment("", "A=1").merged(&environment("", "A=2")), None);
+    }
+
+    #[test]
+    fn differences_are_named() {
+        let one = environment("T=1", "A=1 B=1");
+        assert_eq!(one.differences(&environment("T=2", "B=1 C=1")), "T");
+        assert_eq!(one.differences(&environment("", "C=1 D=1 E=1 F=1 G=1")), "T, A, B, C, D, E and 2 more");
+    }
+}

@@ -1,0 +1,396 @@
+//! Clients with different variables: who shares a process with whom.
+
+use crate::cast::{play, settings};
+use std::sync::Arc;
+use std::time::Duration;
+use switchboard_core::environment::Source;
+use switchboard_core::{
+    Action, ClientId, Core, Environment, Event, Launch, Moment, Scope, ScopeReason, ServerId, Settings,
+    State, Surroundings,
+};
+
+/// A story that begins with A, whose process is ready.
+fn after_a(environment: &str, story: &str) -> String {
+    format!(
+        r#"
+        A comes; folder /p; env {environment}
+            start 1 at /p with env {environment}
+        1 spawns
+        A greets
+            1< …
+        1 greets
+            A< …
+        A confirms
+            1< …
+        {story}
+        "#
+    )
+}
+
+/// A server that was taken for one that ignores the folder. A, who names roots, is ready.
+fn taken_for_global(story: &str) {
+    play(
+        |settings| {
+            settings.servers[0].scope = Scope::Global;
+            settings.servers[0].scope_reason = ScopeReason::KnownPackage("x".into());
+        },
+        &format!(
+            r#"
+            A comes; folder /p
+                start 1 at home
+            1 spawns
+            A greets with {{"roots":{{}}}}
+                1< …
+            1 greets
+                A< …
+            A confirms
+                1< …
+            {story}
+            "#
+        ),
+    );
+}
+
+/// A client with fewer variables joins. It gets more than alone, which does no harm.
+#[test]
+fn client_with_fewer_variables_joins() {
+    play(
+        |_| {},
+        r#"
+        A comes; folder /p; env X=1 Y=1
+            start 1 at /p with env X=1 Y=1
+        1 spawns
+        A greets
+            1< …
+        1 greets
+            A< …
+        B comes; folder /p; env Y=1
+        B greets
+            B< …
+        C comes; folder /p; env X=2
+        C greets
+            start 2 at /p with env X=2
+        "#,
+    );
+}
+
+/// A client with more variables gets a new process, which serves the others from then on.
+#[test]
+fn client_with_more_variables_brings_a_process() {
+    play(
+        |_| {},
+        &after_a(
+            "X=1",
+            r#"
+        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow"}}
+            1< {"id":2,…}
+        B comes; folder /p; env X=1 Y=1
+        B greets
+            - no longer shared by 1
+            start 2 at /p with env X=1 Y=1 + X=1
+        2 spawns
+            2< …
+        2 greets
+            B< …
+            2< …
+        A> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"quick"}}
+            2< {"id":5,…}
+        1> {"jsonrpc":"2.0","id":2,"result":{}}
+            A< {"id":1,…}
+            - another client has more variables, and now they share one
+            stop 1
+        C comes; folder /p; env X=1
+        C greets
+            C< …
+        "#,
+        ),
+    );
+}
+
+/// Each has a variable that the other lacks: one process has both.
+#[test]
+fn variables_of_two_clients_are_merged() {
+    play(
+        |_| {},
+        &after_a(
+            "X=1",
+            r#"
+        B comes; folder /p; env Y=1
+        B greets
+            - no longer shared by 1
+            start 2 at /p with env Y=1 + X=1
+            - another client has more variables, and now they share one
+            stop 1
+        2 spawns
+            2< …
+        2 greets
+            B< …
+            2< …
+        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+            2< …
+        "#,
+        ),
+    );
+}
+
+/// A client that has left is forgotten: the next process gets nothing of it.
+#[test]
+fn values_go_with_their_client() {
+    play(
+        |_| {},
+        &after_a(
+            "X=1 Y=1",
+            r#"
+        B comes; folder /p; env Y=1
+        B greets
+            B< …
+        B confirms
+        A leaves
+        1 ends
+        B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        +5s
+            start 2 at /p with env Y=1
+        "#,
+        ),
+    );
+}
+
+/// What a process keeps for its clients is not given up for the sake of sharing.
+#[test]
+fn process_with_state_stays() {
+    play(
+        |settings| settings.servers[0].state = State::Backend,
+        &after_a(
+            "X=1",
+            r#"
+        B comes; folder /p; env X=1 Y=1
+        B greets
+            start 2 at /p with env X=1 Y=1
+        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+            1< …
+        C comes; folder /p; env X=1
+        C greets
+        "#,
+        ),
+    );
+}
+
+/// A server that was taken for one without a workspace, and asks for roots, has one process per workspace from then on.
+#[test]
+fn global_server_that_asks_for_roots() {
+    taken_for_global(
+        r#"
+        B comes; folder /q
+        B greets with {"roots":{}}
+            B< …
+        B confirms
+        1> {"jsonrpc":"2.0","id":1,"method":"roots/list"}
+            A< …
+        A> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///p"}]}}
+            look up /p
+        found /p
+            1< …
+            B< …
+            - no longer shared by 2
+            - it asks for its clients' roots
+            stop 1
+        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+            start 2 at /p
+        B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+        B> {"jsonrpc":"2.0","id":2,"result":{"roots":[{"uri":"file:///q"}]}}
+            look up /q
+        found /q
+            start 3 at /q
+        "#,
+    );
+}
+
+/// The gateway's copy of a client's variables goes when the client and its processes have gone.
+#[test]
+fn values_are_forgotten_with_the_last_process() {
+    let mut core = Core::new(Settings { linger: Some(Duration::from_secs(1)), ..settings() });
+    let mut time = Duration::ZERO;
+    let mut tell = |event: Event| {
+        time += Duration::from_secs(2);
+        let mut actions = Vec::new();
+        core.handle(Moment::after_start(time), event, &mut actions);
+        actions.into_iter().find_map(|action| match action {
+            Action::Start { launch, .. } => Some(launch),
+            _ => None,
+        })
+    };
+    let values = Arc::new("secret".to_owned());
+    let environment = Environment::new(Arc::default(), Arc::default(), Some(Source::new(values.clone())));
+    let surroundings =
+        Surroundings { environment, working_folder: Some("/p".into()), ..Surroundings::default() };
+    let client = ClientId(1);
+    let launch: Launch =
+        tell(Event::ClientConnected { client, server: ServerId(0), surroundings }).expect("a start");
+    tell(Event::Spawned { launch, pid: 7 });
+    assert!(Arc::strong_count(&values) > 1);
+    tell(Event::ClientLost { client });
+    tell(Event::Tick);
+    tell(Event::BackendEnded { launch, how: "exit code 0".into(), stderr: String::new(), hint: None });
+    tell(Event::Tick);
+    assert_eq!(Arc::strong_count(&values), 1);
+}
+
+/// Two terminals whose values differ take turns: each finds the process that it left.
+#[test]
+fn terminals_that_take_turns_keep_their_processes() {
+    play(
+        |settings| settings.linger = Some(Duration::from_secs(600)),
+        &after_a(
+            "X=1",
+            r#"
+        A leaves
+        B comes; folder /p; env X=2
+        B greets
+            start 2 at /p with env X=2
+        2 spawns
+            2< …
+        2 greets
+            B< …
+        B confirms
+            2< …
+        B leaves
+        C comes; folder /p; env X=1
+        C greets
+            C< …
+        "#,
+        ),
+    );
+}
+
+/// The same, where the entry names the variable that differs.
+#[test]
+fn terminals_with_other_tokens_keep_their_processes() {
+    play(
+        |settings| settings.linger = Some(Duration::from_secs(600)),
+        &after_a(
+            "1",
+            r#"
+        A leaves
+        B comes; folder /p; env 2
+        B greets
+            start 2 at /p with env 2
+        2 spawns
+            2< …
+        2 greets
+            B< …
+        B confirms
+            2< …
+        B leaves
+        C comes; folder /p; env 1
+        C greets
+            C< …
+        "#,
+        ),
+    );
+}
+
+/// A window without the variable works at its process, while two terminals whose values differ take turns.
+#[test]
+fn window_stays_while_terminals_take_turns() {
+    play(
+        |settings| settings.linger = Some(Duration::from_secs(600)),
+        r#"
+        W comes; folder /p; env Y=1
+            start 1 at /p with env Y=1
+        1 spawns
+        W greets
+            1< …
+        1 greets
+            W< …
+        W confirms
+            1< …
+        A comes; folder /p; env X=1 Y=1
+        A greets
+            - no longer shared by 1
+            start 2 at /p with env X=1 Y=1 + Y=1
+            - another client has more variables, and now they share one
+            stop 1
+        2 spawns
+            2< …
+        2 greets
+            A< …
+            2< …
+        W> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+            2< …
+        2> {"jsonrpc":"2.0","id":4,"result":{}}
+            W< …
+        A leaves
+        B comes; folder /p; env X=2 Y=1
+        B greets
+            start 3 at /p with env X=2 Y=1
+        "#,
+    );
+}
+
+/// Two backends with other variables: the second takes the first one's place, and the first does not come back.
+#[test]
+fn other_variables_are_no_return() {
+    play(
+        |settings| {
+            settings.linger = Some(Duration::from_secs(600));
+            settings.servers[0].max_backends = 1;
+            settings.servers[0].state = State::None;
+        },
+        &after_a(
+            "X=1",
+            r#"
+        B comes; folder /p; env X=2
+        B greets
+            - waits for room
+            - another workspace needs its place
+            stop 1
+        1 ends
+            start 2 at /p with env X=2
+        "#,
+        ),
+    );
+}
+
+/// A server that was taken for one without a workspace asks for roots in the middle of a call, as server-filesystem would.
+#[test]
+fn roots_question_in_a_call_is_answered() {
+    taken_for_global(
+        r#"
+        B comes; folder /q
+        B greets with {"roots":{}}
+            B< …
+        B confirms
+        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+            1< …
+        1> {"jsonrpc":"2.0","id":1,"method":"roots/list"}
+            A< …
+        A> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///p"}]}}
+            look up /p
+        found /p
+            1< …
+            B< …
+            - no longer shared by 2
+        1> {"jsonrpc":"2.0","id":3,"result":{}}
+            A< {"id":1,…}
+            - it asks for its clients' roots
+            stop 1
+        "#,
+    );
+}
+
+#[test]
+fn roots_question_of_the_only_client_is_answered() {
+    taken_for_global(
+        r#"
+        A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+            1< …
+        1> {"jsonrpc":"2.0","id":1,"method":"roots/list"}
+            A< …
+        A> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///p"}]}}
+            look up /p
+        found /p
+            1< …
+            - no longer shared by 1
+        "#,
+    );
+}
