@@ -48,5 +48,7 @@ mod command_line;
 mod explain;
 mod demo;
 mod docs;
+#[cfg(target_os = "linux")]
+mod readme;
 
 mod real;
