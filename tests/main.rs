@@ -48,6 +48,7 @@ mod command_line;
 mod explain;
 mod demo;
 mod docs;
+mod structure;
 #[cfg(target_os = "linux")]
 mod readme;
 

@@ -1,0 +1,82 @@
+//! Structure of the source tree, as rules that only get stricter: modules of a crate form no cycle, a `# Layout` list names
+//! the modules below it, type names are unique, files stay short. `known.txt` lists today's violations; an entry that no
+//! longer applies must be deleted, so the list can only shrink.
+
+mod source;
+
+use source::Crate;
+use std::collections::{BTreeMap, BTreeSet};
+
+const KNOWN: &str = include_str!("known.txt");
+
+/// Lines of a source file at most, its tests included.
+const MAX_FILE_LINES: usize = 600;
+/// Definitions of one type name in a crate at most.
+const MAX_SAME_NAME: usize = 2;
+
+#[test]
+fn structure_only_gets_better() {
+    let crates = Crate::all();
+    assert!(crates.len() >= 6 && crates.iter().all(|krate| !krate.files.is_empty()), "the tree is found");
+    let found: BTreeSet<String> = crates.iter().flat_map(violations).collect();
+    let known: BTreeSet<String> =
+        KNOWN.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned).collect();
+    let new: Vec<&String> = found.difference(&known).collect();
+    let mended: Vec<&String> = known.difference(&found).collect();
+    assert!(new.is_empty(), "new violations: {new:#?}");
+    assert!(mended.is_empty(), "mended; delete these lines from tests/structure/known.txt: {mended:#?}");
+}
+
+fn violations(krate: &Crate) -> Vec<String> {
+    let mut found = Vec::new();
+    for ring in krate.cycles() {
+        found.extend(ring.iter().map(|module| format!("cycle: {} {module}", krate.name)));
+    }
+    for file in &krate.files {
+        if file.text.lines().count() > MAX_FILE_LINES {
+            found.push(format!("length: {}", file.path));
+        }
+        for name in file.layout_differences() {
+            found.push(format!("layout: {} {name}", file.path));
+        }
+    }
+    let mut types: BTreeMap<&str, usize> = BTreeMap::new();
+    for name in krate.type_names() {
+        *types.entry(name).or_default() += 1;
+    }
+    let repeated = types.into_iter().filter(|(_, count)| *count > MAX_SAME_NAME);
+    found.extend(repeated.map(|(name, _)| format!("type: {} {name}", krate.name)));
+    found
+}
+
+#[test]
+fn cycles_are_found() {
+    let krate = Crate::of_texts(&[
+        ("src/lib.rs", "mod a;\nmod b;\nmod c;\nmod d;\n"),
+        ("src/a.rs", "use crate::b::B;\n"),
+        ("src/b/mod.rs", "mod inner;\n"),
+        ("src/b/inner.rs", "use crate::{c::C, d::D};\n"),
+        ("src/c.rs", "fn f() { crate::a::f() }\n"),
+        ("src/d.rs", "// crate::a in a comment\n"),
+    ]);
+    let rings: Vec<Vec<&str>> = krate.cycles();
+    assert_eq!(rings, [["a", "b", "c"]]);
+}
+
+#[test]
+fn layout_lists_are_compared() {
+    let text = "//! Words.\n//!\n//! # Layout\n//! - `a`: first; `b`, [`c`]: more.\n//! - `gone`: not there.\n\nmod a;\nmod b;\npub mod c;\nmod d;\n";
+    let krate = Crate::of_texts(&[("src/lib.rs", text)]);
+    assert_eq!(krate.files[0].layout_differences(), ["d", "gone"]);
+}
+
+#[test]
+fn twins_of_systems_count_once() {
+    let krate = Crate::of_texts(&[
+        ("src/lib.rs", "mod p;\npub struct Handle;\n"),
+        ("src/p/linux.rs", "pub struct Pipe;\nenum Handle {}\n"),
+        ("src/p/windows.rs", "pub(crate) struct Pipe<T>(T);\n"),
+        ("src/p/macos.rs", "struct Pipe { }\n#[cfg(test)]\nmod tests {\n    struct Pipe;\n}\n"),
+    ]);
+    assert_eq!(krate.type_names(), ["Handle", "Handle", "Pipe"]);
+}
