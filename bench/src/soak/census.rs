@@ -14,6 +14,8 @@ pub(super) struct Sample {
     descriptors: usize,
     threads: usize,
     processes: usize,
+    /// In the home and runtime folders of everything that runs.
+    files: usize,
 }
 
 #[derive(Default)]
@@ -27,7 +29,8 @@ impl Census {
         let (descriptors, threads) = (count("fd"), count("task"));
         let kib = resident(pid).unwrap_or(0);
         if kib > 0 {
-            self.0.push(Sample { pid, kib, descriptors, threads, processes });
+            let files = ["home", "r"].map(|name| count_files(&world.folder.join(name))).iter().sum();
+            self.0.push(Sample { pid, kib, descriptors, threads, processes, files });
         }
     }
 
@@ -48,10 +51,11 @@ impl Census {
         let descriptors = show(self.quarters(|sample| sample.descriptors as u64));
         let threads = show(self.quarters(|sample| sample.threads as u64));
         let processes = show(self.quarters(|sample| sample.processes as u64));
+        let files = show(self.quarters(|sample| sample.files as u64));
         let looks = self.0.len();
         format!(
             "{looks} looks; most in the second quarter → in the last: {memory} KiB, {descriptors} descriptors, \
-             {threads} threads; {processes} processes in all"
+             {threads} threads; {processes} processes and {files} files in all"
         )
     }
 
@@ -76,6 +80,7 @@ impl Census {
             ("descriptors", (|sample| sample.descriptors as u64) as fn(&Sample) -> u64),
             ("threads", |sample| sample.threads as u64),
             ("processes", |sample| sample.processes as u64),
+            ("files", |sample| sample.files as u64),
         ] {
             let (before, after) = self.quarters(of);
             check(what, (before, after), before + (before / 4).max(8));
@@ -89,6 +94,16 @@ impl fmt::Display for Sample {
         let Self { kib, descriptors, processes, .. } = self;
         write!(f, "{processes} processes, daemon {kib} KiB and {descriptors} descriptors")
     }
+}
+
+fn count_files(folder: &Path) -> usize {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .map(|entry| match entry.file_type() {
+            Ok(kind) if kind.is_dir() => count_files(&entry.path()),
+            _ => 1,
+        })
+        .sum()
 }
 
 fn resident(pid: u32) -> Option<u64> {
