@@ -1,8 +1,8 @@
 //! Who may come in at all, decided from the head of a request alone, before a byte of its body is read: the host that it
 //! was sent to, the page that it came from, and its token. Pure.
 
-use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName, ORIGIN};
-use std::net::{IpAddr, Ipv4Addr};
+use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// What is let in.
 #[derive(Debug, Clone, Default)]
@@ -30,12 +30,12 @@ impl Gate {
     pub(crate) fn allows_origin(&self, origin: &str) -> bool {
         self.origins.iter().any(|known| known.eq_ignore_ascii_case(origin))
             || origin.split_once("://").is_some_and(|(scheme, host)| {
-                matches!(scheme, "http" | "https") && is_this_machine(host_of(host))
+                matches!(scheme, "http" | "https") && host_of(host).is_some_and(is_this_machine)
             })
     }
 
     fn allows_host(&self, host: &str) -> bool {
-        let name = host_of(host);
+        let Some(name) = host_of(host) else { return false };
         is_this_machine(name)
             || self
                 .hosts
@@ -43,32 +43,53 @@ impl Gate {
                 .any(|known| known.eq_ignore_ascii_case(name) || known.eq_ignore_ascii_case(host))
     }
 
-    /// Host and origin: what a page that is not ours could not forge.
+    /// Host and origin: what a page that is not ours could not forge. `authority` is the host that the request line names
+    /// (HTTP/2, or an absolute target). It must be one of ours too: it overrides the header.
     pub(crate) fn check_way(&self, headers: &HeaderMap, authority: Option<&str>) -> Result<(), Refused> {
-        let host = text(headers, &HOST).or(authority).unwrap_or_default();
-        if !self.allows_host(host) || headers.get_all(HOST).iter().count() > 1 {
-            return Err(Refused::Host(host.to_owned()));
+        let hosts = [only(headers, &HOST).map_err(Refused::Host)?, authority];
+        if hosts == [None, None] {
+            return Err(Refused::Host(String::new()));
         }
-        match headers.get(ORIGIN) {
-            None => Ok(()),
-            Some(origin) => match origin.to_str() {
-                Ok(origin) if self.allows_origin(origin) => Ok(()),
-                Ok(origin) => Err(Refused::Origin(origin.to_owned())),
-                Err(_) => Err(Refused::Origin("?".to_owned())),
-            },
+        if let Some(foreign) = hosts.into_iter().flatten().find(|host| !self.allows_host(host)) {
+            return Err(Refused::Host(foreign.to_owned()));
+        }
+        match only(headers, &ORIGIN).map_err(Refused::Origin)? {
+            Some(origin) if !self.allows_origin(origin) => Err(Refused::Origin(origin.to_owned())),
+            Some(_) | None => Ok(()),
         }
     }
 
     pub(crate) fn check_token(&self, headers: &HeaderMap) -> Result<(), Refused> {
         let Some(token) = &self.token else { return Ok(()) };
         let Some(given) = headers.get(AUTHORIZATION) else { return Err(Refused::NoToken) };
-        let given = given.as_bytes();
-        let Some(space) = given.iter().position(|byte| *byte == b' ') else {
-            return Err(Refused::WrongToken);
-        };
-        let (scheme, given) = given.split_at(space);
-        let is_it = scheme.eq_ignore_ascii_case(b"bearer") && same(given.trim_ascii(), token.as_bytes());
-        if is_it { Ok(()) } else { Err(Refused::WrongToken) }
+        match bearer(given.as_bytes()) {
+            Some(given) if same(given, token.as_bytes()) => Ok(()),
+            Some(_) | None => Err(Refused::WrongToken),
+        }
+    }
+}
+
+/// The credentials of a request, however their scheme is spelled. They decide whose a session is.
+pub(crate) fn credentials(headers: &HeaderMap) -> Option<&[u8]> {
+    let given = headers.get(AUTHORIZATION)?.as_bytes();
+    Some(bearer(given).unwrap_or(given))
+}
+
+/// The token of `Bearer TOKEN`.
+fn bearer(given: &[u8]) -> Option<&[u8]> {
+    let space = given.iter().position(|byte| *byte == b' ')?;
+    let (scheme, token) = given.split_at(space);
+    scheme.eq_ignore_ascii_case(b"bearer").then(|| token.trim_ascii())
+}
+
+/// The value of a header that may stand there once; an error if it stands there twice or is no text.
+fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, String> {
+    let mut values = headers.get_all(name).iter();
+    let (first, second) = (values.next(), values.next());
+    match (first.map(HeaderValue::to_str), second) {
+        (None, _) => Ok(None),
+        (Some(Ok(value)), None) => Ok(Some(value)),
+        (Some(first), _) => Err(first.unwrap_or("?").to_owned()),
     }
 }
 
@@ -76,14 +97,22 @@ pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a 
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// Without the port.
-fn host_of(host: &str) -> &str {
-    match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((address, _)) => address,
-        None => host.rsplit_once(':').map_or(host, |(name, port)| {
-            if port.bytes().all(|byte| byte.is_ascii_digit()) { name } else { host }
-        }),
-    }
+/// The name or address of a host, without the port; nothing if it is malformed. Brackets hold an IPv6 address and nothing
+/// else, and only a port follows them.
+fn host_of(host: &str) -> Option<&str> {
+    let Some(rest) = host.strip_prefix('[') else {
+        return match host.rsplit_once(':') {
+            Some((name, port)) => is_port(port).then_some(name),
+            None => Some(host),
+        };
+    };
+    let (address, after) = rest.split_once(']')?;
+    let is_whole = after.is_empty() || after.strip_prefix(':').is_some_and(is_port);
+    (is_whole && address.parse::<Ipv6Addr>().is_ok()).then_some(address)
+}
+
+fn is_port(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Names that lead here and nowhere else, whoever resolves them. `0.0.0.0` is none: pages can use it.
@@ -140,6 +169,17 @@ mod tests {
             ("192.168.1.5", false),
             ("localhost:7411@evil.example.com", false),
             ("mcp.example.com.evil.com", false),
+            ("[::1].evil.com", false),
+            ("[::1].evil.com:7411", false),
+            ("[::1]x", false),
+            ("[::1]:80@evil.com", false),
+            ("[::1", false),
+            ("[localhost]", false),
+            ("[localhost]:7411", false),
+            ("[127.0.0.1]", false),
+            ("[mcp.example.com]", false),
+            ("localhost:x", false),
+            ("localhost:80:80", false),
         ] {
             let found = gate().check_way(&headers(&[("host", host)]), None);
             assert_eq!(found.is_ok(), is_allowed, "{host}");
@@ -147,6 +187,36 @@ mod tests {
         assert!(gate().check_way(&headers(&[]), None).is_err());
         assert!(gate().check_way(&headers(&[]), Some("localhost:1")).is_ok(), "HTTP/2 says it elsewhere");
         assert!(gate().check_way(&headers(&[("host", "localhost"), ("host", "evil")]), None).is_err());
+        assert!(gate().check_way(&headers(&[("host", "localhost"), ("host", "localhost")]), None).is_err());
+    }
+
+    #[test]
+    fn header_and_authority_must_both_be_ours() {
+        let check = |host: &str, authority| gate().check_way(&headers(&[("host", host)]), Some(authority));
+        assert_eq!(check("localhost:7411", "127.0.0.1:7411"), Ok(()));
+        assert_eq!(check("localhost", "evil.com"), Err(Refused::Host("evil.com".into())));
+        assert_eq!(check("evil.com", "localhost"), Err(Refused::Host("evil.com".into())));
+        assert_eq!(check("localhost", "localhost@evil.com"), Err(Refused::Host("localhost@evil.com".into())));
+        let unreadable = HeaderMap::from_iter([(HOST, HeaderValue::from_bytes(b"\xff").unwrap())]);
+        assert_eq!(gate().check_way(&unreadable, Some("localhost")), Err(Refused::Host("?".into())));
+    }
+
+    #[test]
+    fn two_origins_are_refused() {
+        let pair = |one, two| headers(&[("host", "localhost"), ("origin", one), ("origin", two)]);
+        for (one, two) in [("http://localhost", "https://evil.com"), ("http://localhost", "http://localhost")]
+        {
+            assert_eq!(gate().check_way(&pair(one, two), None), Err(Refused::Origin(one.into())));
+        }
+    }
+
+    #[test]
+    fn credentials_ignore_the_case_of_their_scheme() {
+        let of = |value: &str| credentials(&headers(&[("authorization", value)])).map(<[u8]>::to_vec);
+        assert_eq!(of("Bearer secret"), of("bearer  secret"));
+        assert_ne!(of("Bearer secret"), of("Bearer Secret"));
+        assert_ne!(of("Bearer secret"), of("Basic secret"));
+        assert_eq!(credentials(&headers(&[])), None);
     }
 
     #[test]
@@ -163,6 +233,9 @@ mod tests {
             ("http://localhost.evil.example.com", false),
             ("file://localhost", false),
             ("https://app.example.com.evil.com", false),
+            ("http://[::1].evil.com", false),
+            ("http://[localhost]", false),
+            ("http://localhost@evil.com", false),
         ] {
             let found = gate().check_way(&headers(&[("host", "localhost"), ("origin", origin)]), None);
             assert_eq!(found.is_ok(), is_allowed, "{origin}");
