@@ -166,6 +166,33 @@ fn an_answer_that_was_not_kept_is_an_error_for_who_comes_back() {
     assert!(answer["error"]["message"].as_str().unwrap().contains("not kept"), "{answer}");
 }
 
+/// One session's answers, which it has read, take no room from another's that wait.
+#[test]
+fn answers_that_were_read_make_room() {
+    let served = Served::set(json!({ "eventBytes": "64KiB" }));
+    let (greedy, talk) = (served.open(), asked(&served));
+    let (id, message) = talk.call_of("ask", asking());
+    let mut reply = talk.say(&message).send();
+    let first = reply.said().unwrap();
+    drop(reply);
+    let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%TOKEN,"progress":1}}"#;
+    let begin =
+        format!("{progress}\n{{\"jsonrpc\":\"2.0\",\"id\":%ID,\"result\":{{\"content\":[{{\"text\":\"");
+    let read_much = || {
+        for _ in 0..4 {
+            let answer = greedy.call("say", json!({ "text": begin, "fill": 30 << 10, "after": "\"}]}}\n" }));
+            assert_eq!(text(&answer).len(), 30 << 10);
+        }
+    };
+    read_much();
+    talk.answer(&first.json()["id"], json!({ "said": "x".repeat(20 << 10) }));
+    // What comes after it is here: so it was given, to nobody.
+    talk.call("echo", json!({}));
+    read_much();
+    let answer = answer(talk.resume(first.id.as_deref().unwrap()), id);
+    assert!(text(&answer).len() > 20 << 10, "{answer}");
+}
+
 /// On a stream that is read, nothing is missing for want of room.
 #[test]
 fn who_stays_gets_everything_however_little_is_kept() {

@@ -195,6 +195,10 @@ pub enum Event {
         peer: Peer,
         bytes: usize,
     },
+    /// A notification that waited for a client was dropped by the front that kept it.
+    Dropped {
+        client: ClientId,
+    },
     /// Time has passed.
     Tick,
     /// We are to end in order: finish what is in flight, stop the backends. If we do already: faster.

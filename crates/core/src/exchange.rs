@@ -259,6 +259,7 @@ impl Core {
             }
             Event::Measured { bytes } => self.measured(&bytes),
             Event::Flushed { peer, bytes } => self.flushed(peer, bytes),
+            Event::Dropped { client } => self.dropped_for(client),
             Event::Tick => self.tick(),
             Event::Drain { why } => self.asked_to_end(why),
             Event::Kill => self.kill(),

@@ -241,7 +241,7 @@ impl Core {
             out.replace(message.span(Part::MetaProgressToken), Patch::Id(ours));
         }
         let about = self.at_hand(client, backend);
-        if !self.tell_client_about(client, out, about) {
+        if !self.tell_client_about(client, out.asking(), about) {
             let error = self.overloaded(Some(backend), "the client does not read what it is sent");
             return self.refuse_backend(launch, &id, &error);
         }

@@ -84,14 +84,20 @@ impl Core {
             return false;
         }
         if c.queued > 0 && c.queued + out.len() > limit {
-            c.dropped += 1;
-            let total = c.dropped;
-            self.report_dropped(client.to_string(), total);
+            self.dropped_for(client);
             return false;
         }
         c.queued += out.len();
         self.actions.push(Action::ToClient { client, out, about });
         true
+    }
+
+    /// Counts a notification or question that a client did not get.
+    pub(crate) fn dropped_for(&mut self, client: ClientId) {
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        c.dropped += 1;
+        let total = c.dropped;
+        self.report_dropped(client.to_string(), total);
     }
 
     /// The latest request of a client that a backend works on.

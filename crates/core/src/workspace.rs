@@ -63,7 +63,7 @@ impl Core {
         for old in self.asked.ids(|asked| asked.client == client && asked.launch().is_none()) {
             self.asked.remove(old);
         }
-        if !self.tell_client(client, Outgoing::raw(question.into())) {
+        if !self.tell_client(client, Outgoing::raw(question.into()).asking()) {
             return self.roots_unknown(client);
         }
         let deadline = Some(self.now + ROOTS_TIME);

@@ -46,6 +46,8 @@ pub struct Outgoing {
     multiline: bool,
     /// The bytes will be sent again and again.
     prepared: bool,
+    /// The receiver is asked for an answer.
+    question: bool,
 }
 
 impl Outgoing {
@@ -57,7 +59,7 @@ impl Outgoing {
     /// Bytes that stand on one line as they are.
     pub fn raw(bytes: Bytes) -> Self {
         let (answers, splices) = (Answers::Nothing, SmallVec::new());
-        Self { bytes, answers, splices, multiline: false, prepared: false }
+        Self { bytes, answers, splices, multiline: false, prepared: false, question: false }
     }
 
     /// The same for bytes that are kept, to be sent to others too.
@@ -67,6 +69,15 @@ impl Outgoing {
 
     pub fn is_prepared(&self) -> bool {
         self.prepared
+    }
+
+    /// Notes that the receiver is asked for an answer.
+    pub fn asking(self) -> Self {
+        Self { question: true, ..self }
+    }
+
+    pub fn is_question(&self) -> bool {
+        self.question
     }
 
     /// Notes what it is the answer to.

@@ -1,5 +1,6 @@
 //! What is answered: whole, or piece by piece for as long as there is something to say.
 
+use super::events::Receipt;
 use super::news::News;
 use super::session::Session;
 use bytes::Bytes;
@@ -17,25 +18,55 @@ use tokio::time::{Instant, Sleep, sleep};
 /// A stream on which nothing happens says so, lest somebody in between takes it for dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(25);
 
-/// Bytes on their way to a client. Whatever becomes of them, they no longer wait when they are dropped.
-pub(crate) struct Parcel {
-    pub(crate) bytes: Bytes,
+/// Bytes that the core counts as waiting for a client. Whatever becomes of them, they no longer wait when this is dropped.
+pub(crate) struct Charge {
     client: ClientId,
     count: usize,
     news: Arc<News>,
 }
 
-impl Parcel {
-    pub(crate) fn new(bytes: Bytes, client: ClientId, count: usize, news: Arc<News>) -> Self {
-        Self { bytes, client, count, news }
+impl Charge {
+    pub(crate) fn new(client: ClientId, count: usize, news: Arc<News>) -> Self {
+        Self { client, count, news }
+    }
+
+    /// The client will never get them.
+    pub(crate) fn lose(self) {
+        self.news.dropped(self.client);
     }
 }
 
-impl Drop for Parcel {
+impl Drop for Charge {
     fn drop(&mut self) {
         if self.count > 0 {
             self.news.freed(self.client, self.count);
         }
+    }
+}
+
+/// Bytes on their way to a client.
+pub(crate) struct Parcel {
+    pub(crate) bytes: Bytes,
+    /// None if somebody else holds it.
+    _charge: Option<Charge>,
+    /// Signed when the client gets them.
+    receipt: Option<Receipt>,
+}
+
+impl Parcel {
+    pub(crate) fn new(bytes: Bytes, charge: Option<Charge>) -> Self {
+        Self { bytes, _charge: charge, receipt: None }
+    }
+
+    pub(crate) fn with_receipt(self, receipt: Receipt) -> Self {
+        Self { receipt: Some(receipt), ..self }
+    }
+
+    fn hand_over(mut self) -> Bytes {
+        if let Some(receipt) = self.receipt.take() {
+            receipt.sign();
+        }
+        self.bytes
     }
 }
 
@@ -85,12 +116,12 @@ impl Body for Answer {
         match self.get_mut() {
             Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
             Self::Message(parcel) => {
-                Poll::Ready(parcel.take().map(|parcel| Ok(Frame::data(parcel.bytes.clone()))))
+                Poll::Ready(parcel.take().map(|parcel| Ok(Frame::data(parcel.hand_over()))))
             }
             Self::Stream(events) => match events.parcels.poll_recv(context) {
                 Poll::Ready(parcel) => {
                     events.quiet.as_mut().reset(Instant::now() + KEEP_ALIVE);
-                    Poll::Ready(parcel.map(|parcel| Ok(Frame::data(parcel.bytes.clone()))))
+                    Poll::Ready(parcel.map(|parcel| Ok(Frame::data(parcel.hand_over()))))
                 }
                 Poll::Pending if events.quiet.as_mut().poll(context).is_ready() => {
                     events.quiet.as_mut().reset(Instant::now() + KEEP_ALIVE);

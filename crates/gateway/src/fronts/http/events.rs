@@ -1,38 +1,25 @@
-//! What was said on a session's streams, kept for a client that has lost its connection and comes back. Bounded: all
-//! sessions together have one budget of bytes, and what is dropped of an answer is that it was there. Pure.
+//! Events of all sessions' streams, kept for clients that have lost a connection, or have none yet, and come back. They share
+//! one budget of bytes. Beyond it, events that were read on a stream that is over go first; then the session that holds most
+//! gives up its own: so none loses anything while it holds less than its share. Of an answer that had to go it is remembered
+//! that it was there. A question is kept until it is read: the core's credits bound it. Pure.
 
+use super::body::Charge;
 use bytes::Bytes;
-use std::collections::VecDeque;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use switchboard_core::ClientId;
 use switchboard_protocol::RawId;
 
-/// So many events of one session are remembered, even if their bytes are few.
-const MOST: usize = 4096;
-
-/// How many bytes all sessions may keep together.
-#[derive(Debug)]
-pub(crate) struct Budget {
-    left: AtomicUsize,
-}
-
-impl Budget {
-    pub(crate) fn new(bytes: usize) -> Arc<Self> {
-        Arc::new(Self { left: AtomicUsize::new(bytes) })
-    }
-
-    fn take(&self, bytes: usize) -> bool {
-        let take = |left: usize| left.checked_sub(bytes);
-        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
-    }
-
-    fn give(&self, bytes: usize) {
-        self.left.fetch_add(bytes, Ordering::Relaxed);
-    }
-}
+/// What an event costs beside its message.
+const OVERHEAD: usize = 256;
+/// Notifications that wait for a session without a stream may hold so many bytes.
+const MOST_UNREAD: usize = 1 << 20;
+/// So many answers that had to go are remembered for one session, and only under ids that are not longer than this.
+const MOST_GONE: usize = 256;
+const LONGEST_ID: usize = 256;
 
 /// Which stream of a session, and which of its events.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct EventId {
     pub(crate) stream: u64,
     pub(crate) number: u64,
@@ -51,13 +38,16 @@ impl std::fmt::Display for EventId {
     }
 }
 
-#[derive(Debug)]
-struct Kept {
-    id: EventId,
-    /// Which request it answers.
-    answers: Option<RawId>,
-    /// Nothing, if there was no room for it.
-    message: Option<Bytes>,
+/// The message of an event.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum What {
+    Notice,
+    Question,
+    /// The last one ends its stream.
+    Answer {
+        to: RawId,
+        is_last: bool,
+    },
 }
 
 /// One event to be said again.
@@ -68,32 +58,38 @@ pub(crate) enum Again {
     Dropped(EventId, RawId),
 }
 
-#[derive(Debug)]
+/// The events of one session.
 pub(crate) struct EventLog {
-    budget: Arc<Budget>,
-    kept: VecDeque<Kept>,
+    store: Arc<EventStore>,
+    client: ClientId,
     next: u64,
 }
 
 impl EventLog {
-    pub(crate) fn new(budget: Arc<Budget>) -> Self {
-        Self { budget, kept: VecDeque::new(), next: 1 }
+    pub(crate) fn new(store: Arc<EventStore>, client: ClientId) -> Self {
+        Self { store, client, next: 1 }
     }
 
-    /// Notes what is about to be said on a stream, and gives it its number.
-    pub(crate) fn note(&mut self, stream: u64, message: &Bytes, answers: Option<RawId>) -> EventId {
+    /// Notes what is said on a stream, and gives it its number. A charge that comes with it is held until the event is read
+    /// or goes: nobody else has this message.
+    pub(crate) fn note(
+        &mut self,
+        stream: u64,
+        message: &Bytes,
+        what: What,
+        charge: Option<Charge>,
+    ) -> EventId {
         let id = self.mint(stream);
-        if self.kept.len() == MOST {
-            self.forget_oldest();
-        }
-        while !self.budget.take(message.len()) {
-            if !self.drop_oldest() {
-                // Others have taken it all.
-                self.kept.extend(answers.map(|id_of| Kept { id, answers: Some(id_of), message: None }));
-                return id;
+        let kept = Kept { message: message.clone(), what, charge, is_read: false, is_spent: false };
+        let mut store = self.store.lock();
+        store.change(self.client, |shelf| {
+            if let What::Answer { is_last: true, .. } = kept.what {
+                shelf.drop_questions(stream);
             }
-        }
-        self.kept.push_back(Kept { id, answers, message: Some(message.clone()) });
+            shelf.put(id, kept);
+            shelf.keep_few_unread();
+        });
+        store.make_room();
         id
     }
 
@@ -106,54 +102,311 @@ impl EventLog {
 
     /// What was said on a stream after this.
     pub(crate) fn after(&self, id: EventId) -> Vec<Again> {
-        let later = self.kept.iter().filter(|kept| kept.id.stream == id.stream && kept.id.number > id.number);
-        let again = |kept: &Kept| match (&kept.message, &kept.answers) {
-            (Some(message), _) => Some(Again::Message(kept.id, message.clone())),
-            (None, Some(answers)) => Some(Again::Dropped(kept.id, answers.clone())),
-            (None, None) => None,
-        };
-        later.filter_map(again).collect()
+        self.again(id.stream, |number, _| number > id.number)
     }
 
-    /// Makes room by one message of ours. `false` if there is none.
-    fn drop_oldest(&mut self) -> bool {
-        let Some(at) = self.kept.iter().position(|kept| kept.message.is_some()) else { return false };
-        let message = self.kept[at].message.take();
-        self.budget.give(message.map_or(0, |message| message.len()));
-        if self.kept[at].answers.is_none() {
-            self.kept.remove(at);
-        }
-        true
+    /// What was said on a stream after this, or was never read.
+    pub(crate) fn after_or_unread(&self, id: EventId) -> Vec<Again> {
+        self.again(id.stream, |number, is_read| number > id.number || !is_read)
     }
 
-    fn forget_oldest(&mut self) {
-        let oldest = self.kept.pop_front().and_then(|kept| kept.message);
-        self.budget.give(oldest.map_or(0, |message| message.len()));
+    fn again(&self, stream: u64, is_wanted: impl Fn(u64, bool) -> bool) -> Vec<Again> {
+        let store = self.store.lock();
+        let Some(shelf) = store.shelves.get(&self.client) else { return Vec::new() };
+        let kept = shelf.kept.range(all_of(stream)).filter(|(id, kept)| is_wanted(id.number, kept.is_read));
+        let gone = shelf.gone.range(all_of(stream)).filter(|(id, _)| is_wanted(id.number, true));
+        let mut again: Vec<(u64, Again)> = kept
+            .map(|(id, kept)| (id.number, Again::Message(*id, kept.message.clone())))
+            .chain(gone.map(|(id, to)| (id.number, Again::Dropped(*id, to.clone()))))
+            .collect();
+        again.sort_unstable_by_key(|(number, _)| *number);
+        again.into_iter().map(|(_, again)| again).collect()
+    }
+
+    /// The charge of a notification that goes out now: it waits in the stream from here on.
+    pub(crate) fn hand_out(&self, id: EventId) -> Option<Charge> {
+        let mut charge = None;
+        self.store.lock().change(self.client, |shelf| {
+            shelf.alter(id, |kept| {
+                if kept.what == What::Notice {
+                    charge = kept.charge.take();
+                }
+            });
+        });
+        charge
+    }
+
+    /// Says when the event has been read.
+    pub(crate) fn receipt(&self, id: EventId) -> Receipt {
+        Receipt { store: self.store.clone(), client: self.client, id }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.store.lock().remove(self.client);
     }
 }
 
 impl Drop for EventLog {
     fn drop(&mut self) {
-        while !self.kept.is_empty() {
-            self.forget_oldest();
+        self.clear();
+    }
+}
+
+/// The way back from a stream to the event that was read on it.
+pub(crate) struct Receipt {
+    store: Arc<EventStore>,
+    client: ClientId,
+    id: EventId,
+}
+
+impl Receipt {
+    pub(crate) fn sign(self) {
+        let mut store = self.store.lock();
+        if store.shelves.contains_key(&self.client) {
+            store.change(self.client, |shelf| shelf.read(self.id));
+            // A question counts from now on.
+            store.make_room();
+        }
+    }
+}
+
+/// The events of all sessions.
+pub(crate) struct EventStore(Mutex<Store>);
+
+impl EventStore {
+    pub(crate) fn new(limit: usize) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(Store { limit, ..Store::default() })))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Store> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[derive(Default)]
+struct Store {
+    limit: usize,
+    held: usize,
+    shelves: HashMap<ClientId, Shelf>,
+    /// Sessions by the bytes that they hold, and by those of them that are spent.
+    by_held: BTreeSet<(usize, ClientId)>,
+    by_spent: BTreeSet<(usize, ClientId)>,
+}
+
+impl Store {
+    fn change(&mut self, client: ClientId, change: impl FnOnce(&mut Shelf)) {
+        let shelf = self.shelves.entry(client).or_default();
+        let (held, spent) = (shelf.held, shelf.spent);
+        change(shelf);
+        self.held = self.held + shelf.held - held;
+        move_to(&mut self.by_held, client, held, shelf.held);
+        move_to(&mut self.by_spent, client, spent, shelf.spent);
+    }
+
+    fn make_room(&mut self) {
+        while self.held > self.limit {
+            let Some(&(_, client)) = self.by_spent.last().or(self.by_held.last()) else { return };
+            self.change(client, Shelf::drop_first);
+        }
+    }
+
+    fn remove(&mut self, client: ClientId) {
+        let Some(shelf) = self.shelves.remove(&client) else { return };
+        self.held -= shelf.held;
+        move_to(&mut self.by_held, client, shelf.held, 0);
+        move_to(&mut self.by_spent, client, shelf.spent, 0);
+    }
+}
+
+/// Sessions that hold nothing are not listed.
+fn move_to(list: &mut BTreeSet<(usize, ClientId)>, client: ClientId, before: usize, after: usize) {
+    if before == after {
+        return;
+    }
+    list.remove(&(before, client));
+    if after > 0 {
+        list.insert((after, client));
+    }
+}
+
+/// What one session has.
+#[derive(Default)]
+struct Shelf {
+    kept: BTreeMap<EventId, Kept>,
+    /// Those that may go, the first one first.
+    order: BTreeSet<(Worth, u64, EventId)>,
+    /// Answers that had to go.
+    gone: BTreeMap<EventId, RawId>,
+    /// Bytes of those that may go.
+    held: usize,
+    /// Those of them that are spent.
+    spent: usize,
+    /// Those of them that wait for a stream.
+    unread: usize,
+}
+
+struct Kept {
+    message: Bytes,
+    what: What,
+    charge: Option<Charge>,
+    is_read: bool,
+    /// Its stream is over, and was read to the end.
+    is_spent: bool,
+}
+
+/// How much is lost with an event; the least goes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Worth {
+    Spent,
+    Read,
+    /// On its way to somebody who reads.
+    Copied,
+    /// A notification that nobody has.
+    Unread,
+    Answer,
+}
+
+impl Kept {
+    /// Nothing: it may not go.
+    fn worth(&self) -> Option<Worth> {
+        match (&self.what, &self.charge) {
+            _ if self.is_spent => Some(Worth::Spent),
+            _ if self.is_read => Some(Worth::Read),
+            (What::Question, Some(_)) => None,
+            (What::Notice, Some(_)) => Some(Worth::Unread),
+            (What::Notice | What::Question, None) => Some(Worth::Copied),
+            (What::Answer { .. }, _) => Some(Worth::Answer),
+        }
+    }
+
+    fn size(&self) -> usize {
+        self.message.len() + OVERHEAD
+    }
+}
+
+fn all_of(stream: u64) -> std::ops::RangeInclusive<EventId> {
+    EventId { stream, number: 0 }..=EventId { stream, number: u64::MAX }
+}
+
+impl Shelf {
+    fn put(&mut self, id: EventId, kept: Kept) {
+        if let Some(worth) = kept.worth() {
+            self.order.insert((worth, id.number, id));
+            self.count(worth, kept.size(), usize::saturating_add);
+        }
+        self.kept.insert(id, kept);
+    }
+
+    fn take(&mut self, id: EventId) -> Option<Kept> {
+        let kept = self.kept.remove(&id)?;
+        if let Some(worth) = kept.worth() {
+            self.order.remove(&(worth, id.number, id));
+            self.count(worth, kept.size(), usize::saturating_sub);
+        }
+        Some(kept)
+    }
+
+    fn count(&mut self, worth: Worth, size: usize, add: fn(usize, usize) -> usize) {
+        self.held = add(self.held, size);
+        match worth {
+            Worth::Spent => self.spent = add(self.spent, size),
+            Worth::Unread => self.unread = add(self.unread, size),
+            Worth::Read | Worth::Copied | Worth::Answer => {}
+        }
+    }
+
+    fn read(&mut self, id: EventId) {
+        let Some(mut kept) = self.take(id) else { return };
+        kept.is_read = true;
+        kept.charge = None;
+        let is_last = matches!(kept.what, What::Answer { is_last: true, .. });
+        self.put(id, kept);
+        if is_last {
+            let stream: Vec<EventId> = self.kept.range(all_of(id.stream)).map(|(id, _)| *id).collect();
+            for id in stream {
+                self.alter(id, |kept| kept.is_spent = true);
+            }
+        }
+    }
+
+    /// Questions on a stream whose call has been answered: nobody waits for their answers any more.
+    fn drop_questions(&mut self, stream: u64) {
+        let is_open = |kept: &Kept| kept.what == What::Question && kept.charge.is_some();
+        let open = self.kept.range(all_of(stream)).filter(|(_, kept)| is_open(kept));
+        for id in open.map(|(id, _)| *id).collect::<Vec<EventId>>() {
+            self.alter(id, |kept| kept.charge = None);
+        }
+    }
+
+    fn alter(&mut self, id: EventId, change: impl FnOnce(&mut Kept)) {
+        if let Some(mut kept) = self.take(id) {
+            change(&mut kept);
+            self.put(id, kept);
+        }
+    }
+
+    fn keep_few_unread(&mut self) {
+        let least = EventId { stream: 0, number: 0 };
+        while self.unread > MOST_UNREAD
+            && let Some(&(_, _, id)) = self.order.range((Worth::Unread, 0, least)..).next()
+        {
+            self.drop_event(id);
+        }
+    }
+
+    fn drop_first(&mut self) {
+        if let Some(&(_, _, id)) = self.order.first() {
+            self.drop_event(id);
+        }
+    }
+
+    fn drop_event(&mut self, id: EventId) {
+        let Some(kept) = self.take(id) else { return };
+        if let Some(charge) = kept.charge {
+            charge.lose();
+        }
+        if let What::Answer { to, .. } = kept.what
+            && to.as_bytes().len() <= LONGEST_ID
+        {
+            self.gone.insert(id, to);
+            if self.gone.len() > MOST_GONE {
+                self.gone.pop_first();
+            }
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::news::{Heap, News};
     use super::*;
+
+    const ONE: u32 = 1;
+    const OTHER: u32 = 2;
 
     fn id(text: &str) -> RawId {
         RawId::from_bytes(text.as_bytes())
     }
 
+    fn answer() -> What {
+        What::Answer { to: id("7"), is_last: true }
+    }
+
+    fn log(store: &Arc<EventStore>, client: u32) -> EventLog {
+        EventLog::new(store.clone(), ClientId(client))
+    }
+
+    /// A message of so many bytes, all told.
+    fn of(size: usize) -> Bytes {
+        vec![b'x'; size - OVERHEAD].into()
+    }
+
     #[test]
-    fn what_came_after_is_said_again_stream_by_stream() {
-        let mut log = EventLog::new(Budget::new(1000));
-        let first = log.note(1, &"a".into(), None);
-        log.note(2, &"other".into(), None);
-        let second = log.note(1, &"b".into(), Some(id("7")));
+    fn later_events_are_said_again_by_stream() {
+        let mut log = log(&EventStore::new(10_000), ONE);
+        let first = log.note(1, &"a".into(), What::Notice, None);
+        log.note(2, &"other".into(), What::Notice, None);
+        let second = log.note(1, &"b".into(), answer(), None);
         assert_eq!(log.after(first), [Again::Message(second, "b".into())]);
         assert_eq!(log.after(second), []);
         assert_eq!(EventId::read(&first.to_string()), Some(first));
@@ -161,25 +414,109 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_had_to_go_is_remembered_as_such() {
-        let budget = Budget::new(10);
-        let mut log = EventLog::new(budget.clone());
+    fn a_dropped_answer_is_remembered() {
+        let store = EventStore::new(1000);
+        let mut log = log(&store, ONE);
         let start = log.mint(1);
-        log.note(1, &"123456".into(), None);
-        let answer = log.note(1, &"1234567".into(), Some(id("7")));
-        let last = log.note(1, &"12345".into(), None);
-        assert_eq!(log.after(start), [Again::Dropped(answer, id("7")), Again::Message(last, "12345".into())]);
+        log.note(1, &of(600), What::Notice, None);
+        let dropped = log.note(1, &of(700), answer(), None);
+        let last = log.note(1, &of(600), answer(), None);
+        assert_eq!(log.after(start), [Again::Dropped(dropped, id("7")), Again::Message(last, of(600))]);
+        let never = log.note(2, &of(2000), answer(), None);
+        assert_eq!(log.after(EventId { stream: 2, number: 0 }), [Again::Dropped(never, id("7"))]);
         drop(log);
-        assert!(budget.take(10), "all of it is given back");
+        let store = store.lock();
+        assert_eq!((store.held, store.shelves.len(), store.by_held.len()), (0, 0, 0));
     }
 
     #[test]
-    fn one_that_finds_no_room_at_all_keeps_only_that_it_answered() {
-        let budget = Budget::new(3);
-        let mut log = EventLog::new(budget);
-        let start = log.mint(1);
-        log.note(1, &"too long".into(), None);
-        let answer = log.note(1, &"too long".into(), Some(id("7")));
-        assert_eq!(log.after(start), [Again::Dropped(answer, id("7"))]);
+    fn read_answers_make_room_for_others() {
+        let store = EventStore::new(10_000);
+        let (mut one, mut other) = (log(&store, ONE), log(&store, OTHER));
+        for stream in 1..100 {
+            let id = one.note(stream, &of(1000), answer(), None);
+            one.receipt(id).sign();
+        }
+        let start = other.mint(1);
+        let waiting: Vec<EventId> = (0..9).map(|_| other.note(1, &of(1000), answer(), None)).collect();
+        for stream in 100..200 {
+            let id = one.note(stream, &of(1000), answer(), None);
+            one.receipt(id).sign();
+        }
+        let kept = waiting.iter().map(|id| Again::Message(*id, of(1000)));
+        assert_eq!(other.after(start), kept.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn whoever_holds_most_gives_up_its_own() {
+        let store = EventStore::new(10_000);
+        let (mut one, mut other) = (log(&store, ONE), log(&store, OTHER));
+        let start = other.mint(1);
+        let kept: Vec<EventId> = (0..4).map(|_| other.note(1, &of(1000), answer(), None)).collect();
+        for stream in 1..100 {
+            one.note(stream, &of(1000), answer(), None);
+        }
+        let kept: Vec<Again> = kept.iter().map(|id| Again::Message(*id, of(1000))).collect();
+        assert_eq!(other.after(start), kept);
+        // Notifications go before answers, read ones before unread ones.
+        let (read, unread) = (other.mint(2), other.mint(3));
+        let id = other.note(2, &of(1000), What::Notice, None);
+        other.receipt(id).sign();
+        other.note(3, &of(1000), What::Notice, None);
+        assert_eq!((other.after(read).len(), other.after(unread).len()), (0, 1));
+        other.note(4, &of(1000), answer(), None);
+        assert_eq!((other.after(unread).len(), other.after(start)), (0, kept));
+    }
+
+    fn charged(news: &Arc<News>, count: usize) -> Option<Charge> {
+        Some(Charge::new(ClientId(ONE), count, news.clone()))
+    }
+
+    /// How many were dropped, and how many bytes were given back.
+    fn told(news: &News) -> (usize, usize) {
+        let mut heap = Heap::default();
+        news.take(&mut heap);
+        (heap.dropped.len(), heap.freed.iter().map(|(_, bytes)| bytes).sum())
+    }
+
+    #[test]
+    fn notices_that_wait_are_few_and_counted() {
+        let news: Arc<News> = Arc::default();
+        let mut log = log(&EventStore::new(16 << 20), ONE);
+        let start = log.mint(0);
+        for _ in 0..200 {
+            log.note(0, &of(300 << 10), What::Notice, charged(&news, 300 << 10));
+        }
+        assert_eq!(log.after(start).len(), 3);
+        assert_eq!(told(&news), (197, 197 * (300 << 10)));
+        // One goes out: it is no longer among those that wait here, and its charge goes with it.
+        let Some(Again::Message(first, _)) = log.after(start).into_iter().next() else { panic!("a message") };
+        let charge = log.hand_out(first);
+        log.note(0, &of(300 << 10), What::Notice, charged(&news, 300 << 10));
+        assert_eq!((log.after(start).len(), told(&news)), (4, (0, 0)));
+        drop(charge);
+        log.clear();
+        assert_eq!(told(&news), (0, 4 * (300 << 10)));
+    }
+
+    #[test]
+    fn a_question_is_kept_until_it_is_read() {
+        let news: Arc<News> = Arc::default();
+        let mut log = log(&EventStore::new(1000), ONE);
+        let start = log.mint(0);
+        let asked = log.note(0, &of(2000), What::Question, charged(&news, 2000));
+        for _ in 0..10 {
+            log.note(0, &of(900), What::Notice, charged(&news, 900));
+        }
+        assert_eq!(log.after(start)[0], Again::Message(asked, of(2000)));
+        assert_eq!(told(&news).0, 9);
+        log.receipt(asked).sign();
+        assert_eq!(told(&news), (0, 2000));
+        assert!(!log.after(start).contains(&Again::Message(asked, of(2000))), "it counts, and is too long");
+        // With its call answered, nobody waits for it.
+        log.note(1, &of(2000), What::Question, charged(&news, 2000));
+        log.note(1, &of(400), answer(), None);
+        assert_eq!(log.after(EventId { stream: 1, number: 0 }).len(), 1);
+        assert_eq!(told(&news), (1, 2000 + 900));
     }
 }

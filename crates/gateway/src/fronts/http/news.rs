@@ -18,6 +18,8 @@ pub(crate) struct Heap {
     pub(crate) said: Vec<Event>,
     /// Bytes that have been sent, or will never be, by client: the core counts those that wait.
     pub(crate) freed: Vec<(ClientId, usize)>,
+    /// Clients for whom a notification was dropped, once for each.
+    pub(crate) dropped: Vec<ClientId>,
 }
 
 impl News {
@@ -32,6 +34,11 @@ impl News {
 
     pub(crate) fn freed(&self, client: ClientId, count: usize) {
         self.lock().freed.push((client, count));
+        self.some.notify_one();
+    }
+
+    pub(crate) fn dropped(&self, client: ClientId) {
+        self.lock().dropped.push(client);
         self.some.notify_one();
     }
 

@@ -2,24 +2,22 @@
 //! waits for it, what comes while a request is worked on goes before its answer, and everything else to the client's own
 //! stream.
 
-use super::body::Parcel;
-use super::events::{Again, Budget, EventId, EventLog};
+use super::body::{Charge, Parcel};
+use super::events::{Again, EventId, EventLog, EventStore, What};
+use super::frames::{dropped, event, joined, old_event};
 use super::news::News;
 use super::route::Target;
 use crate::intake::ClientReader;
 use crate::mailbox::Mailbox;
 use bytes::Bytes;
-use hyper::header::HeaderValue;
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use switchboard_core::{About, ClientId, Named};
-use switchboard_protocol::{Answers, Broken, Dialect, ErrorAnswer, ErrorKind, Outgoing, Parsed, RawId};
+use switchboard_protocol::{Answers, Broken, Outgoing, Parsed, RawId};
 use tokio::sync::{mpsc, oneshot};
 
-/// What waits for a client that has no stream open.
-const MOST_UNSAID: usize = 256;
 /// Answers of no more bytes than this are not waited for.
 const SHORT: usize = 4 << 10;
 /// The client's own stream.
@@ -31,8 +29,8 @@ pub(crate) struct Session {
     pub(crate) id: String,
     pub(crate) client: ClientId,
     pub(crate) target: Target,
-    /// The token that it was made with: nobody else may use it.
-    pub(crate) token: Option<HeaderValue>,
+    /// The credentials that it was begun with: nobody else may use it.
+    pub(crate) credentials: Option<Box<[u8]>>,
     pub(crate) manner: Manner,
     news: Arc<News>,
     gone: mpsc::UnboundedSender<String>,
@@ -46,7 +44,7 @@ pub(crate) struct Who {
     pub(crate) id: String,
     pub(crate) client: ClientId,
     pub(crate) target: Target,
-    pub(crate) token: Option<HeaderValue>,
+    pub(crate) credentials: Option<Box<[u8]>>,
     pub(crate) manner: Manner,
     pub(crate) reader: ClientReader,
 }
@@ -66,8 +64,6 @@ struct Inside {
     /// Where streams lead that somebody reads.
     streams: HashMap<u64, mpsc::UnboundedSender<Parcel>>,
     next: u64,
-    /// What nobody could be told yet.
-    unsaid: VecDeque<Bytes>,
     log: EventLog,
     version: String,
     used: Instant,
@@ -104,7 +100,7 @@ enum Shape {
     /// It may be answered whole as yet.
     Undecided {
         reply: oneshot::Sender<Reply>,
-        answers: Vec<Bytes>,
+        answers: Vec<(RawId, Bytes)>,
         bytes: usize,
     },
     Stream,
@@ -127,7 +123,7 @@ pub(crate) enum NoStream {
 impl Session {
     pub(crate) fn new(
         who: Who,
-        budget: Arc<Budget>,
+        events: &Arc<EventStore>,
         news: Arc<News>,
         gone: mpsc::UnboundedSender<String>,
     ) -> Arc<Self> {
@@ -136,15 +132,15 @@ impl Session {
             calls: HashMap::default(),
             streams: HashMap::new(),
             next: OWN + 1,
-            unsaid: VecDeque::new(),
-            log: EventLog::new(budget),
+            log: EventLog::new(events.clone(), who.client),
             version: String::new(),
             used: Instant::now(),
             is_closed: false,
         };
-        let Who { id, client, target, token, manner, reader } = who;
+        let Who { id, client, target, credentials, manner, reader } = who;
         let reader = tokio::sync::Mutex::new(reader);
-        Arc::new(Self { id, client, target, token, manner, news, gone, reader, inside: Mutex::new(inside) })
+        let inside = Mutex::new(inside);
+        Arc::new(Self { id, client, target, credentials, manner, news, gone, reader, inside })
     }
 
     fn lock(&self) -> MutexGuard<'_, Inside> {
@@ -218,6 +214,19 @@ impl Session {
         Some((number, answer))
     }
 
+    /// Drops the call of one request, as if it had not been made. `false` if something was said of it already.
+    pub(crate) fn drop_call(&self, id: &RawId) -> bool {
+        let inside = &mut *self.lock();
+        let Some(number) = inside.open.get(id).copied() else { return false };
+        let is_whole = |call: &Call| !call.is_batch && matches!(call.shape, Shape::Undecided { .. });
+        if !inside.calls.get(&number).is_some_and(is_whole) {
+            return false;
+        }
+        inside.open.remove(id);
+        inside.calls.remove(&number);
+        true
+    }
+
     /// It takes long: the client shall know that it is heard, and be able to come back for the answer.
     pub(crate) fn begin_stream(&self, call: u64) {
         let inside = &mut *self.lock();
@@ -242,8 +251,8 @@ impl Session {
         self.prime(inside, number);
         // All of them are counted with the first.
         let counts = std::iter::once(bytes).chain(std::iter::repeat(0));
-        for (answer, count) in answers.into_iter().zip(counts) {
-            self.say(inside, number, answer, None, count);
+        for ((to, answer), count) in answers.into_iter().zip(counts) {
+            self.say(inside, number, answer, What::Answer { to, is_last: false }, count);
         }
     }
 
@@ -269,9 +278,8 @@ impl Session {
         let (sender, parcels) = channel();
         inside.streams.insert(OWN, sender);
         inside.used = Instant::now();
-        for message in std::mem::take(&mut inside.unsaid) {
-            self.say(inside, OWN, message, None, 0);
-        }
+        let last = EventId { stream: OWN, number: u64::MAX };
+        self.say_again(inside, OWN, inside.log.after_or_unread(last));
         Ok(parcels)
     }
 
@@ -282,25 +290,33 @@ impl Session {
             return Err(NoStream::Closed);
         }
         let (sender, parcels) = channel();
-        for again in inside.log.after(after) {
-            let (id, message) = match again {
-                Again::Message(id, message) => (id, message),
-                Again::Dropped(id, request) => (id, dropped(&request)),
-            };
-            let _ = sender.send(self.parcel(event(id, &message), 0));
-        }
-        let goes_on = after.stream == OWN || inside.calls.contains_key(&after.stream);
-        if goes_on {
-            // Whoever read it before is gone, or is to be.
-            inside.streams.insert(after.stream, sender);
-        }
-        if after.stream == OWN {
-            for message in std::mem::take(&mut inside.unsaid) {
-                self.say(inside, OWN, message, None, 0);
-            }
+        let again = match after.stream {
+            OWN => inside.log.after_or_unread(after),
+            _ => inside.log.after(after),
+        };
+        // Whoever read it before is gone, or is to be.
+        inside.streams.insert(after.stream, sender);
+        self.say_again(inside, after.stream, again);
+        if after.stream != OWN && !inside.calls.contains_key(&after.stream) {
+            // Nothing more comes.
+            inside.streams.remove(&after.stream);
         }
         inside.used = Instant::now();
         Ok(parcels)
+    }
+
+    fn say_again(&self, inside: &Inside, stream: u64, again: Vec<Again>) {
+        let Some(sender) = inside.streams.get(&stream) else { return };
+        for again in again {
+            let parcel = match again {
+                Again::Message(id, message) => {
+                    let charge = inside.log.hand_out(id);
+                    Parcel::new(event(id, &message), charge).with_receipt(inside.log.receipt(id))
+                }
+                Again::Dropped(id, request) => Parcel::new(event(id, &dropped(&request)), None),
+            };
+            let _ = sender.send(parcel);
+        }
     }
 
     /// The first words on the stream of an old client.
@@ -309,27 +325,41 @@ impl Session {
         self.put_raw(inside, OWN, format!("event: endpoint\ndata: {path}\n\n").into());
     }
 
-    fn parcel(&self, bytes: Bytes, count: usize) -> Parcel {
-        Parcel::new(bytes, self.client, count, self.news.clone())
+    fn charge(&self, count: usize) -> Option<Charge> {
+        Some(Charge::new(self.client, count, self.news.clone()))
     }
 
     fn put_raw(&self, inside: &mut Inside, stream: u64, bytes: Bytes) {
         if let Some(sender) = inside.streams.get(&stream) {
-            let _ = sender.send(self.parcel(bytes, 0));
+            let _ = sender.send(Parcel::new(bytes, None));
         }
     }
 
     /// Says something on a stream, and keeps it for one who comes back.
-    fn say(&self, inside: &mut Inside, stream: u64, message: Bytes, answers: Option<RawId>, count: usize) {
-        let bytes = match self.manner {
-            Manner::Streamable => event(inside.log.note(stream, &message, answers), &message),
-            Manner::OneStream => old_event(&message),
-        };
-        let parcel = self.parcel(bytes, count);
-        if let Some(sender) = inside.streams.get(&stream)
-            && sender.send(parcel).is_err()
-        {
+    fn say(&self, inside: &mut Inside, stream: u64, message: Bytes, what: What, count: usize) {
+        let is_open = inside.streams.get(&stream).is_some_and(|stream| !stream.is_closed());
+        if !is_open {
             inside.streams.remove(&stream);
+        }
+        let charge = self.charge(count);
+        let parcel = match self.manner {
+            Manner::OneStream => Parcel::new(old_event(&message), charge),
+            Manner::Streamable => {
+                // The log has what nobody else holds: it waits there, and is counted.
+                let (waits, goes) = match what {
+                    What::Question => (charge, None),
+                    What::Notice if !is_open => (charge, None),
+                    What::Notice | What::Answer { .. } => (None, charge),
+                };
+                let id = inside.log.note(stream, &message, what, waits);
+                if !is_open {
+                    return;
+                }
+                Parcel::new(event(id, &message), goes).with_receipt(inside.log.receipt(id))
+            }
+        };
+        if let Some(sender) = inside.streams.get(&stream) {
+            let _ = sender.send(parcel);
         }
     }
 
@@ -337,7 +367,7 @@ impl Session {
     fn answer(&self, inside: &mut Inside, id: RawId, message: Bytes, count: usize) -> usize {
         let Some(number) = inside.open.remove(&id) else {
             // Of a request that came by another way.
-            self.say(inside, OWN, message, Some(id), count);
+            self.say(inside, OWN, message, What::Answer { to: id, is_last: false }, count);
             return 0;
         };
         inside.used = Instant::now();
@@ -346,13 +376,13 @@ impl Session {
         let is_last = call.missing == 0;
         match &mut call.shape {
             Shape::Undecided { answers, bytes, .. } => {
-                answers.push(message);
+                answers.push((id, message));
                 *bytes += count;
                 if !is_last {
                     return 0;
                 }
             }
-            Shape::Stream => self.say(inside, number, message, Some(id), count),
+            Shape::Stream => self.say(inside, number, message, What::Answer { to: id, is_last }, count),
         }
         if !is_last {
             return 0;
@@ -367,7 +397,7 @@ impl Session {
         // A short one fits into what the system holds for a connection, and each connection has one at a time: nobody need
         // come back to say that it has gone.
         let gone = if bytes <= SHORT { bytes } else { 0 };
-        let _ = reply.send(Reply::Whole(self.parcel(joined(answers, is_batch), bytes - gone)));
+        let _ = reply.send(Reply::Whole(Parcel::new(joined(answers, is_batch), self.charge(bytes - gone))));
         gone
     }
 
@@ -398,31 +428,23 @@ impl Session {
 impl Mailbox for Session {
     fn put(&self, out: Outgoing, about: About) -> usize {
         let (count, answers) = (out.len(), out.answers().clone());
+        let what = if out.is_question() { What::Question } else { What::Notice };
         let message = Bytes::from(out.on_one_line().to_vec());
         let inside = &mut *self.lock();
         if inside.is_closed {
             return count;
         }
         if self.manner == Manner::OneStream {
-            self.say(inside, OWN, message, None, count);
+            self.say(inside, OWN, message, what, count);
             return 0;
         }
         if let Answers::One(id) = answers {
             return self.answer(inside, id, message, count);
         }
-        match self.stream_for(inside, &about) {
-            Some(stream) => {
-                self.say(inside, stream, message, None, count);
-                0
-            }
-            None => {
-                if inside.unsaid.len() == MOST_UNSAID {
-                    inside.unsaid.pop_front();
-                }
-                inside.unsaid.push_back(message);
-                count
-            }
-        }
+        // Without any stream it waits for the client's own.
+        let stream = self.stream_for(inside, &about).unwrap_or(OWN);
+        self.say(inside, stream, message, what, count);
+        0
     }
 
     fn close(&self) {
@@ -431,7 +453,7 @@ impl Mailbox for Session {
         inside.streams.clear();
         inside.calls.clear();
         inside.open.clear();
-        inside.unsaid.clear();
+        inside.log.clear();
     }
 }
 
@@ -439,45 +461,4 @@ impl Mailbox for Session {
 #[expect(clippy::disallowed_methods, reason = "the core's byte credits bound it")]
 fn channel() -> (mpsc::UnboundedSender<Parcel>, mpsc::UnboundedReceiver<Parcel>) {
     mpsc::unbounded_channel()
-}
-
-fn joined(mut answers: Vec<Bytes>, is_batch: bool) -> Bytes {
-    if !is_batch {
-        return answers.pop().unwrap_or_default();
-    }
-    let mut all = vec![b'['];
-    for (at, answer) in answers.iter().enumerate() {
-        if at > 0 {
-            all.push(b',');
-        }
-        all.extend_from_slice(answer);
-    }
-    all.push(b']');
-    all.into()
-}
-
-fn event(id: EventId, message: &[u8]) -> Bytes {
-    let mut text = format!("id: {id}\nevent: message\ndata: ").into_bytes();
-    text.extend_from_slice(message);
-    text.extend_from_slice(b"\n\n");
-    text.into()
-}
-
-fn old_event(message: &[u8]) -> Bytes {
-    let mut text = b"event: message\ndata: ".to_vec();
-    text.extend_from_slice(message);
-    text.extend_from_slice(b"\n\n");
-    text.into()
-}
-
-/// In place of an answer that was not kept long enough.
-fn dropped(request: &RawId) -> Bytes {
-    let error = ErrorAnswer::new(
-        ErrorKind::ClientTooSlow,
-        "the answer was given, and is not kept any more: the connection was gone for too long",
-    );
-    error
-        .retryable(false)
-        .hint("whether the request took effect is for the server to say; ask again if that does no harm")
-        .to_bytes(request, Dialect::Standard)
 }

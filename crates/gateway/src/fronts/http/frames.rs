@@ -1,0 +1,46 @@
+//! Messages as they go over HTTP: in an array, or as events of a stream. Pure.
+
+use super::events::EventId;
+use bytes::Bytes;
+use switchboard_protocol::{Dialect, ErrorAnswer, ErrorKind, RawId};
+
+pub(super) fn joined(mut answers: Vec<(RawId, Bytes)>, is_batch: bool) -> Bytes {
+    if !is_batch {
+        return answers.pop().map(|(_, answer)| answer).unwrap_or_default();
+    }
+    let mut all = vec![b'['];
+    for (at, (_, answer)) in answers.iter().enumerate() {
+        if at > 0 {
+            all.push(b',');
+        }
+        all.extend_from_slice(answer);
+    }
+    all.push(b']');
+    all.into()
+}
+
+pub(super) fn event(id: EventId, message: &[u8]) -> Bytes {
+    let mut text = format!("id: {id}\nevent: message\ndata: ").into_bytes();
+    text.extend_from_slice(message);
+    text.extend_from_slice(b"\n\n");
+    text.into()
+}
+
+pub(super) fn old_event(message: &[u8]) -> Bytes {
+    let mut text = b"event: message\ndata: ".to_vec();
+    text.extend_from_slice(message);
+    text.extend_from_slice(b"\n\n");
+    text.into()
+}
+
+/// In place of an answer that was not kept long enough.
+pub(super) fn dropped(request: &RawId) -> Bytes {
+    let error = ErrorAnswer::new(
+        ErrorKind::ClientTooSlow,
+        "the answer was given, and is not kept any more: the connection was gone for too long",
+    );
+    error
+        .retryable(false)
+        .hint("whether the request took effect is for the server to say; ask again if that does no harm")
+        .to_bytes(request, Dialect::Standard)
+}
