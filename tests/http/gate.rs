@@ -7,6 +7,7 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use switchboard_testkit::http::{Ask, Reply, Talk, call, hello};
+use switchboard_testkit::patience;
 
 /// A handshake that nobody may hear of.
 fn knock() -> Value {
@@ -46,6 +47,8 @@ fn only_names_of_ours_lead_here() {
         format!("0.0.0.0:{port}"),
         format!("192.168.0.1:{port}"),
         format!("mcp.example.com.evil.test:{port}"),
+        format!("[::1].evil.test:{port}"),
+        "[localhost]".to_owned(),
         String::new(),
     ] {
         for way in ways_in(&served, &talk) {
@@ -76,6 +79,68 @@ fn only_names_of_ours_lead_here() {
         );
     }
     served.check_unheard("forbidden");
+}
+
+/// A target may name a host too, which then counts as much as the header.
+#[test]
+fn absolute_targets_must_name_us() {
+    let served = Served::new();
+    let talk = served.open();
+    let port = served.web.port();
+    let say = call(99, "echo", json!({ "is": "forbidden" })).to_string();
+    for authority in ["evil.test".to_owned(), format!("evil.test:{port}"), "localhost@evil.test".to_owned()] {
+        for path in [FAKE, "/mcp", "/servers/fake/messages?session=x"] {
+            let target = format!("http://{authority}{path}");
+            refused(served.web.post(&target, knock().to_string()), 403);
+            refused(served.web.post(&target, say.clone()).header("Mcp-Session-Id", &talk.session), 403);
+        }
+        refused(served.web.get(&format!("http://{authority}/servers/fake/sse")), 403);
+        refused(served.web.get(&format!("http://{authority}/healthz")), 403);
+    }
+    let ours = format!("http://localhost:{port}{FAKE}");
+    assert_eq!(served.web.post(&ours, hello("2025-11-25", json!({})).to_string()).send().status, 200);
+    served.check_unheard("forbidden");
+}
+
+#[test]
+fn two_origins_are_refused() {
+    let served = Served::new();
+    let talk = served.open();
+    for (one, two) in [("http://localhost", "http://evil.test"), ("http://localhost", "http://localhost")] {
+        for way in ways_in(&served, &talk) {
+            let mut reply = way.header("Origin", one).also("Origin", two).send();
+            assert_eq!(reply.header("access-control-allow-origin"), None);
+            let text = reply.text();
+            assert_eq!(reply.status, 403, "{text}");
+        }
+    }
+    served.check_unheard("forbidden");
+}
+
+/// The scheme has no case (RFC 9110): whoever is let in finds the session too.
+#[test]
+fn a_scheme_in_lower_case_is_the_same_client() {
+    let served = Served::new();
+    let upper = &served.web;
+    let [lower, spaced] = ["bearer ", "BEARER   "]
+        .map(|scheme| upper.with("Authorization", &format!("{scheme}{}", token(&served.house))));
+    let all = [upper, &lower, &spaced];
+    for path in [FAKE, "/mcp"] {
+        for begun in all {
+            let talk = Talk::open(begun, path);
+            for web in all {
+                let other = Talk::of(web, path, &talk.session);
+                assert_eq!(other.request("ping", json!({}))["result"], json!({}));
+                patience::until_true("the own stream can be had", || other.listen().status == 200);
+            }
+            assert_eq!(Talk::of(&lower, path, &talk.session).end(), 200);
+        }
+    }
+    // HTTP+SSE.
+    let mut stream = lower.get("/servers/fake/sse").send();
+    let to = stream.event().unwrap().data;
+    assert_eq!(upper.post(&to, hello("2024-11-05", json!({})).to_string()).send().status, 202);
+    assert_eq!(stream.message().unwrap()["id"], "hello");
 }
 
 #[test]

@@ -13,6 +13,7 @@ use crate::task;
 use crate::telemetry::{Desk, Telemetry};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use switchboard_core::status::Status;
@@ -46,6 +47,7 @@ pub(crate) struct Hub {
     finished: Notify,
     /// We have begun to end.
     draining: Notify,
+    is_ending: AtomicBool,
     keeping: Arc<Keeping>,
 }
 
@@ -87,6 +89,7 @@ impl Hub {
             room: Notify::new(),
             finished: Notify::new(),
             draining: Notify::new(),
+            is_ending: AtomicBool::new(false),
             keeping: Arc::default(),
         })
     }
@@ -178,6 +181,11 @@ impl Hub {
     /// Waits until we begin to end. For one who waits.
     pub(crate) async fn draining(&self) {
         self.draining.notified().await;
+    }
+
+    /// Whether no new requests are taken, without the lock.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.is_ending.load(Ordering::Relaxed)
     }
 
     pub(crate) fn is_serving(self: &Arc<Self>) -> bool {
@@ -295,6 +303,10 @@ impl<'a> Turn<'a> {
         let inside = &mut *self.inside;
         inside.core.handle(self.now, event, &mut inside.actions);
         self.perform_all();
+    }
+
+    pub(crate) fn is_serving(&self) -> bool {
+        self.inside.core.is_serving()
     }
 
     /// Fixes how a peer is spoken to.
@@ -524,6 +536,9 @@ impl<'a> Turn<'a> {
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         self.write();
+        if !self.inside.core.is_serving() {
+            self.hub.is_ending.store(true, Ordering::Relaxed);
+        }
         let wake = self.inside.core.wake();
         if wake.is_some_and(|wake| self.inside.armed.is_none_or(|armed| wake < armed)) {
             self.inside.armed = wake;

@@ -28,6 +28,8 @@ pub enum ErrorKind {
     StaleCursor,
     /// The client has made no handshake.
     NotInitialized,
+    /// Over HTTP: there is no such session.
+    SessionNotFound,
     /// A remote server wants to know who we are.
     Unauthorized,
     /// It knows, and refuses.
@@ -56,6 +58,7 @@ impl ErrorKind {
             Self::UnknownResource => "resource_not_found",
             Self::StaleCursor => "stale_cursor",
             Self::NotInitialized => "not_initialized",
+            Self::SessionNotFound => "session_not_found",
             Self::Unauthorized => "unauthorized",
             Self::Forbidden => "forbidden",
             Self::RateLimited => "rate_limited",
@@ -67,6 +70,8 @@ impl ErrorKind {
     fn code(self) -> i32 {
         match self {
             Self::BackendSpawnFailed => -32001,
+            // As the official servers have it: by this a client knows that it must begin again.
+            Self::SessionNotFound => -32001,
             Self::BackendUnavailable => -32002,
             Self::BackendTimeout => -32003,
             Self::RoutingFailed => -32004,
@@ -164,13 +169,13 @@ mod tests {
     use super::*;
 
     /// All kinds. The match makes sure that a new one is not forgotten.
-    fn all() -> [ErrorKind; 20] {
+    fn all() -> [ErrorKind; 21] {
         use ErrorKind::*;
         match BadMessage {
             BackendSpawnFailed | BackendUnavailable | BackendTimeout | RoutingFailed | Overloaded
             | ShuttingDown | ClientTooSlow | ClientTimeout | MessageTooLarge | BadAnswer | MethodNotFound
-            | BadMessage | UnknownName | UnknownResource | StaleCursor | NotInitialized | Unauthorized
-            | Forbidden | RateLimited | ConfigError => {}
+            | BadMessage | UnknownName | UnknownResource | StaleCursor | NotInitialized | SessionNotFound
+            | Unauthorized | Forbidden | RateLimited | ConfigError => {}
         }
         [
             BackendSpawnFailed,
@@ -189,6 +194,7 @@ mod tests {
             UnknownResource,
             StaleCursor,
             NotInitialized,
+            SessionNotFound,
             Unauthorized,
             Forbidden,
             RateLimited,

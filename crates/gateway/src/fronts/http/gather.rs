@@ -1,41 +1,56 @@
 //! The body of a request, as one piece. A short one comes in one piece and is taken as it is; a long one is put together in
-//! one buffer while it comes, so that it is never held twice.
+//! one buffer while it comes, so that it is never held twice. A body must come in time, and not too slowly.
 
 use crate::spare;
 use bytes::{Bytes, BytesMut};
-use http_body_util::BodyExt;
 use hyper::body::Body;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use switchboard_process::aside;
+use switchboard_protocol::hunt::{Glimpse, Hunter};
+use tokio::time::{Instant, Sleep, sleep};
 
 /// So much must have come before room is made for all that was announced: to announce costs nothing.
 const AT_FIRST: usize = 512 << 10;
+/// The time that every body has.
+const BODY_TIME: Duration = Duration::from_secs(60);
+/// Later it is looked this often whether a body still comes.
+const LATER: Duration = Duration::from_secs(10);
+/// The least that must come in that time.
+const BYTES_PER_SECOND: u64 = 1 << 10;
 
 /// Why there is no body.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Unread {
-    TooLong,
-    /// It ended before its time.
+    /// With what was seen of it.
+    TooLong(Vec<Glimpse>),
+    TooSlow,
+    /// The connection ended first.
     Cut,
 }
 
-pub(super) async fn gather<B>(mut body: B, limit: usize) -> Result<Bytes, Unread>
+pub(super) async fn gather<B>(body: B, limit: usize) -> Result<Bytes, Unread>
 where
     B: Body<Data = Bytes> + Unpin,
 {
     let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
-    let Some(first) = next(&mut body).await? else { return Ok(Bytes::new()) };
+    let mut body = Paced::new(body);
+    let Some(first) = body.next().await? else { return Ok(Bytes::new()) };
     if first.len() > limit {
-        return Err(Unread::TooLong);
+        return Err(body.skim(BytesMut::new(), first, limit).await);
     }
-    if first.len() == announced || body.is_end_stream() {
+    if first.len() == announced || body.body.is_end_stream() {
         return Ok(first);
     }
     let mut all = BytesMut::with_capacity(announced.min(AT_FIRST).max(first.len()));
     all.extend_from_slice(&first);
     drop(first);
-    while let Some(piece) = next(&mut body).await? {
+    while let Some(piece) = body.next().await? {
         let length = all.len() + piece.len();
         if length > limit {
-            return Err(Unread::TooLong);
+            return Err(body.skim(all, piece, limit).await);
         }
         if length > all.capacity() {
             spare::enlarge(&mut all);
@@ -48,18 +63,77 @@ where
     Ok(all.freeze())
 }
 
-async fn next<B>(body: &mut B) -> Result<Option<Bytes>, Unread>
-where
-    B: Body<Data = Bytes> + Unpin,
-{
-    while let Some(frame) = body.frame().await {
-        match frame.map_err(|_| Unread::Cut)?.into_data() {
-            Ok(piece) if !piece.is_empty() => return Ok(Some(piece)),
-            // Trailers say nothing to us.
-            Ok(_) | Err(_) => {}
+/// A body that must come at some pace.
+struct Paced<B> {
+    body: B,
+    received: u64,
+    /// The time until which `wanted` bytes must have come. Most bodies are there at once, and need none.
+    alarm: Option<Pin<Box<Sleep>>>,
+    wanted: u64,
+}
+
+impl<B: Body<Data = Bytes> + Unpin> Paced<B> {
+    fn new(body: B) -> Self {
+        Self { body, received: 0, alarm: None, wanted: BYTES_PER_SECOND * BODY_TIME.as_secs() }
+    }
+
+    async fn next(&mut self) -> Result<Option<Bytes>, Unread> {
+        poll_fn(|context| self.poll_next(context)).await
+    }
+
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Bytes>, Unread>> {
+        loop {
+            let frame = match Pin::new(&mut self.body).poll_frame(context) {
+                Poll::Ready(frame) => frame,
+                Poll::Pending if self.is_late(context) => return Poll::Ready(Err(Unread::TooSlow)),
+                Poll::Pending => return Poll::Pending,
+            };
+            match frame {
+                None => return Poll::Ready(Ok(None)),
+                Some(Err(_)) => return Poll::Ready(Err(Unread::Cut)),
+                // Trailers say nothing to us.
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(piece) if !piece.is_empty() => {
+                        self.received += piece.len() as u64;
+                        return Poll::Ready(Ok(Some(piece)));
+                    }
+                    Ok(_) | Err(_) => {}
+                },
+            }
         }
     }
-    Ok(None)
+
+    fn is_late(&mut self, context: &mut Context<'_>) -> bool {
+        let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep(BODY_TIME)));
+        while alarm.as_mut().poll(context).is_ready() {
+            if self.received < self.wanted {
+                return true;
+            }
+            self.wanted = self.received + BYTES_PER_SECOND * LATER.as_secs();
+            alarm.as_mut().reset(Instant::now() + LATER);
+        }
+        false
+    }
+
+    /// Looks for the ids in a body that is too long, up to twice the limit: many clients write the id last, and read no
+    /// answer before they have sent everything.
+    async fn skim(mut self, begun: BytesMut, piece: Bytes, limit: usize) -> Unread {
+        let mut hunter = aside::run(move || {
+            let mut hunter = Hunter::default();
+            hunter.feed(&begun);
+            hunter.feed(&piece);
+            hunter
+        })
+        .await;
+        while self.received <= 2 * limit as u64 {
+            match self.next().await {
+                Ok(Some(piece)) => hunter.feed(&piece),
+                Ok(None) => break,
+                Err(unread) => return unread,
+            }
+        }
+        Unread::TooLong(hunter.finish())
+    }
 }
 
 #[cfg(test)]
@@ -106,9 +180,68 @@ mod tests {
                 assert_eq!(gather(body(), 2 << 20).await.as_deref(), Ok(&whole[..]));
                 assert_eq!(gather(body(), whole.len()).await.as_deref(), Ok(&whole[..]));
                 if let Some(too_few) = whole.len().checked_sub(1) {
-                    assert_eq!(gather(body(), too_few).await, Err(Unread::TooLong));
+                    assert!(matches!(gather(body(), too_few).await, Err(Unread::TooLong(_))));
                 }
             }
         }
+    }
+
+    #[tokio::test]
+    async fn a_long_body_is_searched_for_its_id() {
+        let text = format!(r#"{{"method":"ping","params":"{}","id":7}}"#, "x".repeat(900));
+        let pieces: VecDeque<Vec<u8>> = text.as_bytes().chunks(100).map(<[u8]>::to_vec).collect();
+        let Err(Unread::TooLong(seen)) = gather(Pieces { pieces, announced: 0 }, 500).await else {
+            panic!("it is too long");
+        };
+        assert_eq!(seen[0].id.as_ref().map(|id| id.as_bytes()), Some(&b"7"[..]));
+    }
+
+    /// A body of so many pieces, of which one comes every so often.
+    struct Trickle {
+        pieces: usize,
+        bytes: usize,
+        every: Duration,
+        next: Pin<Box<Sleep>>,
+    }
+
+    impl Trickle {
+        fn new(bytes: usize, every: Duration) -> Self {
+            Self { pieces: 500, bytes, every, next: Box::pin(sleep(every)) }
+        }
+    }
+
+    impl Body for Trickle {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            std::task::ready!(self.next.as_mut().poll(context));
+            let next = Instant::now() + self.every;
+            self.next.as_mut().reset(next);
+            if self.pieces == 0 {
+                return Poll::Ready(None);
+            }
+            self.pieces -= 1;
+            Poll::Ready(Some(Ok(Frame::data(vec![b' '; self.bytes].into()))))
+        }
+    }
+
+    /// What comes of such a body, and after how many seconds.
+    async fn gathered(bytes: usize, every: u64) -> (u64, Result<usize, Unread>) {
+        let began = Instant::now();
+        let body = gather(Trickle::new(bytes, Duration::from_secs(every)), 16 << 20).await;
+        (began.elapsed().as_secs(), body.map(|body| body.len()))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_trickles_is_given_up() {
+        assert_eq!(gathered(1, 1).await, (60, Err(Unread::TooSlow)));
+        assert_eq!(gathered(1, 1000).await, (60, Err(Unread::TooSlow)));
+        // It came fast enough for a minute, and then no more.
+        assert_eq!(gathered(100 << 10, 55).await, (70, Err(Unread::TooSlow)));
+        assert_eq!(gathered(2 << 10, 1).await, (501, Ok(1000 << 10)));
     }
 }

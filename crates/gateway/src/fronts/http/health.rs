@@ -4,7 +4,7 @@
 //! needed last, for nobody is sent to us while we are not ready, and it would fail for ever.
 
 use super::body::Answer;
-use super::listen::Origin;
+use super::guests::Caller;
 use super::reply::with;
 use super::route::Target;
 use super::session::{Manner, Reply as Outcome};
@@ -107,7 +107,7 @@ impl Front {
     /// Whether it cannot be greeted without a workspace.
     async fn greet(self: &Arc<Self>, name: &str) -> bool {
         let target = Target::Server(name.to_owned());
-        let opened = self.open(&target, Manner::Streamable, &HeaderMap::new(), Origin::Here);
+        let opened = self.open(&target, Manner::Streamable, &HeaderMap::new(), &Caller::ourselves());
         let (Ok(session), Ok(Parsed::One(hello))) = (opened, parse(HELLO.into())) else { return false };
         let id: Vec<RawId> = hello.id().into_iter().collect();
         let mut is_homeless = false;

@@ -1,11 +1,12 @@
 //! HTTP+SSE, as it was in 2024-11-05: one stream for everything that a client hears, and a path for what it says.
 
 use super::body::Events;
-use super::listen::Origin;
-use super::reply::{accepted, not_allowed, stream};
+use super::guests::Caller;
+use super::refusal::{Asked, Refusal};
+use super::reply::{accepted, stream};
 use super::route::{Target, messages_path, query};
 use super::session::Manner;
-use super::streamable::{check_type, unknown_session};
+use super::streamable::check_type;
 use super::{Front, Reply};
 use hyper::body::Incoming;
 use hyper::{Method, Request};
@@ -13,41 +14,52 @@ use std::sync::Arc;
 
 impl Front {
     /// The client's stream. It begins with where its messages go, and the session ends with it.
-    pub(super) fn old_stream(
+    pub(super) async fn old_stream(
         self: &Arc<Self>,
         request: Request<Incoming>,
         target: Target,
-        from: Origin,
+        caller: &Caller,
     ) -> Reply {
         if *request.method() != Method::GET {
-            return not_allowed("GET");
+            return self.refuse(request, &Refusal::method("GET")).await;
         }
-        let session = match self.open(&target, Manner::OneStream, request.headers(), from) {
+        let session = match self.open(&target, Manner::OneStream, request.headers(), caller) {
             Ok(session) => session,
-            Err(reply) => return reply,
+            Err(refusal) => return refusal.unread(),
         };
-        let Ok(parcels) = session.open_own() else { return unknown_session() };
+        let Ok(parcels) = session.open_own() else { return self.gone().unread() };
         session.say_endpoint(&messages_path(&target, &session.id));
         stream(Events::new(parcels, Some(session)))
     }
 
     /// Something that it says.
-    pub(super) async fn old_message(self: &Arc<Self>, request: Request<Incoming>, target: &Target) -> Reply {
+    pub(super) async fn old_message(
+        self: &Arc<Self>,
+        request: Request<Incoming>,
+        target: &Target,
+        caller: &Caller,
+    ) -> Reply {
         if *request.method() != Method::POST {
-            return not_allowed("POST");
+            return Refusal::method("POST").unread();
         }
-        if let Err(reply) = check_type(request.headers()) {
-            return reply;
+        if let Err(refusal) = check_type(request.headers()) {
+            return refusal.unread();
         }
-        let id = query(request.uri().query(), "session");
-        let Some(session) = id.and_then(|id| self.find(id, target, request.headers())) else {
-            return unknown_session();
+        let id = query(request.uri().query(), "session").unwrap_or_default();
+        let session = match self.find(id, target, request.headers(), caller) {
+            Ok(session) => session,
+            Err(refusal) => return self.refuse(request, &refusal).await,
         };
-        let (_, body) = request.into_parts();
-        match self.read(body).await {
-            Ok(Ok(said)) => self.tell(&session, said).await,
+        match self.read(request.into_body()).await {
+            Ok(Ok(said)) => {
+                let asked = Asked::of(&said);
+                if self.household.hub.is_ending() && !asked.ids.is_empty() {
+                    return Refusal::shutting_down().reply(&asked);
+                }
+                self.tell(&session, said).await;
+            }
             Ok(Err(broken)) => self.tell_one(&session, Err(broken)).await,
-            Err(reply) => return reply,
+            Err((refusal, asked)) => return refusal.reply(&asked),
         }
         accepted()
     }

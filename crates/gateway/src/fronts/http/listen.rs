@@ -1,6 +1,7 @@
 //! Addresses, connections and TLS.
 
-use super::punctual::{Going, Patience, Watched, Work};
+use super::guests::{Caller, Guest, Guests};
+use super::punctual::{Going, HEAD_TIME, Over, Patience, Watched, Work};
 use super::{Front, HttpOptions};
 use crate::task;
 use hyper::service::service_fn;
@@ -13,26 +14,20 @@ use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::{Duration, Instant, SystemTime};
 use switchboard_process::path_socket::PathListener;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-/// Somebody who takes longer to say what he wants is not waited for.
-const HEAD_TIME: Duration = Duration::from_secs(10);
 /// How often a connection on which several requests can go at a time is asked whether the other side is still there.
 const ALIVE: Duration = Duration::from_secs(30);
-/// So many connections are served at a time; the others wait to be let in.
-const MOST_CONNECTIONS: usize = 8192;
 /// How often it is looked whether a certificate is another now.
 const LOOK: Duration = Duration::from_secs(2);
 
@@ -114,31 +109,6 @@ pub(crate) async fn bind(options: &HttpOptions) -> io::Result<(Vec<Listening>, V
     Ok((listening, addresses))
 }
 
-/// Everybody who is connected, and the word that it is time to go.
-pub(crate) struct Guests {
-    room: Arc<Semaphore>,
-    closing: watch::Sender<bool>,
-    is_closing: AtomicBool,
-}
-
-impl Guests {
-    pub(crate) fn new() -> Arc<Self> {
-        let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-        Arc::new(Self { room, closing: watch::channel(false).0, is_closing: AtomicBool::new(false) })
-    }
-
-    fn is_closing(&self) -> bool {
-        self.is_closing.load(Ordering::Relaxed)
-    }
-
-    /// Lets them finish, for a while.
-    pub(crate) async fn see_off(&self, patience: Duration) {
-        self.is_closing.store(true, Ordering::Relaxed);
-        self.closing.send_replace(true);
-        let _ = tokio::time::timeout(patience, self.room.acquire_many(MOST_CONNECTIONS as u32)).await;
-    }
-}
-
 /// Lets clients in at one address.
 pub(crate) async fn welcome(
     front: Arc<Front>,
@@ -147,7 +117,6 @@ pub(crate) async fn welcome(
     guests: Arc<Guests>,
 ) {
     loop {
-        let Ok(place) = guests.room.clone().acquire_owned().await else { return };
         let accepted = match &listening {
             Listening::Tcp(listener) => match listener.accept().await {
                 Ok((stream, peer)) => {
@@ -165,15 +134,16 @@ pub(crate) async fn welcome(
         };
         let Ok((stream, from)) = accepted else {
             // Without a descriptor for one more: a moment later there may be one.
+            guests.dismiss_oldest();
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
         let (front, tls, guests) = (front.clone(), tls.clone(), guests.clone());
+        let guest = guests.arrive();
         task::spawn("connection", async move {
-            let _place = place;
             match stream {
-                Stream::Tcp(stream) => greet(front, stream, from, tls, &guests).await,
-                Stream::Path(stream) => greet(front, stream, from, tls, &guests).await,
+                Stream::Tcp(stream) => greet(front, stream, from, tls, &guests, guest).await,
+                Stream::Path(stream) => greet(front, stream, from, tls, &guests, guest).await,
             }
         });
     }
@@ -184,32 +154,52 @@ enum Stream {
     Path(switchboard_process::path_socket::PathStream),
 }
 
-async fn greet<S>(front: Arc<Front>, stream: S, from: Origin, tls: Option<Arc<Tls>>, guests: &Guests)
-where
+async fn greet<S>(
+    front: Arc<Front>,
+    stream: S,
+    from: Origin,
+    tls: Option<Arc<Tls>>,
+    guests: &Guests,
+    guest: Arc<Guest>,
+) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let Some(tls) = tls else { return serve(front, stream, from, guests).await };
+    let Some(tls) = tls else { return serve(front, stream, from, guests, guest).await };
     let Some(acceptor) = tls.acceptor() else { return };
-    if let Ok(Ok(stream)) = tokio::time::timeout(HEAD_TIME, acceptor.accept(stream)).await {
-        serve(front, stream, from, guests).await;
+    tokio::select! {
+        accepted = tokio::time::timeout(HEAD_TIME, acceptor.accept(stream)) => {
+            if let Ok(Ok(stream)) = accepted {
+                serve(front, stream, from, guests, guest).await;
+            }
+        }
+        () = guest.dismissed() => {}
     }
 }
 
-async fn serve<S>(front: Arc<Front>, stream: S, from: Origin, guests: &Guests)
+/// What is to become of a connection.
+enum Next {
+    /// It has ended, or is to be closed at once.
+    Gone,
+    /// It may finish what it has begun.
+    Farewell,
+}
+
+async fn serve<S>(front: Arc<Front>, stream: S, from: Origin, guests: &Guests, guest: Arc<Guest>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let mut closing = guests.closing.subscribe();
+    let mut closing = guests.closing();
     let work: Arc<Work> = Arc::default();
     let stream = Watched::new(stream, work.clone());
-    let mut patience = Patience::new(work.clone(), HEAD_TIME);
+    let mut patience = Patience::new(work.clone());
+    let caller = Arc::new(Caller::new(from, guest.clone()));
     let service = service_fn(move |request| {
-        let front = front.clone();
+        let (front, caller) = (front.clone(), caller.clone());
         // A connection keeps room for the work on a request, even while there is none: for a pointer, then.
         let job = work.begin();
         Box::pin(async move {
-            let reply = front.serve(request, from).await;
-            Ok::<_, Infallible>(reply.map(|answer| Going { answer, _job: job }))
+            let reply = front.serve(request, &caller).await;
+            Ok::<_, Infallible>(reply.map(|answer| Going::new(answer, job)))
         })
     });
     let mut builder = Builder::new(TokioExecutor::new());
@@ -220,22 +210,39 @@ where
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     let mut seen_off = pin!(closing.wait_for(|is_closing| *is_closing));
-    let mut listens = false;
-    let ended = poll_fn(|context| {
-        // Whatever it was, it concerns this client alone.
-        if connection.as_mut().poll(context).is_ready() || patience.is_over(context) {
-            return Poll::Ready(true);
+    let mut dismissed = pin!(guest.dismissed());
+    let (mut listens, mut is_leaving) = (false, false);
+    loop {
+        let next = poll_fn(|context| {
+            // Whatever it was, it concerns this client alone.
+            if connection.as_mut().poll(context).is_ready() {
+                return Poll::Ready(Next::Gone);
+            }
+            match patience.check(context, guest.is_stranger()) {
+                Some(Over::Idle) if !is_leaving => return Poll::Ready(Next::Farewell),
+                Some(Over::Idle | Over::Late) => return Poll::Ready(Next::Gone),
+                None => {}
+            }
+            // Once they have been told whom to wake they need not be asked again until the time has come: they would be at
+            // each request.
+            if (!listens || guest.is_dismissed()) && dismissed.as_mut().poll(context).is_ready() {
+                return Poll::Ready(Next::Gone);
+            }
+            if !is_leaving && (!listens || guests.is_closing()) && seen_off.as_mut().poll(context).is_ready()
+            {
+                return Poll::Ready(Next::Farewell);
+            }
+            listens = true;
+            Poll::Pending
+        });
+        match next.await {
+            Next::Gone => return,
+            Next::Farewell => {
+                connection.as_mut().graceful_shutdown();
+                patience.leave();
+                is_leaving = true;
+            }
         }
-        // Once it has been told whom to wake it need not be asked again until the time has come: it would be at each request.
-        if (!listens || guests.is_closing()) && seen_off.as_mut().poll(context).is_ready() {
-            return Poll::Ready(false);
-        }
-        listens = true;
-        Poll::Pending
-    });
-    if !ended.await {
-        connection.as_mut().graceful_shutdown();
-        let _ = connection.await;
     }
 }
 

@@ -1,25 +1,24 @@
 //! Clients over HTTP: Streamable HTTP, and HTTP+SSE for those who have nothing else.
 //!
 //! - `gate`: who is let in; `token`: by what. `route`: where a path leads. `gather`: the body of a request.
-//! - `listen`: addresses, connections, TLS; `punctual`: clients that take too long.
+//! - `listen`: addresses, connections, TLS; `guests`: how many there are; `punctual`: clients that take too long.
+//! - `reply`: answers of HTTP; `refusal`: why a request is not served.
 //! - `streamable`, `legacy`: the two ways to talk. `health`: whether we live, and can serve.
 //! - `session`: one client, and which message goes where; `sessions`: all of them; `events`: what was said, kept for those
-//!   who come back; `slow`: calls that take long. `body`: what is answered. `news`: what the core is told.
-
-#![expect(
-    clippy::result_large_err,
-    reason = "what is wrong with a request is answered in place of it, once, and not passed through many hands"
-)]
+//!   who come back; `slow`: calls that take long; `frames`: messages as bytes. `body`: what is answered. `news`: what the core is told.
 
 mod body;
 mod events;
+mod frames;
 mod gate;
 mod gather;
+mod guests;
 mod health;
 mod legacy;
 pub mod listen;
 mod news;
 mod punctual;
+mod refusal;
 mod reply;
 mod route;
 mod session;
@@ -30,14 +29,17 @@ pub mod token;
 
 use crate::daemon::Household;
 use body::Answer;
-use events::Budget;
+use events::EventStore;
 use gate::{Gate, Refused};
+use guests::Caller;
+pub(crate) use guests::Guests;
 use hyper::body::Incoming;
 use hyper::header::{ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue, ORIGIN};
+use hyper::http::uri::Authority;
 use hyper::{Method, Request, Response, StatusCode};
-use listen::Origin;
 use news::News;
-use reply::{refusal, status};
+use refusal::Refusal;
+use reply::status;
 use route::{Door, Route};
 use session::Session;
 use std::collections::HashMap;
@@ -50,7 +52,7 @@ use tokio::sync::mpsc;
 pub struct HttpOptions {
     pub listen: Vec<listen::Address>,
     pub tls: Option<listen::TlsFiles>,
-    /// Nothing: nobody needs one.
+    /// None disables authentication.
     pub token: Option<String>,
     pub hosts: Vec<String>,
     pub origins: Vec<String>,
@@ -68,7 +70,7 @@ pub(crate) struct Front {
     options: HttpOptions,
     gate: Gate,
     sessions: Mutex<HashMap<String, Arc<Session>>>,
-    budget: Arc<Budget>,
+    events: Arc<EventStore>,
     news: Arc<News>,
     gone: mpsc::UnboundedSender<String>,
     visits: health::Visits,
@@ -93,7 +95,7 @@ impl Front {
             household,
             gate,
             sessions: Mutex::default(),
-            budget: Budget::new(options.event_bytes),
+            events: EventStore::new(options.event_bytes),
             news: Arc::default(),
             gone,
             visits: health::Visits::default(),
@@ -104,20 +106,20 @@ impl Front {
     }
 
     /// One request, from its head to the head of its answer.
-    pub(crate) async fn serve(self: &Arc<Self>, request: Request<Incoming>, from: Origin) -> Reply {
+    pub(crate) async fn serve(self: &Arc<Self>, request: Request<Incoming>, caller: &Caller) -> Reply {
+        let authority = request.uri().authority().map(Authority::as_str);
+        if let Err(refused) = self.gate.check_way(request.headers(), authority) {
+            return denied(&refused).unread();
+        }
         let origin = request.headers().get(ORIGIN).cloned();
-        let authority = request.uri().authority().map(|authority| authority.as_str().to_owned());
-        let mut reply = match self.gate.check_way(request.headers(), authority.as_deref()) {
-            Err(refused) => return denied(&refused),
-            Ok(()) => self.answer(request, from).await,
-        };
+        let mut reply = self.answer(request, caller).await;
         if let Some(origin) = origin {
             allow_page(&mut reply, origin);
         }
         reply
     }
 
-    async fn answer(self: &Arc<Self>, request: Request<Incoming>, from: Origin) -> Reply {
+    async fn answer(self: &Arc<Self>, request: Request<Incoming>, caller: &Caller) -> Reply {
         let route = route::route(request.uri().path());
         match (&route, request.method()) {
             // A page asks whether it may; its real request comes after.
@@ -126,45 +128,45 @@ impl Front {
             _ => {}
         }
         if let Err(refused) = self.gate.check_token(request.headers()) {
-            return denied(&refused);
+            return denied(&refused).unread();
+        }
+        if self.gate.token.is_some()
+            && let Err(refusal) = caller.admit()
+        {
+            return refusal.unread();
         }
         match route {
             Route::Readiness => self.readiness(),
             Route::Health => status(StatusCode::METHOD_NOT_ALLOWED, "GET only"),
-            Route::Nowhere => status(
-                StatusCode::NOT_FOUND,
-                "there is nothing here; MCP is at /mcp, /servers/NAME/mcp and /profiles/NAME/mcp",
-            ),
+            Route::Nowhere => {
+                self.refuse(request, &Refusal::unknown_name("there is nothing at this path")).await
+            }
             Route::To(target, door) => {
                 if let Err(unknown) = self.check_target(&target) {
-                    return unknown;
+                    return self.refuse(request, &unknown).await;
                 }
                 match door {
-                    Door::Streamable => self.streamable(request, target, from).await,
-                    Door::Events => self.old_stream(request, target, from),
-                    Door::Messages => self.old_message(request, &target).await,
+                    Door::Streamable => self.streamable(request, target, caller).await,
+                    Door::Events => self.old_stream(request, target, caller).await,
+                    Door::Messages => self.old_message(request, &target, caller).await,
                 }
             }
         }
     }
 }
 
-fn denied(refused: &Refused) -> Reply {
+fn denied(refused: &Refused) -> Refusal {
     match refused {
-        Refused::Host(host) => refusal(
-            StatusCode::FORBIDDEN,
-            &format!("`{host}` is not one of our names; add it to `serve.allowedHosts` if it should be"),
+        Refused::Host(host) => Refusal::forbidden(
+            format!("`{host}` is not one of our names"),
+            "add it to `serve.allowedHosts` if it should be",
         ),
-        Refused::Origin(origin) => refusal(
-            StatusCode::FORBIDDEN,
-            &format!(
-                "pages of `{origin}` may not talk to us; add it to `serve.allowedOrigins` if they should"
-            ),
+        Refused::Origin(origin) => Refusal::forbidden(
+            format!("pages of `{origin}` may not use this server"),
+            "add it to `serve.allowedOrigins` if they should",
         ),
-        Refused::NoToken => reply::unauthorized("a token is wanted: `switchboard token show` shows it"),
-        Refused::WrongToken => {
-            reply::unauthorized("this is not the token: `switchboard token show` shows it")
-        }
+        Refused::NoToken => Refusal::unauthorized("missing bearer token"),
+        Refused::WrongToken => Refusal::unauthorized("wrong bearer token"),
     }
 }
 

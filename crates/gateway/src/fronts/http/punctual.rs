@@ -1,6 +1,6 @@
-//! A connection whose other side must say what it wants within a time: counted from when nothing is being done for it, and
-//! all that was said to it has gone, until a whole head has come. hyper can do that too, with an alarm of its own for every
-//! request; here a connection has one, which goes off once in that time at most.
+//! The times that the other side of a connection has. Counted from when nothing is being done for it until a whole head has
+//! come; while it is sent something, it must take some of it; and a stranger must say who it is. hyper can do some of that
+//! too, with an alarm of its own for every request; here a connection has one, which goes off once in such a time at most.
 
 use super::body::Answer;
 use bytes::Bytes;
@@ -10,12 +10,22 @@ use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
+/// The time for the head of a request.
+pub(super) const HEAD_TIME: Duration = Duration::from_secs(10);
+/// The time that a connection of HTTP/2 may be without a request, after the first.
+const HTTP2_IDLE_TIME: Duration = Duration::from_secs(60);
+/// The time that a stranger has to say who it is.
+const STRANGER_TIME: Duration = Duration::from_secs(30);
+/// How often it is looked whether what is sent is taken.
+const SEND_TIME: Duration = Duration::from_secs(60);
+/// The least that must be taken in that time.
+const SEND_BYTES: u64 = SEND_TIME.as_secs() << 10;
 /// Less than this is written as one piece.
 const SHORT: usize = 512;
 /// The first words of HTTP/2.
@@ -26,10 +36,24 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 pub(super) struct Work {
     begun: AtomicUsize,
     done: AtomicUsize,
+    /// Whole answers that are there to be sent.
+    ready: AtomicUsize,
+    /// Bytes that the other side was sent.
+    written: AtomicU64,
     /// The other side does not take what it is sent.
     is_blocked: AtomicBool,
-    /// From there on hyper sees for itself whether the other side is still there.
     is_http2: AtomicBool,
+}
+
+/// Whose turn it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// Ours: a request is worked on, or a stream is open.
+    Ours,
+    /// The other side's, to say something; so many requests came before.
+    Theirs { after: usize },
+    /// The other side's, to take what it is sent.
+    Taking,
 }
 
 impl Work {
@@ -39,13 +63,15 @@ impl Work {
         Job(self.clone())
     }
 
-    /// How many requests there were, if it is for the other side to say something.
-    fn idle_after(&self) -> Option<usize> {
+    fn turn(&self) -> Turn {
         let begun = self.begun.load(Ordering::Relaxed);
-        let is_busy = begun != self.done.load(Ordering::Relaxed)
-            || self.is_blocked.load(Ordering::Relaxed)
-            || self.is_http2.load(Ordering::Relaxed);
-        (!is_busy).then_some(begun)
+        if self.is_blocked.load(Ordering::Relaxed) || self.ready.load(Ordering::Relaxed) > 0 {
+            Turn::Taking
+        } else if begun != self.done.load(Ordering::Relaxed) {
+            Turn::Ours
+        } else {
+            Turn::Theirs { after: begun }
+        }
     }
 }
 
@@ -60,8 +86,23 @@ impl Drop for Job {
 
 /// An answer on its way.
 pub(super) struct Going {
-    pub(super) answer: Answer,
-    pub(super) _job: Job,
+    answer: Answer,
+    is_whole: bool,
+    job: Job,
+}
+
+impl Going {
+    pub(super) fn new(answer: Answer, job: Job) -> Self {
+        let is_whole = !matches!(answer, Answer::Stream(_));
+        job.0.ready.fetch_add(usize::from(is_whole), Ordering::Relaxed);
+        Self { answer, is_whole, job }
+    }
+}
+
+impl Drop for Going {
+    fn drop(&mut self) {
+        self.job.0.ready.fetch_sub(usize::from(self.is_whole), Ordering::Relaxed);
+    }
 }
 
 impl Body for Going {
@@ -84,47 +125,107 @@ impl Body for Going {
     }
 }
 
+/// Why a connection is not waited for any longer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Over {
+    /// Nothing was asked for long. A request may be on its way: the other side is told first.
+    Idle,
+    /// The other side should have done something.
+    Late,
+}
+
 /// Looks at the time, each time the connection has been looked after.
 pub(super) struct Patience {
     work: Arc<Work>,
-    length: Duration,
+    opened: Instant,
     wait: Option<Wait>,
+    /// Nothing more is expected of the other side but that it takes what it is sent.
+    is_leaving: bool,
     alarm: Pin<Box<Sleep>>,
 }
 
-/// Since when the other side has had the word, and how many requests there had been by then.
+/// Since when it has been this turn, and how much had been written by then.
 #[derive(Clone, Copy)]
 struct Wait {
+    turn: Turn,
     since: Instant,
-    after: usize,
+    written: u64,
 }
 
 impl Patience {
-    pub(super) fn new(work: Arc<Work>, length: Duration) -> Self {
-        let now = Instant::now();
-        let wait = Some(Wait { since: now, after: 0 });
-        Self { work, length, wait, alarm: Box::pin(sleep_until(now + length)) }
+    pub(super) fn new(work: Arc<Work>) -> Self {
+        let opened = Instant::now();
+        let wait = Some(Wait { turn: Turn::Theirs { after: 0 }, since: opened, written: 0 });
+        Self { work, opened, wait, is_leaving: false, alarm: Box::pin(sleep_until(opened + HEAD_TIME)) }
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.is_leaving = true;
     }
 
     /// Whether the other side has taken too long; if not, the task is woken up when it has.
-    pub(super) fn is_over(&mut self, context: &mut Context<'_>) -> bool {
-        let Some(after) = self.work.idle_after() else {
-            self.wait = None;
-            return false;
-        };
-        let wait = match self.wait.filter(|wait| wait.after == after) {
-            Some(wait) => wait,
-            None => *self.wait.insert(Wait { since: Instant::now(), after }),
-        };
-        let until = wait.since + self.length;
-        // Set for an earlier wait it goes off too early, and is set anew only then: most waits end long before.
-        while self.alarm.as_mut().poll(context).is_ready() {
-            if Instant::now() >= until {
-                return true;
+    pub(super) fn check(&mut self, context: &mut Context<'_>, is_stranger: bool) -> Option<Over> {
+        loop {
+            let turn = match self.work.turn() {
+                Turn::Theirs { .. } if self.is_leaving => Turn::Taking,
+                turn => turn,
+            };
+            let until = self.deadline(turn);
+            let introduced = is_stranger.then(|| self.opened + STRANGER_TIME);
+            let next = until.into_iter().chain(introduced).min()?;
+            // Set for an earlier wait it goes off too early, and is set anew only then: most waits end long before.
+            if self.alarm.deadline() > next {
+                self.alarm.as_mut().reset(next);
             }
-            self.alarm.as_mut().reset(until);
+            if self.alarm.as_mut().poll(context).is_pending() {
+                return None;
+            }
+            let now = Instant::now();
+            if introduced.is_some_and(|introduced| now >= introduced) {
+                return Some(Over::Late);
+            }
+            if until.is_some_and(|until| now >= until) {
+                let is_first = turn == (Turn::Theirs { after: 0 });
+                match turn {
+                    Turn::Theirs { .. } if self.is_http2() && !is_first => return Some(Over::Idle),
+                    Turn::Taking if self.is_taken() => self.wait = None,
+                    Turn::Theirs { .. } | Turn::Taking | Turn::Ours => return Some(Over::Late),
+                }
+                continue;
+            }
+            self.alarm.as_mut().reset(next);
         }
-        false
+    }
+
+    /// Until when this turn may last.
+    fn deadline(&mut self, turn: Turn) -> Option<Instant> {
+        let time = match turn {
+            Turn::Ours => {
+                self.wait = None;
+                return None;
+            }
+            Turn::Theirs { after } if after > 0 && self.is_http2() => HTTP2_IDLE_TIME,
+            Turn::Theirs { .. } => HEAD_TIME,
+            Turn::Taking => SEND_TIME,
+        };
+        let wait = match self.wait.filter(|wait| wait.turn == turn) {
+            Some(wait) => wait,
+            None => *self.wait.insert(Wait { turn, since: Instant::now(), written: self.written() }),
+        };
+        Some(wait.since + time)
+    }
+
+    /// Whether enough was taken since the wait began.
+    fn is_taken(&self) -> bool {
+        self.wait.is_some_and(|wait| self.written() - wait.written >= SEND_BYTES)
+    }
+
+    fn written(&self) -> u64 {
+        self.work.written.load(Ordering::Relaxed)
+    }
+
+    fn is_http2(&self) -> bool {
+        self.work.is_http2.load(Ordering::Relaxed)
     }
 }
 
@@ -152,8 +253,11 @@ impl<S> Watched<S> {
         }
     }
 
-    fn note<T>(&self, written: Poll<T>) -> Poll<T> {
+    fn note(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         self.work.is_blocked.store(written.is_pending(), Ordering::Relaxed);
+        if let Poll::Ready(Ok(count)) = &written {
+            self.work.written.fetch_add(*count as u64, Ordering::Relaxed);
+        }
         written
     }
 }
@@ -208,7 +312,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(context);
-        self.note(flushed)
+        self.work.is_blocked.store(flushed.is_pending(), Ordering::Relaxed);
+        flushed
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -221,8 +326,6 @@ mod tests {
     use super::*;
     use std::future::poll_fn;
     use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
-
-    const LENGTH: Duration = Duration::from_millis(200);
 
     fn is_http2(pieces: &[&[u8]]) -> bool {
         let work: Arc<Work> = Arc::default();
@@ -247,27 +350,87 @@ mod tests {
         assert!(!is_http2(&[b"x", PREFACE]));
     }
 
-    async fn over(patience: &mut Patience) {
-        poll_fn(|context| if patience.is_over(context) { Poll::Ready(()) } else { Poll::Pending }).await;
+    /// Seconds until a connection is not waited for any longer, and why.
+    async fn over(patience: &mut Patience, is_stranger: bool) -> (u64, Over) {
+        let began = Instant::now();
+        let over = poll_fn(|context| match patience.check(context, is_stranger) {
+            Some(over) => Poll::Ready(over),
+            None => Poll::Pending,
+        });
+        let over = over.await;
+        (began.elapsed().as_secs(), over)
     }
 
-    #[tokio::test]
+    /// Whether it is waited for, for as long as anybody is.
+    async fn is_waited_for(patience: &mut Patience) -> bool {
+        tokio::time::timeout(Duration::from_secs(3600), over(patience, false)).await.is_err()
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn time_counts_from_when_all_is_done_and_sent() {
         let work: Arc<Work> = Arc::default();
-        let mut patience = Patience::new(work.clone(), LENGTH);
-        let began = Instant::now();
-        over(&mut patience).await;
-        assert!(began.elapsed() >= LENGTH - LENGTH / 10);
+        let mut patience = Patience::new(work.clone());
+        assert_eq!(over(&mut patience, false).await, (10, Over::Late));
 
         let job = work.begin();
-        assert!(tokio::time::timeout(2 * LENGTH, over(&mut patience)).await.is_err(), "it is worked on");
-        work.is_blocked.store(true, Ordering::Relaxed);
+        assert!(is_waited_for(&mut patience).await, "it is worked on");
         drop(job);
-        assert!(tokio::time::timeout(2 * LENGTH, over(&mut patience)).await.is_err(), "it has not gone");
-        work.is_blocked.store(false, Ordering::Relaxed);
-        let began = Instant::now();
-        over(&mut patience).await;
-        assert!(began.elapsed() >= LENGTH, "counted anew");
+        assert_eq!(over(&mut patience, false).await, (10, Over::Late), "counted anew");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stranger_has_its_time_whatever_it_does() {
+        let work: Arc<Work> = Arc::default();
+        let mut patience = Patience::new(work.clone());
+        let _job = work.begin();
+        assert_eq!(over(&mut patience, true).await, (30, Over::Late));
+        let mut patience = Patience::new(work.clone());
+        work.is_blocked.store(true, Ordering::Relaxed);
+        assert_eq!(over(&mut patience, true).await, (30, Over::Late));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn blocked_writes_are_given_up() {
+        let work: Arc<Work> = Arc::default();
+        let mut patience = Patience::new(work.clone());
+        let _job = work.begin();
+        work.is_blocked.store(true, Ordering::Relaxed);
+        assert_eq!(over(&mut patience, false).await, (60, Over::Late));
+
+        // Enough is taken for a while.
+        let mut patience = Patience::new(work.clone());
+        let taking = tokio::spawn(async move {
+            for _ in 0..200 {
+                work.written.fetch_add(1 << 10, Ordering::Relaxed);
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        });
+        let (seconds, why) = over(&mut patience, false).await;
+        assert!((200..=300).contains(&seconds) && why == Over::Late, "{seconds} {why:?}");
+        taking.await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn answers_that_are_not_taken_are_given_up() {
+        let work: Arc<Work> = Arc::default();
+        let mut patience = Patience::new(work.clone());
+        let answer = Going::new(Answer::text("{}"), work.begin());
+        let (stream, _open) = (work.begin(), work.begin());
+        assert_eq!(over(&mut patience, false).await, (60, Over::Late));
+        drop((answer, stream));
+        assert!(is_waited_for(&mut patience).await, "a stream is open");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn idle_http2_is_told_first() {
+        let work: Arc<Work> = Arc::default();
+        work.is_http2.store(true, Ordering::Relaxed);
+        let mut patience = Patience::new(work.clone());
+        assert_eq!(over(&mut patience, false).await, (10, Over::Late), "a bare preface");
+        drop(work.begin());
+        assert_eq!(over(&mut patience, false).await, (60, Over::Idle));
+        patience.leave();
+        assert_eq!(over(&mut patience, false).await, (60, Over::Late));
     }
 
     #[tokio::test]
@@ -277,9 +440,10 @@ mod tests {
         let mut stream = Watched::new(server, work.clone());
         let writing = tokio::spawn(async move { stream.write_all(&[0; 2000]).await });
         tokio::task::yield_now().await;
-        assert_eq!(work.idle_after(), None);
+        assert_eq!(work.turn(), Turn::Taking);
         client.read_exact(&mut [0; 2000]).await.unwrap();
         writing.await.unwrap().unwrap();
-        assert_eq!(work.idle_after(), Some(0));
+        assert_eq!(work.turn(), Turn::Theirs { after: 0 });
+        assert_eq!(work.written.load(Ordering::Relaxed), 2000);
     }
 }

@@ -1,8 +1,8 @@
-//! Answers that are not a server's: what was wrong with a request, and what to do.
+//! Answers of HTTP: messages, streams, and what needs no message.
 
 use super::Reply;
 use super::body::{Answer, Parcel};
-use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde_json::json;
 
@@ -13,41 +13,14 @@ pub(super) fn with(status: StatusCode, kind: &'static str, body: Answer) -> Repl
     reply
 }
 
-/// A JSON-RPC error about no request in particular: what clients of MCP expect where HTTP alone would say enough.
-pub(super) fn refusal(code: StatusCode, message: &str) -> Reply {
-    numbered(code, -32000, message)
-}
-
-/// The number is that of the official servers, by which a client knows that it must begin again.
-pub(super) fn session_is_over(message: &str) -> Reply {
-    numbered(StatusCode::NOT_FOUND, -32001, message)
-}
-
-fn numbered(code: StatusCode, number: i32, message: &str) -> Reply {
-    let body = json!({ "jsonrpc": "2.0", "id": null, "error": { "code": number, "message": message } });
-    with(code, "application/json", Answer::text(body.to_string()))
-}
-
 /// For people and probes.
 pub(super) fn status(code: StatusCode, text: &str) -> Reply {
     with(code, "application/json", Answer::text(json!({ "error": text }).to_string()))
 }
 
-pub(super) fn unauthorized(text: &str) -> Reply {
-    let mut reply = refusal(StatusCode::UNAUTHORIZED, text);
-    reply.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"switchboard\""));
-    reply
-}
-
 pub(super) fn accepted() -> Reply {
     let mut reply = Response::new(Answer::Whole(None));
     *reply.status_mut() = StatusCode::ACCEPTED;
-    reply
-}
-
-pub(super) fn not_allowed(methods: &'static str) -> Reply {
-    let mut reply = refusal(StatusCode::METHOD_NOT_ALLOWED, "this is not done here");
-    reply.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
     reply
 }
 

@@ -1,24 +1,25 @@
 //! All sessions: made, found, and ended. A session is a client to everybody else.
 
-use super::gate::{same, text};
+use super::gate::{credentials, same, text};
+use super::guests::Caller;
 use super::listen::Origin;
 use super::news::Heap;
-use super::reply::refusal;
+use super::refusal::Refusal;
 use super::route::Target;
 use super::session::{Manner, Session, Who};
-use super::{Front, Reply, token};
+use super::{Front, token};
 use crate::backends::Plan;
 use crate::environments::environment;
 use crate::fronts::Wanted;
 use crate::intake::ClientReader;
 use crate::places;
-use hyper::StatusCode;
-use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{HeaderMap, HeaderName};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use switchboard_core::{Event, Peer, Surroundings};
+use switchboard_protocol::{Kind, Parsed};
 use tokio::sync::mpsc;
 
 static ROOT: HeaderName = HeaderName::from_static("switchboard-root");
@@ -29,7 +30,7 @@ impl Front {
     }
 
     /// Whether there is such a thing. Asked at every request, so nothing is made for it.
-    pub(super) fn check_target(&self, target: &Target) -> Result<(), Reply> {
+    pub(super) fn check_target(&self, target: &Target) -> Result<(), Refusal> {
         let is_there = match target {
             Target::Everything => matches!(self.household.hub.plan(), Plan::Processes(_)),
             Target::Server(name) => self.household.register.find(name).is_some(),
@@ -39,12 +40,12 @@ impl Front {
     }
 
     /// What a target stands for, if there is such a thing.
-    fn wanted(&self, target: &Target) -> Result<Wanted, Reply> {
+    fn wanted(&self, target: &Target) -> Result<Wanted, Refusal> {
         let household = &self.household;
         let Plan::Processes(processes) = household.hub.plan() else {
-            return Err(refusal(StatusCode::SERVICE_UNAVAILABLE, "nothing is served here"));
+            return Err(Refusal::overloaded("nothing is served here", "look at the config file"));
         };
-        let unknown = |what: String| Err(refusal(StatusCode::NOT_FOUND, &what));
+        let unknown = |what: String| Err(Refusal::unknown_name(what));
         match target {
             Target::Everything => Ok(Wanted::All(processes.environments_of(&household.vars))),
             Target::Server(name) => match household.register.find(name) {
@@ -64,17 +65,18 @@ impl Front {
         target: &Target,
         manner: Manner,
         headers: &HeaderMap,
-        from: Origin,
-    ) -> Result<Arc<Session>, Reply> {
+        caller: &Caller,
+    ) -> Result<Arc<Session>, Refusal> {
         let wants = self.wanted(target)?;
-        let may_name_folders = self.may_name_folders(from);
+        let may_name_folders = self.may_name_folders(caller.origin);
         let pinned = self.root_of(headers, may_name_folders)?;
         let household = &self.household;
         if !household.hub.is_serving() {
-            return Err(refusal(StatusCode::SERVICE_UNAVAILABLE, "switchboard is shutting down"));
+            return Err(Refusal::shutting_down());
         }
+        caller.admit()?;
         let id = token::random()
-            .map_err(|_| refusal(StatusCode::INTERNAL_SERVER_ERROR, "no session can be made"))?;
+            .map_err(|_| Refusal::overloaded("the system has no random numbers", "try again later"))?;
         let client = household.next_client();
         let habit = match &wants {
             _ if !may_name_folders => None,
@@ -82,22 +84,21 @@ impl Front {
             Wanted::All(_) | Wanted::Some(..) => Some(household.register.every_habit()),
         };
         let reader = habit.map(ClientReader::new).unwrap_or_default();
-        let (budget, news) = (self.budget.clone(), self.news.clone());
         let who = Who {
             id: id.clone(),
             client,
             target: target.clone(),
-            token: headers.get(AUTHORIZATION).cloned(),
+            credentials: credentials(headers).map(Box::from),
             manner,
             reader,
         };
-        let session = Session::new(who, budget, news, self.gone.clone());
+        let session = Session::new(who, &self.events, self.news.clone(), self.gone.clone());
         {
             let mut sessions = self.sessions();
             if sessions.len() >= self.options.max_sessions {
-                return Err(refusal(
-                    StatusCode::SERVICE_UNAVAILABLE,
-                    "there are too many sessions (serve.maxSessions)",
+                return Err(Refusal::overloaded(
+                    "there are too many sessions",
+                    "end sessions that are not needed, or raise `serve.maxSessions`",
                 ));
             }
             sessions.insert(id, session.clone());
@@ -132,7 +133,7 @@ impl Front {
     }
 
     /// The root that a client is pinned to, if it names one: a folder of this machine, or a name that the config gives one.
-    fn root_of(&self, headers: &HeaderMap, may_name_folders: bool) -> Result<Option<String>, Reply> {
+    fn root_of(&self, headers: &HeaderMap, may_name_folders: bool) -> Result<Option<String>, Refusal> {
         let Some(named) = text(headers, &ROOT) else { return Ok(None) };
         let mapped =
             self.options.root_map.iter().find(|(name, _)| name == named).map(|(_, path)| path.as_str());
@@ -140,26 +141,34 @@ impl Front {
             Some(path) => path,
             None if may_name_folders => named,
             None => {
-                let text = format!(
-                    "`{named}` is not among the roots that clients on other machines, or without a token, may name \
-                     (`serve.rootMap`)"
-                );
-                return Err(refusal(StatusCode::FORBIDDEN, &text));
+                return Err(Refusal::forbidden(
+                    format!("clients on other machines, or without a token, may not name the root `{named}`"),
+                    "add it to `serve.rootMap` if they should",
+                ));
             }
         };
         match places::canonical(Path::new(path)).filter(|root| Path::new(root).is_dir()) {
             Some(root) => Ok(Some(root)),
-            None => Err(refusal(StatusCode::BAD_REQUEST, &format!("the root `{named}` is no folder here"))),
+            None => Err(Refusal::no_root(format!("the root `{named}` is no folder here"))),
         }
     }
 
     /// The session that a request names. A wrong one, one of somebody else's and one of another path are all unknown.
-    pub(super) fn find(&self, id: &str, target: &Target, headers: &HeaderMap) -> Option<Arc<Session>> {
-        let session = self.sessions().get(id).cloned()?;
-        let given = headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
-        let its = session.token.as_ref().map(HeaderValue::as_bytes);
+    pub(super) fn find(
+        &self,
+        id: &str,
+        target: &Target,
+        headers: &HeaderMap,
+        caller: &Caller,
+    ) -> Result<Arc<Session>, Refusal> {
+        let session = self.sessions().get(id).cloned().ok_or_else(|| self.gone())?;
+        let (given, its) = (credentials(headers), session.credentials.as_deref());
         let is_its = same(given.unwrap_or_default(), its.unwrap_or_default());
-        (is_its && session.target == *target && !session.is_closed()).then_some(session)
+        if !is_its || session.target != *target || session.is_closed() {
+            return Err(self.gone());
+        }
+        caller.admit()?;
+        Ok(session)
     }
 
     pub(super) fn end(&self, id: &str) {
@@ -219,6 +228,22 @@ impl Front {
         for (client, bytes) in heap.freed.drain(..) {
             turn.handle(Event::Flushed { peer: Peer::Client(client), bytes });
         }
-        heap.said.drain(..).for_each(|event| turn.handle(event));
+        for client in heap.dropped.drain(..) {
+            turn.handle(Event::Dropped { client });
+        }
+        let is_ending = !turn.is_serving();
+        for event in heap.said.drain(..) {
+            if !is_ending || !self.refuse_late(&event) {
+                turn.handle(event);
+            }
+        }
+    }
+
+    /// Refuses a request that came in before the end began, and would reach the core only after.
+    fn refuse_late(&self, event: &Event) -> bool {
+        let Event::FromClient { client, frame: Ok(Parsed::One(message)), .. } = event else { return false };
+        let Some(id) = message.id().filter(|_| message.kind() == Kind::Request) else { return false };
+        let session = self.sessions().values().find(|session| session.client == *client).cloned();
+        session.is_some_and(|session| session.drop_call(&id))
     }
 }

@@ -5,23 +5,20 @@ use super::body::Events;
 use super::events::EventId;
 use super::gate::text;
 use super::gather::{Unread, gather};
-use super::listen::Origin;
-use super::reply::{accepted, message, not_allowed, refusal, session_is_over, stream};
+use super::guests::Caller;
+use super::refusal::{Asked, Refusal};
+use super::reply::{accepted, message, stream};
 use super::route::Target;
 use super::session::{Manner, NoStream, Reply as Outcome, Session};
 use super::{Front, Reply};
-use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method as HttpMethod, Request, StatusCode};
 use serde::Deserialize;
-use smallvec::SmallVec;
 use std::sync::Arc;
 use switchboard_core::Event;
 use switchboard_process::aside;
-use switchboard_protocol::{
-    Broken, Dialect, ErrorAnswer, HANDSHAKE_VERSIONS, Kind, Message, Method, Parsed, RawId, parse,
-};
+use switchboard_protocol::{Broken, HANDSHAKE_VERSIONS, Kind, Message, Method, Parsed, parse};
 
 static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -35,81 +32,91 @@ impl Front {
         self: &Arc<Self>,
         request: Request<Incoming>,
         target: Target,
-        from: Origin,
+        caller: &Caller,
     ) -> Reply {
         if let Some(version) = text(request.headers(), &VERSION)
             && !HANDSHAKE_VERSIONS.contains(&version)
         {
-            let text = format!(
-                "the protocol version `{version}` is not spoken here; these are: {}",
-                HANDSHAKE_VERSIONS.join(", ")
-            );
-            return refusal(StatusCode::BAD_REQUEST, &text);
+            let text = format!("the protocol version `{version}` is not supported");
+            let hint = format!("supported versions: {}", HANDSHAKE_VERSIONS.join(", "));
+            let refusal = Refusal::malformed(StatusCode::BAD_REQUEST, text, hint);
+            return self.refuse(request, &refusal).await;
         }
         match *request.method() {
-            HttpMethod::POST => self.post(request, target, from).await,
-            HttpMethod::GET => self.get(&request, &target),
-            HttpMethod::DELETE => self.delete(&request, &target),
-            _ => not_allowed("GET, POST, DELETE"),
+            HttpMethod::POST => self.post(request, target, caller).await,
+            HttpMethod::GET => self.get(&request, &target, caller).unwrap_or_else(|why| why.unread()),
+            HttpMethod::DELETE => self.delete(&request, &target, caller).unwrap_or_else(|why| why.unread()),
+            _ => self.refuse(request, &Refusal::method("GET, POST, DELETE")).await,
         }
     }
 
-    async fn post(self: &Arc<Self>, request: Request<Incoming>, target: Target, from: Origin) -> Reply {
-        let (head, body) = request.into_parts();
-        if let Err(reply) = check_type(&head.headers) {
-            return reply;
+    async fn post(self: &Arc<Self>, request: Request<Incoming>, target: Target, caller: &Caller) -> Reply {
+        if let Err(refusal) = check_type(request.headers()) {
+            return refusal.unread();
         }
-        let Accepts { whole, streams: takes_streams } = Accepts::read(&head.headers);
+        let Accepts { whole, streams: takes_streams } = Accepts::read(request.headers());
         if !whole && !takes_streams {
-            return refusal(
+            let refusal = Refusal::malformed(
                 StatusCode::NOT_ACCEPTABLE,
-                "answers are application/json or text/event-stream: say so in `Accept`",
+                "answers are application/json or text/event-stream",
+                "accept both: `Accept: application/json, text/event-stream`",
             );
+            return self.refuse(request, &refusal).await;
         }
+        let (head, body) = request.into_parts();
+        let named = text(&head.headers, &SESSION);
+        // A session is as good as a token where there is none; known before a long body is waited for.
+        let session = named.map(|id| self.find(id, &target, &head.headers, caller));
         let said = match self.read(body).await {
             Ok(Ok(said)) => said,
-            Ok(Err(broken)) => return bad_message(&broken),
-            Err(reply) => return reply,
+            Ok(Err(broken)) => return Refusal::broken(&broken).reply(&Asked::of_broken(&broken)),
+            Err((refusal, asked)) => return refusal.reply(&asked),
         };
+        let asked = Asked::of(&said);
         let is_opening = match &said {
             Parsed::One(only) => is_opening(only),
             Parsed::Batch(members) => matches!(&members[..], [Ok(only)] if is_opening(only)),
         };
-        let session = match (text(&head.headers, &SESSION), is_opening) {
-            (Some(id), _) => match self.find(id, &target, &head.headers) {
-                Some(session) => session,
-                None => return unknown_session(),
-            },
-            (None, true) => match self.open(&target, Manner::Streamable, &head.headers, from) {
-                Ok(session) => session,
-                Err(reply) => return reply,
-            },
-            (None, false) => {
-                return refusal(
-                    StatusCode::BAD_REQUEST,
-                    "begin with `initialize`; what follows needs its `Mcp-Session-Id`",
-                );
-            }
+        let is_new = named.is_none() && is_opening;
+        let session = match session {
+            Some(session) => session,
+            None if is_new => self.open(&target, Manner::Streamable, &head.headers, caller),
+            None => Err(Refusal::not_initialized()),
+        };
+        let session = match session {
+            Ok(session) => session,
+            Err(refusal) => return refusal.reply(&asked),
         };
         session.touch(text(&head.headers, &VERSION));
-        let is_new = is_opening && text(&head.headers, &SESSION).is_none();
-        let reply = self.pass(&session, said, takes_streams, head.headers).await;
+        let call = Posted { said, asked, takes_streams };
+        let reply = self.pass(&session, call, head.headers).await;
         self.introduce(&session, reply, is_new)
     }
 
+    /// Refuses a request under the ids in its body, as far as it has a body that can be read.
+    pub(super) async fn refuse(&self, request: Request<Incoming>, refusal: &Refusal) -> Reply {
+        if *request.method() != HttpMethod::POST || check_type(request.headers()).is_err() {
+            return refusal.unread();
+        }
+        let asked = match self.read(request.into_body()).await {
+            Ok(Ok(said)) => Asked::of(&said),
+            Ok(Err(broken)) => Asked::of_broken(&broken),
+            Err((_, asked)) => asked,
+        };
+        refusal.reply(&asked)
+    }
+
     /// Reads a body, as far as it may go.
-    pub(super) async fn read(&self, body: Incoming) -> Result<Result<Parsed, Broken>, Reply> {
+    pub(super) async fn read(&self, body: Incoming) -> Result<Result<Parsed, Broken>, (Refusal, Asked)> {
         let limit = self.household.limit;
         let bytes = match gather(body, limit).await {
             Ok(bytes) => bytes,
-            Err(Unread::TooLong) => {
-                let text = format!(
-                    "a message may have {limit} bytes; raise `maxMessageBytes` in the config, or say less"
-                );
-                return Err(refusal(StatusCode::PAYLOAD_TOO_LARGE, &text));
-            }
+            Err(Unread::TooLong(seen)) => return Err((Refusal::too_large(limit), Asked::of_glimpses(seen))),
+            Err(Unread::TooSlow) => return Err((Refusal::too_slow(), Asked::default())),
             Err(Unread::Cut) => {
-                return Err(refusal(StatusCode::BAD_REQUEST, "the request ended before its time"));
+                let hint = "send as many bytes as `Content-Length` says";
+                let refusal = Refusal::malformed(StatusCode::BAD_REQUEST, "the body is incomplete", hint);
+                return Err((refusal, Asked::default()));
             }
         };
         Ok(match bytes.len() {
@@ -119,26 +126,21 @@ impl Front {
     }
 
     /// Passes what a client says to the core, and waits for what comes of it.
-    async fn pass(
-        &self,
-        session: &Arc<Session>,
-        said: Parsed,
-        takes_streams: bool,
-        headers: HeaderMap,
-    ) -> Reply {
-        let (ids, is_batch): (SmallVec<[RawId; 1]>, bool) = match &said {
-            Parsed::One(message) => (asked(message).into_iter().collect(), false),
-            Parsed::Batch(members) => (members.iter().filter_map(asked_by_member).collect(), true),
-        };
-        let call = match ids.is_empty() {
+    async fn pass(&self, session: &Arc<Session>, posted: Posted, headers: HeaderMap) -> Reply {
+        let Posted { said, asked, takes_streams } = posted;
+        let call = match asked.ids.is_empty() {
             true => None,
-            false => match session.open_call(&ids, is_batch, takes_streams) {
+            false if self.household.hub.is_ending() => return Refusal::shutting_down().reply(&asked),
+            false => match session.open_call(&asked.ids, asked.is_batch, takes_streams) {
                 Some(call) => Some(call),
+                None if session.is_closed() => return self.gone().reply(&asked),
                 None => {
-                    return refusal(
+                    let refusal = Refusal::malformed(
                         StatusCode::BAD_REQUEST,
                         "one of these ids is in use: its request is not answered yet",
+                        "use another id for each request",
                     );
+                    return refusal.reply(&asked);
                 }
             },
         };
@@ -150,8 +152,13 @@ impl Front {
         match answer.await {
             Ok(Outcome::Whole(parcel)) => message(parcel, headers),
             Ok(Outcome::Stream(parcels)) => stream(Events::new(parcels, None)),
-            Err(_) => unknown_session(),
+            Err(_) => self.gone().reply(&asked),
         }
+    }
+
+    /// Why a session cannot be found.
+    pub(super) fn gone(&self) -> Refusal {
+        if self.household.hub.is_ending() { Refusal::shutting_down() } else { Refusal::no_session() }
     }
 
     /// Tells the core what a client said.
@@ -192,68 +199,71 @@ impl Front {
         reply
     }
 
-    fn get(&self, request: &Request<Incoming>, target: &Target) -> Reply {
+    fn get(&self, request: &Request<Incoming>, target: &Target, caller: &Caller) -> Result<Reply, Refusal> {
         let headers = request.headers();
         if !Accepts::read(headers).streams {
-            return refusal(StatusCode::NOT_ACCEPTABLE, "this is a stream: say `Accept: text/event-stream`");
+            return Err(Refusal::malformed(
+                StatusCode::NOT_ACCEPTABLE,
+                "this is a stream of events",
+                "send `Accept: text/event-stream`",
+            ));
         }
-        let session = match self.session_of(headers, target) {
-            Ok(session) => session,
-            Err(reply) => return reply,
-        };
+        let session = self.session_of(headers, target, caller)?;
         let parcels = match text(headers, &LAST_EVENT) {
             None => session.open_own(),
-            Some(last) => match EventId::read(last) {
-                Some(last) => session.resume(last),
-                None => return refusal(StatusCode::BAD_REQUEST, "this `Last-Event-ID` is none of ours"),
-            },
+            Some(last) => session.resume(EventId::read(last).ok_or_else(|| {
+                Refusal::malformed(
+                    StatusCode::BAD_REQUEST,
+                    "this `Last-Event-ID` is none of ours",
+                    "send the `id` of the last event that was received",
+                )
+            })?),
         };
         match parcels {
-            Ok(parcels) => stream(Events::new(parcels, None)),
-            Err(NoStream::Taken) => {
-                refusal(StatusCode::CONFLICT, "this session has its stream already; one is enough")
-            }
-            Err(NoStream::Closed) => unknown_session(),
+            Ok(parcels) => Ok(stream(Events::new(parcels, None))),
+            Err(NoStream::Taken) => Err(Refusal::malformed(
+                StatusCode::CONFLICT,
+                "this session has its stream already",
+                "read the stream that is open; a session has one",
+            )),
+            Err(NoStream::Closed) => Err(self.gone()),
         }
     }
 
-    fn delete(&self, request: &Request<Incoming>, target: &Target) -> Reply {
-        match self.session_of(request.headers(), target) {
-            Ok(session) => {
-                self.end(&session.id);
-                super::reply::with(StatusCode::OK, "application/json", super::body::Answer::text("{}"))
-            }
-            Err(reply) => reply,
-        }
+    fn delete(
+        &self,
+        request: &Request<Incoming>,
+        target: &Target,
+        caller: &Caller,
+    ) -> Result<Reply, Refusal> {
+        let session = self.session_of(request.headers(), target, caller)?;
+        self.end(&session.id);
+        Ok(super::reply::with(StatusCode::OK, "application/json", super::body::Answer::text("{}")))
     }
 
-    fn session_of(&self, headers: &HeaderMap, target: &Target) -> Result<Arc<Session>, Reply> {
-        let Some(id) = text(headers, &SESSION) else {
-            return Err(refusal(StatusCode::BAD_REQUEST, "which session? `Mcp-Session-Id` is missing"));
-        };
-        self.find(id, target, headers).ok_or_else(unknown_session)
+    fn session_of(
+        &self,
+        headers: &HeaderMap,
+        target: &Target,
+        caller: &Caller,
+    ) -> Result<Arc<Session>, Refusal> {
+        let id = text(headers, &SESSION).ok_or_else(Refusal::not_initialized)?;
+        self.find(id, target, headers, caller)
     }
+}
+
+/// What came with a POST.
+struct Posted {
+    said: Parsed,
+    asked: Asked,
+    takes_streams: bool,
 }
 
 fn is_opening(message: &Message) -> bool {
     message.method() == Method::Initialize && message.kind() == Kind::Request
 }
 
-/// The id that will be answered.
-fn asked(message: &Message) -> Option<RawId> {
-    if message.kind() == Kind::Request { message.id() } else { None }
-}
-
-/// The same in a batch: a request's, or that of something that was meant as one.
-fn asked_by_member(member: &Result<Message, Broken>) -> Option<RawId> {
-    match member {
-        Ok(message) => asked(message),
-        Err(broken) if broken.is_answer => None,
-        Err(broken) => Some(broken.id.clone().unwrap_or_else(RawId::null)),
-    }
-}
-
-pub(super) fn check_type(headers: &HeaderMap) -> Result<(), Reply> {
+pub(super) fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
     let kind = text(headers, &CONTENT_TYPE).unwrap_or_default();
     if kind == "application/json" {
         return Ok(());
@@ -263,7 +273,11 @@ pub(super) fn check_type(headers: &HeaderMap) -> Result<(), Reply> {
     if kind.eq_ignore_ascii_case("application/json") {
         Ok(())
     } else {
-        Err(refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, "messages are `Content-Type: application/json`"))
+        Err(Refusal::malformed(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "messages are JSON",
+            "send `Content-Type: application/json`",
+        ))
     }
 }
 
@@ -293,17 +307,6 @@ impl Accepts {
         }
         found
     }
-}
-
-fn bad_message(broken: &Broken) -> Reply {
-    let id = broken.id.clone().unwrap_or_else(RawId::null);
-    let error = ErrorAnswer::of_fault(broken.fault);
-    let bytes: Bytes = error.to_bytes(&id, Dialect::Standard);
-    super::reply::with(StatusCode::BAD_REQUEST, "application/json", super::body::Answer::text(bytes))
-}
-
-pub(super) fn unknown_session() -> Reply {
-    session_is_over("this session is over, or was never begun: begin again with `initialize`")
 }
 
 /// The version that a handshake ended with; nothing if it failed.

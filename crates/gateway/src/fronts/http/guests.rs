@@ -1,0 +1,234 @@
+//! Everybody who is connected. A connection is a stranger's until a request on it has shown the token, or names or begins a
+//! session where there is none. Strangers have few places of their own, and the newest gets in: so probes are answered
+//! however many others are connected, and nobody without a token keeps out those who have it.
+
+use super::listen::Origin;
+use super::refusal::Refusal;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::{Notify, watch};
+
+/// Connections of known clients at a time.
+const MOST_KNOWN: usize = 8192;
+/// Connections of strangers at a time.
+const MOST_STRANGERS: usize = 256;
+
+pub(crate) struct Guests {
+    list: Mutex<List>,
+    closing: watch::Sender<bool>,
+    is_closing: AtomicBool,
+    /// The last connection was closed.
+    empty: Notify,
+}
+
+#[derive(Default)]
+struct List {
+    /// By the order in which they came.
+    strangers: BTreeMap<u64, Arc<Notice>>,
+    next: u64,
+    known: usize,
+    all: usize,
+}
+
+/// The word to a connection that its place is needed.
+#[derive(Default)]
+struct Notice {
+    is_given: AtomicBool,
+    given: Notify,
+}
+
+/// One connection, for as long as it is there.
+pub(crate) struct Guest {
+    guests: Arc<Guests>,
+    number: u64,
+    is_known: AtomicBool,
+    notice: Arc<Notice>,
+}
+
+/// Where a request comes from.
+pub(crate) struct Caller {
+    pub(super) origin: Origin,
+    /// None if it is one of our own.
+    guest: Option<Arc<Guest>>,
+}
+
+impl Guests {
+    pub(crate) fn new() -> Arc<Self> {
+        let closing = watch::channel(false).0;
+        let (list, is_closing, empty) = (Mutex::default(), AtomicBool::new(false), Notify::new());
+        Arc::new(Self { list, closing, is_closing, empty })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, List> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A stranger comes. The one who has been here longest makes room, if there is none.
+    pub(super) fn arrive(self: &Arc<Self>) -> Arc<Guest> {
+        let mut list = self.lock();
+        if list.strangers.len() >= MOST_STRANGERS {
+            list.dismiss_oldest();
+        }
+        let (number, notice) = (list.next, Arc::<Notice>::default());
+        list.next += 1;
+        list.all += 1;
+        list.strangers.insert(number, notice.clone());
+        Arc::new(Guest { guests: self.clone(), number, is_known: AtomicBool::new(false), notice })
+    }
+
+    /// There is no descriptor for one more connection.
+    pub(super) fn dismiss_oldest(&self) {
+        self.lock().dismiss_oldest();
+    }
+
+    pub(super) fn is_closing(&self) -> bool {
+        self.is_closing.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn closing(&self) -> watch::Receiver<bool> {
+        self.closing.subscribe()
+    }
+
+    /// Lets them finish, for a while.
+    pub(crate) async fn see_off(&self, patience: Duration) {
+        self.is_closing.store(true, Ordering::Relaxed);
+        self.closing.send_replace(true);
+        let all_gone = async {
+            loop {
+                let empty = self.empty.notified();
+                if self.lock().all == 0 {
+                    return;
+                }
+                empty.await;
+            }
+        };
+        let _ = tokio::time::timeout(patience, all_gone).await;
+    }
+}
+
+impl List {
+    fn dismiss_oldest(&mut self) {
+        if let Some((_, notice)) = self.strangers.pop_first() {
+            notice.is_given.store(true, Ordering::Relaxed);
+            notice.given.notify_one();
+        }
+    }
+}
+
+impl Guest {
+    pub(super) fn is_stranger(&self) -> bool {
+        !self.is_known.load(Ordering::Relaxed)
+    }
+
+    /// Whether its place is needed.
+    pub(super) fn is_dismissed(&self) -> bool {
+        self.notice.is_given.load(Ordering::Relaxed)
+    }
+
+    pub(super) async fn dismissed(&self) {
+        self.notice.given.notified().await;
+    }
+
+    /// It is known from now on; `false` if there are too many known ones.
+    fn admit(&self) -> bool {
+        if !self.is_stranger() {
+            return true;
+        }
+        let mut list = self.guests.lock();
+        // Asked again under the lock: two requests of one connection may be worked on at a time.
+        if self.is_stranger() {
+            if list.known >= MOST_KNOWN {
+                return false;
+            }
+            list.known += 1;
+            list.strangers.remove(&self.number);
+            self.is_known.store(true, Ordering::Relaxed);
+        }
+        true
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        let mut list = self.guests.lock();
+        match self.is_stranger() {
+            true => drop(list.strangers.remove(&self.number)),
+            false => list.known -= 1,
+        }
+        list.all -= 1;
+        if list.all == 0 {
+            self.guests.empty.notify_waiters();
+        }
+    }
+}
+
+impl Caller {
+    pub(super) fn new(origin: Origin, guest: Arc<Guest>) -> Self {
+        Self { origin, guest: Some(guest) }
+    }
+
+    /// One of our own, on no connection.
+    pub(super) fn ourselves() -> Self {
+        Self { origin: Origin::Here, guest: None }
+    }
+
+    /// It has shown that it is no stranger.
+    pub(super) fn admit(&self) -> Result<(), Refusal> {
+        match &self.guest {
+            Some(guest) if !guest.admit() => Err(Refusal::overloaded(
+                format!("there are {MOST_KNOWN} connections already"),
+                "close connections that are not needed, and try again after `Retry-After`",
+            )),
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_stranger_makes_room() {
+        let guests = Guests::new();
+        let strangers: Vec<_> = (0..MOST_STRANGERS).map(|_| guests.arrive()).collect();
+        assert!(strangers[0].admit());
+        let newest = guests.arrive();
+        assert!(!strangers.iter().any(|guest| guest.is_dismissed()), "the known one has left a place");
+        let another = guests.arrive();
+        let dismissed: Vec<bool> = strangers.iter().map(|guest| guest.is_dismissed()).collect();
+        assert_eq!(dismissed.iter().filter(|is| **is).count(), 1);
+        assert!(dismissed[1] && !newest.is_dismissed() && !another.is_dismissed());
+    }
+
+    #[test]
+    fn strangers_get_in_however_many_are_known() {
+        let guests = Guests::new();
+        let known: Vec<_> = (0..MOST_KNOWN).map(|_| guests.arrive()).collect();
+        assert!(known.iter().all(|guest| guest.admit()));
+        let one_more = guests.arrive();
+        assert!(!one_more.admit() && !one_more.is_dismissed(), "it may stay as a stranger");
+        drop(known);
+        assert!(one_more.admit());
+        assert!(one_more.admit(), "once is enough");
+        drop(one_more);
+        let list = guests.lock();
+        assert_eq!((list.known, list.all, list.strangers.len()), (0, 0, 0));
+    }
+
+    #[tokio::test]
+    async fn seeing_off_waits_for_the_last() {
+        let guests = Guests::new();
+        let guest = guests.arrive();
+        let seen_off = tokio::spawn({
+            let guests = guests.clone();
+            async move { guests.see_off(Duration::from_secs(600)).await }
+        });
+        guests.closing().wait_for(|is_closing| *is_closing).await.unwrap();
+        assert!(!seen_off.is_finished());
+        drop(guest);
+        seen_off.await.unwrap();
+    }
+}

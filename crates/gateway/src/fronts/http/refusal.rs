@@ -1,0 +1,191 @@
+//! Refusals: a status of HTTP, and in the body a JSON-RPC error under the id of each request that is refused. Pure.
+
+use super::Reply;
+use super::body::Answer;
+use super::reply::with;
+use hyper::StatusCode;
+use hyper::header::{ALLOW, CONNECTION, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use smallvec::SmallVec;
+use switchboard_protocol::hunt::Glimpse;
+use switchboard_protocol::{Broken, Dialect, ErrorAnswer, ErrorKind, Kind, Message, Parsed, RawId};
+
+/// Seconds after which a client that was refused with 503 should try again.
+const RETRY_SECONDS: u16 = 5;
+
+/// Why a request is not served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refusal {
+    status: StatusCode,
+    error: ErrorAnswer,
+    /// The methods that are allowed instead.
+    allow: Option<&'static str>,
+}
+
+/// Ids of the requests in a body, which are all answered.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Asked {
+    pub(super) ids: SmallVec<[RawId; 1]>,
+    pub(super) is_batch: bool,
+}
+
+impl Refusal {
+    fn new(status: StatusCode, kind: ErrorKind, message: impl Into<String>) -> Self {
+        let error = ErrorAnswer::new(kind, message).retryable(false);
+        Self { status, error, allow: None }
+    }
+
+    /// A request that breaks the rules of the transport.
+    pub(super) fn malformed(status: StatusCode, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::new(status, ErrorKind::BadMessage, message).hint(hint)
+    }
+
+    pub(super) fn method(allow: &'static str) -> Self {
+        let refusal = Self::malformed(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "this path does not take this method",
+            format!("use {allow}"),
+        );
+        Self { allow: Some(allow), ..refusal }
+    }
+
+    pub(super) fn unauthorized(message: &str) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, ErrorKind::Unauthorized, message)
+            .hint("send `Authorization: Bearer TOKEN`; `switchboard token show` prints the token")
+    }
+
+    pub(super) fn forbidden(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, ErrorKind::Forbidden, message).hint(hint)
+    }
+
+    pub(super) fn unknown_name(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, ErrorKind::UnknownName, message)
+            .hint("MCP is at /mcp, /servers/NAME/mcp and /profiles/NAME/mcp, for names of the config file")
+    }
+
+    pub(super) fn no_session() -> Self {
+        let text = "this session is over, or was never begun";
+        Self::new(StatusCode::NOT_FOUND, ErrorKind::SessionNotFound, text)
+            .hint("begin again with `initialize`")
+    }
+
+    pub(super) fn not_initialized() -> Self {
+        Self::new(StatusCode::BAD_REQUEST, ErrorKind::NotInitialized, "`Mcp-Session-Id` is missing").hint(
+            "begin with `initialize`, and send the `Mcp-Session-Id` of its answer with every later request",
+        )
+    }
+
+    pub(super) fn no_root(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, ErrorKind::RoutingFailed, message)
+            .hint("name a folder of this machine, or one of `serve.rootMap`, in `Switchboard-Root`")
+    }
+
+    pub(super) fn shutting_down() -> Self {
+        let text = "switchboard is shutting down";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, ErrorKind::ShuttingDown, text)
+            .later()
+            .hint("try again after `Retry-After`, with `initialize`")
+    }
+
+    pub(super) fn overloaded(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, ErrorKind::Overloaded, message).later().hint(hint)
+    }
+
+    pub(super) fn too_large(limit: usize) -> Self {
+        let text = format!("the body is longer than the {limit} bytes that a message may have");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, ErrorKind::MessageTooLarge, text)
+            .hint("raise `maxMessageBytes` in the config, or send less")
+    }
+
+    pub(super) fn too_slow() -> Self {
+        let text = "the body did not arrive in time";
+        Self::new(StatusCode::REQUEST_TIMEOUT, ErrorKind::ClientTooSlow, text)
+            .later()
+            .hint("send the whole body within 60 s, or at least 1 KiB/s after that")
+    }
+
+    /// A body that is no message.
+    pub(super) fn broken(broken: &Broken) -> Self {
+        Self { status: StatusCode::BAD_REQUEST, error: ErrorAnswer::of_fault(broken.fault), allow: None }
+    }
+
+    fn hint(self, hint: impl Into<String>) -> Self {
+        Self { error: self.error.hint(hint), ..self }
+    }
+
+    fn later(self) -> Self {
+        Self { error: self.error.retryable(true), ..self }
+    }
+
+    /// The answer to a request whose body was not read.
+    pub(super) fn unread(&self) -> Reply {
+        self.reply(&Asked::default())
+    }
+
+    /// The answer, under the ids of these requests; under `null` if there are none.
+    pub(super) fn reply(&self, to: &Asked) -> Reply {
+        let body = match &to.ids[..] {
+            [] => self.error.to_bytes(&RawId::null(), Dialect::Standard).to_vec(),
+            [id] if !to.is_batch => self.error.to_bytes(id, Dialect::Standard).to_vec(),
+            ids => {
+                let errors = ids.iter().map(|id| self.error.to_bytes(id, Dialect::Standard));
+                let errors: Vec<_> = errors.collect();
+                [&b"["[..], &errors.join(&b","[..]), b"]"].concat()
+            }
+        };
+        let mut reply = with(self.status, "application/json", Answer::text(body));
+        let headers = reply.headers_mut();
+        if let Some(methods) = self.allow {
+            headers.insert(ALLOW, HeaderValue::from_static(methods));
+        }
+        match self.status {
+            StatusCode::UNAUTHORIZED => {
+                let challenge = HeaderValue::from_static("Bearer realm=\"switchboard\"");
+                headers.insert(WWW_AUTHENTICATE, challenge);
+            }
+            StatusCode::SERVICE_UNAVAILABLE => {
+                headers.insert(RETRY_AFTER, RETRY_SECONDS.into());
+            }
+            // The rest of the body may still come: nothing after it could be read.
+            StatusCode::REQUEST_TIMEOUT => {
+                headers.insert(CONNECTION, HeaderValue::from_static("close"));
+            }
+            _ => {}
+        }
+        reply
+    }
+}
+
+impl Asked {
+    pub(super) fn of(said: &Parsed) -> Self {
+        match said {
+            Parsed::One(message) => Self { ids: asked(message).into_iter().collect(), is_batch: false },
+            Parsed::Batch(members) => {
+                Self { ids: members.iter().filter_map(asked_by_member).collect(), is_batch: true }
+            }
+        }
+    }
+
+    pub(super) fn of_glimpses(seen: Vec<Glimpse>) -> Self {
+        let is_batch = seen.len() > 1;
+        let requests = seen.into_iter().filter(|glimpse| glimpse.method.is_some());
+        Self { ids: requests.filter_map(|glimpse| glimpse.id).collect(), is_batch }
+    }
+
+    pub(super) fn of_broken(broken: &Broken) -> Self {
+        Self { ids: broken.id.iter().cloned().collect(), is_batch: false }
+    }
+}
+
+/// The id that will be answered.
+fn asked(message: &Message) -> Option<RawId> {
+    if message.kind() == Kind::Request { message.id() } else { None }
+}
+
+/// The same in a batch: a request's, or that of something that was meant as one.
+fn asked_by_member(member: &Result<Message, Broken>) -> Option<RawId> {
+    match member {
+        Ok(message) => asked(message),
+        Err(broken) if broken.is_answer => None,
+        Err(broken) => Some(broken.id.clone().unwrap_or_else(RawId::null)),
+    }
+}
