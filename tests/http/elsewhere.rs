@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::path::Path;
 use switchboard_testkit::http::{Talk, Web, hello};
+use switchboard_testkit::patience;
 use switchboard_testkit::scratch::Scratch;
 
 /// This machine's address on the net, if it is on one. Nothing is sent.
@@ -55,6 +56,27 @@ fn it_names_only_what_the_config_gives_it_a_name_for() {
         assert!(said.contains("serve.rootMap") && !said.contains("no folder"), "{said}");
     }
     assert_eq!(served.record().launches(), 2, "nothing was started for who was refused");
+}
+
+/// Where others could read along, that is said: to whoever starts it, and in the log.
+#[test]
+fn a_public_address_without_tls_is_warned_about() {
+    const WARNING: &str = "without TLS";
+    let Some((served, there)) = serve(json!({}), json!({})) else { return };
+    let address = format!(":{}", there.port());
+    let is_said = |text: &str| {
+        text.lines().any(|line| line.contains("WARN") && line.contains(WARNING) && line.contains(&address))
+    };
+    patience::until_true("a warning", || is_said(&served.program.stderr_so_far()));
+    let logged = |path: &Path| is_said(&std::fs::read_to_string(path).unwrap_or_default());
+    let logs = served.house.state("logs");
+    patience::until_true("the same in the log", || {
+        std::fs::read_dir(&logs).unwrap().flatten().any(|file| logged(&file.path()))
+    });
+    // None about the address of this machine.
+    let local = format!("127.0.0.1:{}", served.web.port());
+    let said = served.program.stderr_so_far();
+    assert!(!said.lines().any(|line| line.contains(WARNING) && line.contains(&local)), "{said}");
 }
 
 /// A file system of another machine: `/srv` there is not `/srv` here.

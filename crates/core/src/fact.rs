@@ -35,6 +35,10 @@ pub enum Fact {
     },
     /// Whoever started us has ended.
     ParentGone,
+    /// Other machines can reach us, and nothing is encrypted.
+    PlainHttp {
+        address: String,
+    },
     /// A new config counts from now on: these servers are others now, came, or went.
     ConfigApplied {
         changed: Vec<String>,
@@ -294,6 +298,7 @@ impl Fact {
             | Self::PoolHeavy { .. }
             | Self::BadMessage { .. }
             | Self::TooLong { .. }
+            | Self::PlainHttp { .. }
             | Self::DroppedNotification { .. }
             | Self::Draining { .. }
             | Self::Finished => None,

@@ -8,7 +8,7 @@ use crate::catalogue::Shelf;
 use crate::config::{self, Config, Guard, LogLevel, ServerConfig};
 use crate::control;
 use crate::environments::{Vars, environment};
-use crate::fronts::http::{Front, HttpOptions, listen};
+use crate::fronts::http::{Front, Guests, HttpOptions, listen};
 use crate::fronts::{Arrival, Wanted};
 use crate::handed::ledger::State;
 use crate::handed::serve::Manner;
@@ -31,7 +31,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use switchboard_core::{ClientId, Core, Environment, Event, Order, Peer, Principal, ServerId, Surroundings};
+use switchboard_core::{
+    ClientId, Core, Environment, Event, Fact, Order, Peer, Principal, ServerId, Surroundings,
+};
 use switchboard_process::handover::Streams;
 use switchboard_process::local::{Address, BindError, Connection, Listener};
 use switchboard_process::signals::Signals;
@@ -115,16 +117,21 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
     let mut settings =
         wiring::settings(&daemon.config, &daemon.servers, &vars, &launches, &shelf, linger, wants_routes);
     settings.stays = daemon.http.is_some();
-    let (listening, tls) = match &daemon.http {
-        None => (Vec::new(), None),
+    let (listening, listen_addresses, tls) = match &daemon.http {
+        None => (Vec::new(), Vec::new(), None),
         Some(options) => {
             let tls = options.tls.clone().map(listen::Tls::load).transpose()?;
             let (listening, addresses) = listen::bind(options).await?;
             (daemon.on_listening)(&addresses);
-            (listening, tls)
+            (listening, addresses, tls)
         }
     };
     let telemetry = Telemetry::start(daemon.log);
+    if tls.is_none() {
+        for address in listen_addresses.iter().filter(|address| !address.is_local()) {
+            telemetry.desk().take(Fact::PlainHttp { address: address.to_string() });
+        }
+    }
     let warden = launch::warden_for(&daemon.servers, &daemon.state_folder);
     telemetry.desk().take(solo::layers(&warden, Guard::Auto));
     let limit = daemon.config.max_message_bytes;
@@ -151,7 +158,7 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
     });
     // Whether anybody comes is a question of time from now on.
     hub.handle(Event::Tick);
-    let guests = listen::Guests::new();
+    let guests = Guests::new();
     let (mut visits, mut clerks) = (Vec::new(), Vec::new());
     if let Some(options) = daemon.http {
         let (front, left) = Front::new(household.clone(), options);

@@ -133,6 +133,11 @@ fn tell(fact: &Fact, server: &str, root: &str) {
             );
         }
         Fact::ParentGone => info!("the process that started us has ended"),
+        Fact::PlainHttp { address } => warn!(
+            address,
+            hint = "give --tls-cert and --tls-key, or listen at 127.0.0.1 behind a proxy that has TLS",
+            "other machines can reach this address without TLS: the token and all messages can be read on the way"
+        ),
         Fact::ConfigApplied { changed, added, removed, needs_restart } => {
             let (changed, added, removed) = (changed.join(", "), added.join(", "), removed.join(", "));
             info!(changed, added, removed, "a new config counts from now on");
