@@ -113,15 +113,25 @@ fn over_http_2_without_being_asked() {
     let served = Served::new();
     let body = hello("2025-11-25", json!({})).to_string();
     let authorization = format!("Bearer {}", token(&served.house));
-    for (authorization, status) in [(&*authorization, 0x88u8), ("Bearer nobody", 0x48)] {
+    let lower = authorization.replace("Bearer", "bearer");
+    for (authorization, authority, host, status) in [
+        (&*authorization, "localhost", "localhost", 0x88u8),
+        (&lower, "localhost", "127.0.0.1", 0x88),
+        ("Bearer nobody", "localhost", "localhost", 0x48),
+        // Both names count.
+        (&authorization, "evil.test", "localhost", 0x48),
+        (&authorization, "localhost", "evil.test", 0x48),
+        (&authorization, "[::1].evil.test", "localhost", 0x48),
+    ] {
         let mut connection = served.web.connect();
         let mut said = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
         said.extend(frame(4, 0, 0, b""));
         let headers = [
             (":method", "POST"),
             (":scheme", "http"),
-            (":authority", "localhost"),
+            (":authority", authority),
             (":path", FAKE),
+            ("host", host),
             ("content-type", "application/json"),
             ("accept", "application/json, text/event-stream"),
             ("authorization", authorization),

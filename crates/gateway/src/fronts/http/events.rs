@@ -14,6 +14,8 @@ use switchboard_protocol::RawId;
 const OVERHEAD: usize = 256;
 /// Notifications that wait for a session without a stream may hold so many bytes.
 const MOST_UNREAD: usize = 1 << 20;
+/// So many questions of one session are kept whatever happens. Far fewer can be open at a time: the oldest are no longer.
+const MOST_QUESTIONS: usize = 4096;
 /// So many answers that had to go are remembered for one session, and only under ids that are not longer than this.
 const MOST_GONE: usize = 256;
 const LONGEST_ID: usize = 256;
@@ -88,6 +90,7 @@ impl EventLog {
             }
             shelf.put(id, kept);
             shelf.keep_few_unread();
+            shelf.keep_few_questions();
         });
         store.make_room();
         id
@@ -233,7 +236,7 @@ fn move_to(list: &mut BTreeSet<(usize, ClientId)>, client: ClientId, before: usi
 #[derive(Default)]
 struct Shelf {
     kept: BTreeMap<EventId, Kept>,
-    /// Those that may go, the first one first.
+    /// Those that may go, the first one first; questions last, which may not.
     order: BTreeSet<(Worth, u64, EventId)>,
     /// Answers that had to go.
     gone: BTreeMap<EventId, RawId>,
@@ -243,6 +246,7 @@ struct Shelf {
     spent: usize,
     /// Those of them that wait for a stream.
     unread: usize,
+    questions: usize,
 }
 
 struct Kept {
@@ -264,18 +268,19 @@ enum Worth {
     /// A notification that nobody has.
     Unread,
     Answer,
+    /// It is not counted here, and does not go.
+    Question,
 }
 
 impl Kept {
-    /// Nothing: it may not go.
-    fn worth(&self) -> Option<Worth> {
+    fn worth(&self) -> Worth {
         match (&self.what, &self.charge) {
-            _ if self.is_spent => Some(Worth::Spent),
-            _ if self.is_read => Some(Worth::Read),
-            (What::Question, Some(_)) => None,
-            (What::Notice, Some(_)) => Some(Worth::Unread),
-            (What::Notice | What::Question, None) => Some(Worth::Copied),
-            (What::Answer { .. }, _) => Some(Worth::Answer),
+            _ if self.is_spent => Worth::Spent,
+            _ if self.is_read => Worth::Read,
+            (What::Question, Some(_)) => Worth::Question,
+            (What::Notice, Some(_)) => Worth::Unread,
+            (What::Notice | What::Question, None) => Worth::Copied,
+            (What::Answer { .. }, _) => Worth::Answer,
         }
     }
 
@@ -290,29 +295,31 @@ fn all_of(stream: u64) -> std::ops::RangeInclusive<EventId> {
 
 impl Shelf {
     fn put(&mut self, id: EventId, kept: Kept) {
-        if let Some(worth) = kept.worth() {
-            self.order.insert((worth, id.number, id));
-            self.count(worth, kept.size(), usize::saturating_add);
-        }
+        let worth = kept.worth();
+        self.order.insert((worth, id.number, id));
+        self.count(worth, kept.size(), usize::saturating_add);
         self.kept.insert(id, kept);
     }
 
     fn take(&mut self, id: EventId) -> Option<Kept> {
         let kept = self.kept.remove(&id)?;
-        if let Some(worth) = kept.worth() {
-            self.order.remove(&(worth, id.number, id));
-            self.count(worth, kept.size(), usize::saturating_sub);
-        }
+        let worth = kept.worth();
+        self.order.remove(&(worth, id.number, id));
+        self.count(worth, kept.size(), usize::saturating_sub);
         Some(kept)
     }
 
     fn count(&mut self, worth: Worth, size: usize, add: fn(usize, usize) -> usize) {
-        self.held = add(self.held, size);
         match worth {
             Worth::Spent => self.spent = add(self.spent, size),
             Worth::Unread => self.unread = add(self.unread, size),
+            Worth::Question => {
+                self.questions = add(self.questions, 1);
+                return;
+            }
             Worth::Read | Worth::Copied | Worth::Answer => {}
         }
+        self.held = add(self.held, size);
     }
 
     fn read(&mut self, id: EventId) {
@@ -331,8 +338,10 @@ impl Shelf {
 
     /// Questions on a stream whose call has been answered: nobody waits for their answers any more.
     fn drop_questions(&mut self, stream: u64) {
-        let is_open = |kept: &Kept| kept.what == What::Question && kept.charge.is_some();
-        let open = self.kept.range(all_of(stream)).filter(|(_, kept)| is_open(kept));
+        if self.questions == 0 {
+            return;
+        }
+        let open = self.kept.range(all_of(stream)).filter(|(_, kept)| kept.worth() == Worth::Question);
         for id in open.map(|(id, _)| *id).collect::<Vec<EventId>>() {
             self.alter(id, |kept| kept.charge = None);
         }
@@ -346,12 +355,25 @@ impl Shelf {
     }
 
     fn keep_few_unread(&mut self) {
-        let least = EventId { stream: 0, number: 0 };
         while self.unread > MOST_UNREAD
-            && let Some(&(_, _, id)) = self.order.range((Worth::Unread, 0, least)..).next()
+            && let Some(id) = self.first_of(Worth::Unread)
         {
             self.drop_event(id);
         }
+    }
+
+    fn keep_few_questions(&mut self) {
+        while self.questions > MOST_QUESTIONS
+            && let Some(id) = self.first_of(Worth::Question)
+        {
+            self.alter(id, |kept| kept.charge = None);
+        }
+    }
+
+    /// The first that goes of those that are worth so much or more.
+    fn first_of(&self, worth: Worth) -> Option<EventId> {
+        let least = EventId { stream: 0, number: 0 };
+        self.order.range((worth, 0, least)..).next().map(|(_, _, id)| *id)
     }
 
     fn drop_first(&mut self) {
@@ -466,6 +488,18 @@ mod tests {
         assert_eq!((other.after(read).len(), other.after(unread).len()), (0, 1));
         other.note(4, &of(1000), answer(), None);
         assert_eq!((other.after(unread).len(), other.after(start)), (0, kept));
+    }
+
+    #[test]
+    fn questions_without_end_are_let_go() {
+        let news: Arc<News> = Arc::default();
+        let mut log = log(&EventStore::new(1000), ONE);
+        let start = log.mint(0);
+        for _ in 0..MOST_QUESTIONS + 10 {
+            log.note(0, &of(300), What::Question, charged(&news, 300));
+        }
+        assert_eq!(told(&news), (0, 10 * 300));
+        assert_eq!(log.after(start).len(), MOST_QUESTIONS + 3, "there is room for three more");
     }
 
     fn charged(news: &Arc<News>, count: usize) -> Option<Charge> {
