@@ -53,6 +53,16 @@ fn after_a_signal() {
     }
 }
 
+/// The server does not mind the end of its input: SIGTERM comes at once, and not after its grace.
+#[cfg(unix)]
+#[test]
+fn after_a_signal_without_a_wait() {
+    for word in [Word::Terminate, Word::Interrupt, Word::HangUp] {
+        let start = short(json!({ "shutdownGrace": "1h" }), &["--ignore-eof"]);
+        check_end(start, |client| client.signal(word));
+    }
+}
+
 #[test]
 fn after_a_second_signal() {
     check_end(short(json!({ "shutdownGrace": "1h" }), &["--ignore-eof"]), |client| {

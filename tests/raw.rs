@@ -102,7 +102,8 @@ fn signals_after_the_end_of_the_input_hasten_it() {
 
 #[test]
 fn a_signal_ends_the_command() {
-    let mut client = raw_with_grace("100ms", &["sh", "-c", "echo up; exec sleep 300"]).start();
+    // At once: it does not wait for what the end of its input may do.
+    let mut client = raw_with_grace("1h", &["sh", "-c", "echo up; exec sleep 300"]).start();
     assert_eq!(client.recv(), b"up");
     client.signal(Word::Terminate);
     assert_eq!(client.wait_for_end().code, Some(128 + 15));

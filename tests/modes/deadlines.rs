@@ -83,6 +83,20 @@ fn a_hung_server_is_restarted_if_the_config_says_so() {
     );
 }
 
+/// Nobody waits for the grace of a server that hangs: SIGTERM at once, and SIGKILL a second later.
+#[test]
+fn a_restart_does_not_wait_for_the_grace() {
+    for options in [&["--ignore-eof"][..], &["--ignore-eof", "--stubborn"]] {
+        let server = json!({ "timeout": SHORT, "onTimeout": "restart", "shutdownGrace": "1h" });
+        let mut client = greet(with(server, options));
+        let first = client.record().pid(1);
+        error(&client.call("hang", json!({})), -32003, "backend_timeout");
+        let facts = client.call("facts", json!({}));
+        assert_ne!(facts["result"]["pid"], json!(first), "{facts}");
+        assert!(!switchboard_testkit::pids::is_alive(first));
+    }
+}
+
 /// A server that still answers is left alone: it is asked for a sign of life, and gives one.
 #[test]
 fn a_slow_server_is_probed_and_kept() {

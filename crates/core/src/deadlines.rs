@@ -117,7 +117,7 @@ impl Core {
         }
         b.probe = None;
         self.close(probe.id);
-        self.restart(backend, "it gave no sign of life");
+        self.replace_hung(backend, "it gave no sign of life");
     }
 
     fn expire(&mut self, minted: u64) {
@@ -249,8 +249,8 @@ impl Core {
         self.note_failure(backend, &cause);
         self.report(Fact::Stopping { backend, why: "it did not answer `initialize`" });
         self.settle_sent(backend, &Cause::Restarted { why: "it did not answer `initialize`" });
-        let grace = self.settings_of(backend).shutdown_grace;
-        self.stop(launch, StopHow::Gently { grace });
+        let how = self.stop_hung(backend);
+        self.stop(launch, how);
     }
 
     pub(crate) fn cancel_at_backend(&mut self, backend: BackendId, minted: u64, why: &'static str) {
@@ -266,7 +266,7 @@ impl Core {
     fn after_timeout(&mut self, backend: BackendId) {
         match self.settings_of(backend).on_timeout {
             OnTimeout::Keep => {}
-            OnTimeout::Restart => self.restart(backend, "a request timed out"),
+            OnTimeout::Restart => self.replace_hung(backend, "a request timed out"),
             OnTimeout::Probe => self.probe(backend, false),
         }
     }

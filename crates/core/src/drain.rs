@@ -12,8 +12,8 @@ use crate::pending::{AskedBy, Asker, Pending, Progress};
 use std::time::Duration;
 use switchboard_protocol::Method;
 
-/// The grace of a backend when we have been asked to end for the second time: two of them must fit into the
-/// two seconds after which clients kill.
+/// The grace of a backend when we have been told to end for the second time: it must fit into the two seconds after
+/// which clients kill.
 const HURRY: Duration = Duration::from_millis(800);
 
 /// How near the end is.
@@ -24,6 +24,8 @@ pub(crate) enum Ending {
     Draining {
         deadline: Moment,
         leave: bool,
+        /// Told to, by a signal or an order: backends are not asked first.
+        is_told: bool,
     },
     /// The backends are being stopped.
     Stopping {
@@ -39,30 +41,37 @@ impl Core {
 
     /// A client of the usual kind closes its end, sends a signal when we are still there two seconds later,
     /// and kills us after another two: by then the backends must be gone.
-    pub(crate) fn asked_to_end(&mut self, why: &'static str) {
+    pub(crate) fn told_to_end(&mut self, why: &'static str) {
         if let Ending::Draining { leave: true, .. } | Ending::Stopping { leave: true } = self.ending {
             self.ending = Ending::Stopping { leave: true };
-            return self.stop_all(Some(StopHow::Gently { grace: HURRY }));
+            return self.stop_all(|_| StopHow::Terminate { grace: HURRY });
         }
-        self.drain(why);
+        self.begin_drain(why, true, true);
     }
 
     pub(crate) fn drain(&mut self, why: &'static str) {
-        self.begin_drain(why, true);
+        self.begin_drain(why, true, false);
     }
 
-    pub(crate) fn begin_drain(&mut self, why: &'static str, leave: bool) {
+    /// `shutdown`: the program stays until the client's `exit`.
+    pub(crate) fn drain_and_stay(&mut self, why: &'static str) {
+        self.begin_drain(why, false, false);
+    }
+
+    fn begin_drain(&mut self, why: &'static str, leave: bool, is_told: bool) {
         match &mut self.ending {
             Ending::Running => {
                 let deadline = self.now + self.settings.shutdown_grace;
-                self.ending = Ending::Draining { deadline, leave };
+                self.ending = Ending::Draining { deadline, leave, is_told };
                 self.wake_at(deadline);
                 let pending = self.clients.values().map(|c| c.unanswered).sum();
                 self.report(Fact::Draining { why, pending });
             }
-            Ending::Draining { leave: already, .. } | Ending::Stopping { leave: already } => {
-                *already |= leave
+            Ending::Draining { leave: leaves, is_told: was_told, .. } => {
+                *leaves |= leave;
+                *was_told |= is_told;
             }
+            Ending::Stopping { leave: leaves } => *leaves |= leave,
             Ending::Finished => {}
         }
         self.check_drained();
@@ -71,17 +80,20 @@ impl Core {
 
     /// If nothing is in flight any more, or the grace is over: answer what is left, and stop the backends.
     pub(crate) fn check_drained(&mut self) {
-        let Ending::Draining { deadline, leave } = self.ending else { return };
+        let Ending::Draining { deadline, leave, is_told } = self.ending else { return };
         let in_flight: usize = self.clients.values().map(|c| c.unanswered).sum();
         if in_flight > 0 && self.now < deadline {
             return;
         }
         self.ending = Ending::Stopping { leave };
-        self.stop_all(None);
+        self.stop_all(|grace| match is_told {
+            true => StopHow::Terminate { grace },
+            false => StopHow::Gently { grace },
+        });
     }
 
-    /// Each with its own grace, unless another is given.
-    fn stop_all(&mut self, how: Option<StopHow>) {
+    /// `how` says what becomes of a backend with this grace.
+    fn stop_all(&mut self, how: impl Fn(Duration) -> StopHow) {
         let backends: Vec<BackendId> = self.backends.keys().copied().collect();
         for backend in backends {
             self.fail_all(backend, &Cause::Stopped);
@@ -91,7 +103,7 @@ impl Core {
                 continue;
             };
             b.state = State::Stopping { number, then: Then::Rest };
-            let how = how.unwrap_or(StopHow::Gently { grace: b.settings.shutdown_grace });
+            let how = how(b.settings.shutdown_grace);
             self.report(Fact::Stopping { backend, why: "switchboard ends" });
             self.stop(Launch { backend, number }, how);
         }
@@ -134,7 +146,7 @@ impl Core {
     pub(crate) fn kill(&mut self) {
         if self.ending != Ending::Finished {
             self.ending = Ending::Stopping { leave: true };
-            self.stop_all(Some(StopHow::Kill));
+            self.stop_all(|_| StopHow::Kill);
         }
     }
 

@@ -226,7 +226,21 @@ pub enum StopHow {
     Gently {
         grace: Duration,
     },
+    /// The same without the wait for what its closed input may do: terminate at once, then kill.
+    Terminate {
+        grace: Duration,
+    },
     Kill,
+}
+
+impl StopHow {
+    /// How long it may take to end by itself; nothing if it is killed.
+    pub fn grace(self) -> Option<Duration> {
+        match self {
+            Self::Gently { grace } | Self::Terminate { grace } => Some(grace),
+            Self::Kill => None,
+        }
+    }
 }
 
 #[derive(Debug)]

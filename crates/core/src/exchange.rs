@@ -261,7 +261,7 @@ impl Core {
             Event::Flushed { peer, bytes } => self.flushed(peer, bytes),
             Event::Dropped { client } => self.dropped_for(client),
             Event::Tick => self.tick(),
-            Event::Drain { why } => self.asked_to_end(why),
+            Event::Drain { why } => self.told_to_end(why),
             Event::Kill => self.kill(),
         }
     }

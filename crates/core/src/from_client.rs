@@ -471,7 +471,7 @@ impl Core {
             return;
         }
         c.farewell = Some(Farewell { id, batch, answered: false });
-        self.begin_drain("the client asked for it", false);
+        self.drain_and_stay("the client asked for it");
         self.answer_farewells();
     }
 }

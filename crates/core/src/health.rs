@@ -70,7 +70,7 @@ impl Core {
         }
         let heaviest = bytes.iter().filter(|(launch, _)| is_current(launch)).max_by_key(|(_, bytes)| *bytes);
         if let Some(&(launch, _)) = heaviest {
-            self.restart(launch.backend, "all servers together hold more memory than they may");
+            self.replace_heavy(launch.backend, "all servers together hold more memory than they may");
         }
     }
 
@@ -100,7 +100,7 @@ impl Core {
         }
         let Some(b) = self.backends.get(&backend) else { return };
         if self.is_in_use(b) || self.is_kept(b) {
-            self.restart(backend, "it holds more memory than it may");
+            self.replace_heavy(backend, "it holds more memory than it may");
         } else {
             self.put_to_rest(backend, "it holds more memory than it may");
         }

@@ -19,6 +19,8 @@ const FIRST_BACKOFF: Duration = Duration::from_millis(100);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(10);
 const FIRST_COOLDOWN: Duration = Duration::from_secs(15);
 const LONGEST_COOLDOWN: Duration = Duration::from_secs(300);
+/// How long a process that no longer answers has after SIGTERM: others wait for the next one.
+const HUNG_GRACE: Duration = Duration::from_secs(1);
 
 impl Core {
     /// Starts a process if the backend has none and nothing forbids it.
@@ -235,17 +237,32 @@ impl Core {
         self.actions.push(Action::Stop { launch, how });
     }
 
-    /// Stops a process that no longer works, and starts another.
-    pub(crate) fn restart(&mut self, backend: BackendId, why: &'static str) {
+    /// Stops a process that no longer answers, and starts another.
+    pub(crate) fn replace_hung(&mut self, backend: BackendId, why: &'static str) {
+        let how = self.stop_hung(backend);
+        self.restart(backend, why, how);
+    }
+
+    /// How a process is stopped that no longer answers: it is not waited for to mind the end of its input.
+    pub(crate) fn stop_hung(&self, backend: BackendId) -> StopHow {
+        StopHow::Terminate { grace: self.settings_of(backend).shutdown_grace.min(HUNG_GRACE) }
+    }
+
+    /// Stops a process that holds too much, and starts another.
+    pub(crate) fn replace_heavy(&mut self, backend: BackendId, why: &'static str) {
+        let grace = self.settings_of(backend).shutdown_grace;
+        self.restart(backend, why, StopHow::Gently { grace });
+    }
+
+    fn restart(&mut self, backend: BackendId, why: &'static str, how: StopHow) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        let grace = b.settings.shutdown_grace;
         let State::Ready { number, .. } = b.state else { return };
         b.note_crash(self.now);
         b.state = State::Stopping { number, then: Then::Restart };
         self.report(Fact::Stopping { backend, why });
         self.tell_of_loss(backend, why);
         self.settle_sent(backend, &Cause::Restarted { why });
-        self.stop(Launch { backend, number }, StopHow::Gently { grace });
+        self.stop(Launch { backend, number }, how);
     }
 
     pub(crate) fn backend_ended(&mut self, launch: Launch, how: &str, stderr: &str, hint: Option<String>) {

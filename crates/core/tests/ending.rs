@@ -45,7 +45,7 @@ fn shutdown_is_answered_also_when_the_end_has_begun() {
         r#"
         greeted
         drain
-            stop gently
+            stop within 5s
         client> {"jsonrpc":"2.0","id":"bye","method":"shutdown"}
             client< {"jsonrpc":"2.0","id":"bye","result":null}
         client> {"jsonrpc":"2.0","id":"again","method":"shutdown"}
@@ -132,6 +132,31 @@ fn requests_that_wait_for_a_start_are_served_before_the_end() {
     );
 }
 
+/// A client that only closes its end leaves its server the time to do the same; one that sends a signal does not.
+#[test]
+fn a_signal_skips_the_wait_for_closed_input() {
+    check(
+        r#"
+        greeted
+        client closes its end
+            stop gently
+        "#,
+    );
+    check(
+        r#"
+        greeted
+        client> {"jsonrpc":"2.0","id":"call","method":"tools/call"}
+            server< {"jsonrpc":"2.0","id":2,"method":"tools/call"}
+        drain
+        server> {"jsonrpc":"2.0","id":2,"result":"done"}
+            client< {"jsonrpc":"2.0","id":"call","result":"done"}
+            stop within 5s
+        ended: signal 15
+            finished
+        "#,
+    );
+}
+
 #[test]
 fn a_second_order_to_end_is_in_more_of_a_hurry() {
     check(
@@ -142,7 +167,7 @@ fn a_second_order_to_end_is_in_more_of_a_hurry() {
         drain
         drain
             client< {"jsonrpc":"2.0","id":1,"error":{"code":-32603,…"kind":"shutting_down"…
-            stop gently
+            stop within 800ms
         ended: signal 15
             finished
         "#,
@@ -173,7 +198,7 @@ fn a_process_that_is_still_being_made_is_stopped_too() {
         connect
             start newline
         drain
-            stop gently
+            stop within 5s
         spawned
         ended: signal 15
             finished
@@ -184,7 +209,7 @@ fn a_process_that_is_still_being_made_is_stopped_too() {
         connect
             start newline
         drain
-            stop gently
+            stop within 5s
         cannot spawn: no such file
             finished
         "#,

@@ -75,7 +75,7 @@ fn a_server_that_answers_neither_is_given_up_and_tried_anew_later() {
             server< {"jsonrpc":"2.0","id":1,"method":"initialize"}
         +30s
             client< {"jsonrpc":"2.0","id":1,"error":{"code":-32003,…
-            stop gently
+            stop within 1s
         ended: signal 15
         +10min
         client> {"jsonrpc":"2.0","id":2,"method":"initialize"}
@@ -96,7 +96,7 @@ fn what_is_asked_while_it_is_being_given_up_is_served_by_another_process() {
             server< {"jsonrpc":"2.0","id":1,"method":"initialize"}
         +30s
             client< {"jsonrpc":"2.0","id":1,"error":{"code":-32003,…
-            stop gently
+            stop within 1s
         client> {"jsonrpc":"2.0","id":2,"method":"initialize"}
         ended: signal 15
             - restarts after a pause

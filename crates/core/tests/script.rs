@@ -17,7 +17,7 @@
 //! | comes of it | |
 //! |---|---|
 //! | `client< TEXT`, `server< TEXT` | a message to one of them, to the byte |
-//! | `start newline`, `stop gently`, `stop now`, `finished` | what is to be done |
+//! | `start newline`, `stop gently`, `stop within 1s`, `stop now`, `finished` | what is to be done |
 //! | `- …` | a fact that is worth seeing, the usual ones left out |
 
 use bytes::Bytes;
@@ -227,6 +227,7 @@ impl Stage {
                 format!("start {}", framing.name())
             }
             Action::Stop { how: StopHow::Gently { .. }, .. } => "stop gently".into(),
+            Action::Stop { how: StopHow::Terminate { grace }, .. } => format!("stop within {grace:?}"),
             Action::Stop { how: StopHow::Kill, .. } => "stop now".into(),
             Action::ToBackend { launch, out } => {
                 assert_eq!(Some(launch), self.launch, "only the present process is told anything");

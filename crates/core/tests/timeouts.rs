@@ -55,7 +55,7 @@ fn a_server_that_gives_no_sign_of_life_is_restarted() {
             - asks for a sign of life
             server< {"id":3,"jsonrpc":"2.0","method":"ping"}
         +10s
-            stop gently
+            stop within 1s
         client> {"jsonrpc":"2.0","id":"b","method":"tools/call"}
         ended: signal 15
             - restarts after a pause
@@ -109,7 +109,7 @@ fn new_requests_do_not_keep_a_hung_server_alive() {
             server< {"jsonrpc":"2.0","id":4,"method":"tools/call"}
         +10s
             client< {"jsonrpc":"2.0","id":"b","error":{"code":-32002,…no sign of life…
-            stop gently
+            stop within 1s
         "#,
     );
 }
@@ -174,7 +174,7 @@ fn the_config_may_want_a_restart_at_once_or_none() {
         +30s
             client< {"jsonrpc":"2.0","id":"a","error":{"code":-32003,…
             server< {"jsonrpc":"2.0","method":"notifications/cancelled",…
-            stop gently
+            stop within 1s
         "#,
     );
     check_with(

@@ -89,20 +89,21 @@ enum Why {
     Signal,
 }
 
-/// Asks first. A signal on top of that means haste: SIGTERM if it is the first one, else SIGKILL.
+/// Asks first, if the client is done. A signal means haste: SIGTERM if it is the first one, else SIGKILL.
 async fn end(child: &mut Child, signals: &mut Signals, grace: Duration, why: Why) -> Ended {
     if why == Why::Ended {
         return child.wait().await;
     }
-    tokio::select! {
-        stopped = child.stop(grace) => return stopped.ended,
-        _ = signals.next() => {}
-    }
+    let mut grace = grace;
     if why == Why::ClientGone {
         tokio::select! {
-            stopped = child.terminate(HASTE.min(grace)) => return stopped.ended,
-            _ = signals.next() => {}
+            stopped = child.stop(grace) => return stopped.ended,
+            _ = signals.next() => grace = grace.min(HASTE),
         }
+    }
+    tokio::select! {
+        stopped = child.terminate(grace) => return stopped.ended,
+        _ = signals.next() => {}
     }
     child.kill_now();
     child.wait().await

@@ -36,6 +36,16 @@ pub(crate) enum Order {
     CutOff,
 }
 
+impl Order {
+    /// How long it may take to stop by itself.
+    pub(crate) fn grace(&self) -> Option<Duration> {
+        match self {
+            Self::Stop(how) => how.grace(),
+            Self::CutOff => None,
+        }
+    }
+}
+
 /// How to make processes of the servers, and how to read them.
 pub(crate) struct Processes {
     pub(crate) register: Arc<Register>,
@@ -175,10 +185,12 @@ async fn govern(child: &mut Child, orders: &mut mpsc::Receiver<Order>) -> String
             match order {
                 Some(Order::CutOff) => cut_off(child).await,
                 // Asked a second time, there is no use in waiting for what its closed input may do.
-                Some(Order::Stop(StopHow::Gently { grace })) if asked => {
+                Some(Order::Stop(StopHow::Gently { grace })) if !asked => {
+                    child.stop(grace).await.ended.to_string()
+                }
+                Some(Order::Stop(StopHow::Gently { grace } | StopHow::Terminate { grace })) => {
                     child.terminate(grace).await.ended.to_string()
                 }
-                Some(Order::Stop(StopHow::Gently { grace })) => child.stop(grace).await.ended.to_string(),
                 Some(Order::Stop(StopHow::Kill)) | None => {
                     child.kill_now();
                     child.wait().await.to_string()

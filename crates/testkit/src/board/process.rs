@@ -155,6 +155,7 @@ impl World {
         p.is_stopping = true;
         let wait = match how {
             StopHow::Kill => Duration::from_millis(1),
+            StopHow::Terminate { grace } => self.rng.pick(&[Duration::ZERO, grace]).to_owned(),
             StopHow::Gently { grace } => match self.rng.below(3) {
                 0 => Duration::ZERO,
                 1 => grace / 2,

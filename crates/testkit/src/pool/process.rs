@@ -201,7 +201,10 @@ impl World {
             StopHow::Gently { grace } if self.rng.percent(30) => {
                 self.rng.millis(0..=2 * grace.as_millis() as usize)
             }
-            StopHow::Gently { .. } => self.rng.millis(0..=100),
+            StopHow::Terminate { grace } if self.rng.percent(30) => {
+                self.rng.millis(0..=grace.as_millis() as usize)
+            }
+            StopHow::Gently { .. } | StopHow::Terminate { .. } => self.rng.millis(0..=100),
             StopHow::Kill => self.rng.millis(0..=200),
         };
         self.stats.slow_ends += u64::from(lag.as_millis() > 1000);

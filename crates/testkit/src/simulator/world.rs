@@ -149,10 +149,11 @@ impl World {
     fn stop(&mut self, launch: Launch, how: StopHow) -> Check {
         let lag = match how {
             StopHow::Gently { grace } => self.rng.millis(0..=2 * grace.as_millis() as usize),
+            StopHow::Terminate { grace } => self.rng.millis(0..=grace.as_millis() as usize),
             StopHow::Kill => self.rng.millis(0..=200),
         };
         match how {
-            StopHow::Gently { .. } => self.stats.stops += 1,
+            StopHow::Gently { .. } | StopHow::Terminate { .. } => self.stats.stops += 1,
             StopHow::Kill => self.stats.kills += 1,
         }
         let end = self.now + lag;

@@ -47,7 +47,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use switchboard_core::{About, Event, Launch, Peer, StopHow};
+use switchboard_core::{About, Event, Launch, Peer};
 use switchboard_protocol::{Dialect, Frame, Kind, Message, Outgoing, RawId};
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -172,7 +172,7 @@ pub(crate) async fn run(
             },
             order = orders.recv() => {
                 // What was said before it is still sent.
-                if let Some(Order::Stop(StopHow::Gently { grace })) = order {
+                if let Some(grace) = order.as_ref().and_then(Order::grace) {
                     let _ = tokio::time::timeout(grace.min(FAREWELL), &mut delivering).await;
                 }
                 remote.say_farewell(order).await;

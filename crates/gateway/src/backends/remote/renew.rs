@@ -9,7 +9,7 @@ use crate::config::Transport;
 use crate::intake;
 use std::pin::Pin;
 use std::sync::Arc;
-use switchboard_core::{Event, StopHow};
+use switchboard_core::Event;
 use switchboard_protocol::{Frame, Message, Outgoing};
 
 /// What a client hears whose server came back as another.
@@ -129,7 +129,7 @@ impl Remote {
 
     /// Tells the server that we go, if it can be told.
     pub(super) async fn say_farewell(&self, order: Option<Order>) {
-        let Some(Order::Stop(StopHow::Gently { grace })) = order else { return };
+        let Some(grace) = order.as_ref().and_then(Order::grace) else { return };
         let session = self.session();
         let _ = tokio::time::timeout(grace.min(FAREWELL), self.close(&session)).await;
     }
