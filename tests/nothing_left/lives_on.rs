@@ -53,7 +53,7 @@ pub(super) fn check_warden(setting: Setting) {
 }
 
 #[track_caller]
-fn check_fresh_one(mut scene: Scene, setting: Setting, since: Instant) {
+pub(super) fn check_fresh_one(mut scene: Scene, setting: Setting, since: Instant) {
     // The warden has other backends to look after, and stays if it can.
     let backend: Vec<Process> =
         scene.family.iter().filter(|process| process.name != "sb-warden").cloned().collect();

@@ -39,6 +39,7 @@ pub(super) fn run(mut control: UnixStream, watch: Watch, run_file: Option<PathBu
     // What is sent to the warden's group, or to ours, must not reach us.
     let _ = setpgid(None, None);
     take_in_orphans();
+    tell(&control, &Report::Here);
     let Ok(Some((body, fds))) = post::receive(&mut control) else { return 1 };
     let (Ok(Order::Start(assignment)), Some(streams)) = (Order::parse(&body), Streams::from(fds)) else {
         // What came without its descriptors met the limit on open files.

@@ -57,6 +57,8 @@ pub(crate) enum Order {
 /// From a guard to us.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Report {
+    /// The guard is there, and waits for what to start.
+    Here,
     Started {
         pid: u32,
         /// The guard's own number.
@@ -162,6 +164,9 @@ impl Report {
                 out.byte(3).byte(*by as u8).number(u64::from(*left));
                 out.list(ended);
             }
+            Self::Here => {
+                out.byte(4);
+            }
         }
         out.finish()
     }
@@ -186,6 +191,7 @@ impl Report {
                 };
                 Self::Gone { by, left: input.small()?, ended: input.list()? }
             }
+            4 => Self::Here,
             _ => return Err(nonsense()),
         })
     }
@@ -404,6 +410,7 @@ mod tests {
             assert_eq!((Order::parse(&body).unwrap(), frame.len()), (expect, 0));
         }
         let reports = [
+            Report::Here,
             Report::Started { pid: 7, guard: 6 },
             Report::NotStarted { stage: Stage::Namespace, errno: 1 },
             Report::LeaderEnded { exited: Some(0), signal: None },

@@ -21,6 +21,7 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::time::Duration;
+use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
@@ -28,6 +29,10 @@ use tokio::time::timeout;
 
 /// One that cannot run has ended by then.
 const A_MOMENT: Duration = Duration::from_millis(200);
+/// How long a warden may take for a guard. One that takes longer may have been suspended, and is woken.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long it may take after that. One that takes longer is replaced.
+const WAKE_TIMEOUT: Duration = Duration::from_secs(4);
 /// How long a warden may take to end, once the last guard has.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -54,6 +59,15 @@ struct Link {
     pid: Pid,
     /// Ends when it was taken off the system's table.
     burial: JoinHandle<Option<Ended>>,
+}
+
+impl Link {
+    fn tell(&self, signal: Signal) {
+        // Until it is buried, the number is its own.
+        if !self.burial.is_finished() {
+            let _ = kill_process(self.pid, signal);
+        }
+    }
 }
 
 impl Warden {
@@ -125,19 +139,13 @@ impl Warden {
 
     pub(super) async fn close(&self) {
         // A socket that is closed says that nothing more will be asked.
-        let Some(Link { socket, pid, mut burial }) = self.link.lock().await.take() else { return };
-        drop(socket);
-        // Until it is buried, the number is its own.
-        let tell = |burial: &JoinHandle<Option<Ended>>, signal| {
-            if !burial.is_finished() {
-                let _ = kill_process(pid, signal);
-            }
-        };
+        let Some(mut link) = self.link.lock().await.take() else { return };
+        let _ = link.socket.shutdown().await;
         // Somebody may have suspended it.
-        tell(&burial, Signal::CONT);
-        if timeout(PATIENCE, &mut burial).await.is_err() {
-            tell(&burial, Signal::KILL);
-            let _ = timeout(PATIENCE, burial).await;
+        link.tell(Signal::CONT);
+        if timeout(PATIENCE, &mut link.burial).await.is_err() {
+            link.tell(Signal::KILL);
+            let _ = timeout(PATIENCE, link.burial).await;
         }
     }
 
@@ -184,14 +192,13 @@ impl Warden {
         care: &Care,
     ) -> Result<Spawned, SpawnError> {
         let path = os::find(launch)?;
-        let (control, theirs) = Socket::pair().map_err(|source| SpawnError::Limits { source })?;
         let keep: Vec<OsString> = care.keep.iter().map(OsString::from).collect();
         let hire = Hire {
             mark: runs::mark_of(self.run, self.hired.fetch_add(1, Ordering::Relaxed)),
             keep: keep.clone(),
             cgroup: self.cgroup.clone().ok(),
         };
-        self.hire(program, &hire, theirs.into()).await.map_err(cannot_guard)?;
+        let control = self.guard(program, &hire).await.map_err(cannot_guard)?;
         let assignment = Assignment {
             path,
             arg0: launch.program.clone(),
@@ -207,20 +214,52 @@ impl Warden {
         guarded::start(assignment, control).await
     }
 
-    /// Asks for a guard at the other end of `theirs`.
-    async fn hire(&self, program: &Path, hire: &Hire, theirs: OwnedFd) -> io::Result<()> {
-        let mut link = self.link.lock().await;
+    /// The socket to a guard that is there, or to one that has ended at once. A warden that does not answer has been
+    /// suspended by somebody: it is woken, and replaced if that does not help.
+    async fn guard(&self, program: &Path, hire: &Hire) -> io::Result<UnixStream> {
+        let (guard, warden) = self.hire(program, hire).await?;
+        if speaks_within(ANSWER_TIMEOUT, &guard).await? {
+            return Ok(guard);
+        }
+        if let Some(link) = self.link.lock().await.as_ref().filter(|link| link.pid == warden) {
+            link.tell(Signal::CONT);
+        }
+        if speaks_within(WAKE_TIMEOUT, &guard).await? {
+            return Ok(guard);
+        }
+        drop(guard);
+        // Others who waited for the same one may have replaced it already.
+        if let Some(link) = self.link.lock().await.take_if(|link| link.pid == warden) {
+            link.tell(Signal::KILL);
+        }
+        let (guard, _) = self.hire(program, hire).await?;
+        match speaks_within(ANSWER_TIMEOUT + WAKE_TIMEOUT, &guard).await? {
+            true => Ok(guard),
+            false => Err(no_answer()),
+        }
+    }
+
+    /// Asks for a guard: our end of the socket to it, and who was asked.
+    async fn hire(&self, program: &Path, hire: &Hire) -> io::Result<(UnixStream, Pid)> {
+        let (ours, theirs) = Socket::pair()?;
+        ours.set_nonblocking(true)?;
+        let ours = UnixStream::from_std(ours)?;
         let frame = hire.frame();
         let fds = [theirs.as_fd()];
+        let mut link = self.link.lock().await;
         if let Some(warden) = &*link {
-            match post::send_all(&warden.socket, &frame, &fds).await {
+            match timeout(WAKE_TIMEOUT, post::send_all(&warden.socket, &frame, &fds)).await {
+                Ok(Ok(())) => return Ok((ours, warden.pid)),
                 // It is gone: guards that it had go on without it.
-                Err(error) if matches!(error.kind(), BrokenPipe | ConnectionReset | NotConnected) => {}
-                result => return result,
+                Ok(Err(error)) if matches!(error.kind(), BrokenPipe | ConnectionReset | NotConnected) => {}
+                Ok(Err(error)) => return Err(error),
+                // It has not read for so long that nothing more fits, and half of this may be there.
+                Err(_) => warden.tell(Signal::KILL),
             }
         }
         let warden = link.insert(self.start_process(program)?);
-        post::send_all(&warden.socket, &frame, &fds).await
+        post::send_all(&warden.socket, &frame, &fds).await?;
+        Ok((ours, warden.pid))
     }
 
     fn start_process(&self, program: &Path) -> io::Result<Link> {
@@ -261,6 +300,15 @@ fn folder_of(launch: &Launch) -> Option<PathBuf> {
         Some(folder) => std::path::absolute(folder).ok(),
         None => std::env::current_dir().ok(),
     }
+}
+
+/// Whether a guard says something in time, be it that it ends.
+async fn speaks_within(time: Duration, guard: &UnixStream) -> io::Result<bool> {
+    timeout(time, guard.readable()).await.map_or(Ok(false), |readable| readable.map(|()| true))
+}
+
+fn no_answer() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "the warden does not answer")
 }
 
 /// Takes a warden that has ended off the system's table; how it ended.

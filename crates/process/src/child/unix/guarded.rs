@@ -55,10 +55,7 @@ struct Traces {
 }
 
 /// Has the guard at the other end of `control` start the program.
-pub(crate) async fn start(
-    assignment: Assignment,
-    control: std::os::unix::net::UnixStream,
-) -> Result<Spawned, SpawnError> {
+pub(crate) async fn start(assignment: Assignment, control: UnixStream) -> Result<Spawned, SpawnError> {
     let path = assignment.path.clone();
     let limits = |source: io::Error| diagnose::cause(&path, source);
     let pipe = || io::pipe().map(|(reader, writer)| (OwnedFd::from(reader), OwnedFd::from(writer)));
@@ -70,8 +67,6 @@ pub(crate) async fn start(
         keep: assignment.keep.clone(),
         group: assignment.cgroup.as_deref().map(|group| group_of(group, assignment.mark)),
     };
-    control.set_nonblocking(true).map_err(limits)?;
-    let control = UnixStream::from_std(control).map_err(limits)?;
     let frame = Order::Start(Box::new(assignment)).frame();
     // From here on an early return drops the child, and so kills what there may be.
     let mut child = Child {
@@ -85,6 +80,11 @@ pub(crate) async fn start(
         is_woken: false,
     };
     let asked = async {
+        // Nothing is ordered from one that is not there: a suspended warden may be replaced, and wake up later.
+        match child.report().await? {
+            Some(Report::Here) => {}
+            refused => return Ok(refused),
+        }
         post::send_all(&child.control, &frame, &[stdin.as_fd(), stdout.as_fd(), stderr.as_fd()]).await?;
         // The guard has its own copies; the ends must be seen when it has passed them on.
         drop((stdin, stdout, stderr));
@@ -219,7 +219,7 @@ impl Child {
                 let ended = ended.iter().map(|name| name.to_string_lossy().into_owned()).collect();
                 State::Gone { ended: known, by, remains: Remains { ended, left } }
             }
-            Ok(Some(Report::Started { .. } | Report::NotStarted { .. })) => return,
+            Ok(Some(Report::Here | Report::Started { .. } | Report::NotStarted { .. })) => return,
             // Somebody killed the guard. The warden ends the tree; so do we, in case that it was killed as well.
             Ok(None) | Err(_) => {
                 self.traces.clone().erase();
