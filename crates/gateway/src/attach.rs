@@ -36,8 +36,9 @@ use switchboard_protocol::Framing;
 const FOR_EVER: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 /// By then a client has been greeted, and has its lists.
 const STARTED: Duration = Duration::from_secs(2);
-/// How often a daemon that is at work for us is asked whether it lives.
-const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
+/// How often a daemon that is at work for us is asked whether it lives. With the ten seconds that it has for an answer, one
+/// that hangs is given up within fifteen.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(4);
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What to attach, and where to.

@@ -3,6 +3,7 @@
 //! as the client wants something.
 
 use super::settle::{refuse_open, settle};
+use super::watchdog::{Verdict, Watchdog};
 use super::way::Kept;
 use crate::hello;
 use crate::link::Link;
@@ -25,9 +26,6 @@ pub(crate) const OVER: u8 = b'o';
 /// From it: the client has said `exit`. What is open is left to us.
 pub(crate) const EXITED: u8 = b'x';
 
-/// How often is looked whether there is work, and how long one may be silent that was asked.
-const LOOK: Duration = Duration::from_secs(5);
-const SILENCE: Duration = Duration::from_secs(10);
 /// How long the last answers may take to be read.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// So many that die within this time are enough: the slower way knows how to wait between tries.
@@ -112,9 +110,7 @@ impl Watch {
     /// While another holds the streams.
     async fn over(&mut self, connection: &mut Connection, streams: &Streams) -> End {
         let mut words = BytesMut::with_capacity(64);
-        let mut look = tokio::time::interval(LOOK);
-        look.tick().await;
-        let mut work = Work::None;
+        let mut watchdog = Watchdog::new(Instant::now());
         let Self { signals, parent, ignore_parent, grace } = self;
         loop {
             tokio::select! {
@@ -129,7 +125,7 @@ impl Watch {
                         return End::Exited;
                     }
                     words.clear();
-                    work = Work::None;
+                    watchdog.heard(Instant::now());
                 }
                 _ = signals.next() => {
                     // The first asks to end in order, the second at once; and nobody waits for ever.
@@ -145,20 +141,19 @@ impl Watch {
                     return End::Over;
                 }
                 () = parent.gone(), if !*ignore_parent => return End::Over,
-                _ = look.tick() => {
-                    let is_wanted = streams.open_requests() > 0 || streams.waiting() == Waiting::Something;
-                    work = work.next(is_wanted, Instant::now());
-                    match work {
-                        Work::None | Work::Some => {}
-                        Work::Asked { silent_since } if silent_since.elapsed() >= SILENCE => {
-                            // It must not wake up and go on with what is another's by then. Its guards clear up.
-                            connection.kill_peer();
-                            return End::Lost;
-                        }
-                        Work::Asked { .. } => {
+                () = tokio::time::sleep_until(watchdog.wake().into()) => {
+                    let has_work = streams.open_requests() > 0 || streams.waiting() == Waiting::Something;
+                    match watchdog.look(Instant::now(), has_work) {
+                        Verdict::Fine => {}
+                        Verdict::Ask => {
                             if say(&connection.writer, ALIVE).await.is_err() {
                                 return End::Lost;
                             }
+                        }
+                        Verdict::Hung => {
+                            // It must not wake up and go on with what is another's by then. Its guards clear up.
+                            connection.kill_peer();
+                            return End::Lost;
                         }
                     }
                 }
@@ -197,29 +192,6 @@ impl Watch {
             end = wanted => end,
             () = giving => End::Over,
             () = self.ended() => End::Over,
-        }
-    }
-}
-
-/// Whether there is work for the one who holds the streams, and whether it does it.
-#[derive(Debug, Clone, Copy)]
-enum Work {
-    None,
-    /// It may be that it has only just come.
-    Some,
-    Asked {
-        silent_since: Instant,
-    },
-}
-
-impl Work {
-    fn next(self, is_wanted: bool, now: Instant) -> Self {
-        match (self, is_wanted) {
-            (Self::None, true) => Self::Some,
-            (Self::Some, true) => Self::Asked { silent_since: now },
-            // It owes us a word.
-            (Self::Asked { silent_since }, _) => Self::Asked { silent_since },
-            (Self::None | Self::Some, false) => Self::None,
         }
     }
 }
