@@ -149,8 +149,8 @@ async fn attach(
     };
     let roots = roots.clone();
     let config = Config { servers: Vec::new(), ..config };
-    let attach =
-        Attach { config, server, ad_hoc, roots, address, command, ignore_parent: args.ignore_parent };
+    let (state_folder, ignore_parent) = (super::state_folder(), args.ignore_parent);
+    let attach = Attach { config, server, ad_hoc, roots, address, state_folder, command, ignore_parent };
     Ok(match attach::run(attach, stdio).await {
         Ok(()) => Attached::Served,
         Err(Alone { stdio, why }) => alone(stdio, &why),

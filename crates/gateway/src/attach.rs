@@ -14,10 +14,12 @@ use crate::hub::Hub;
 use crate::intake::ClientReader;
 use crate::link::{DaemonCommand, Link};
 use crate::solo;
+use crate::sweeps::Sweeps;
 use crate::task;
 use crate::telemetry::Telemetry;
 use crate::wiring::{self, RootOptions, fixed};
 use std::io;
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 use switchboard_core::{
@@ -50,6 +52,7 @@ pub struct Attach {
     pub ad_hoc: Option<AdHoc>,
     pub roots: RootOptions,
     pub address: Address,
+    pub state_folder: PathBuf,
     pub command: DaemonCommand,
     pub ignore_parent: bool,
 }
@@ -70,11 +73,13 @@ pub struct Alone {
 /// Serves the client until it, or a signal, ends it. Must be called within a tokio runtime.
 pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
     let parent = Parent::watch();
+    let sweeps = Sweeps::new(&attach.state_folder);
     let mut link = Link {
         address: attach.address,
         command: attach.command,
         newcomer: newcomer(attach.server.as_deref(), attach.ad_hoc, &attach.roots),
         max_message_bytes: attach.config.max_message_bytes,
+        sweeps: sweeps.clone(),
         first: Mutex::new(None),
     };
     let signals = match Signals::new() {
@@ -101,7 +106,10 @@ pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
                 (link, lent)
             });
             let Ok((back, lent)) = lending.await else { return Ok(()) };
-            let Lent::Back(streams, watch) = lent else { return Ok(()) };
+            let Lent::Back(streams, watch) = lent else {
+                sweeps.finished().await;
+                return Ok(());
+            };
             link = back;
             (Streamed::Handed(streams), watch.signals, watch.parent)
         }
@@ -141,6 +149,7 @@ pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
     for task in [time, ending, serving, following, forgetting] {
         task.abort();
     }
+    sweeps.finished().await;
     Ok(())
 }
 

@@ -8,7 +8,8 @@
 //! - [`refusing`]: one client, and nothing to serve: each request is answered with the reason.
 //! - [`raw`]: no message is read: the launcher, which only governs the process.
 //! - [`peer`]: the other way round: a client of a program that we start, for the demo.
-//! - [`daemon`]: all windows' clients, and one set of backends; [`attach`]: a client's way to it, by `link`; `hello`: their
+//! - [`daemon`]: all windows' clients, and one set of backends; [`attach`]: a client's way to it, by `link`; `sweeps`: what it
+//!   does for one that was killed; `hello`: their
 //!   first words; [`control`]: questions and orders; `register`: the servers that there are; `reload`: a changed config;
 //!   `environments`: what clients bring along.
 //! - `handed`: a client whose own streams are handed to whoever serves it.
@@ -53,6 +54,7 @@ mod stored_file;
 mod known;
 mod scope;
 mod hello;
+mod sweeps;
 mod link;
 mod handed;
 pub mod attach;

@@ -7,6 +7,7 @@ use crate::handed::lend;
 use crate::hello::{self, Newcomer, Reply, Wants};
 use crate::hub::Hub;
 use crate::intake;
+use crate::sweeps::Sweeps;
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
@@ -36,6 +37,7 @@ pub(crate) struct Link {
     pub(crate) command: DaemonCommand,
     pub(crate) newcomer: Newcomer,
     pub(crate) max_message_bytes: usize,
+    pub(crate) sweeps: Sweeps,
     /// A connection that was made before anybody needed it.
     pub(crate) first: Mutex<Option<Connection>>,
 }
@@ -127,13 +129,17 @@ pub(crate) async fn run(hub: Arc<Hub>, launch: Launch, mut orders: mpsc::Receive
             return turn.handle(Event::SpawnFailed { launch, reason, hint: Some(hint) });
         }
     };
+    let witness = link.sweeps.witness(peer);
     hub.open_outbox(Peer::Backend(launch), writer, Framing::Newline);
     hub.handle(Event::Spawned { launch, pid: peer });
     let framer = Framer::new(Some(Framing::Newline), link.max_message_bytes);
     let reading = intake::read_backend(&hub, launch, reader, framer);
     tokio::pin!(reading);
     let how = tokio::select! {
-        () = &mut reading => "the connection to the daemon ended",
+        () = &mut reading => {
+            link.sweeps.clear_up_after(witness);
+            "the connection to the daemon ended"
+        }
         order = orders.recv() => {
             // Our side is closed already. What the daemon still says is heard, for a while.
             if let Some(Order::Stop(StopHow::Gently { grace })) = order {

@@ -38,9 +38,13 @@ pub(crate) fn can_be_watched() -> Result<(), String> {
 }
 
 #[cfg(unix)]
+pub(crate) use os::watch;
+
+#[cfg(unix)]
 mod os {
     use super::system;
     use rustix::process::{Pid, getppid};
+    use std::io;
     use std::os::fd::OwnedFd;
     use std::sync::OnceLock;
     use tokio::io::{Interest, unix::AsyncFd};
@@ -68,14 +72,21 @@ mod os {
         Nobody(String),
     }
 
+    /// Any process of this user: it becomes readable when that ends.
+    pub(crate) fn watch(process: Pid) -> io::Result<AsyncFd<OwnedFd>> {
+        register(system::watch(process)?)
+    }
+
+    fn register(process: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+        // SAFETY: an `OwnedFd` stays open and the same until the `AsyncFd`, which owns it, is dropped.
+        let watched = unsafe { AsyncFd::register_with_interest(process, Interest::READABLE) };
+        watched.map_err(|error| error.into_parts().1)
+    }
+
     impl Parent {
         pub(super) fn watch() -> Self {
             match Self::open() {
-                Ok(process) => {
-                    // SAFETY: an `OwnedFd` stays open and the same until the `AsyncFd`, which owns it, is dropped.
-                    let watched = unsafe { AsyncFd::register_with_interest(process, Interest::READABLE) };
-                    watched.map_or(Self::Nobody, Self::Watched)
-                }
+                Ok(process) => register(process).map_or(Self::Nobody, Self::Watched),
                 Err(Unwatched::Gone) => Self::Gone,
                 Err(Unwatched::Nobody(_)) => Self::Nobody,
             }

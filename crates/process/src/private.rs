@@ -42,7 +42,7 @@ pub fn script(path: &Path, content: &[u8]) -> io::Result<()> {
 }
 
 #[cfg(unix)]
-pub(crate) use os::{closed_folder, is_closed};
+pub(crate) use os::{closed_folder, is_closed, open_own};
 
 #[cfg(unix)]
 mod os {
@@ -99,14 +99,20 @@ mod os {
         File::from(open(path, flags, mode)?).write_all(content)
     }
 
-    pub(super) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    /// A file that only this user can have written. A link is not followed.
+    pub(crate) fn open_own(path: &Path) -> io::Result<File> {
         // Whoever put a pipe there must not hold us up.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = open(path, flags, Mode::empty())?;
-        let stat = fstat(&file)?;
-        check(&stat, FileType::RegularFile)?;
-        let mut content = Vec::with_capacity(most.min(stat.st_size as u64) as usize);
-        File::from(file).take(most).read_to_end(&mut content)?;
+        check(&fstat(&file)?, FileType::RegularFile)?;
+        Ok(file.into())
+    }
+
+    pub(super) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+        let file = open_own(path)?;
+        let size = file.metadata()?.len();
+        let mut content = Vec::with_capacity(most.min(size) as usize);
+        file.take(most).read_to_end(&mut content)?;
         Ok(content)
     }
 

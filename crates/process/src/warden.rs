@@ -85,6 +85,27 @@ impl Warden {
     }
 }
 
+/// Another process of ours that starts processes, seen by one that it serves. Should it be killed with all that watches
+/// over those, nobody else is left to end them.
+pub struct Witness(os::Witness);
+
+impl Witness {
+    /// Of this process, which must be there; `runs` as in [`Options`]. Must be called in the context of a tokio runtime.
+    pub fn of(process: u32, runs: PathBuf) -> Self {
+        Self(os::Witness::of(process, runs))
+    }
+
+    /// Waits for its end.
+    pub async fn ended(&mut self) {
+        self.0.ended().await;
+    }
+
+    /// Ends what it has left, unless others do: its guards, or another witness.
+    pub async fn sweep(self) -> Vec<Swept> {
+        self.0.sweep().await
+    }
+}
+
 /// What was still alive of a dead run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Swept {

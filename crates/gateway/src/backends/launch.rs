@@ -68,7 +68,12 @@ pub fn examine(
 }
 
 pub(crate) fn warden_options(state_folder: &Path, wants_strict: bool) -> Options {
-    Options { runs: Some(state_folder.join("runs")), wants_strict }
+    Options { runs: Some(runs_folder(state_folder)), wants_strict }
+}
+
+/// Where runs are recorded.
+pub(crate) fn runs_folder(state_folder: &Path) -> PathBuf {
+    state_folder.join("runs")
 }
 
 /// The one who starts a server's processes.

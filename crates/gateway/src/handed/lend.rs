@@ -61,6 +61,7 @@ pub(crate) async fn lend(link: &Link, connection: Connection, streams: Streams, 
     let mut connection = connection;
     let mut deaths = VecDeque::new();
     loop {
+        let witness = link.sweeps.witness(connection.peer);
         let end = match streams.pass(&connection).await {
             Ok(()) => watch.over(&mut connection, &streams).await,
             Err(_) => End::Lost,
@@ -76,6 +77,7 @@ pub(crate) async fn lend(link: &Link, connection: Connection, streams: Streams, 
             }
             End::Lost => drop(connection),
         }
+        link.sweeps.clear_up_after(witness);
         let now = Instant::now();
         deaths.push_back(now);
         deaths.retain(|&death| now.duration_since(death) < WITHIN);

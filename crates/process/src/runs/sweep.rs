@@ -5,6 +5,8 @@ use super::{Run, Who, host, run_of};
 use crate::private;
 use crate::table::{self, Entry, below, carries, is_kept, signal};
 use crate::warden::Swept;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use rustix::process::Signal;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -38,6 +40,11 @@ pub(crate) fn sweep(folder: &Path) -> Vec<Swept> {
 }
 
 fn sweep_one(path: &Path) -> Option<Swept> {
+    // All windows of a dead daemon come at once: one is enough. Should it be killed, the next start has its turn.
+    let file = private::open_own(path).ok()?;
+    if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
+        return None;
+    }
     let run = Run::parse(&private::read(path, LONGEST_FILE).ok()?);
     let Some(run) = run.filter(Run::is_of_here) else {
         forget_if_old(path);

@@ -22,6 +22,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
+use tokio::io::unix::AsyncFd;
 use tokio::net::UnixStream;
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
@@ -284,6 +285,28 @@ impl Warden {
 }
 
 const NAMESPACE: &str = "PID namespace";
+
+pub(super) struct Witness {
+    /// Readable when it has ended; nothing if that cannot be seen.
+    process: Option<AsyncFd<OwnedFd>>,
+    runs: PathBuf,
+}
+
+impl Witness {
+    pub(super) fn of(process: u32, runs: PathBuf) -> Self {
+        Self { process: table::number(process).and_then(|process| parent::watch(process).ok()), runs }
+    }
+
+    pub(super) async fn ended(&mut self) {
+        if let Some(process) = &self.process {
+            let _ = process.readable().await;
+        }
+    }
+
+    pub(super) async fn sweep(self) -> Vec<Swept> {
+        aside::run(move || runs::sweep(&self.runs)).await
+    }
+}
 
 impl Drop for Warden {
     fn drop(&mut self) {
