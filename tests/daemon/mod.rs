@@ -13,6 +13,7 @@ mod scope;
 mod leaving;
 mod linger;
 mod death;
+mod ending;
 mod alone;
 mod commands;
 mod upgrade;

@@ -304,6 +304,14 @@ impl Core {
             .hint("start it again")
     }
 
+    /// For a request that comes when we end. Nobody acts upon it; and where a daemon ends, another follows.
+    pub(crate) fn turned_away(&self) -> ErrorAnswer {
+        match self.lives_on() {
+            true => self.shutting_down().retryable(true).hint("ask again: another daemon is started"),
+            false => self.shutting_down(),
+        }
+    }
+
     pub(crate) fn client_too_slow(&self, bytes: usize) -> ErrorAnswer {
         let text =
             format!("the answer ({bytes} bytes) was dropped: too many earlier answers wait to be read");

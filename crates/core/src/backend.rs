@@ -190,6 +190,8 @@ pub(crate) struct Backend {
     pub(crate) is_heavy: bool,
     /// The last process was stopped because nobody needed it.
     pub(crate) is_at_rest: bool,
+    /// It is a daemon that ends, and takes nothing more. What comes waits for the next.
+    pub(crate) turns_away: bool,
     /// How many processes were started so far, and when the last was.
     pub(crate) launches: u32,
     pub(crate) launched_at: Moment,
@@ -265,6 +267,7 @@ impl Backend {
             check_at: None,
             is_heavy: false,
             is_at_rest: true,
+            turns_away: false,
             launches: 0,
             launched_at: now,
             is_used: false,

@@ -70,6 +70,9 @@ impl Core {
         let Some(minted) = known.or_else(|| self.only_candidate(launch, &message, failed)) else {
             return self.late_answer(launch);
         };
+        if failed && self.is_turned_away(launch, minted, &message) {
+            return self.keep_for_next(launch, minted);
+        }
         let Some(pending) = self.close(minted) else { return };
         match pending.asker {
             Asker::Client { .. } => self.deliver(launch, pending, message, failed),

@@ -253,8 +253,11 @@ impl Core {
     /// The reason for which no request of this client can be accepted now.
     fn why_not(&self, client: ClientId) -> Option<ErrorAnswer> {
         let c = self.clients.get(&self.face(client))?;
-        if c.farewell.is_some() || !self.is_running() {
+        if c.farewell.is_some() {
             return Some(self.shutting_down());
+        }
+        if !self.is_running() {
+            return Some(self.turned_away());
         }
         let unanswered = c.unanswered;
         (unanswered >= self.settings.limits.pending_per_client)
@@ -418,7 +421,7 @@ impl Core {
         self.take_turn(minted);
         let Some(pending) = self.pending.get_mut(minted) else { return };
         let Some(b) = self.backends.get(&pending.backend) else { return };
-        let deadline = deadline_of(&b.settings, self.now, pending);
+        let (deadline, relays) = (deadline_of(&b.settings, self.now, pending), b.settings.relays);
         let Some(launch) = b.launch() else { return };
         let Progress::Waiting(message) = std::mem::replace(&mut pending.progress, Progress::Sent(None))
         else {
@@ -447,7 +450,8 @@ impl Core {
         let (backend, method, client) = (pending.backend, pending.method, pending.client());
         let leaves_traces =
             matches!(pending.method, Method::Initialize | Method::Subscribe | Method::Unsubscribe);
-        if pending.method.is_repeatable() || leaves_traces {
+        // A daemon may turn away whatever it is.
+        if pending.method.is_repeatable() || leaves_traces || relays {
             pending.progress = Progress::Sent(Some(message));
         }
         if let Some(client) = client {

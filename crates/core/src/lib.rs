@@ -27,7 +27,7 @@
 //! - `leases`: clients come and go, and we with them; [`status`]: what there is; `orders`: what the owner says;
 //!   `change`: a new config.
 //! - `debounce`: notifications in quick succession.
-//! - `turns`: how many requests a backend works on at a time.
+//! - `turns`: how many requests a backend works on at a time; `turned_away`: those that a daemon takes no more.
 //! - `answers`: the one place that turns causes into error answers.
 //! - `last_words`: the output of a process that ended; `failure`: why a server failed last.
 //! - `outgoing`: the one place through which messages leave, with the byte credits of the outboxes.
@@ -82,6 +82,7 @@ mod leases;
 pub mod status;
 mod orders;
 mod change;
+mod turned_away;
 mod turns;
 mod outgoing;
 

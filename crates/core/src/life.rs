@@ -62,6 +62,7 @@ impl Core {
         b.is_heavy = false;
         b.memory = None;
         b.is_at_rest = false;
+        b.turns_away = false;
         b.last_used = now;
         b.state = State::Starting { number: b.launches, since: now, is_spawned: false };
         let spawn_by = now + b.settings.start_timeout;

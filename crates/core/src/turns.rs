@@ -22,7 +22,7 @@ impl Core {
     pub(crate) fn may_go(&self, backend: BackendId, method: Method) -> bool {
         let Some(b) = self.backends.get(&backend) else { return false };
         let has_turn = b.at_work < b.settings.max_in_flight && b.waiting.is_empty();
-        matches!(b.state, State::Ready { .. }) && (!takes_a_turn(method) || has_turn)
+        matches!(b.state, State::Ready { .. }) && !b.turns_away && (!takes_a_turn(method) || has_turn)
     }
 
     /// Whether one more message of this size may wait for the backend. There is so much room for all together; and if it
@@ -146,7 +146,8 @@ impl Core {
     pub(crate) fn let_go(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let most = b.settings.max_in_flight;
-        let State::Ready { number, .. } = b.state else { return };
+        let (State::Ready { number, .. }, false) = (&b.state, b.turns_away) else { return };
+        let number = *number;
         let mut left = VecDeque::new();
         for waiting in std::mem::take(&mut b.waiting) {
             match waiting {

@@ -1,6 +1,6 @@
 //! The end: no new requests, what is in flight may finish within a grace time, and nothing is left running.
 
-use crate::script::check;
+use crate::script::{check, check_with};
 
 #[test]
 fn shutdown_is_answered_when_everything_before_it_is() {
@@ -227,6 +227,54 @@ fn a_crash_in_the_end_is_the_end() {
         ended: signal 11
             client< {"jsonrpc":"2.0","id":1,"error":{"code":-32002,…
             finished
+        "#,
+    );
+}
+
+/// Behind an attachment that carries the messages: what an ending daemon turns away waits for the next one, in order.
+#[test]
+fn what_a_daemon_turns_away_waits_for_the_next() {
+    check_with(
+        |settings| settings.servers[0].relays = true,
+        r#"
+        greeted
+        client> {"jsonrpc":"2.0","id":"a","method":"tools/call"}
+            server< {"jsonrpc":"2.0","id":2,"method":"tools/call"}
+        client> {"jsonrpc":"2.0","id":"b","method":"tools/call"}
+            server< {"jsonrpc":"2.0","id":3,"method":"tools/call"}
+        client> {"jsonrpc":"2.0","id":"c","method":"tools/call"}
+            server< {"jsonrpc":"2.0","id":4,"method":"tools/call"}
+        server> {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"m","data":{"kind":"shutting_down","retryable":true}}}
+        client> {"jsonrpc":"2.0","id":"d","method":"tools/list"}
+        server> {"jsonrpc":"2.0","id":4,"error":{"code":-32603,"message":"m","data":{"kind":"shutting_down","retryable":true}}}
+        server> {"jsonrpc":"2.0","id":2,"result":"done"}
+            client< {"jsonrpc":"2.0","id":"a","result":"done"}
+        ended: the connection to the daemon ended
+            - restarts after a pause
+        +1s
+            start newline
+        spawned
+            server< {"jsonrpc":"2.0","id":6,"method":"initialize","params":{}}
+        server> {"jsonrpc":"2.0","id":6,"result":{}}
+            server< {"jsonrpc":"2.0","method":"notifications/initialized"}
+            server< {"jsonrpc":"2.0","id":3,"method":"tools/call"}
+            server< {"jsonrpc":"2.0","id":4,"method":"tools/call"}
+            server< {"jsonrpc":"2.0","id":5,"method":"tools/list"}
+        "#,
+    );
+}
+
+/// A call that was open until the end may have run: nobody asks for it again.
+#[test]
+fn what_a_daemon_drops_in_the_end_is_not_repeated() {
+    check_with(
+        |settings| settings.servers[0].relays = true,
+        r#"
+        greeted
+        client> {"jsonrpc":"2.0","id":"a","method":"tools/call"}
+            server< {"jsonrpc":"2.0","id":2,"method":"tools/call"}
+        server> {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"m","data":{"kind":"shutting_down","retryable":false}}}
+            client< {"jsonrpc":"2.0","id":"a","error":{"code":-32603,…
         "#,
     );
 }

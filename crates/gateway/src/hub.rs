@@ -189,7 +189,7 @@ impl Hub {
     }
 
     pub(crate) fn is_serving(self: &Arc<Self>) -> bool {
-        self.turn().inside.core.is_serving()
+        self.turn().is_serving()
     }
 
     /// Waits until the core has said that all is done.
@@ -299,6 +299,11 @@ pub(crate) struct Turn<'a> {
 }
 
 impl<'a> Turn<'a> {
+    /// New requests are accepted.
+    pub(crate) fn is_serving(&self) -> bool {
+        self.inside.core.is_serving()
+    }
+
     pub(crate) fn handle(&mut self, event: Event) {
         let inside = &mut *self.inside;
         inside.core.handle(self.now, event, &mut inside.actions);

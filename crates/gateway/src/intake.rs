@@ -1,7 +1,7 @@
 //! Reading: bytes from a peer become frames, frames become events. The same loop for both sides.
 
 use crate::handed::ledger::Ledger;
-use crate::hub::Hub;
+use crate::hub::{Hub, Turn};
 use crate::places::{self, Resolver};
 use crate::register::Habit;
 use crate::spare;
@@ -17,7 +17,7 @@ use switchboard_process::aside;
 use switchboard_process::pipe::ByteReader;
 use switchboard_protocol::envelope::parse_knowing;
 use switchboard_protocol::recover::recover;
-use switchboard_protocol::{Broken, Frame, Framer, Framing, Message, Method, Parsed, Part, parse};
+use switchboard_protocol::{Broken, Frame, Framer, Framing, Kind, Message, Method, Parsed, Part, parse};
 use tokio::sync::watch;
 
 /// Longer messages are scanned on another thread, so that they do not hold up everyone else.
@@ -75,13 +75,24 @@ impl ClientReader {
         Self { ledger: Some(ledger), ..self }
     }
 
-    /// Enters what is about to be acted upon; `false` if it is another's to act upon by now.
-    fn enter(&self, upto: u64, event: &Event) -> bool {
-        match (&self.ledger, event) {
-            (Some(ledger), Event::FromClient { frame, .. }) => ledger.take(upto, frame),
-            (Some(ledger), Event::ClientTooLong { glimpses, .. }) => ledger.take_too_long(upto, glimpses),
-            (None, _) | (Some(_), _) => true,
+    /// Enters what is about to be acted upon; `false` if it is another's to act upon. In the end, that is the next
+    /// request with all that follows: it is left to the next daemon, unread.
+    fn enter(&self, turn: &Turn<'_>, upto: u64, event: &Event) -> bool {
+        let Some(ledger) = &self.ledger else { return true };
+        if !turn.is_serving() && asks_something(event) {
+            ledger.leave_the_rest();
         }
+        match event {
+            _ if ledger.leaves_the_rest() => false,
+            Event::FromClient { frame, .. } => ledger.take(upto, frame),
+            Event::ClientTooLong { glimpses, .. } => ledger.take_too_long(upto, glimpses),
+            _ => true,
+        }
+    }
+
+    /// Whether what the client says from now on is left to the next.
+    fn leaves_the_rest(&self) -> bool {
+        self.ledger.as_ref().is_some_and(|ledger| ledger.leaves_the_rest())
     }
 
     /// The places that a frame names, if nobody has to look for them.
@@ -144,6 +155,19 @@ impl ClientReader {
     }
 }
 
+/// Whether a client wants an answer.
+fn asks_something(event: &Event) -> bool {
+    let is_request = |message: &Message| message.kind() == Kind::Request;
+    match event {
+        Event::FromClient { frame: Ok(Parsed::One(message)), .. } => is_request(message),
+        Event::FromClient { frame: Ok(Parsed::Batch(members)), .. } => {
+            members.iter().flatten().any(is_request)
+        }
+        Event::ClientTooLong { glimpses, .. } => glimpses.iter().any(|seen| seen.method.is_some()),
+        _ => false,
+    }
+}
+
 fn with_members(unresolved: &Unresolved, places: Vec<Place>) -> Vec<Named> {
     unresolved.iter().zip(places).map(|((member, _), place)| Named { member: *member, place }).collect()
 }
@@ -203,6 +227,10 @@ async fn read_all(
         source.read += count as u64;
         spare::enlarge(framer.buffer());
         take_frames(hub, peer, &mut framer, &mut source, own).await;
+        if own.leaves_the_rest() {
+            // Until the client is let go. Its end is for the next to see as well.
+            return std::future::pending().await;
+        }
         hub.wait_for_room(peer).await;
     }
     if let Some(frame) = framer.end() {
@@ -248,7 +276,7 @@ async fn place(
 /// Enters it first, under the lock: whoever lets the client go does so under it too.
 fn tell(hub: &Arc<Hub>, event: Event, upto: u64, own: &ClientReader) {
     let mut turn = hub.turn();
-    if own.enter(upto, &event) {
+    if own.enter(&turn, upto, &event) {
         turn.handle(event);
     }
 }
@@ -283,7 +311,7 @@ fn take_short_frames(
                         match own.known(&unresolved) {
                             Some(places) => {
                                 let event = Event::FromClient { client, frame, places };
-                                if !own.enter(source.upto, &event) {
+                                if !own.enter(&turn, source.upto, &event) {
                                     return None;
                                 }
                                 turn.handle(event);
@@ -292,7 +320,7 @@ fn take_short_frames(
                         }
                     }
                     event => {
-                        if !own.enter(source.upto, &event) {
+                        if !own.enter(&turn, source.upto, &event) {
                             return None;
                         }
                         turn.handle(event);

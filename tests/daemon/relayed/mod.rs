@@ -6,6 +6,8 @@ mod house {
 
 #[path = "../death.rs"]
 mod death;
+#[path = "../ending.rs"]
+mod ending;
 #[path = "../hardened.rs"]
 mod hardened;
 #[path = "../leaving.rs"]

@@ -3,7 +3,7 @@
 
 use super::books::{Asked, Books, Entry, Id, Open, Saying, encode};
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use switchboard_process::handover::{Journal, Streams};
 use switchboard_protocol::hunt::Glimpse;
@@ -18,6 +18,8 @@ const OURS: &[u8] = b"\"switchboard/again/";
 pub(crate) struct Ledger {
     inner: Mutex<Inner>,
     taken: Arc<AtomicU64>,
+    /// What the client says from now on is not taken: the next one reads it.
+    leaves_the_rest: AtomicBool,
     changed: Notify,
 }
 
@@ -54,7 +56,8 @@ impl Ledger {
         let taken = Arc::new(AtomicU64::new(books.taken));
         let state = State::Serving;
         let inner = Inner { journal, books, state, exits: false, note: Vec::new(), swallowed: 0 };
-        Ok(Self { inner: Mutex::new(inner), taken, changed: Notify::new() })
+        let leaves_the_rest = AtomicBool::new(false);
+        Ok(Self { inner: Mutex::new(inner), taken, leaves_the_rest, changed: Notify::new() })
     }
 
     /// How far the client's words were dealt with.
@@ -112,6 +115,15 @@ impl Ledger {
             }
             changed.await;
         }
+    }
+
+    /// From here on the client's words are for the next one.
+    pub(crate) fn leave_the_rest(&self) {
+        self.leaves_the_rest.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn leaves_the_rest(&self) -> bool {
+        self.leaves_the_rest.load(Ordering::Relaxed)
     }
 
     /// Enters what the client said, up to here in its stream. Must be called before anybody acts upon it; `false` if
