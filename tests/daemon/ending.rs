@@ -116,3 +116,30 @@ fn a_second_signal_kills() {
     daemon.tell(Word::Terminate);
     patience::until_true("the daemon has ended", || !daemon.is_alive());
 }
+
+/// A window that has given daemons up has no next one: in its own end it refuses what comes.
+#[test]
+fn a_window_on_its_own_refuses_in_its_end() {
+    let house = House::with(json!({ "shutdownGrace": "30s" }), json!({}), &[]);
+    let mut window = house.open("a");
+    for _ in 0..6 {
+        let daemon = house.daemon();
+        daemon.tell(Word::Kill);
+        patience::until_true("its end", || !daemon.is_alive());
+        // The first may have been handed to the dying one.
+        while !is_result(&window.call("echo", json!({}))) {}
+    }
+    let open = window.start_call("hang", json!({}));
+    house.record().wait_for(7, "hang");
+    window.signal(Word::Terminate);
+    let refused = loop {
+        let answer = window.request("ping", json!({}));
+        if !is_result(&answer) {
+            break answer;
+        }
+    };
+    assert_eq!(refused["error"]["data"]["kind"], "shutting_down", "{refused}");
+    window.signal(Word::Terminate);
+    assert_eq!(window.answer(open)["error"]["data"]["kind"], "shutting_down");
+    window.wait_for_end();
+}

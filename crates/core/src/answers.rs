@@ -306,7 +306,7 @@ impl Core {
 
     /// For a request that comes when we end. Nobody acts upon it; and where a daemon ends, another follows.
     pub(crate) fn turned_away(&self) -> ErrorAnswer {
-        match self.lives_on() {
+        match self.is_succeeded() {
             true => self.shutting_down().retryable(true).hint("ask again: another daemon is started"),
             false => self.shutting_down(),
         }

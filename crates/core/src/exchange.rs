@@ -219,6 +219,11 @@ impl Core {
         self.is_running()
     }
 
+    /// We are a daemon that ends: what is asked now is for the next one.
+    pub fn is_succeeded(&self) -> bool {
+        self.lives_on() && !self.is_running()
+    }
+
     /// Requests that wait for an answer, in both directions.
     pub fn unanswered(&self) -> usize {
         self.pending.len() + self.asked.len()

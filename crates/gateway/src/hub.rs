@@ -189,7 +189,7 @@ impl Hub {
     }
 
     pub(crate) fn is_serving(self: &Arc<Self>) -> bool {
-        self.turn().is_serving()
+        self.turn().inside.core.is_serving()
     }
 
     /// Waits until the core has said that all is done.
@@ -299,9 +299,9 @@ pub(crate) struct Turn<'a> {
 }
 
 impl<'a> Turn<'a> {
-    /// New requests are accepted.
-    pub(crate) fn is_serving(&self) -> bool {
-        self.inside.core.is_serving()
+    /// What is asked now is for the next daemon.
+    pub(crate) fn is_succeeded(&self) -> bool {
+        self.inside.core.is_succeeded()
     }
 
     pub(crate) fn handle(&mut self, event: Event) {

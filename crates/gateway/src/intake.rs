@@ -79,7 +79,7 @@ impl ClientReader {
     /// request with all that follows: it is left to the next daemon, unread.
     fn enter(&self, turn: &Turn<'_>, upto: u64, event: &Event) -> bool {
         let Some(ledger) = &self.ledger else { return true };
-        if !turn.is_serving() && asks_something(event) {
+        if turn.is_succeeded() && asks_something(event) {
             ledger.leave_the_rest();
         }
         match event {

@@ -34,6 +34,8 @@ const A_MOMENT: Duration = Duration::from_millis(200);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long it may take after that. One that takes longer is replaced.
 const WAKE_TIMEOUT: Duration = Duration::from_secs(4);
+/// How long the one in its place may take: the machine is busy, and not the warden suspended.
+const REPLACEMENT_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long a warden may take to end, once the last guard has.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -234,7 +236,7 @@ impl Warden {
             link.tell(Signal::KILL);
         }
         let (guard, _) = self.hire(program, hire).await?;
-        match speaks_within(ANSWER_TIMEOUT + WAKE_TIMEOUT, &guard).await? {
+        match speaks_within(REPLACEMENT_TIMEOUT, &guard).await? {
             true => Ok(guard),
             false => Err(no_answer()),
         }
