@@ -61,12 +61,7 @@ fn called(refusal: Refusal) -> (Value, usize, usize) {
 fn what_the_transport_turned_away_is_sent_again() {
     for (status, body) in [
         (404, ""),
-        (410, "gone"),
         (404, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}"#),
-        (
-            400,
-            r#"{"jsonrpc":"2.0","id":$id,"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}"#,
-        ),
         (
             400,
             r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: Server not initialized"}}"#,
@@ -92,6 +87,12 @@ fn a_call_that_may_have_been_executed_is_not_sent_again() {
         (
             404,
             r#"{"jsonrpc":"2.0","id":$id,"error":{"code":-32000,"message":"the session of this shell is gone"}}"#,
+        ),
+        (404, "no such page"),
+        (410, "gone"),
+        (
+            400,
+            r#"{"jsonrpc":"2.0","id":$id,"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}"#,
         ),
     ] {
         let (heard, executed, sessions) = called(Refusal { status, body, forgets: true });
@@ -119,6 +120,7 @@ fn an_answer_of_the_server_is_passed_on() {
     for (status, told) in [
         (400, r#"{"code":-32602,"message":"argument `session` is missing"}"#),
         (404, r#"{"code":-32601,"message":"Method not found"}"#),
+        (404, r#"{"code":-32000,"message":"no such session: shell-5"}"#),
     ] {
         let body: String = format!(r#"{{"jsonrpc":"2.0","id":$id,"error":{told}}}"#);
         let (heard, executed, sessions) = called(Refusal { status, body: body.leak(), forgets: false });

@@ -2,6 +2,7 @@
 //!
 //! - `sessions`: what is sent, and what happens when the server forgets us.
 //! - `forgotten`: what it says when it does, and what is sent again then.
+//! - `twice`: a call is posted once, whatever the server says to it.
 //! - `broken`: connections that are cut, at every point of a call.
 //! - `refusals`: what the server says no to, and what it says instead of an answer.
 //! - `sizes`: long messages, and slow ones.
@@ -13,6 +14,7 @@
 
 mod sessions;
 mod forgotten;
+mod twice;
 mod broken;
 mod refusals;
 mod sizes;

@@ -1,6 +1,7 @@
 //! What went wrong with a remote server, in words: what happened, and what to do. No value of a header is among them.
 
 use super::target::{Target, shown};
+use bytes::Bytes;
 use reqwest::Url;
 use reqwest::header::{DATE, HeaderMap, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 use serde_json::json;
@@ -31,6 +32,8 @@ pub(super) enum Fault {
     PerhapsLost {
         status: u16,
         said: String,
+        /// The refusal, if it is an answer to the very request.
+        answer: Option<Bytes>,
     },
     /// The same, and the session was indeed lost; there is a new one.
     Forgotten {
@@ -62,6 +65,11 @@ pub(super) enum Fault {
         said: String,
     },
     Elsewhere {
+        status: u16,
+        to: Option<String>,
+    },
+    /// A redirect that may come from whoever has executed this.
+    NotFollowed {
         status: u16,
         to: Option<String>,
     },
@@ -122,6 +130,10 @@ impl Fault {
 
     pub(super) fn elsewhere(status: u16, to: Option<&Url>) -> Self {
         Self::Elsewhere { status, to: to.map(shown) }
+    }
+
+    pub(super) fn not_followed(status: u16, to: Option<&Url>) -> Self {
+        Self::NotFollowed { status, to: to.map(shown) }
     }
 
     /// Whether an older kind of server may be there: one that knows no POST to this address.
@@ -196,7 +208,21 @@ impl Fault {
                 hint: "check `url`; most end in /mcp or /sse".to_owned(),
                 retryable: false,
             },
-            Self::Refused { status, said } | Self::PerhapsLost { status, said } => Words {
+            Self::PerhapsLost { status, said, .. } => Words {
+                retryable: false,
+                ..unavailable(with(format!("{at} refused this request ({status})"), said), unknown)
+            },
+            Self::NotFollowed { status, to } => {
+                let to = to.as_deref().unwrap_or("nowhere");
+                Words {
+                    retryable: false,
+                    ..unavailable(
+                        format!("{at} redirects to {to} ({status}), which is followed for lists and reads only"),
+                        &format!("{unknown}; if the server has moved, write its new address as `url`"),
+                    )
+                }
+            }
+            Self::Refused { status, said } => Words {
                 kind: ErrorKind::BackendUnavailable,
                 text: with(format!("{at} refused this request ({status})"), said),
                 hint: "check `url`, `type` and `headers` of this server".to_owned(),

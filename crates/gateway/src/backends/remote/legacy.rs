@@ -21,7 +21,12 @@ impl Remote {
     pub(super) async fn open_legacy(self: &Arc<Self>, number: u32) -> Result<(), Fault> {
         let mut response = self.open_patiently().await?;
         let (endpoint, rest) = self.endpoint(&mut response).await?;
-        self.state().way = Way::Legacy(Some(endpoint));
+        let stream = {
+            let mut state = self.state();
+            state.way = Way::Legacy(Some(endpoint));
+            state.stream += 1;
+            state.stream
+        };
         let remote = self.clone();
         self.spawn("listening", async move {
             for data in rest {
@@ -32,7 +37,7 @@ impl Remote {
                 Heard::Answer => String::new(),
                 Heard::End(why) => why,
             };
-            remote.lose_stream(number, why).await;
+            remote.lose_stream(number, stream, why);
         });
         Ok(())
     }
@@ -83,16 +88,23 @@ impl Remote {
 
     /// Whoever waits for an answer waits in vain: it would have come by the stream. A new one is made at once, since the
     /// server may have something to say by itself.
-    async fn lose_stream(self: &Arc<Self>, number: u32, why: String) {
-        let waiting = {
+    fn lose_stream(self: &Arc<Self>, number: u32, stream: u32, why: String) {
+        let (waiting, is_latest) = {
             let mut state = self.state();
-            state.way = Way::Legacy(None);
-            state.own.clear();
-            state.flights.take_elsewhere()
+            let is_latest = state.stream == stream;
+            if is_latest {
+                state.way = Way::Legacy(None);
+                state.own.clear();
+            }
+            (state.flights.take_elsewhere(stream), is_latest)
         };
         let fault = Fault::NotResumed { why };
         for id in waiting {
             self.answer(&id, &fault);
+        }
+        // Another has taken its place before it ended.
+        if !is_latest {
+            return;
         }
         let remote = self.clone();
         self.spawn("listening", async move {

@@ -45,8 +45,8 @@ pub(super) struct Flights(HashMap<RawId, Flight>);
 struct Flight {
     sent: watch::Receiver<bool>,
     cancelled: Arc<Notify>,
-    /// Its answer comes by the common stream of events.
-    is_elsewhere: bool,
+    /// The common stream of events by which its answer comes.
+    elsewhere: Option<u32>,
     method: Method,
 }
 
@@ -55,12 +55,16 @@ impl Flights {
         self.0.remove(id);
     }
 
+    pub(super) fn has(&self, id: &RawId) -> bool {
+        self.0.contains_key(id)
+    }
+
     fn begin(&mut self, letter: &Letter) -> Arc<Notify> {
         let cancelled = Arc::new(Notify::new());
         let flight = Flight {
             sent: letter.parcel.sent(),
             cancelled: cancelled.clone(),
-            is_elsewhere: false,
+            elsewhere: None,
             method: letter.method,
         };
         if let Some(id) = &letter.id {
@@ -69,16 +73,16 @@ impl Flights {
         cancelled
     }
 
-    /// It has been taken; the answer comes by the stream of events.
-    pub(super) fn goes_on_elsewhere(&mut self, id: &RawId) {
+    /// It has been taken; the answer comes by this stream of events.
+    pub(super) fn goes_on_elsewhere(&mut self, id: &RawId, stream: u32) {
         if let Some(flight) = self.0.get_mut(id) {
-            flight.is_elsewhere = true;
+            flight.elsewhere = Some(stream);
         }
     }
 
-    /// Those whose answers the stream of events owes; they are taken out.
-    pub(super) fn take_elsewhere(&mut self) -> Vec<RawId> {
-        let gone = self.0.extract_if(|_, flight| flight.is_elsewhere);
+    /// Those whose answers this stream of events owes; they are taken out.
+    pub(super) fn take_elsewhere(&mut self, stream: u32) -> Vec<RawId> {
+        let gone = self.0.extract_if(|_, flight| flight.elsewhere == Some(stream));
         // Whoever looks for a sign of life is to find none.
         let gone = gone.filter(|(_, flight)| flight.method != Method::Ping);
         gone.map(|(id, _)| id).collect()
@@ -99,7 +103,7 @@ impl Letter {
         if bytes.len() <= LONG {
             return Self::short(parcel, bytes);
         }
-        let Glimpse { id, method, is_answer } = aside::run(move || hunt::look(&bytes)).await;
+        let Glimpse { id, method, is_answer, .. } = aside::run(move || hunt::look(&bytes)).await;
         let method = method.filter(|_| !is_answer);
         Self {
             parcel,

@@ -47,25 +47,37 @@ pub(super) enum Loss {
 
 /// What a refusal of the request with this id means.
 pub(super) fn loss(status: u16, session: &Session, said: &[u8], id: Option<&RawId>) -> Loss {
-    let known = match status {
+    let known: &[&str] = match status {
         400 => &REFUSALS,
-        404 | 410 => &NOT_FOUND,
+        404 => &NOT_FOUND,
+        // No transport is known to say it so.
+        410 => &[],
         _ => return Loss::No,
     };
-    if sentence(said).is_some_and(|sentence| known.iter().any(|it| it.eq_ignore_ascii_case(&sentence))) {
-        return Loss::Surely;
-    }
+    let is_known =
+        sentence(said).is_some_and(|sentence| known.iter().any(|it| it.eq_ignore_ascii_case(&sentence)));
     let text = String::from_utf8_lossy(said).to_lowercase();
     let is_about_sessions = text.contains("session") || text.contains("not initialized");
     match (status, id.is_some_and(|id| is_answer(said, id))) {
         // It was read and answered: by the application, for all that is known.
-        (400, true) => Loss::No,
-        (_, true) if is_about_sessions => Loss::Perhaps,
+        (_, true) if is_known || (status != 400 && is_about_sessions) => Loss::Perhaps,
         (_, true) => Loss::No,
-        (404 | 410, false) if session.id.is_some() => Loss::Surely,
+        (_, false) if is_known => Loss::Surely,
+        (404, false) if session.id.is_some() && is_of_transport(said) => Loss::Surely,
+        // A page may be anybody's: of a router, or of an application that has done its work.
+        (404 | 410, false) if session.id.is_some() => Loss::Perhaps,
         (_, false) if is_about_sessions => Loss::Perhaps,
         (_, false) => Loss::No,
     }
+}
+
+/// Whether a refusal has the form that transports give it: nothing, or an error of JSON-RPC.
+fn is_of_transport(said: &[u8]) -> bool {
+    said.trim_ascii().is_empty() || (hunt::look(said).is_answer && is_json(said))
+}
+
+fn is_json(said: &[u8]) -> bool {
+    serde_json::from_slice::<&serde_json::value::RawValue>(said).is_ok()
 }
 
 /// The one thing that is said: the message of an error of JSON-RPC, or a text without anything around it.
@@ -87,8 +99,7 @@ fn sentence(said: &[u8]) -> Option<String> {
 /// Whether an error's body is the answer to this very request.
 pub(super) fn is_answer(said: &[u8], id: &RawId) -> bool {
     let glimpse = hunt::look(said);
-    let is_whole = || serde_json::from_slice::<&serde_json::value::RawValue>(said).is_ok();
-    glimpse.is_answer && glimpse.id.as_ref() == Some(id) && is_whole()
+    glimpse.is_answer && glimpse.id.as_ref() == Some(id) && is_json(said)
 }
 
 #[cfg(test)]
@@ -111,12 +122,14 @@ mod tests {
     #[test]
     fn transports_say_it_in_known_words() {
         for sentence in REFUSALS {
-            check(400, true, &error("7", -32000, sentence), Loss::Surely);
+            check(400, true, &error("7", -32000, sentence), Loss::Perhaps);
             check(400, true, &error("null", -32600, sentence), Loss::Surely);
             check(400, false, sentence, Loss::Surely);
         }
         for sentence in NOT_FOUND {
-            check(404, true, &error("7", -32001, sentence), Loss::Surely);
+            check(404, true, &error("7", -32001, sentence), Loss::Perhaps);
+            check(404, true, &error("null", -32001, sentence), Loss::Surely);
+            check(410, true, &error("null", -32001, sentence), Loss::Perhaps);
             check(404, false, &format!("{sentence}\n"), Loss::Surely);
         }
         check(
@@ -129,9 +142,18 @@ mod tests {
 
     #[test]
     fn not_found_under_our_session_is_the_rule() {
-        for said in ["", "<html>", "gone", &error("null", -32001, "who?")] {
+        for said in ["", "\n", &error("null", -32001, "who?")] {
             check(404, true, said, Loss::Surely);
-            check(410, true, said, Loss::Surely);
+            check(410, true, said, Loss::Perhaps);
+            check(404, false, said, Loss::No);
+        }
+    }
+
+    #[test]
+    fn a_page_may_be_anybodys() {
+        for said in ["<html>", "gone", r#"{"detail":"Not Found"}"#] {
+            check(404, true, said, Loss::Perhaps);
+            check(410, true, said, Loss::Perhaps);
             check(404, false, said, Loss::No);
         }
     }

@@ -78,6 +78,8 @@ struct Remote {
 
 struct State {
     way: Way,
+    /// The number of the latest stream of events that says everything.
+    stream: u32,
     session: Session,
     memory: Memory,
     flights: Flights,
@@ -87,7 +89,7 @@ struct State {
 }
 
 /// How messages get there.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 enum Way {
     /// To this address, which may be another one than is written in the config.
     Streamable(Url),
@@ -219,6 +221,7 @@ impl State {
         };
         Self {
             way,
+            stream: 0,
             session: Session::default(),
             memory: Memory::default(),
             flights: Flights::default(),

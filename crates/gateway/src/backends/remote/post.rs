@@ -85,8 +85,11 @@ impl Remote {
             };
             if fault.is_about_session() && session.is_none() && !again.is_renewed {
                 again.is_renewed = true;
-                self.make_up_for(fault, letter, &under).await?;
-                continue;
+                match self.make_up_for(fault, letter, &under).await {
+                    Ok(()) if self.is_wanted(letter) => continue,
+                    Ok(()) | Err(Fault::Answered) => return Ok(None),
+                    Err(fault) => return Err(fault),
+                }
             }
             match again.after(&fault, letter) {
                 Some(pause) if self.may_try_again() => tokio::time::sleep(pause).await,
@@ -102,13 +105,27 @@ impl Remote {
         letter: &Letter,
         under: &Session,
     ) -> Result<(), Fault> {
-        let Fault::PerhapsLost { status, said } = fault else { return self.renew(under.number).await };
+        let Fault::PerhapsLost { status, said, answer } = fault else {
+            return self.renew(under.number).await;
+        };
         if !self.is_forgotten(under).await {
-            return Err(Fault::Refused { status, said });
+            // It was about something else.
+            if let Some(answer) = &answer
+                && self.hear(answer.clone(), letter.id.as_ref()).await
+            {
+                return Err(Fault::Answered);
+            }
+            return Err(Fault::PerhapsLost { status, said, answer });
         }
         self.renew(under.number).await?;
         // It may have been executed before it was refused.
         if letter.is_repeatable() { Ok(()) } else { Err(Fault::Forgotten { status, said }) }
+    }
+
+    /// Whether anybody still waits for the answer. It may have been taken back, or answered with an error when a stream broke.
+    fn is_wanted(&self, letter: &Letter) -> bool {
+        letter.method == Method::Initialize
+            || letter.id.as_ref().is_none_or(|id| self.state().flights.has(id))
     }
 
     /// Asks for a sign of life under this session.
@@ -179,12 +196,15 @@ impl Remote {
 
     /// Posts it where it belongs. Only a success comes back.
     async fn send(&self, letter: &Letter, session: &Session) -> Result<Response, Fault> {
+        let (way, stream) = {
+            let state = self.state();
+            (state.way.clone(), state.stream)
+        };
+        let mut url = match &way {
+            Way::Streamable(url) | Way::Legacy(Some(url)) => url.clone(),
+            Way::Legacy(None) => return Err(Fault::SessionLost),
+        };
         for _ in 0..=MOST_REDIRECTS {
-            let way = self.state().way.clone();
-            let url = match &way {
-                Way::Streamable(url) | Way::Legacy(Some(url)) => url.clone(),
-                Way::Legacy(None) => return Err(Fault::SessionLost),
-            };
             let trace = Trace::default();
             let request = self
                 .client
@@ -195,38 +215,52 @@ impl Remote {
                 .body(letter.parcel.body(&trace));
             if let (Way::Legacy(_), Some(id)) = (&way, &letter.id) {
                 // The answer may be there before the word that the request has been taken.
-                self.state().flights.goes_on_elsewhere(id);
+                self.state().flights.goes_on_elsewhere(id, stream);
             }
             let response = request.send().await.map_err(|error| Fault::sending(error, trace.is_begun()))?;
             let status = response.status();
             if status.is_success() {
+                self.keep_to(&way, url);
                 return Ok(response);
             }
             if !status.is_redirection() {
                 return Err(self.why_not(response, session, Some(letter)).await);
             }
-            let to = self.redirected(&url, &response)?;
-            self.state().way = match way {
-                Way::Streamable(_) => Way::Streamable(to),
-                Way::Legacy(_) => Way::Legacy(Some(to)),
-            };
+            url = self.redirected(&url, &response, letter.is_repeatable())?;
         }
         Err(Fault::elsewhere(307, Some(&self.target.url)))
     }
 
-    /// Where a response leads to, if that is on the same server.
-    pub(super) fn redirected(&self, from: &Url, response: &Response) -> Result<Url, Fault> {
+    /// Messages go at once where this one was sent on to, which was taken there.
+    fn keep_to(&self, from: &Way, url: Url) {
+        let to = match from {
+            Way::Streamable(_) => Way::Streamable(url),
+            Way::Legacy(_) => Way::Legacy(Some(url)),
+        };
+        let mut state = self.state();
+        if *from != to && state.way == *from {
+            state.way = to;
+        }
+    }
+
+    /// Where a response leads to, if that is on the same server. 307 and 308 say that nothing was done with the request; the
+    /// others do not, and only what may be repeated is sent on by them.
+    pub(super) fn redirected(&self, from: &Url, response: &Response, may_repeat: bool) -> Result<Url, Fault> {
+        let status = response.status().as_u16();
         let to = response
             .headers()
             .get(LOCATION)
             .and_then(|to| to.to_str().ok())
             .and_then(|to| from.join(to).ok());
-        let is_near = |to: &Url| {
-            to.origin() == from.origin() && matches!(response.status().as_u16(), 301 | 302 | 307 | 308)
-        };
+        let is_untouched = matches!(status, 307 | 308);
+        if !is_untouched && !may_repeat {
+            return Err(Fault::not_followed(status, to.as_ref()));
+        }
+        let is_near =
+            |to: &Url| to.origin() == from.origin() && (is_untouched || matches!(status, 301 | 302));
         match to {
             Some(to) if is_near(&to) => Ok(to),
-            to => Err(Fault::elsewhere(response.status().as_u16(), to.as_ref())),
+            to => Err(Fault::elsewhere(status, to.as_ref())),
         }
     }
 
@@ -254,7 +288,9 @@ impl Remote {
                 // Nothing is executed by listening.
                 Loss::Perhaps if to.is_none() => return Fault::SessionLost,
                 Loss::Perhaps => {
-                    return Fault::PerhapsLost { status, said: self.target.scrub(&streams::gist(&said)) };
+                    let gist = self.target.scrub(&streams::gist(&said));
+                    let answer = id.filter(|id| is_answer(&said, id)).map(|_| said.into());
+                    return Fault::PerhapsLost { status, said: gist, answer };
                 }
                 Loss::No => {}
             }
@@ -266,7 +302,12 @@ impl Remote {
         {
             return Fault::Answered;
         }
-        Fault::status(status, &headers, self.target.scrub(&streams::gist(&said)))
+        let said = self.target.scrub(&streams::gist(&said));
+        // The server is there, and may have done something before it said so.
+        if is_known && matches!(status, 404 | 410) && to.is_some_and(|letter| !letter.is_repeatable()) {
+            return Fault::Failed { status, said };
+        }
+        Fault::status(status, &headers, said)
     }
 
     /// One message, or an array of them.

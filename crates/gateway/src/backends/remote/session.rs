@@ -4,7 +4,7 @@ use bytes::Bytes;
 use reqwest::header::HeaderValue;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use switchboard_protocol::{Kind, Message, Method, Outgoing, Part, Patch, RawId};
+use switchboard_protocol::{Kind, Message, Method, Outgoing, Parsed, Part, Patch, RawId, parse};
 
 /// One talk with the server, from `initialize` on.
 #[derive(Debug, Clone, Default)]
@@ -36,7 +36,7 @@ impl Memory {
             Method::SetLevel => self.level = Some(message.clone()),
             Method::Subscribe => {
                 self.unsubscribe(message);
-                self.subscriptions.push(message.clone());
+                self.subscriptions.extend(subscribing(message.part(Part::Uri).unwrap_or_default()));
             }
             Method::Unsubscribe => self.unsubscribe(message),
             _ => {}
@@ -65,6 +65,15 @@ impl Memory {
         let result = result_of(answer.bytes()).map(|result| Bytes::copy_from_slice(result.get().as_bytes()));
         let before = std::mem::replace(&mut self.welcome, result);
         before.is_some() && before != self.welcome
+    }
+}
+
+/// A request for a subscription, with nothing but what it takes. Clients may add to theirs whatever they like.
+fn subscribing(uri: &[u8]) -> Option<Message> {
+    let head = br#"{"jsonrpc":"2.0","id":0,"method":"resources/subscribe","params":{"uri":"#;
+    match parse([head, uri, b"}}"].concat().into()) {
+        Ok(Parsed::One(message)) => Some(message),
+        Ok(Parsed::Batch(_)) | Err(_) => None,
     }
 }
 
@@ -105,7 +114,6 @@ pub(super) fn is_refusal(answer: &Message) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use switchboard_protocol::{Parsed, parse};
 
     fn message(text: &str) -> Message {
         match parse(text.to_owned().into()) {
@@ -130,8 +138,9 @@ mod tests {
         ] {
             memory.note(&message(text));
         }
-        let ids: Vec<String> = memory.settings().iter().filter_map(|it| Some(it.id()?.to_string())).collect();
-        assert_eq!(ids, ["3", "6"]);
+        let settings = memory.settings();
+        let set: Vec<_> = settings.iter().map(|it| (it.method(), it.text(Part::Uri))).collect();
+        assert_eq!(set, [(Method::SetLevel, None), (Method::Subscribe, Some("a:b".into()))]);
         assert!(memory.initialized().is_some());
         let out = readdressed(memory.initialize().unwrap(), &RawId::from_bytes(b"\"x\"")).to_vec();
         assert_eq!(out, br#"{"jsonrpc":"2.0","id":"x","method":"initialize","params":{}}"#);

@@ -175,7 +175,8 @@ impl Remote {
             if !response.status().is_redirection() {
                 break response;
             }
-            let to = self.redirected(&url, &response)?;
+            // Nothing is executed by listening.
+            let to = self.redirected(&url, &response, true)?;
             redirects += 1;
             if redirects > MOST_REDIRECTS {
                 return Err(Fault::elsewhere(response.status().as_u16(), Some(&to)));
