@@ -111,6 +111,29 @@ fn a_servers_broken_answers_end_their_requests() {
     assert_eq!(client.request("ping", json!({}))["result"], json!({}), "it is still usable");
 }
 
+/// Answers that lack or disguise a part of their envelope, or share their line with others.
+#[test]
+fn answers_without_their_parts_end_requests() {
+    let mut client = MODE.greeted(&[]);
+    for template in [
+        r#"{"jsonrpc":"2.0","id":%ID}"#,
+        r#"{"jsonrpc":"2.0","\u0069d":%ID,"result":{}}"#,
+        r#"{"jsonrpc":"2.0","Id":%ID,"result":{}}"#,
+        r#"{"jsonrpc":"2.0","id":%ID,"\u0072esult":{}}"#,
+        r#"{"jsonrpc":"2.0","id":[%ID],"result":{}}"#,
+        r#"{"jsonrpc":"2.0","result":{}}"#,
+        r#"{"jsonrpc":"2.0","id":null,"result":{}}"#,
+        r#"[info] {"jsonrpc":"2.0","id":%ID,"result":{"n":NaN}}"#,
+        r#"{"jsonrpc":"2.0","id":%ID}{"jsonrpc":"2.0","id":987654,"result":{}}"#,
+        r#"{"jsonrpc":"2.0","id":987654,"result":{}}{"jsonrpc":"2.0","id":%ID,"result":"#,
+    ] {
+        say_under(&client, "\"w\"", template);
+        let answer = client.answer("w");
+        assert_eq!(answer["error"]["data"]["kind"], "bad_answer", "{template}\n{answer}");
+    }
+    assert_eq!(client.request("ping", json!({}))["result"], json!({}), "it is still usable");
+}
+
 /// A server whose own request is broken is told so, too.
 #[test]
 fn a_servers_broken_requests_are_refused() {
@@ -152,6 +175,14 @@ fn an_error_without_an_id_belongs_to_the_only_open_request() {
         client.recv_text(),
         r#"{"jsonrpc":"2.0","id":5,"error":{"code":-32700,"message":"Parse error"}}"#
     );
+}
+
+#[test]
+fn an_error_that_lacks_its_id_belongs_to_the_only_request() {
+    let mut client = MODE.greeted(&[]);
+    let error = r#""jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"}}"#;
+    say_under(&client, "5", &format!("{{{error}"));
+    assert_eq!(client.recv_text(), format!(r#"{{"id":5,{error}"#));
 }
 
 #[test]

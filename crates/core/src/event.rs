@@ -163,7 +163,8 @@ pub enum Event {
     BackendNoise {
         launch: Launch,
         text: Bytes,
-        broken: Option<Broken>,
+        /// Messages that it was meant to be, or has in it.
+        broken: Vec<Broken>,
     },
     BackendTooLong {
         launch: Launch,

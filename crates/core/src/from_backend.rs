@@ -11,17 +11,11 @@ use crate::redact::redact;
 use crate::settings::FramingChoice;
 use crate::sharing::Addressee;
 use crate::status::LastStart;
-use bytes::Bytes;
 use switchboard_protocol::dialect::{self, Ear};
-use switchboard_protocol::hunt::{self, Glimpse};
-use switchboard_protocol::{
-    Broken, ErrorAnswer, Framing, Kind, Message, Method, Outgoing, Part, Patch, RawId,
-};
+use switchboard_protocol::{ErrorAnswer, Framing, Kind, Message, Method, Outgoing, Part, Patch, RawId};
 
 /// So many bytes of a log message that no client gets are written to our log.
 const UNHEARD_TEXT: usize = 500;
-/// So much of a quarantined line is kept.
-const QUARANTINE_TEXT: usize = 200;
 
 impl Core {
     pub(crate) fn backend_sent(&mut self, launch: Launch, message: Message) {
@@ -30,7 +24,7 @@ impl Core {
             return;
         }
         if !is_plausible(b, &message) {
-            return self.backend_noise(launch, &message.bytes().clone(), None);
+            return self.backend_noise(launch, &message.bytes().clone(), Vec::new());
         }
         b.ear.hear(&message);
         let answers = matches!(message.kind(), Kind::Response { .. });
@@ -45,7 +39,7 @@ impl Core {
 
     /// A sign of life; and if it answers something that we asked, the proof that it understands our framing.
     /// Anything else proves nothing: a server that wants lines protests, in lines, when it gets headers.
-    fn backend_spoke(&mut self, launch: Launch, answers: bool) {
+    pub(crate) fn backend_spoke(&mut self, launch: Launch, answers: bool) {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         b.probe = None;
         let framing = b.framing;
@@ -64,12 +58,16 @@ impl Core {
         }
     }
 
-    fn backend_response(&mut self, launch: Launch, message: Message, failed: bool) {
+    pub(crate) fn backend_response(&mut self, launch: Launch, message: Message, failed: bool) {
         let minted = message.part(Part::Id).and_then(RawId::minted);
         let known = minted.filter(|&id| self.pending.get(id).is_some_and(|p| p.was_sent_to(launch.backend)));
-        let Some(minted) = known.or_else(|| self.only_candidate(launch, &message, failed)) else {
-            return self.late_answer(launch);
-        };
+        let is_without_id = message.part(Part::Id) == Some(RawId::NULL);
+        let meant = || is_without_id.then(|| self.only_open(launch)).flatten();
+        let Some(minted) = known.or_else(meant) else { return self.late_answer(launch) };
+        if known.is_none() && !failed {
+            let error = self.bad_answer(launch.backend, "a result without an id");
+            return self.fail_open(launch, minted, &error);
+        }
         if failed && self.is_turned_away(launch, minted, &message) {
             return self.keep_for_next(launch, minted);
         }
@@ -80,24 +78,6 @@ impl Core {
             Asker::Catalogue { list, round } => self.page_came(launch, list, round, &message, failed),
             Asker::Probe | Asker::Restore => {}
         }
-    }
-
-    /// An error without an id speaks of something we sent; if only one request is open, of that one.
-    fn only_candidate(&self, launch: Launch, message: &Message, failed: bool) -> Option<u64> {
-        if !failed || message.part(Part::Id) != Some(RawId::NULL) {
-            return None;
-        }
-        // Or it speaks of headers that it does not understand: then the other framing is still to be tried.
-        let b = self.backends.get(&launch.backend)?;
-        if b.framing == Framing::ContentLength && !b.manner.is_known() {
-            return None;
-        }
-        let sent = |p: &Pending| p.backend == launch.backend && matches!(p.progress, Progress::Sent(_));
-        let &[only] = self.pending.ids(sent).as_slice() else { return None };
-        // With other users it may speak of a request that is over for us, and not for the server.
-        let client = self.pending.get(only).and_then(Pending::client);
-        let is_certain = client.is_none_or(|client| !b.users.has_others(self.face(client)));
-        is_certain.then_some(only)
     }
 
     pub(crate) fn late_answer(&mut self, launch: Launch) {
@@ -326,59 +306,6 @@ impl Core {
         self.tell_client(asked.client, out);
     }
 
-    pub(crate) fn backend_noise(&mut self, launch: Launch, text: &Bytes, broken: Option<Broken>) {
-        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
-        let is_current = b.is_current(launch);
-        let cut = &text[..text.len().min(QUARANTINE_TEXT)];
-        let shown = redact(&String::from_utf8_lossy(cut));
-        b.quarantine(shown.clone());
-        let total = b.noise;
-        self.report(Fact::Quarantined { backend: launch.backend, text: shown, bytes: text.len(), total });
-        // The same id may by now be another process's affair.
-        let Some(broken) = broken.filter(|_| is_current) else { return };
-        let Some(id) = broken.id else { return };
-        if broken.is_answer {
-            let error = self.bad_answer(launch.backend, &broken.fault.explain());
-            self.fail_minted(launch, &id, &error);
-        } else if broken.has_method && is_meant_as_request(text) {
-            let error = ErrorAnswer::of_fault(broken.fault);
-            self.refuse_backend(launch, &id, &error);
-        }
-    }
-
-    pub(crate) fn backend_too_long(&mut self, launch: Launch, length: u64, glimpses: &[Glimpse]) {
-        if !self.backends.get(&launch.backend).is_some_and(|b| b.is_current(launch)) {
-            return;
-        }
-        self.report(Fact::TooLong {
-            from: self.server_name(launch.backend).to_owned().into(),
-            bytes: length,
-        });
-        let error = self.too_large("answer", length);
-        for glimpse in glimpses {
-            let Some(id) = &glimpse.id else { continue };
-            if glimpse.method.is_some() {
-                self.refuse_backend(launch, id, &error);
-            } else {
-                self.backend_spoke(launch, true);
-                self.fail_minted(launch, id, &error);
-            }
-        }
-    }
-
-    /// Ends the request that a useless answer belongs to.
-    fn fail_minted(&mut self, launch: Launch, id: &RawId, error: &ErrorAnswer) {
-        let minted = RawId::minted(id.as_bytes());
-        let known = minted.filter(|&minted| {
-            let pending = self.pending.get(minted);
-            pending.is_some_and(|p| p.was_sent_to(launch.backend) && matches!(p.asker, Asker::Client { .. }))
-        });
-        if let Some(pending) = known.and_then(|minted| self.close(minted)) {
-            self.fail(&pending, error);
-            self.check_drained();
-        }
-    }
-
     pub(crate) fn report_asked(&mut self, asked: &Asked, outcome: Outcome) {
         let fact = Fact::Asked {
             client: self.face(asked.client),
@@ -399,13 +326,6 @@ impl Core {
             }
         }
     }
-}
-
-/// A broken line that a server meant as a request to its client. A text *about* a request is none: refusing
-/// it would answer whatever the server itself has asked under that id.
-fn is_meant_as_request(text: &[u8]) -> bool {
-    let is_object = text.trim_ascii_start().starts_with(b"{");
-    is_object && hunt::look(text).method.is_some_and(|name| Method::from_name(&name).comes_from_servers())
 }
 
 /// Structured logs on stdout are JSON objects too, and may have a `method` or an `id`. A line without

@@ -57,6 +57,7 @@ mod exchange;
 mod from_client;
 mod notices;
 mod from_backend;
+mod broken;
 mod life;
 mod unfit;
 mod deadlines;

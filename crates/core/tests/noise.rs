@@ -120,3 +120,112 @@ fn a_broken_answer_of_the_client_is_an_error_for_the_server_that_waits() {
         "#,
     );
 }
+
+/// A call under `"a"`, which the server knows as 2, and its broken answer.
+fn broken_answer(line: &str) {
+    let story = r#"
+        greeted
+        client> {"jsonrpc":"2.0","id":"a","method":"tools/call"}
+            server< {"jsonrpc":"2.0","id":2,"method":"tools/call"}
+        server> LINE
+            - quarantined: …
+            client< {"jsonrpc":"2.0","id":"a","error":{"code":-32603,…"kind":"bad_answer"…
+    "#;
+    check(&story.replace("LINE", line));
+}
+
+#[test]
+fn answers_without_their_parts_are_errors() {
+    broken_answer(r#"{"jsonrpc":"2.0","id":2}"#);
+    broken_answer(r#"{"jsonrpc":"2.0","id":2,"error":{"code":1,"message":"m"},"result":{}}"#);
+    broken_answer(r#"{"jsonrpc":"2.0","\u0069d":2,"result":{}}"#);
+    broken_answer(r#"{"jsonrpc":"2.0","ID":2,"result":{}}"#);
+    broken_answer(r#"{"jsonrpc":"2.0","id":2,"\u0072esult":{}}"#);
+    broken_answer(r#"{"jsonrpc":"2.0","id":[2],"result":{}}"#);
+    broken_answer(r#"{"jsonrpc":"2.0","result":{}}"#);
+    broken_answer(r#"[info] {"jsonrpc":"2.0","id":2,"result":NaN}"#);
+}
+
+#[test]
+fn a_broken_answer_beside_a_whole_one() {
+    check(
+        r#"
+        greeted
+        client> {"jsonrpc":"2.0","id":"a","method":"tools/call"}
+            server< {"jsonrpc":"2.0","id":2,"method":"tools/call"}
+        client> {"jsonrpc":"2.0","id":"b","method":"tools/call"}
+            server< {"jsonrpc":"2.0","id":3,"method":"tools/call"}
+        client> {"jsonrpc":"2.0","id":"c","method":"tools/call"}
+            server< {"jsonrpc":"2.0","id":4,"method":"tools/call"}
+        server> {"jsonrpc":"2.0","id":2}{"jsonrpc":"2.0","id":3,"result":{}}{"jsonrpc":"2.0","id":4,"result":
+            client< {"jsonrpc":"2.0","id":"b","result":{}}
+            - quarantined: …
+            client< {"jsonrpc":"2.0","id":"a","error":{"code":-32603,…"kind":"bad_answer"…
+            client< {"jsonrpc":"2.0","id":"c","error":{"code":-32603,…"kind":"bad_answer"…
+        "#,
+    );
+}
+
+/// A structured result may hold what looks like an answer.
+#[test]
+fn nothing_inside_a_broken_answer_is_one() {
+    check(
+        r#"
+        greeted
+        client> {"jsonrpc":"2.0","id":"a","method":"tools/call"}
+            server< {"jsonrpc":"2.0","id":2,"method":"tools/call"}
+        client> {"jsonrpc":"2.0","id":"b","method":"tools/call"}
+            server< {"jsonrpc":"2.0","id":3,"method":"tools/call"}
+        server> {"jsonrpc":"2.0","id":2,"result":{"n":NaN,"x":{"jsonrpc":"2.0","id":3,"result":{}}}}
+            - quarantined: …
+            client< {"jsonrpc":"2.0","id":"a","error":{"code":-32603,…"kind":"bad_answer"…
+        server> {"jsonrpc":"2.0","id":3,"result":{}}
+            client< {"jsonrpc":"2.0","id":"b","result":{}}
+        "#,
+    );
+}
+
+#[test]
+fn an_error_without_id_is_for_the_only_request() {
+    check(
+        r#"
+        greeted
+        client> {"jsonrpc":"2.0","id":"a","method":"tools/call"}
+            server< {"jsonrpc":"2.0","id":2,"method":"tools/call"}
+        client> {"jsonrpc":"2.0","id":"b","method":"tools/call"}
+            server< {"jsonrpc":"2.0","id":3,"method":"tools/call"}
+        server> {"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"}}
+            - a late word, dropped
+            - quarantined: …
+        server> {"jsonrpc":"2.0","result":{}}
+            - quarantined: …
+            - a late word, dropped
+        server> {"jsonrpc":"2.0","id":2,"result":{}}
+            client< {"jsonrpc":"2.0","id":"a","result":{}}
+        server> {"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"}}
+            client< {"id":"b","jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"}}
+            - quarantined: …
+        "#,
+    );
+}
+
+#[test]
+fn logs_end_no_request() {
+    check(
+        r#"
+        greeted
+        client> {"jsonrpc":"2.0","id":"a","method":"tools/call"}
+            server< {"jsonrpc":"2.0","id":2,"method":"tools/call"}
+        server> {"Id":2,"Result":"ok"}
+            - quarantined: …
+        server> {"result":"ok","level":30}
+            - quarantined: …
+        server> {"jsonrpc":"2.0","level":"info"}
+            - quarantined: …
+        server> answering {"jsonrpc":"2.0","id":2}
+            - quarantined: …
+        server> {"jsonrpc":"2.0","id":2,"result":{}}
+            client< {"jsonrpc":"2.0","id":"a","result":{}}
+        "#,
+    );
+}

@@ -284,12 +284,12 @@ fn from_server(launch: Launch, text: &str) -> Vec<Event> {
         Ok(Parsed::One(message)) => vec![Event::FromBackend { launch, message }],
         Ok(Parsed::Batch(_)) => panic!("no story has a server that sends batches: {text}"),
         Err(broken) => {
-            let found = recover(&line);
+            let found = recover(&line, broken);
             if found.messages.is_empty() {
-                return vec![Event::BackendNoise { launch, text: line, broken: Some(broken) }];
+                return vec![Event::BackendNoise { launch, text: line, broken: found.broken }];
             }
             let messages = found.messages.into_iter().map(|message| Event::FromBackend { launch, message });
-            let noise = Event::BackendNoise { launch, text: found.noise.into(), broken: None };
+            let noise = Event::BackendNoise { launch, text: found.noise.into(), broken: found.broken };
             messages.chain([noise]).collect()
         }
     }

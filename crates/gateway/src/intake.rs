@@ -393,7 +393,7 @@ fn from_client(client: ClientId, frame: Frame, source: Source) -> Event {
 fn from_backend(launch: Launch, frame: Frame, source: Source, tell: &mut dyn FnMut(Event)) {
     let line = match frame {
         Frame::Message(line) => line,
-        Frame::Noise(text) => return tell(Event::BackendNoise { launch, text, broken: None }),
+        Frame::Noise(text) => return tell(Event::BackendNoise { launch, text, broken: Vec::new() }),
         Frame::TooLong { length, glimpses } => {
             return tell(Event::BackendTooLong { launch, length, glimpses });
         }
@@ -410,18 +410,18 @@ fn from_backend(launch: Launch, frame: Frame, source: Source, tell: &mut dyn FnM
 fn member_event(launch: Launch, member: Result<Message, Broken>, line: &Bytes) -> Event {
     match member {
         Ok(message) => Event::FromBackend { launch, message },
-        Err(broken) => Event::BackendNoise { launch, text: line.clone(), broken: Some(broken) },
+        Err(broken) => Event::BackendNoise { launch, text: line.clone(), broken: vec![broken] },
     }
 }
 
 /// The stdout firewall's second half: what a backend prints that is no message is kept from the client; a
 /// message that shares its line with chatter is recovered.
 fn firewall(launch: Launch, line: Bytes, broken: Broken, tell: &mut dyn FnMut(Event)) {
-    let found = recover(&line);
+    let found = recover(&line, broken);
     if found.messages.is_empty() {
-        return tell(Event::BackendNoise { launch, text: line, broken: Some(broken) });
+        return tell(Event::BackendNoise { launch, text: line, broken: found.broken });
     }
-    tell(Event::BackendNoise { launch, text: found.noise.into(), broken: None });
+    tell(Event::BackendNoise { launch, text: found.noise.into(), broken: found.broken });
     for message in found.messages {
         tell(Event::FromBackend { launch, message });
     }

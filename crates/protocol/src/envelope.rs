@@ -4,7 +4,7 @@
 //! Strict where a difference between parsers could be used to smuggle something past us (duplicate keys,
 //! look-alike keys), open towards everything that we merely carry.
 
-use crate::hunt;
+use crate::hunt::{self, Glimpse};
 use crate::id::RawId;
 use crate::json::{self, MAX_DEPTH, Next, NotJson, What};
 use crate::message::{Kind, Message};
@@ -47,6 +47,25 @@ pub struct Broken {
     pub has_method: bool,
     /// It had a result or an error: someone here may wait for it.
     pub is_answer: bool,
+    /// It had a `jsonrpc`, and nothing before it: it was meant as a message.
+    pub is_envelope: bool,
+}
+
+impl Broken {
+    pub(crate) fn seen(fault: Fault, glimpse: Glimpse, is_at_start: bool) -> Self {
+        Self {
+            fault,
+            has_method: glimpse.method.is_some(),
+            is_answer: glimpse.is_answer,
+            is_envelope: glimpse.has_version && is_at_start,
+            id: glimpse.id,
+        }
+    }
+
+    /// Whether a server meant this as an answer: also without a result or an error, if it is nothing else.
+    pub fn is_meant_as_answer(&self) -> bool {
+        self.is_answer || (self.is_envelope && !self.has_method)
+    }
 }
 
 impl From<NotJson> for Fault {
@@ -133,7 +152,8 @@ fn read_object(bytes: &[u8], start: usize, spans: &mut [Span; PARTS]) -> Result<
 
 fn parse_batch(bytes: &Bytes, start: usize) -> Result<Parsed, Broken> {
     let members = batch_members(bytes, start).map_err(|error| broken(Fault::NotJson(error), bytes))?;
-    let as_a_whole = |fault| Broken { fault, id: None, has_method: true, is_answer: false };
+    let as_a_whole =
+        |fault| Broken { fault, id: None, has_method: true, is_answer: false, is_envelope: false };
     if members.is_empty() {
         return Err(as_a_whole(Fault::EmptyBatch));
     }
@@ -174,8 +194,7 @@ fn batch_members(bytes: &[u8], start: usize) -> Result<Vec<Span>, NotJson> {
 
 /// A broken frame, with the id that a tolerant look at it can find.
 fn broken(fault: Fault, bytes: &[u8]) -> Broken {
-    let glimpse = hunt::look(bytes);
-    Broken { fault, id: glimpse.id, has_method: glimpse.method.is_some(), is_answer: glimpse.is_answer }
+    Broken::seen(fault, hunt::look(bytes), bytes.trim_ascii_start().starts_with(b"{"))
 }
 
 #[derive(Clone, Copy, PartialEq)]

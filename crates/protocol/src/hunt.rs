@@ -2,6 +2,7 @@
 //! request or an answer? Fed piece by piece; holds no more than a few hundred bytes, whatever passes by.
 
 use crate::id::RawId;
+use crate::json;
 
 /// No id or method of a real program is longer.
 const LONGEST_VALUE: usize = 256;
@@ -15,6 +16,8 @@ pub struct Glimpse {
     pub method: Option<String>,
     /// It had a `result`, or an `error` beside a `jsonrpc`: it was meant as an answer.
     pub is_answer: bool,
+    /// It had a `jsonrpc`: it was meant as a message.
+    pub has_version: bool,
 }
 
 /// Looks at a whole line at once; for a batch, at its first member.
@@ -22,6 +25,22 @@ pub fn look(line: &[u8]) -> Glimpse {
     let mut hunter = Hunter::default();
     hunter.feed(line);
     hunter.finish().into_iter().next().unwrap_or_default()
+}
+
+/// Looks at the object with which a text begins; gives the length of it too, if it ends there.
+pub(crate) fn look_at_first(text: &[u8]) -> (Glimpse, Option<usize>) {
+    let mut hunter = Hunter::default();
+    let mut fed = 0;
+    // Only a bracket can end it.
+    for end in memchr::memchr_iter(b'}', text).map(|at| at + 1) {
+        hunter.feed(&text[fed..end]);
+        fed = end;
+        if hunter.depth == 0 && hunter.text == Text::Outside {
+            return (hunter.finish().into_iter().next().unwrap_or_default(), Some(end));
+        }
+    }
+    hunter.feed(&text[fed..]);
+    (hunter.finish().into_iter().next().unwrap_or_default(), None)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +56,8 @@ enum Capture {
     Nothing,
     Key,
     Id,
+    /// The value of a key that is `id` in other letters.
+    IdAlike,
     Method,
 }
 
@@ -52,6 +73,8 @@ pub struct Hunter {
     /// The last key at the base, waiting for its colon.
     key: Vec<u8>,
     current: Glimpse,
+    /// The id under a key in other letters. It counts where there is no other, in what is clearly a message.
+    id_alike: Option<RawId>,
     marks: Marks,
     seen: Vec<Glimpse>,
 }
@@ -62,6 +85,8 @@ struct Marks {
     jsonrpc: bool,
     result: bool,
     error: bool,
+    /// A `result` or an `error` in other letters.
+    answer_alike: bool,
 }
 
 impl Default for Hunter {
@@ -74,6 +99,7 @@ impl Default for Hunter {
             caught: Vec::new(),
             key: Vec::new(),
             current: Glimpse::default(),
+            id_alike: None,
             marks: Marks::default(),
             seen: Vec::new(),
         }
@@ -172,6 +198,22 @@ impl Hunter {
             b"\"jsonrpc\"" => self.marks.jsonrpc = true,
             b"\"result\"" => self.marks.result = true,
             b"\"error\"" => self.marks.error = true,
+            _ => self.begin_disguised(),
+        }
+    }
+
+    /// A key with escapes is the key that they spell; one in other letters may be meant as it.
+    fn begin_disguised(&mut self) {
+        let Some(key) = json::decode_string(&self.key) else { return };
+        let is_exact = key.bytes().all(|byte| byte.is_ascii_lowercase());
+        match (key.to_ascii_lowercase().as_str(), is_exact) {
+            ("id", true) => self.capture = Capture::Id,
+            ("id", false) => self.capture = Capture::IdAlike,
+            ("method", _) => self.capture = Capture::Method,
+            ("jsonrpc", _) => self.marks.jsonrpc = true,
+            ("result", true) => self.marks.result = true,
+            ("error", true) => self.marks.error = true,
+            ("result" | "error", false) => self.marks.answer_alike = true,
             _ => {}
         }
     }
@@ -185,11 +227,14 @@ impl Hunter {
             Capture::Id if RawId::is_legal(&caught) && is_scalar(&caught) => {
                 self.current.id = Some(RawId::from_bytes(&caught));
             }
+            Capture::IdAlike if RawId::is_legal(&caught) && is_scalar(&caught) => {
+                self.id_alike = Some(RawId::from_bytes(&caught));
+            }
             Capture::Method => {
                 let name = caught.strip_prefix(b"\"").and_then(|inner| inner.strip_suffix(b"\""));
                 self.current.method = Some(String::from_utf8_lossy(name.unwrap_or(&caught)).into_owned());
             }
-            Capture::Id | Capture::Key | Capture::Nothing => {}
+            Capture::Id | Capture::IdAlike | Capture::Key | Capture::Nothing => {}
         }
         self.capture = Capture::Nothing;
         self.key.clear();
@@ -197,8 +242,11 @@ impl Hunter {
 
     fn end_message(&mut self) {
         let mut glimpse = std::mem::take(&mut self.current);
-        let marks = std::mem::take(&mut self.marks);
-        glimpse.is_answer = glimpse.method.is_none() && (marks.result || (marks.error && marks.jsonrpc));
+        let (marks, id_alike) = (std::mem::take(&mut self.marks), self.id_alike.take());
+        let answers = marks.result || (marks.jsonrpc && (marks.error || marks.answer_alike));
+        glimpse.is_answer = glimpse.method.is_none() && answers;
+        glimpse.has_version = marks.jsonrpc;
+        glimpse.id = glimpse.id.or(id_alike.filter(|_| marks.jsonrpc));
         if glimpse != Glimpse::default() && self.seen.len() < MOST_MEMBERS {
             self.seen.push(glimpse);
         }
@@ -232,7 +280,8 @@ mod tests {
     fn check(line: &str, id: Option<&str>, method: Option<&str>) {
         let is_answer = line.contains("\"result\":") && method.is_none();
         let id = id.map(|id| RawId::from_bytes(id.as_bytes()));
-        let expect = Glimpse { id, method: method.map(Into::into), is_answer };
+        let has_version = line.contains("jsonrpc");
+        let expect = Glimpse { id, method: method.map(Into::into), is_answer, has_version };
         assert_eq!(look(line.as_bytes()), expect, "{line}");
         // In pieces of any size the same is seen.
         for size in 1..7 {
@@ -267,6 +316,22 @@ mod tests {
     }
 
     #[test]
+    fn finds_keys_in_disguise() {
+        let see = |line: &str| {
+            let Glimpse { id, method, is_answer, has_version } = look(line.as_bytes());
+            (id.map(|id| id.to_string()), method, is_answer, has_version)
+        };
+        let id = |id: &str| Some(id.to_owned());
+        assert_eq!(see(r#"{"jsonrpc":"2.0","\u0069d":5,"result":{}}"#), (id("5"), None, true, true));
+        assert_eq!(see(r#"{"jsonrpc":"2.0","Id":5,"Result":{}}"#), (id("5"), None, true, true));
+        assert_eq!(see(r#"{"jsonrpc":"2.0","ID":6,"id":5}"#), (id("5"), None, false, true));
+        let method = Some("x".to_owned());
+        assert_eq!(see(r#"{"jsonrpc":"2.0","id":5,"\u006dethod":"x"}"#), (id("5"), method, false, true));
+        // A log in the manner of .NET is no answer.
+        assert_eq!(see(r#"{"Id":5,"Result":"ok"}"#), (None, None, false, false));
+    }
+
+    #[test]
     fn every_member_of_a_batch_is_seen() {
         let mut hunter = Hunter::default();
         hunter.feed(br#"[{"id":1,"method":"a","params":{"id":8}},{"method":"n"},{"id":"2","method":"b"}]"#);
@@ -285,6 +350,7 @@ mod tests {
         }
         assert!(hunter.caught.capacity() <= 2 * LONGEST_VALUE);
         hunter.feed(br#"","method":"m"}"#);
-        assert_eq!(hunter.finish(), [Glimpse { id: None, method: Some("m".into()), is_answer: false }]);
+        let expect = Glimpse { method: Some("m".into()), ..Glimpse::default() };
+        assert_eq!(hunter.finish(), [expect]);
     }
 }

@@ -1,6 +1,7 @@
 //! Ids and tokens, kept as the bytes that were sent: `1`, `"1"`, `1.50` and `1e3` are four different things
 //! to give back, whatever a JSON library would make of them.
 
+use crate::json;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
@@ -55,26 +56,32 @@ impl RawId {
         }
     }
 
-    /// The number that we minted, if this is one: also as a peer may respell it (`7.0`, `"7"`).
+    /// The number that we minted, if this is one: also as a peer may respell it (`7.0`, `"7"`, `"\u0037"`).
     pub fn minted(bytes: &[u8]) -> Option<u64> {
-        let digits = match bytes {
-            [b'"', inner @ .., b'"'] => inner,
-            [whole @ .., b'.', b'0'] => whole,
-            plain => plain,
-        };
-        if digits.is_empty() || digits.len() > 20 || (digits[0] == b'0' && digits.len() > 1) {
-            return None;
+        match bytes {
+            [b'"', inner @ .., b'"'] if inner.contains(&b'\\') => {
+                number(json::decode_string(bytes)?.as_bytes())
+            }
+            [b'"', inner @ .., b'"'] => number(inner),
+            [whole @ .., b'.', b'0'] => number(whole),
+            plain => number(plain),
         }
-        digits.iter().try_fold(0u64, |number, &digit| {
-            let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
-            number.checked_mul(10)?.checked_add(digit)
-        })
     }
 
     /// Whether JSON-RPC allows this value as an id: a string, a number or null.
     pub fn is_legal(value: &[u8]) -> bool {
         matches!(value.first(), Some(b'"' | b'-' | b'0'..=b'9' | b'n'))
     }
+}
+
+fn number(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() || digits.len() > 20 || (digits[0] == b'0' && digits.len() > 1) {
+        return None;
+    }
+    digits.iter().try_fold(0u64, |number, &digit| {
+        let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
+        number.checked_mul(10)?.checked_add(digit)
+    })
 }
 
 impl PartialEq for RawId {
@@ -119,6 +126,9 @@ mod tests {
             ("0", Some(0)),
             ("-7", None),
             ("7.5", None),
+            (r#""\u0037""#, Some(7)),
+            (r#""\u0037.0""#, None),
+            (r#""\"7\"""#, None),
             ("\"x\"", None),
             ("\"\"", None),
             ("null", None),

@@ -1,7 +1,8 @@
 //! Messages inside a program's chatter: a log text glued in front of a message on one line, two messages on
-//! one line, a message with something behind it. Everything else on the line is noise.
+//! one line, a message with something behind it, broken messages among them. Everything else on the line is noise.
 
-use crate::envelope::{Parsed, parse};
+use crate::envelope::{Broken, Fault, Parsed, parse};
+use crate::hunt::{self, Glimpse};
 use crate::json;
 use crate::message::{Kind, Message};
 use crate::touch::Part;
@@ -9,6 +10,8 @@ use bytes::Bytes;
 
 /// So many openings of an object are tried in one line: a long line of braces must not cost a square.
 const MOST_TRIES: usize = 64;
+/// So many of them are looked into to the end of the line, if they have none before it.
+const MOST_UNCLOSED: usize = 4;
 
 /// What a line held.
 #[derive(Debug, Default)]
@@ -16,36 +19,106 @@ pub struct Recovered {
     pub messages: Vec<Message>,
     /// The text that belongs to no message.
     pub noise: Vec<u8>,
+    /// What was meant as a message, or looks like one, and is none.
+    pub broken: Vec<Broken>,
 }
 
-/// Takes apart a line that is not one message.
-pub fn recover(line: &Bytes) -> Recovered {
+/// Takes apart a line that is not one message, for this reason.
+pub fn recover(line: &Bytes, reason: Broken) -> Recovered {
     let mut found = Recovered::default();
     let mut from = 0;
+    let mut unclosed = 0;
     for _ in 0..MOST_TRIES {
         let Some(open) = memchr::memchr(b'{', &line[from..]).map(|at| from + at) else { break };
         found.noise.extend_from_slice(&line[from..open]);
-        match message_at(line, open) {
-            Some(message) => {
-                from = open + message.bytes().len();
+        let is_at_start = line[from..open].trim_ascii().is_empty() && unclosed == 0;
+        let behind = match object_at(line, open, unclosed < MOST_UNCLOSED) {
+            Object::Message { message, behind } if unclosed == 0 || message.has(Part::Jsonrpc) => {
                 found.messages.push(message);
+                from = behind;
+                continue;
             }
-            None => {
-                found.noise.push(b'{');
-                from = open + 1;
+            Object::Broken { glimpse, fault, behind } => {
+                let fault = fault.unwrap_or(reason.fault);
+                found.broken.push(Broken::seen(fault, glimpse, is_at_start));
+                unclosed += usize::from(behind.is_none());
+                behind
             }
-        }
+            Object::Message { .. } | Object::Other => None,
+        };
+        // What stands inside a broken message is a part of it; what stands inside anything else may be a message.
+        let behind = behind.unwrap_or(open + 1);
+        found.noise.extend_from_slice(&line[open..behind]);
+        from = behind;
     }
     found.noise.extend_from_slice(&line[from..]);
+    if found.messages.is_empty() && found.broken.is_empty() {
+        found.broken.push(reason);
+    }
     found
 }
 
-fn message_at(line: &Bytes, open: usize) -> Option<Message> {
+/// What begins with a brace.
+enum Object {
+    Message {
+        message: Message,
+        behind: usize,
+    },
+    /// It has no end on this line if there is nothing `behind` it.
+    Broken {
+        glimpse: Glimpse,
+        fault: Option<Fault>,
+        behind: Option<usize>,
+    },
+    Other,
+}
+
+fn object_at(line: &Bytes, open: usize, may_hunt: bool) -> Object {
     let valid = std::str::from_utf8(&line[open..]).map_or_else(|error| error.valid_up_to(), str::len);
-    let length = json::value(&line[open..open + valid], 0).ok()?;
-    match parse(line.slice(open..open + length)) {
-        Ok(Parsed::One(message)) => is_meant(&message).then_some(message),
-        Ok(Parsed::Batch(_)) | Err(_) => None,
+    let Ok(length) = json::value(&line[open..open + valid], 0) else {
+        return if may_hunt { broken_at(&line[open..], open) } else { Object::Other };
+    };
+    let (bytes, behind) = (line.slice(open..open + length), open + length);
+    match parse(bytes.clone()) {
+        Ok(Parsed::One(message)) if is_meant(&message) => Object::Message { message, behind },
+        Ok(Parsed::One(_) | Parsed::Batch(_)) => Object::Other,
+        Err(broken) => {
+            let glimpse = hunt::look(&bytes);
+            match with_null_id(&bytes, &glimpse) {
+                Some(message) => Object::Message { message, behind },
+                None if glimpse.has_version => {
+                    Object::Broken { glimpse, fault: Some(broken.fault), behind: Some(behind) }
+                }
+                None if glimpse.is_answer && glimpse.id.is_some() => {
+                    Object::Broken { glimpse, fault: Some(broken.fault), behind: None }
+                }
+                None => Object::Other,
+            }
+        }
+    }
+}
+
+/// What is not even JSON, as far as its brackets go.
+fn broken_at(text: &[u8], open: usize) -> Object {
+    if !text[1..].trim_ascii_start().starts_with(b"\"") {
+        return Object::Other;
+    }
+    let (glimpse, length) = hunt::look_at_first(text);
+    let is_message = glimpse.has_version && (glimpse.id.is_some() || glimpse.is_answer);
+    if !is_message && !(glimpse.is_answer && glimpse.id.is_some()) {
+        return Object::Other;
+    }
+    Object::Broken { glimpse, fault: None, behind: length.map(|length| open + length) }
+}
+
+/// An error without an id is one about a message whose id its sender could not read.
+fn with_null_id(bytes: &Bytes, glimpse: &Glimpse) -> Option<Message> {
+    if !(glimpse.is_answer && glimpse.has_version && glimpse.id.is_none()) {
+        return None;
+    }
+    match parse([&b"{\"id\":null,"[..], &bytes[1..]].concat().into()) {
+        Ok(Parsed::One(message)) if message.kind() == (Kind::Response { failed: true }) => Some(message),
+        Ok(_) | Err(_) => None,
     }
 }
 
@@ -63,8 +136,17 @@ fn is_meant(message: &Message) -> bool {
 mod tests {
     use super::*;
 
+    fn recovered(line: &str) -> Recovered {
+        let line = Bytes::copy_from_slice(line.as_bytes());
+        match parse(line.clone()) {
+            Err(broken) => recover(&line, broken),
+            Ok(parsed) => panic!("{parsed:?}"),
+        }
+    }
+
+    #[track_caller]
     fn check(line: &str, messages: &[&str], noise: &str) {
-        let found = recover(&Bytes::copy_from_slice(line.as_bytes()));
+        let found = recovered(line);
         let texts: Vec<_> =
             found.messages.iter().map(|m| String::from_utf8_lossy(m.bytes()).into_owned()).collect();
         assert_eq!(texts, messages, "{line}");
@@ -93,5 +175,56 @@ mod tests {
     fn many_braces_cost_little() {
         let line = "{".repeat(100_000);
         check(&line, &[], &line);
+        let line = r#"{"a":"#.repeat(100_000);
+        check(&line, &[], &line);
+    }
+
+    /// Ids of what was meant as an answer and is none.
+    #[track_caller]
+    fn meant(line: &str, ids: &[&str]) {
+        let broken = recovered(line).broken;
+        let answers = broken.iter().filter(|broken| broken.is_meant_as_answer());
+        let found: Vec<_> =
+            answers.map(|it| it.id.as_ref().map_or("-".into(), |id| id.to_string())).collect();
+        assert_eq!(found, ids, "{line}");
+    }
+
+    #[test]
+    fn broken_answers_are_found_among_others() {
+        let whole = r#"{"jsonrpc":"2.0","id":9,"result":{}}"#;
+        meant(r#"{"jsonrpc":"2.0","id":5}"#, &["5"]);
+        meant(r#"{"jsonrpc":"2.0","id":5}{"jsonrpc":"2.0","id":6}"#, &["5", "6"]);
+        meant(r#"[info] {"jsonrpc":"2.0","id":5,"result":NaN}"#, &["5"]);
+        meant(&format!(r#"{{"jsonrpc":"2.0","id":5,"result":NaN}} {whole}"#), &["5"]);
+        meant(&format!(r#"{whole}{{"jsonrpc":"2.0","id":5}}"#), &["5"]);
+        meant(&format!(r#"{{"jsonrpc":"2.0","id":5,"result":{{"a":{whole}"#), &["5"]);
+        meant(r#"{"jsonrpc":"2.0","result":{}}"#, &["-"]);
+        meant(r#"{"jsonrpc":"2.0","id":[5],"result":{}}"#, &["-"]);
+        // A text about a message is none, and neither is a log.
+        meant(r#"handled {"jsonrpc":"2.0","id":5}"#, &[]);
+        meant(r#"{"level":30,"id":5,"msg":"x"}"#, &[]);
+        meant(r#"{"jsonrpc":"2.0","id":5,"method":5}"#, &[]);
+    }
+
+    #[test]
+    fn nothing_inside_a_broken_message_is_one() {
+        let inner = r#"{"jsonrpc":"2.0","id":6,"result":{}}"#;
+        let line = format!(r#"{{"jsonrpc":"2.0","id":5,"result":{{"n":NaN,"structured":{inner}}}}}"#);
+        check(&line, &[], &line);
+        meant(&line, &["5"]);
+        let line = format!(r#"{{"jsonrpc":"2.0","id":5,"Result":{inner}}}"#);
+        check(&line, &[], &line);
+        let line = r#"{"jsonrpc":"2.0","id":5,"result":{"n":{"id":6,"result":{}},"#;
+        check(line, &[], line);
+    }
+
+    #[test]
+    fn an_error_without_an_id_is_a_message() {
+        let error = r#""jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"}}"#;
+        let (line, message) = (format!("{{{error}"), format!(r#"{{"id":null,{error}"#));
+        check(&line, &[&message], "");
+        check(&format!("oops: {line}"), &[&message], "oops: ");
+        let line = r#"{"level":50,"error":{"code":"ENOENT"}}"#;
+        check(line, &[], line);
     }
 }

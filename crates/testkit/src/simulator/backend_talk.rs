@@ -23,14 +23,14 @@ impl World {
             Ok(Parsed::One(message)) => self.handle(Event::FromBackend { launch, message }),
             Ok(Parsed::Batch(_)) => Err("the simulated backends send no batches".into()),
             Err(broken) => {
-                let found = recover(&line);
+                let found = recover(&line, broken);
                 if found.messages.is_empty() {
-                    return self.handle(Event::BackendNoise { launch, text: line, broken: Some(broken) });
+                    return self.handle(Event::BackendNoise { launch, text: line, broken: found.broken });
                 }
                 for message in found.messages {
                     self.handle(Event::FromBackend { launch, message })?;
                 }
-                self.handle(Event::BackendNoise { launch, text: found.noise.into(), broken: None })
+                self.handle(Event::BackendNoise { launch, text: found.noise.into(), broken: found.broken })
             }
         }
     }
@@ -150,7 +150,16 @@ impl World {
             self.backend_says_too_long(launch, &text)?;
         } else {
             self.stats.broken_answers += 1;
-            let text = match self.rng.below(3) {
+            // A server that leaves `jsonrpc` out does so always.
+            let shapes = if self.is_bare(launch) { 7 } else { 8 };
+            let text = match self.rng.below(shapes) {
+                3 => format!(r#"{{"jsonrpc":"2.0","id":{id}}}"#),
+                4 => format!(r#"{{"jsonrpc":"2.0","\u0069d":{id},"result":1}}"#),
+                5 => format!(r#"{{"jsonrpc":"2.0","id":{id},"Result":1}}"#),
+                6 => format!(r#"[info] {{"jsonrpc":"2.0","id":{id},"result":{{"x":NaN}}}}"#),
+                7 => {
+                    format!(r#"{{"jsonrpc":"2.0","id":4000000000,"result":1}}{{"jsonrpc":"2.0","id":{id}}}"#)
+                }
                 0 => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"x":NaN}}}}"#),
                 1 => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":1,"error":{{}}}}"#),
                 _ => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"x":"half"#),
