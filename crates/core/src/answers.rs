@@ -297,6 +297,16 @@ impl Core {
             .hint("wait for earlier answers before sending more")
     }
 
+    pub(crate) fn too_many_subscriptions(&self) -> ErrorAnswer {
+        let limits = &self.settings.limits;
+        let (count, bytes) = (limits.subscriptions_per_client, limits.subscription_bytes);
+        let text = format!("too many subscriptions: a client may have {count}, with URIs of {bytes} bytes");
+        ErrorAnswer::new(ErrorKind::Overloaded, text)
+            .place(self, None)
+            .retryable(false)
+            .hint("unsubscribe from other resources first")
+    }
+
     pub(crate) fn shutting_down(&self) -> ErrorAnswer {
         ErrorAnswer::new(ErrorKind::ShuttingDown, "switchboard is shutting down")
             .place(self, None)

@@ -9,6 +9,8 @@ use switchboard_protocol::Message;
 
 /// Beyond so many at a time, notifications pass as they come.
 const MOST: usize = 1024;
+/// Longer ones pass as they come, too.
+const LONGEST: usize = 16 << 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum From {
@@ -36,7 +38,7 @@ impl Core {
             merge.held = Some(message.clone());
             return false;
         }
-        if self.merging.len() < MOST {
+        if self.merging.len() < MOST && message.bytes().len() <= LONGEST {
             let until = self.now + window;
             self.merging.push(Merge { from, first: message.clone(), window, until, held: None });
             self.wake_at(until);

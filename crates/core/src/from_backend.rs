@@ -106,6 +106,8 @@ impl Core {
         } else if !failed {
             self.note_offer(launch.backend, pending.method, &message);
             self.note_effect(launch, client, &pending, &message);
+        } else {
+            self.not_subscribed(&pending);
         }
         if pending.method == Method::SetLevel {
             self.level_answered(launch.backend, client, failed);
@@ -167,6 +169,7 @@ impl Core {
             return;
         }
         let Asker::Client { client, id, batch } = &pending.asker else { return };
+        self.not_subscribed(pending);
         if pending.method == Method::Initialize
             && let Some(c) = self.clients.get_mut(client)
         {

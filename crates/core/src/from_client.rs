@@ -158,7 +158,7 @@ impl Core {
             Method::Shutdown => return self.say_farewell(client, id, batch),
             _ => {}
         }
-        if let Some(error) = self.why_not(client) {
+        if let Some(error) = self.why_not(client).or_else(|| self.why_not_kept(client, &message)) {
             return self.refuse(client, &id, batch, &message, &error);
         }
         if self.has_board(client) {

@@ -77,6 +77,7 @@ mod sharing;
 mod isolation;
 mod tasks;
 mod restore;
+mod allowance;
 mod health;
 mod debounce;
 mod leases;

@@ -87,6 +87,7 @@ impl Core {
                 self.conclude_cancelled(minted);
                 self.notify_backend(backend, out);
                 self.give_up_turn(minted);
+                self.forget_cancelled(client);
                 if method == Method::SetLevel {
                     self.keep_level(backend, owner);
                 }

@@ -1,6 +1,7 @@
 //! Progress notifications in both directions. A token belongs to the client whose request, or the server whose question,
 //! carried it; nobody else can use it. An unknown token passes unchanged where it cannot be mistaken for another's.
 
+use crate::allowance::LONGEST_TOKEN;
 use crate::event::{About, BackendId, ClientId, Launch};
 use crate::exchange::Core;
 use crate::fact::Fact;
@@ -32,7 +33,7 @@ pub(crate) struct ClosedTokens {
 impl ClosedTokens {
     pub(crate) fn remember(&mut self, minted: u64, pending: &Pending) {
         let (Asker::Client { client, .. }, Some(token)) = (&pending.asker, &pending.token) else { return };
-        if let Progress::Waiting(_) = pending.progress {
+        if matches!(pending.progress, Progress::Waiting(_)) || token.as_bytes().len() > LONGEST_TOKEN {
             return;
         }
         let queue = if pending.is_task { &mut self.tasks } else { &mut self.others };
@@ -82,6 +83,9 @@ pub(crate) struct QuestionTokens(VecDeque<QuestionToken>);
 
 impl QuestionTokens {
     pub(crate) fn remember(&mut self, minted: u64, client: ClientId, launch: Launch, token: &RawId) {
+        if token.as_bytes().len() > LONGEST_TOKEN {
+            return;
+        }
         if self.0.len() == MAX_TOKENS {
             self.0.pop_front();
         }

@@ -56,15 +56,34 @@ impl Core {
         }
     }
 
-    pub(crate) fn unsubscribed(&mut self, backend: BackendId, client: ClientId, uri: &[u8]) {
-        // A client that wants to hear of it again has said by which name.
-        let is_wanted_again = |p: &Pending| {
+    /// A subscription came to nothing. By which name the client would have heard of it, is of no use then.
+    pub(crate) fn not_subscribed(&mut self, pending: &Pending) {
+        let request = pending.sent().or(pending.waiting()).filter(|_| pending.method == Method::Subscribe);
+        let uri = request.and_then(|request| request.part(Part::Uri));
+        let (Some(client), Some(uri)) = (pending.client(), uri.map(|uri| same_spelling(uri).into_owned()))
+        else {
+            return;
+        };
+        let mut known = self.backends.values().flat_map(|b| &b.subscriptions);
+        let is_known = known.any(|known| known.uri == uri && known.clients.contains(&client));
+        if !is_known && !self.is_subscribing(client, &uri) {
+            self.forget_spelling(client, &uri);
+        }
+    }
+
+    fn is_subscribing(&self, client: ClientId, uri: &[u8]) -> bool {
+        let is_it = |p: &Pending| {
             let request = p.waiting().or(p.sent());
             p.is_of(client)
                 && p.method == Method::Subscribe
                 && request.is_some_and(|request| names_uri(request, uri))
         };
-        if !self.pending.iter().any(|(_, pending)| is_wanted_again(pending)) {
+        self.pending.iter().any(|(_, pending)| is_it(pending))
+    }
+
+    pub(crate) fn unsubscribed(&mut self, backend: BackendId, client: ClientId, uri: &[u8]) {
+        // A client that wants to hear of it again has said by which name.
+        if !self.is_subscribing(client, uri) {
             self.forget_spelling(client, uri);
         }
         let Some(b) = self.backends.get_mut(&backend) else { return };

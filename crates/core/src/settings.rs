@@ -295,6 +295,10 @@ impl Default for Boards {
     }
 }
 
+/// Resources that a client may be subscribed to, and the bytes of their URIs.
+pub const MAX_SUBSCRIPTIONS: usize = 1024;
+pub const MAX_SUBSCRIPTION_BYTES: usize = 1 << 20;
+
 /// A limit on everything that could grow.
 #[derive(Debug, Clone)]
 pub struct Limits {
@@ -304,6 +308,10 @@ pub struct Limits {
     pub backend_bytes: usize,
     /// Requests of one client without an answer.
     pub pending_per_client: usize,
+    /// Resources that one client may be subscribed to.
+    pub subscriptions_per_client: usize,
+    /// Bytes of the URIs of these.
+    pub subscription_bytes: usize,
     /// Requests of one backend to its client without an answer.
     pub asked_per_backend: usize,
     /// Restarts after crashes within a minute, before the breaker opens.
@@ -316,6 +324,8 @@ impl Default for Limits {
             client_bytes: 64 << 20,
             backend_bytes: 64 << 20,
             pending_per_client: 4096,
+            subscriptions_per_client: MAX_SUBSCRIPTIONS,
+            subscription_bytes: MAX_SUBSCRIPTION_BYTES,
             asked_per_backend: 256,
             restarts_per_minute: 5,
         }

@@ -1,6 +1,7 @@
 //! Requests that run on after their answer. A task belongs to the client that began it: others on the same process cannot
 //! list, read or cancel it.
 
+use crate::allowance::LONGEST_TOKEN;
 use crate::backend::{Backend, Task};
 use crate::client::Presence;
 use crate::event::{BackendId, ClientId};
@@ -52,7 +53,7 @@ impl Core {
                 self.task_over(backend, &task.clone());
             }
         }
-        if let Some(task) = answer.part(Part::ResultTaskId)
+        if let Some(task) = answer.part(Part::ResultTaskId).filter(|task| task.len() <= LONGEST_TOKEN)
             && self.clients.get(&client).is_some_and(|c| c.presence != Presence::Lost)
             && let Some(b) = self.backends.get_mut(&backend)
         {

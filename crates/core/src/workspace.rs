@@ -1,6 +1,7 @@
 //! The clients' roots: asked for when they matter, told to backends that ask for them, and followed when they
 //! change.
 
+use crate::allowance::limited;
 use crate::backend::State;
 use crate::client::{Client, ClientRoot, Roots, RootsAnswer};
 use crate::drain::Ending;
@@ -83,8 +84,8 @@ impl Core {
         }
         let Roots::Asked { said, .. } = &mut c.roots else { return };
         let named = places::roots_in_answer(answer.part(Part::Result).unwrap_or_default());
-        *said =
-            named.into_iter().map(|(uri, raw)| ClientRoot { path: path::of_uri(&uri, style), raw }).collect();
+        let named = named.into_iter().map(|(uri, raw)| ClientRoot { path: path::of_uri(&uri, style), raw });
+        *said = limited(named);
         c.inquiries += 1;
         let paths = said.iter().filter_map(|root| root.path.clone()).collect();
         let inquiry = c.inquiries;

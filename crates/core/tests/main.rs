@@ -30,6 +30,7 @@ mod leases;
 mod crashes;
 mod framing;
 mod limits;
+mod allowance;
 mod ending;
 mod orders;
 mod change;

@@ -18,5 +18,7 @@ mod cancel_progress;
 mod server_requests;
 #[path = "../deadlines.rs"]
 mod deadlines;
+#[path = "../limits.rs"]
+mod limits;
 #[path = "../crash.rs"]
 mod crash;

@@ -103,7 +103,11 @@ fn settings(rng: &mut Rng, servers: Vec<ServerSettings>, seed: u64) -> Settings 
         },
         dialect: Ear::Fixed(Dialect::Standard),
         shutdown_grace: rng.millis(200..=3000),
-        limits: Limits { client_bytes: rng.weighted(&[(4, 64 << 20), (1, 3000)]), ..Limits::default() },
+        limits: Limits {
+            client_bytes: rng.weighted(&[(4, 64 << 20), (1, 3000)]),
+            subscriptions_per_client: rng.weighted(&[(4, 1024), (1, 1)]),
+            ..Limits::default()
+        },
         linger: rng.weighted(&[(1, None), (1, Some(secs(2))), (1, Some(secs(60)))]),
         boards: boards(rng, rule),
         stays: false,

@@ -119,6 +119,7 @@ fn tight_limits(rng: &mut Rng) -> Limits {
         pending_per_client: rng.within(2..=16),
         asked_per_backend: rng.within(1..=4),
         restarts_per_minute: rng.within(1..=5),
+        ..Limits::default()
     }
 }
 
