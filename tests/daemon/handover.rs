@@ -343,3 +343,21 @@ fn one_that_hangs_for_good_is_ended() {
     assert!(!daemon.is_alive());
     assert_eq!(held_by(house.daemon().pid), 1);
 }
+
+/// After a death we say again what the client said, under ids of our own. None of them is the client's.
+#[test]
+fn any_id_is_answered_after_a_handover() {
+    let house = House::new();
+    let mut window = open(house.window("a"));
+    window.request("resources/subscribe", json!({ "uri": "memo://x" }));
+    for round in 0..2 {
+        house.daemon().tell(Word::Kill);
+        for number in 0..4 {
+            let id = format!("switchboard/again/{number}");
+            let request = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list" });
+            window.send(request.to_string());
+            assert!(window.answer(id.as_str()).get("result").is_some(), "{id} in round {round}");
+        }
+    }
+    assert_eq!(window.finish().code, Some(0));
+}

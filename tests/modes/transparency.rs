@@ -37,6 +37,10 @@ const IDS: &[&str] = &[
     r#""é😀""#,
     r#""tools/call""#,
     r#""\/""#,
+    r#""switchboard/again/0""#,
+    r#""switchboard/again/x""#,
+    r#""switchboard-1""#,
+    r#""ready?""#,
     "null",
 ];
 

@@ -2,6 +2,7 @@
 //! answers were given, which requests are open, and what a new daemon must hear again. Pure: a list of entries makes
 //! the books, and the books can be written down as such a list.
 
+use switchboard_core::settings::{MAX_SUBSCRIPTION_BYTES, MAX_SUBSCRIPTIONS};
 use switchboard_protocol::Framing;
 
 /// A fact in the books. Those of one note count together or not at all.
@@ -45,7 +46,6 @@ pub(crate) enum Entry {
     },
     Subscribed {
         uri: Vec<u8>,
-        line: Vec<u8>,
     },
     Unsubscribed {
         uri: Vec<u8>,
@@ -89,7 +89,8 @@ pub(crate) struct Books {
     pub(crate) initialize: Option<Vec<u8>>,
     pub(crate) initialized: Option<Vec<u8>>,
     pub(crate) level: Option<Vec<u8>>,
-    pub(crate) subscriptions: Vec<(Vec<u8>, Vec<u8>)>,
+    /// URIs, as JSON. No more than a client may have.
+    pub(crate) subscriptions: Vec<Vec<u8>>,
     pub(crate) framing: Option<Framing>,
 }
 
@@ -116,12 +117,17 @@ impl Books {
             Entry::Said { what: Saying::Initialize, line } => self.initialize = Some(line),
             Entry::Said { what: Saying::Initialized, line } => self.initialized = Some(line),
             Entry::Said { what: Saying::Level, line } => self.level = Some(line),
-            Entry::Subscribed { uri, line } => {
-                self.subscriptions.retain(|(known, _)| *known != uri);
-                self.subscriptions.push((uri, line));
-            }
-            Entry::Unsubscribed { uri } => self.subscriptions.retain(|(known, _)| *known != uri),
+            Entry::Subscribed { uri } => self.subscribe(uri),
+            Entry::Unsubscribed { uri } => self.subscriptions.retain(|known| *known != uri),
             Entry::Speaks { framing } => self.framing = Some(framing),
+        }
+    }
+
+    fn subscribe(&mut self, uri: Vec<u8>) {
+        self.subscriptions.retain(|known| *known != uri);
+        let bytes: usize = self.subscriptions.iter().map(Vec::len).sum();
+        if self.subscriptions.len() < MAX_SUBSCRIPTIONS && bytes + uri.len() <= MAX_SUBSCRIPTION_BYTES {
+            self.subscriptions.push(uri);
         }
     }
 
@@ -158,8 +164,8 @@ impl Books {
                 put(&Entry::Said { what, line: line.clone() });
             }
         }
-        for (uri, line) in &self.subscriptions {
-            put(&Entry::Subscribed { uri: uri.clone(), line: line.clone() });
+        for uri in &self.subscriptions {
+            put(&Entry::Subscribed { uri: uri.clone() });
         }
         if let Some(framing) = self.framing {
             put(&Entry::Speaks { framing });
@@ -205,7 +211,7 @@ pub(crate) fn encode(entry: &Entry, into: &mut Vec<u8>) {
         Entry::Written { upto } => put(6, *upto, &[]),
         Entry::Answered { id } => put(7, 0, &[id]),
         Entry::Said { what, line } => put(8, *what as u64, &[line]),
-        Entry::Subscribed { uri, line } => put(9, 0, &[uri, line]),
+        Entry::Subscribed { uri } => put(9, 0, &[uri]),
         Entry::Unsubscribed { uri } => put(10, 0, &[uri]),
         Entry::Question { id } => put(12, 0, &[id]),
         Entry::Resolved { id } => put(13, 0, &[id]),
@@ -249,7 +255,7 @@ fn decode_one(rest: &mut &[u8]) -> Option<Entry> {
             };
             Entry::Said { what, line: texts.next()? }
         }
-        9 => Entry::Subscribed { uri: texts.next()?, line: texts.next()? },
+        9 => Entry::Subscribed { uri: texts.next()? },
         10 => Entry::Unsubscribed { uri: texts.next()? },
         11 => Entry::Speaks { framing: if number == 0 { Framing::Newline } else { Framing::ContentLength } },
         12 => Entry::Question { id: texts.next()? },
@@ -277,8 +283,8 @@ mod tests {
             Entry::Said { what: Saying::Initialized, line: b"ready".to_vec() },
             Entry::Said { what: Saying::Level, line: b"loud".to_vec() },
             Entry::Said { what: Saying::Level, line: b"quiet".to_vec() },
-            Entry::Subscribed { uri: b"a".to_vec(), line: b"sub a".to_vec() },
-            Entry::Subscribed { uri: b"b".to_vec(), line: b"sub b".to_vec() },
+            Entry::Subscribed { uri: b"a".to_vec() },
+            Entry::Subscribed { uri: b"b".to_vec() },
             Entry::Unsubscribed { uri: b"a".to_vec() },
             asked("2", ""),
             asked("\"2\"", "list"),
@@ -302,9 +308,26 @@ mod tests {
         some().into_iter().for_each(|entry| books.enter(entry));
         assert_eq!((books.taken, books.written), (70, 99));
         assert_eq!(books.level.as_deref(), Some(&b"quiet"[..]));
-        assert_eq!(books.subscriptions, [(b"b".to_vec(), b"sub b".to_vec())]);
+        assert_eq!(books.subscriptions, [b"b"]);
         let one = |id: &str| Open::One(Asked { id: id.into(), again: Vec::new() });
         assert_eq!(books.open, [one("2"), one("\"2\""), Open::Together(vec![b"3".to_vec()])]);
+    }
+
+    #[test]
+    fn books_keep_as_many_subscriptions_as_allowed() {
+        let mut books = Books::default();
+        for number in 0..2 * MAX_SUBSCRIPTIONS {
+            books.enter(Entry::Subscribed { uri: number.to_string().into_bytes() });
+        }
+        assert_eq!(books.subscriptions.len(), MAX_SUBSCRIPTIONS);
+        let mut books = Books::default();
+        for number in 0..60_u8 {
+            books.enter(Entry::Subscribed { uri: vec![number; 1 << 19] });
+        }
+        assert_eq!(books.subscriptions.len(), 2);
+        books.enter(Entry::Unsubscribed { uri: vec![0; 1 << 19] });
+        books.enter(Entry::Subscribed { uri: vec![9; 1 << 19] });
+        assert_eq!(books.subscriptions[1][0], 9);
     }
 
     #[test]

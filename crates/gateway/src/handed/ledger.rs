@@ -2,6 +2,7 @@
 //! it; the outbox enters answers with the bytes that they consist of.
 
 use super::books::{Asked, Books, Entry, Id, Open, Saying, encode};
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +13,8 @@ use tokio::sync::Notify;
 
 /// A request that is longer is not repeated.
 const SHORT: usize = 64 << 10;
-/// What we say again is said under ids that begin with this; nobody else hears their answers.
+/// What we say again is said under ids that begin with this. It tells most other ids from them at a glance, and no more:
+/// ours are those that were minted and not answered.
 const OURS: &[u8] = b"\"switchboard/again/";
 
 pub(crate) struct Ledger {
@@ -30,8 +32,38 @@ struct Inner {
     /// The client has said `exit`.
     exits: bool,
     note: Vec<u8>,
-    /// Answers of our own that were swallowed.
+    own: OwnIds,
+}
+
+/// The ids of what we say again ourselves.
+struct OwnIds {
+    /// A number that no client can know, so that none can choose one of these ids for itself.
+    secret: u64,
+    minted: usize,
+    open: Vec<Id>,
+    /// How many were answered. Nobody else has heard these answers.
     swallowed: usize,
+}
+
+impl OwnIds {
+    fn new() -> Self {
+        let secret = BuildHasher::hash_one(&RandomState::new(), 0);
+        Self { secret, minted: 0, open: Vec::new(), swallowed: 0 }
+    }
+
+    fn mint(&mut self) -> Id {
+        let id = [OURS, format!("{:016x}/{}\"", self.secret, self.minted).as_bytes()].concat();
+        self.minted += 1;
+        self.open.push(id.clone());
+        id
+    }
+
+    fn swallow(&mut self, id: &[u8]) -> bool {
+        let Some(at) = self.open.iter().position(|open| open == id) else { return false };
+        self.open.swap_remove(at);
+        self.swallowed += 1;
+        true
+    }
 }
 
 /// Whether the streams are still ours.
@@ -55,7 +87,7 @@ impl Ledger {
         journal.show_open(books.open.len() as u32);
         let taken = Arc::new(AtomicU64::new(books.taken));
         let state = State::Serving;
-        let inner = Inner { journal, books, state, exits: false, note: Vec::new(), swallowed: 0 };
+        let inner = Inner { journal, books, state, exits: false, note: Vec::new(), own: OwnIds::new() };
         let leaves_the_rest = AtomicBool::new(false);
         Ok(Self { inner: Mutex::new(inner), taken, leaves_the_rest, changed: Notify::new() })
     }
@@ -110,7 +142,7 @@ impl Ledger {
     pub(crate) async fn swallowed(&self, count: usize) {
         loop {
             let changed = self.changed.notified();
-            if self.inner().swallowed >= count {
+            if self.inner().own.swallowed >= count {
                 return;
             }
             changed.await;
@@ -194,22 +226,22 @@ impl Ledger {
 
     /// Whether this is an answer to something that we said again ourselves. Nobody else is to see it.
     pub(crate) fn swallow(&self, out: &Outgoing) -> bool {
-        let is_ours = matches!(out.answers(), Answers::One(id) if id.as_bytes().starts_with(OURS));
+        let is_ours = matches!(out.answers(), Answers::One(id)
+            if id.as_bytes().starts_with(OURS) && self.inner().own.swallow(id.as_bytes()));
         if is_ours {
-            self.inner().swallowed += 1;
             self.changed.notify_waiters();
         }
         is_ours
     }
 
+    /// An id for something that is said again. Its answer is swallowed.
+    pub(crate) fn own_id(&self) -> Id {
+        self.inner().own.mint()
+    }
+
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// An id of our own for something that is said again.
-pub(crate) fn own_id(number: usize) -> Vec<u8> {
-    [OURS, number.to_string().as_bytes(), b"\""].concat()
 }
 
 /// What a message means for the books of its receiver.
@@ -290,9 +322,7 @@ impl Entries {
             Method::SetLevel => {
                 self.0.push(Entry::Said { what: Saying::Level, line: message.bytes().to_vec() });
             }
-            Method::Subscribe => {
-                self.0.push(Entry::Subscribed { uri: uri(), line: message.bytes().to_vec() });
-            }
+            Method::Subscribe => self.0.push(Entry::Subscribed { uri: uri() }),
             Method::Unsubscribe => self.0.push(Entry::Unsubscribed { uri: uri() }),
             _ => {}
         }
@@ -322,5 +352,23 @@ impl Open {
             Self::One(asked) if !asked.again.is_empty() => Some(asked),
             Self::One(_) | Self::Together(_) => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_ids_are_known_by_state() {
+        let (mut ids, mut others) = (OwnIds::new(), OwnIds::new());
+        let (first, second) = (ids.mint(), ids.mint());
+        assert!(first.starts_with(OURS) && first != second);
+        assert!(!ids.swallow(b"\"switchboard/again/0\""), "a client's id");
+        assert!(!ids.swallow(&others.mint()), "another window's");
+        assert!(ids.swallow(&second));
+        assert!(!ids.swallow(&second), "it was answered");
+        assert!(ids.swallow(&first));
+        assert_eq!((ids.swallowed, ids.open.len()), (2, 0));
     }
 }

@@ -2,7 +2,7 @@
 //! or until the streams are another's.
 
 use super::books::{Open, Saying};
-use super::ledger::{Ledger, State, own_id};
+use super::ledger::{Ledger, State};
 use super::settle;
 use super::way::{Kept, Way};
 use crate::fronts::Arrival;
@@ -14,7 +14,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use switchboard_core::{ClientId, Event, Peer};
 use switchboard_process::handover::Streams;
-use switchboard_protocol::{Answers, Framer, Framing, Method, Outgoing, Parsed, Part, Patch, RawId, parse};
+use switchboard_protocol::{
+    Answers, Dialect, Framer, Framing, Method, Outgoing, Parsed, Part, Patch, RawId, parse,
+};
 
 /// How long the last answers may take to be read.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -96,11 +98,11 @@ async fn say_again(
         }
         put(Some(Saying::Initialized), &books.initialized);
         put(Some(Saying::Level), &books.level);
-        lines.extend(books.subscriptions.iter().map(|(_, line)| (None, line.clone())));
+        lines.extend(books.subscriptions.iter().map(|uri| (None, subscribing(uri, settle::dialect(books)))));
         (lines, again)
     });
-    for (number, (what, line)) in lines.into_iter().enumerate() {
-        let Some(line) = under_own_id(line, number) else { continue };
+    for (what, line) in lines {
+        let Some(line) = under_own_id(line, ledger) else { continue };
         intake::repeat(hub, client, line, framing, reader).await;
         if what == Some(Saying::Initialize) {
             ledger.swallowed(1).await;
@@ -113,13 +115,22 @@ async fn say_again(
     Ok(())
 }
 
-fn under_own_id(line: Vec<u8>, number: usize) -> Option<Bytes> {
+/// A request for a subscription, as the client would have put it.
+fn subscribing(uri: &[u8], dialect: Dialect) -> Vec<u8> {
+    let head: &[u8] = match dialect {
+        Dialect::Standard => br#"{"jsonrpc":"2.0","id":0,"method":"resources/subscribe","params":{"uri":"#,
+        Dialect::Bare => br#"{"id":0,"method":"resources/subscribe","params":{"uri":"#,
+    };
+    [head, uri, b"}}"].concat()
+}
+
+fn under_own_id(line: Vec<u8>, ledger: &Ledger) -> Option<Bytes> {
     let line = Bytes::from(line);
     let Ok(Parsed::One(message)) = parse(line.clone()) else { return None };
     if message.method() == Method::Initialized || !message.has(Part::Id) {
         return Some(line);
     }
     let mut out = Outgoing::of(&message);
-    out.replace(message.span(Part::Id), Patch::Id(RawId::from_bytes(&own_id(number))));
+    out.replace(message.span(Part::Id), Patch::Id(RawId::from_bytes(&ledger.own_id())));
     Some(out.to_vec().into())
 }

@@ -71,7 +71,7 @@ fn owed(books: &Books, error: &ErrorAnswer, is_owed: fn(&Open) -> bool) -> (Vec<
 }
 
 /// Those who leave `jsonrpc` out do not expect it either.
-fn dialect(books: &Books) -> Dialect {
+pub(super) fn dialect(books: &Books) -> Dialect {
     let has_version = |line: &Vec<u8>| memchr::memmem::find(line, b"\"jsonrpc\"").is_some();
     if books.initialize.as_ref().is_none_or(has_version) { Dialect::Standard } else { Dialect::Bare }
 }
