@@ -80,6 +80,13 @@ impl Flights {
         }
     }
 
+    /// It was refused: no stream owes its answer.
+    pub(super) fn is_refused(&mut self, id: &RawId) {
+        if let Some(flight) = self.0.get_mut(id) {
+            flight.elsewhere = None;
+        }
+    }
+
     /// Those whose answers this stream of events owes; they are taken out.
     pub(super) fn take_elsewhere(&mut self, stream: u32) -> Vec<RawId> {
         let gone = self.0.extract_if(|_, flight| flight.elsewhere == Some(stream));

@@ -223,6 +223,9 @@ impl Remote {
                 self.keep_to(&way, url);
                 return Ok(response);
             }
+            if let Some(id) = &letter.id {
+                self.state().flights.is_refused(id);
+            }
             if !status.is_redirection() {
                 return Err(self.why_not(response, session, Some(letter)).await);
             }
