@@ -104,8 +104,9 @@ fn broken_at(text: &[u8], open: usize) -> Object {
         return Object::Other;
     }
     let (glimpse, length) = hunt::look_at_first(text);
-    let is_message = glimpse.has_version && (glimpse.id.is_some() || glimpse.is_answer);
-    if !is_message && !(glimpse.is_answer && glimpse.id.is_some()) {
+    let (has_id, has_version) = (glimpse.id.is_some(), glimpse.has_version);
+    // Two of the three show that it was meant as a message.
+    if [has_id, has_version, glimpse.is_answer].iter().filter(|&&seen| seen).count() < 2 {
         return Object::Other;
     }
     Object::Broken { glimpse, fault: None, behind: length.map(|length| open + length) }
