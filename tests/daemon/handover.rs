@@ -361,3 +361,33 @@ fn any_id_is_answered_after_a_handover() {
     }
     assert_eq!(window.finish().code, Some(0));
 }
+
+/// Whoever started the window can read and write the file that goes along with its streams, while the daemon sends from it.
+#[test]
+fn file_holds_no_address_of_the_daemon() {
+    use std::os::unix::fs::FileExt;
+    /// Where the system notes what has gone.
+    const CONTROL: u64 = 1 << 51;
+    let house = House::new();
+    let mut window = open(house.window("a").over_sockets());
+    let done = window.call("echo", json!({ "text": "something" }));
+    assert!(done.get("result").is_some(), "{done}");
+    let daemon = house.daemon().pid;
+    let entries = fs::read_dir(format!("/proc/{daemon}/fd")).unwrap().flatten();
+    let is_file = |link: &std::path::PathBuf| link.to_string_lossy().contains("memfd:switchboard");
+    let file =
+        entries.map(|entry| entry.path()).find(|fd| fs::read_link(fd).is_ok_and(|link| is_file(&link)));
+    let mut page = vec![0; 4096];
+    fs::File::open(file.unwrap()).unwrap().read_exact_at(&mut page, CONTROL).unwrap();
+    assert!(page.iter().any(|byte| *byte != 0), "this is where it is noted");
+    let maps = fs::read_to_string(format!("/proc/{daemon}/maps")).unwrap();
+    let number = |text: &str| u64::from_str_radix(text, 16).unwrap();
+    for line in maps.lines() {
+        let Some((from, to)) = line.split(' ').next().unwrap().split_once('-') else { continue };
+        let range = number(from)..number(to);
+        let words = page.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().unwrap()));
+        let found: Vec<u64> = words.filter(|word| range.contains(word)).collect();
+        assert!(found.is_empty(), "addresses of the daemon, in {line}: {found:x?}");
+    }
+    assert_eq!(window.finish().code, Some(0));
+}

@@ -167,7 +167,7 @@ fn newcomer(server: Option<&str>, ad_hoc: Option<AdHoc>, roots: &RootOptions) ->
         given: own.given,
         default: own.default,
         env: Vars::own().all().filter_map(text).collect(),
-        streams: false,
+        handover: 0,
     }
 }
 

@@ -301,7 +301,8 @@ impl Household {
             return;
         }
         let found = self.server_for(&newcomer).await;
-        let result = if newcomer.streams { json!({ "streams": true }) } else { Value::Null };
+        let offers_streams = newcomer.handover == hello::HANDOVER;
+        let result = if offers_streams { json!({ "streams": true }) } else { Value::Null };
         let reply = found.as_ref().map_or_else(Reply::refusal, |_| Reply::with(result));
         let is_told = hello::say(&connection.writer, &reply).await.is_ok();
         let (Ok(id), true) = (found, is_told) else { return };
@@ -312,7 +313,7 @@ impl Household {
         let (Some(habit), Plan::Processes(processes)) = (habit, self.hub.plan()) else { return };
         let client = self.next_client();
         let vars = Arc::new(newcomer.vars());
-        let (offers_streams, name) = (newcomer.streams, newcomer.shown().to_owned());
+        let name = newcomer.shown().to_owned();
         let server = id.and_then(|id| self.register.server(id));
         let environment = server.map(|server| environment(&server, &vars)).unwrap_or_default();
         let wants = match id {

@@ -73,6 +73,10 @@ pub(crate) enum OrderWord {
     Forget,
 }
 
+/// The form of the file that goes along with a client's streams. The first one was announced in another way, and is
+/// not taken any more: it held addresses of the one who served.
+pub(crate) const HANDOVER: u32 = 2;
+
 /// A client that comes through an attachment, with all that it would have had for itself.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -89,8 +93,9 @@ pub(crate) struct Newcomer {
     pub(crate) default: Option<String>,
     /// Variables that are no text are left out: no setting could name them.
     pub(crate) env: Vec<(String, String)>,
-    /// It offers its client's own streams. Whoever does not know them takes no notice.
-    pub(crate) streams: bool,
+    /// It offers its client's own streams, with a file of this [form](HANDOVER); 0 is none. Whoever does not know it
+    /// takes no notice.
+    pub(crate) handover: u32,
 }
 
 /// A server that a command line gave, as far as that can say.

@@ -79,7 +79,8 @@ impl Link {
             Err(error) if is_nobody(&error) => return Ok(None),
             Err(error) => return Err(error),
         };
-        let wants = Wants::Client(Box::new(Newcomer { streams, ..self.newcomer.clone() }));
+        let handover = if streams { hello::HANDOVER } else { 0 };
+        let wants = Wants::Client(Box::new(Newcomer { handover, ..self.newcomer.clone() }));
         let reply = match hello::ask(&mut connection, wants).await {
             Ok(reply) => reply,
             // It ended just now.
@@ -119,7 +120,7 @@ pub(crate) async fn run(hub: Arc<Hub>, launch: Launch, mut orders: mpsc::Receive
         Some(connection) => Ok(connection),
         None => link.open(false).await.map(|(connection, _)| connection),
     };
-    let Connection { reader, writer, peer } = match opened {
+    let Connection { reader, writer, peer, .. } = match opened {
         Ok(connection) => connection,
         Err(error) => {
             let mut turn = hub.turn();

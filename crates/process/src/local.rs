@@ -135,12 +135,14 @@ pub struct Connection {
     pub writer: ByteWriter,
     /// The other's process; 0 if it is not known (it may be in another world).
     pub peer: u32,
+    process: os::PeerProcess,
 }
 
 impl Connection {
-    /// Ends the other's process at once. Only for one that is known to be there still: it has not hung up.
+    /// Ends the process that we went to at once. On Linux nobody else can be hit, whoever has its number by now;
+    /// elsewhere only for one that is known to be there still: it has not hung up. Nobody who came to us is ended.
     pub fn kill_peer(&self) {
-        os::kill(self.peer);
+        self.process.kill();
     }
 }
 

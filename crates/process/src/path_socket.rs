@@ -3,9 +3,15 @@
 pub use os::{PathListener, PathStream};
 
 #[cfg(unix)]
+pub(crate) use os::listen_privately;
+
+#[cfg(unix)]
 mod os {
+    use rustix::fs::Mode;
+    use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, listen};
     use std::io;
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixListener as Listener;
     use std::path::{Path, PathBuf};
     use tokio::net::{UnixListener, UnixStream};
 
@@ -35,8 +41,9 @@ mod os {
                 }
                 Err(_) => {}
             }
-            let listener = UnixListener::bind(path)?;
-            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+            let listener = listen_privately(path)?;
+            listener.set_nonblocking(true)?;
+            let listener = UnixListener::from_std(listener)?;
             Ok(Self { listener, path: path.to_owned() })
         }
 
@@ -45,9 +52,68 @@ mod os {
         }
     }
 
+    /// Listens at a path that only this user can connect to, from the moment that it is there.
+    pub(crate) fn listen_privately(path: &Path) -> io::Result<Listener> {
+        let socket = bound_privately(path)?;
+        // As many as the standard library lets wait.
+        listen(&socket, if cfg!(target_os = "macos") { 128 } else { -1 })?;
+        Ok(socket.into())
+    }
+
+    /// The file gets the mode that the socket itself has.
+    #[cfg(target_os = "linux")]
+    fn bound_privately(path: &Path) -> io::Result<OwnedFd> {
+        use rustix::net::{SocketFlags, socket_with};
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+        rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+        bind(&socket, &SocketAddrUnix::new(path)?)?;
+        Ok(socket)
+    }
+
+    /// What another thread makes meanwhile is closed to others too.
+    #[cfg(not(target_os = "linux"))]
+    fn bound_privately(path: &Path) -> io::Result<OwnedFd> {
+        let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
+        rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
+        let before = rustix::process::umask(Mode::RWXG | Mode::RWXO | Mode::XUSR);
+        let bound = SocketAddrUnix::new(path).and_then(|address| bind(&socket, &address));
+        rustix::process::umask(before);
+        bound?;
+        Ok(socket)
+    }
+
     impl Drop for PathListener {
         fn drop(&mut self) {
             let _ = std::fs::remove_file(&self.path);
+        }
+    }
+
+    #[cfg(all(test, target_os = "linux"))]
+    mod tests {
+        use super::*;
+        use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
+        use std::os::unix::fs::PermissionsExt;
+
+        /// Whoever changes a mode after the fact leaves a moment in which others may connect.
+        #[test]
+        fn socket_file_begins_with_its_final_mode() {
+            let folder = std::env::temp_dir().join(format!("path-socket-{}", std::process::id()));
+            std::fs::create_dir_all(&folder).unwrap();
+            let watch = inotify::init(CreateFlags::NONBLOCK).unwrap();
+            inotify::add_watch(&watch, &folder, WatchFlags::CREATE | WatchFlags::ATTRIB).unwrap();
+            let path = folder.join("socket");
+            let listener = listen_privately(&path).unwrap();
+            assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+            assert!(std::os::unix::net::UnixStream::connect(&path).is_ok());
+            drop(listener);
+            let mut space = [std::mem::MaybeUninit::uninit(); 1024];
+            let mut events = Reader::new(&watch, &mut space);
+            let mut seen = Vec::new();
+            while let Ok(event) = events.next() {
+                seen.push(event.events());
+            }
+            assert_eq!(seen, [ReadFlags::CREATE], "nobody changes its mode later");
+            std::fs::remove_dir_all(folder).unwrap();
         }
     }
 }

@@ -142,6 +142,23 @@ async fn what_a_dead_one_left_is_replaced() {
     assert_eq!(parts::word_of(&mut client, "answer").await, "hello");
 }
 
+/// Its number may be another's by then.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn whoever_has_its_number_now_is_not_ended() {
+    let world = World::new();
+    let mut listening = spawn(&world.part("local listen")).unwrap();
+    parts::word_of(&mut listening, "at").await;
+    let mut bystander = spawn(&launch("sleep", ["1000"])).unwrap();
+    let mut ending = world.part("local kill");
+    ending.env.push((parts::WORD.into(), bystander.child.pid().to_string().into()));
+    parts::word_of(&mut spawn(&ending).unwrap(), "ended").await;
+    soon("the one who listened is dead", listening.child.wait()).await;
+    assert!(is_alive(bystander.child.pid()));
+    bystander.child.kill_now();
+    soon("it is dead", bystander.child.wait()).await;
+}
+
 #[tokio::test]
 async fn fifty_who_want_one_start_one() {
     let world = World::new();

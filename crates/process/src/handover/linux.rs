@@ -1,7 +1,7 @@
 //! The two streams and the file, as they change hands.
 
 use super::input::Input;
-use super::store::{Control, Store};
+use super::store::{INPUT, OUTPUT, Store};
 use super::{Waiting, input, output, pass};
 use crate::local::Connection;
 use crate::pipe::{ByteReader, Descriptor, Direction, Kind, register};
@@ -17,8 +17,6 @@ use tokio::io::unix::AsyncFd;
 
 pub use super::journal::Journal;
 pub use super::output::Log;
-
-const _: () = assert!(size_of::<Control>() <= super::store::PAGE as usize);
 
 /// A client's streams, and what is known of them.
 pub struct Streams {
@@ -71,12 +69,14 @@ impl Streams {
 
     /// Reads on behind what was dealt with. `limit` is how much of one thing is kept.
     pub fn reader(&self, taken: Arc<AtomicU64>, limit: usize) -> io::Result<ByteReader> {
+        within(taken.load(Ordering::Acquire), INPUT)?;
         let fd = registered(&self.input, Direction::Read)?;
         Ok(ByteReader::handed(Input::at(&self.store, fd, taken, limit)?))
     }
 
     /// Writes on behind what was committed.
     pub fn log(&self, committed: u64) -> io::Result<Log> {
+        within(committed, OUTPUT)?;
         Ok(output::Log::at(&self.store, registered(&self.output, Direction::Write)?, committed))
     }
 
@@ -115,6 +115,12 @@ impl Streams {
     pub fn has_unread(&self, from: u64) -> io::Result<bool> {
         input::holds_more(&self.store, from)
     }
+}
+
+/// Notes that were written by another may say anything. A part of the file is as long as its place is far.
+fn within(place: u64, part: u64) -> io::Result<()> {
+    let is_within = place < part / 2;
+    is_within.then_some(()).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "not notes of ours"))
 }
 
 fn registered(fd: &OwnedFd, direction: Direction) -> io::Result<AsyncFd<Descriptor>> {

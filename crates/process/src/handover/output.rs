@@ -2,8 +2,11 @@
 //! much has gone is noted by the system, in the call that sends it: nobody can be killed between the two.
 //!
 //! To a pipe with `splice`, which moves the offset on that it is given; to a socket with `sendmmsg`, which writes down
-//! the count. Both addresses lie in the file. `splice` puts the file's pages themselves into the pipe: so what was
+//! the count. Both numbers lie in the file. `splice` puts the file's pages themselves into the pipe: so what was
 //! given out is never written over.
+//!
+//! Whoever gave us the file can write to it while we do. What is sent, and from where, is therefore kept here; the file's
+//! numbers are read once, by the one who takes over, and are then within what was committed.
 
 use super::store::{Mapping, OUTPUT, PAGE, Store};
 use crate::pipe::{Descriptor, Kind};
@@ -11,7 +14,7 @@ use rustix::io::Errno;
 use std::io::{self, IoSlice};
 use std::os::fd::AsRawFd;
 use std::ptr;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -34,6 +37,8 @@ struct State {
     end: u64,
     /// What of it may go.
     committed: u64,
+    /// What of that has gone. The file says so too, for the next one.
+    sent: u64,
     /// What has been given back.
     freed: u64,
     /// Where something was sent from last.
@@ -45,10 +50,9 @@ struct State {
 impl Log {
     /// Goes on behind what was committed.
     pub(super) fn at(store: &Arc<Store>, fd: AsyncFd<Descriptor>, committed: u64) -> Self {
-        let state = State { end: committed, committed, freed: 0, window: None, tail: None };
-        let log = Self { store: store.clone(), fd, state: Mutex::new(state) };
-        log.state().freed = log.sent();
-        log
+        let sent = noted(store, fd.get_ref().kind()).min(committed);
+        let state = State { end: committed, committed, sent, freed: sent, window: None, tail: None };
+        Self { store: store.clone(), fd, state: Mutex::new(state) }
     }
 
     /// Puts bytes behind the others; they stay here until they are committed. Says where they end.
@@ -91,14 +95,14 @@ impl Log {
 
     /// What is committed and has not gone.
     pub fn unsent(&self) -> u64 {
-        let committed = self.state().committed;
-        committed.saturating_sub(self.sent())
+        let state = self.state();
+        state.committed - state.sent
     }
 
     /// Sends what goes without waiting; `WouldBlock` if nothing does.
     pub fn send(&self) -> io::Result<usize> {
         let mut state = self.state();
-        if state.committed <= self.sent() {
+        if state.committed == state.sent {
             return Ok(0);
         }
         let sent = match self.send_now(&mut state) {
@@ -108,6 +112,7 @@ impl Log {
             }
             result => result,
         }?;
+        state.sent += sent as u64;
         self.free(&mut state);
         Ok(sent)
     }
@@ -120,7 +125,7 @@ impl Log {
     fn send_now(&self, state: &mut State) -> io::Result<usize> {
         loop {
             let result = match self.fd.get_ref().kind() {
-                Kind::Pipe => self.splice(state.committed),
+                Kind::Pipe => self.splice(state),
                 Kind::StreamSocket | Kind::PacketSocket | Kind::Unpollable => self.send_message(state),
             };
             match result {
@@ -130,38 +135,19 @@ impl Log {
         }
     }
 
-    /// How much has gone, as the system has noted it.
-    fn sent(&self) -> u64 {
+    fn splice(&self, state: &State) -> io::Result<usize> {
         let control = self.store.control();
-        // SAFETY: the control page is mapped; only the one who holds the streams, under the lock or before anyone
-        // else has this, changes it.
-        unsafe {
-            match self.fd.get_ref().kind() {
-                Kind::Pipe => ptr::read_volatile(&raw const (*control).sent).max(OUTPUT) - OUTPUT,
-                Kind::StreamSocket | Kind::PacketSocket | Kind::Unpollable => {
-                    let turn = (*control).turn.load(Ordering::Acquire) as usize & 1;
-                    let turn = &raw const (*control).turns[turn];
-                    ptr::read_volatile(&raw const (*turn).before)
-                        + u64::from(ptr::read_volatile(&raw const (*turn).message.msg_len))
-                }
-            }
-        }
-    }
-
-    fn splice(&self, committed: u64) -> io::Result<usize> {
-        let control = self.store.control();
-        let sent = self.sent();
-        // SAFETY: the offset lies in the control page, which is mapped, and nobody else looks at it meanwhile. The
-        // system writes it on its way back from a call that has moved something.
+        // SAFETY: the offset lies in the control page, which is mapped. The system reads it, and writes it on its way
+        // back from a call that has moved something. Whatever it is made to be, it leads into this file.
         let moved = unsafe {
             let offset = &raw mut (*control).sent;
-            ptr::write_volatile(offset, OUTPUT + sent);
+            ptr::write_volatile(offset, OUTPUT + state.sent);
             libc::splice(
                 self.store.file.as_raw_fd(),
                 offset.cast(),
                 self.fd.get_ref().as_raw_fd(),
                 ptr::null_mut(),
-                (committed - sent) as usize,
+                (state.committed - state.sent) as usize,
                 libc::SPLICE_F_NONBLOCK,
             )
         };
@@ -169,7 +155,7 @@ impl Log {
     }
 
     fn send_message(&self, state: &mut State) -> io::Result<usize> {
-        let sent = self.sent();
+        let sent = state.sent;
         let base = sent / WINDOW * WINDOW;
         if state.window.as_ref().is_none_or(|(at, _)| *at != base) {
             state.window = Some((base, self.store.map(OUTPUT + base, WINDOW as usize)?));
@@ -177,30 +163,31 @@ impl Log {
         let Some((_, window)) = &state.window else { return Err(Errno::NOMEM.into()) };
         let length = (state.committed.min(base + WINDOW) - sent) as usize;
         let mut data = libc::iovec { iov_base: window.at((sent - base) as usize).cast(), iov_len: length };
-        let control = self.store.control();
-        // SAFETY: the next turn is prepared where nobody looks, then made the one that counts; `data` and the window
-        // live until the call has returned.
-        unsafe {
-            let next = 1 - ((*control).turn.load(Ordering::Relaxed) & 1);
-            let turn = &raw mut (*control).turns[next as usize];
-            let mut message: libc::mmsghdr = std::mem::zeroed();
-            message.msg_hdr.msg_iov = &raw mut data;
-            message.msg_hdr.msg_iovlen = 1;
-            ptr::write_volatile(&raw mut (*turn).before, sent);
-            ptr::write_volatile(&raw mut (*turn).message, message);
-            (*control).turn.store(next, Ordering::Release);
+        let (control, header) = (self.store.control(), self.store.header());
+        // SAFETY: both are mapped; the header is in a page of our own, which only this thread uses, under the lock. The
+        // next turn is prepared where nobody looks, then made the one that counts, with nothing sent yet. `data` and the
+        // window live until the call has returned.
+        let count = unsafe {
+            let next = 1 - (Last::of(&(*control).last).turn & 1);
+            ptr::write_volatile(&raw mut (*control).before[next as usize], sent);
+            let mut message: libc::msghdr = std::mem::zeroed();
+            message.msg_iov = &raw mut data;
+            message.msg_iovlen = 1;
+            ptr::write_volatile(&raw mut (*header).msg_hdr, message);
+            Last { count: 0, turn: next }.put(&(*control).last);
             let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
-            let done = libc::sendmmsg(self.fd.get_ref().as_raw_fd(), &raw mut (*turn).message, 1, flags);
+            let done = libc::sendmmsg(self.fd.get_ref().as_raw_fd(), header, 1, flags);
             if done < 1 {
                 return Err(io::Error::last_os_error());
             }
-        }
-        Ok((self.sent() - sent) as usize)
+            Last::of(&(*control).last).count
+        };
+        Ok((count as usize).min(length))
     }
 
     /// What lies in the pipe is left alone: it holds no more than this, and the rest was read.
     fn free(&self, state: &mut State) {
-        let done = self.sent();
+        let done = state.sent;
         if done < state.freed + 2 * PIECE {
             return;
         }
@@ -217,5 +204,39 @@ impl Log {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How much has gone, as the system has noted it for the one before us.
+fn noted(store: &Store, kind: Kind) -> u64 {
+    let control = store.control();
+    // SAFETY: the control page is mapped. These are plain numbers, and any of them will do.
+    unsafe {
+        match kind {
+            Kind::Pipe => ptr::read_volatile(&raw const (*control).sent).max(OUTPUT) - OUTPUT,
+            Kind::StreamSocket | Kind::PacketSocket | Kind::Unpollable => {
+                let Last { count, turn } = Last::of(&(*control).last);
+                let before = ptr::read_volatile(&raw const (*control).before[turn as usize & 1]);
+                before.saturating_add(count.into())
+            }
+        }
+    }
+}
+
+/// The last call that sent to a socket: the system writes the first half alone, and we both at once.
+struct Last {
+    count: u32,
+    turn: u32,
+}
+
+impl Last {
+    fn of(last: &AtomicU64) -> Self {
+        let [a, b, c, d, turn @ ..] = last.load(Ordering::Acquire).to_ne_bytes();
+        Self { count: u32::from_ne_bytes([a, b, c, d]), turn: u32::from_ne_bytes(turn) }
+    }
+
+    fn put(&self, last: &AtomicU64) {
+        let ([a, b, c, d], [e, f, g, h]) = (self.count.to_ne_bytes(), self.turn.to_ne_bytes());
+        last.store(u64::from_ne_bytes([a, b, c, d, e, f, g, h]), Ordering::Release);
     }
 }

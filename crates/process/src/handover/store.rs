@@ -4,19 +4,21 @@ use rustix::fs::{
     FallocateFlags, MemfdFlags, SealFlags, fallocate, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate,
     memfd_create,
 };
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 use std::ffi::c_void;
 use std::io;
+use std::mem::offset_of;
 use std::os::fd::OwnedFd;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicU32, Ordering, compiler_fence};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 /// Each part has room for more than a client could ever say.
 pub(super) const JOURNALS: [u64; 2] = [0, 1 << 48];
 pub(super) const INPUT: u64 = 1 << 49;
 pub(super) const OUTPUT: u64 = 1 << 50;
-const CONTROL: u64 = 1 << 51;
-const SIZE: u64 = CONTROL + PAGE;
+pub(super) const CONTROL: u64 = 1 << 51;
+/// The empty page at the end tells this layout from the one before it, which was a page shorter.
+const SIZE: u64 = CONTROL + 2 * PAGE;
 pub(super) const PAGE: u64 = 4096;
 
 /// Nobody who holds it can make it shorter: that would end whoever has it mapped.
@@ -27,27 +29,28 @@ pub(super) struct Store {
     control: Mapping,
 }
 
-/// What the system itself writes while it sends, and what is looked at from both sides. All zero at first.
+/// What the system itself writes while it sends, and what is looked at from both sides. All zero at first. It holds
+/// numbers only: whoever gave us the file can write here at any moment, so that no address may be taken from it and no
+/// number believed beyond what it may be.
 #[repr(C)]
 pub(super) struct Control {
-    /// For a pipe: where in the file the next byte to be sent lies, from the beginning of the output; the system
-    /// moves it on.
+    /// For a socket: how much the last call sent, which the system writes, and behind it which of the two `before`
+    /// counts. It is the first, since the system writes right behind the [header](Store::header).
+    pub(super) last: AtomicU64,
+    /// How much had gone before that call.
+    pub(super) before: [u64; 2],
+    /// For a pipe: where in the file the next byte to be sent lies; the system moves it on.
     pub(super) sent: u64,
-    /// For a socket: which of the two turns counts.
-    pub(super) turn: AtomicU32,
     /// How many requests are open.
     pub(super) open: AtomicU32,
-    pub(super) turns: [Turn; 2],
 }
 
-/// One call that sends to a socket.
-#[repr(C)]
-pub(super) struct Turn {
-    /// How much had gone before it.
-    pub(super) before: u64,
-    /// The system writes into its `msg_len` how much this one sent.
-    pub(super) message: libc::mmsghdr,
-}
+/// Where in a header of `sendmmsg` the system writes the count.
+const COUNT: usize = offset_of!(libc::mmsghdr, msg_len);
+
+const _: () = assert!(size_of::<Control>() <= PAGE as usize);
+const _: () = assert!((PAGE as usize - COUNT).is_multiple_of(align_of::<libc::mmsghdr>()));
+const _: () = assert!(size_of::<libc::mmsghdr>() - COUNT <= size_of::<u64>());
 
 impl Store {
     pub(super) fn new() -> io::Result<Self> {
@@ -64,12 +67,19 @@ impl Store {
         if !is_ours {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "not a file of ours"));
         }
-        let control = Mapping::new(&file, CONTROL, PAGE as usize)?;
+        let control = Mapping::behind_a_private_page(&file, CONTROL)?;
         Ok(Self { file, control })
     }
 
     pub(super) fn control(&self) -> *mut Control {
-        self.control.start.cast::<Control>().as_ptr()
+        self.control.at(PAGE as usize).cast()
+    }
+
+    /// What `sendmmsg` is to send. The addresses in it lie in a page of our own, and the count behind them in the file,
+    /// as the first of [`Control`]: the system writes it there in the call that sends, and nobody else can say what of
+    /// our memory is sent. Only its `msg_hdr` may be written as a whole.
+    pub(super) fn header(&self) -> *mut libc::mmsghdr {
+        self.control.at(PAGE as usize - COUNT).cast()
     }
 
     pub(super) fn map(&self, at: u64, length: usize) -> io::Result<Mapping> {
@@ -120,17 +130,21 @@ impl Mapping {
     fn new(file: &OwnedFd, at: u64, length: usize) -> io::Result<Self> {
         // SAFETY: a new mapping, at an address of the system's choice.
         let start = unsafe {
-            mmap(
-                std::ptr::null_mut(),
-                length,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::SHARED,
-                file,
-                at,
-            )?
+            mmap(ptr::null_mut(), length, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, file, at)?
         };
         let start = NonNull::new(start).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Self { start, length })
+    }
+
+    /// A page of the file, right behind a page that is nobody's but ours.
+    fn behind_a_private_page(file: &OwnedFd, at: u64) -> io::Result<Self> {
+        let (page, access) = (PAGE as usize, ProtFlags::READ | ProtFlags::WRITE);
+        // SAFETY: a new mapping, at an address of the system's choice.
+        let start = unsafe { mmap_anonymous(ptr::null_mut(), 2 * page, access, MapFlags::PRIVATE)? };
+        let both = Self { start: NonNull::new(start).ok_or(io::ErrorKind::OutOfMemory)?, length: 2 * page };
+        // SAFETY: it takes the place of the second page, which we have just made and nobody uses.
+        unsafe { mmap(both.at(page).cast(), page, access, MapFlags::SHARED | MapFlags::FIXED, file, at)? };
+        Ok(both)
     }
 
     pub(super) fn at(&self, offset: usize) -> *mut u8 {

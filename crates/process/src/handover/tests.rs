@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "what is not there fails the test")]
 
 use super::os::Streams;
-use super::store::Store;
+use super::store::{CONTROL, PAGE, Store};
 use crate::pipe::ByteReader;
 use bytes::BytesMut;
 use std::io::{IoSlice, Read, Write};
@@ -194,4 +194,55 @@ fn a_file_that_is_not_ours_is_not_taken() {
     assert!(Store::over(file).is_err());
     let ours = Store::new().unwrap();
     assert!(rustix::fs::ftruncate(&ours.file, 10).is_err());
+}
+
+/// Whoever gave us the file can read and write it at any moment.
+#[tokio::test]
+async fn file_holds_no_address_of_ours() {
+    let mut client = client(true);
+    let log = client.streams.log(0).unwrap();
+    log.append(&[IoSlice::new(b"some words")]).unwrap();
+    log.commit();
+    assert_eq!(log.send().unwrap(), 10);
+    let mut heard = Vec::new();
+    hear(&mut client, &mut heard);
+    assert_eq!(heard, b"some words");
+    let mut page = vec![0; PAGE as usize];
+    rustix::io::pread(client.streams.file(), &mut page, CONTROL).unwrap();
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let ranges: Vec<_> = maps.lines().filter_map(|line| line.split(' ').next()?.split_once('-')).collect();
+    let number = |text: &str| u64::from_str_radix(text, 16).unwrap();
+    for word in page.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().unwrap())) {
+        let is_ours = ranges.iter().any(|(from, to)| (number(from)..number(to)).contains(&word));
+        assert!(!is_ours, "{word:x} is an address of ours");
+    }
+}
+
+/// What another writes there changes what its own client hears, and nothing else: no byte that is not the file's goes
+/// out, and nobody reckons with it.
+#[tokio::test]
+async fn numbers_of_another_are_not_believed() {
+    for is_socket in [false, true] {
+        for lie in [1, u64::from(u32::MAX), 1 << 40, 1 << 50, u64::MAX - 5, u64::MAX] {
+            let mut client = client(is_socket);
+            let mut heard = Vec::new();
+            let log = client.streams.log(0).unwrap();
+            log.append(&[IoSlice::new(&[b'x'; 1000])]).unwrap();
+            log.commit();
+            let lies = lie.to_ne_bytes().repeat(PAGE as usize / 8);
+            for _ in 0..3 {
+                rustix::io::pwrite(client.streams.file(), &lies, CONTROL).unwrap();
+                assert!(log.unsent() <= 1000);
+                let _ = log.send();
+                hear(&mut client, &mut heard);
+            }
+            assert!(heard.len() <= 1000 && heard.iter().all(|byte| *byte == b'x'), "{lie}: {}", heard.len());
+            rustix::io::pwrite(client.streams.file(), &lies, CONTROL).unwrap();
+            let next = client.streams.log(1000).unwrap();
+            assert!(next.unsent() <= 1000, "{lie}");
+            let _ = next.send();
+            let _ = client.streams.log(lie).map(|log| log.send());
+            let _ = client.streams.reader(Arc::new(AtomicU64::new(lie)), 1000);
+        }
+    }
 }

@@ -10,13 +10,12 @@ mod lock;
 mod peer;
 
 use super::{Address, BindError, Connection, LOOK, SOCKET};
-use crate::{pipe, private};
+use crate::{path_socket, pipe, private};
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, kill_process};
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -28,6 +27,7 @@ use tokio::time::sleep;
 pub(super) use detach::start_detached;
 pub(super) use folder::{folder, world};
 pub(super) use lock::Lock;
+pub(super) use peer::PeerProcess;
 
 /// How long nobody is accepted when the system has no room for it. What comes meanwhile waits.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -58,8 +58,7 @@ impl Listener {
         let path = path(address);
         clear(&path)?;
         let _ = fs::remove_file(address.file("json"));
-        let socket = UnixListener::bind(&path)?;
-        fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+        let socket = path_socket::listen_privately(&path)?;
         socket.set_nonblocking(true)?;
         // SAFETY: a `UnixListener` owns its descriptor, never exchanges it, and closes it when it is dropped, which
         // the `AsyncFd` does after it has deregistered.
@@ -76,7 +75,7 @@ impl Listener {
                 Ok(Ok((socket, _))) => {
                     // A stranger, or one who has gone already.
                     let Ok(peer) = peer::same_user(&socket) else { continue };
-                    return connection(socket.into(), peer);
+                    return connection(socket.into(), peer, PeerProcess::none());
                 }
                 Ok(Err(error)) => match Errno::from_io_error(&error) {
                     Some(Errno::INTR | Errno::CONNABORTED) => {}
@@ -138,16 +137,11 @@ pub(super) async fn connect(address: &Address) -> io::Result<Connection> {
         sleep(LOOK).await;
     };
     let peer = peer::same_user(&socket)?;
-    connection(socket.into(), peer)
+    let process = PeerProcess::of(&socket, peer);
+    connection(socket.into(), peer, process)
 }
 
-pub(super) fn kill(process: u32) {
-    if let Some(process) = i32::try_from(process).ok().and_then(Pid::from_raw) {
-        let _ = kill_process(process, Signal::KILL);
-    }
-}
-
-fn connection(socket: OwnedFd, peer: u32) -> io::Result<Connection> {
+fn connection(socket: OwnedFd, peer: u32, process: PeerProcess) -> io::Result<Connection> {
     let (reader, writer) = pipe::both_ways(socket)?;
-    Ok(Connection { reader, writer, peer })
+    Ok(Connection { reader, writer, peer, process })
 }

@@ -146,7 +146,7 @@ fn process(pipe: RawHandle, ask: impl Fn(RawHandle, *mut u32) -> i32) -> u32 {
 
 fn connection(pipe: NamedPipe, peer: u32) -> Connection {
     let (reader, writer) = pipe::both_ways(pipe);
-    Connection { reader, writer, peer }
+    Connection { reader, writer, peer, process: PeerProcess }
 }
 
 fn is(error: &io::Error, code: u32) -> bool {
@@ -173,4 +173,8 @@ impl Lock {
 }
 
 /// Nothing is handed over here that would be another's to end.
-pub(super) fn kill(_: u32) {}
+pub(super) struct PeerProcess;
+
+impl PeerProcess {
+    pub(super) fn kill(&self) {}
+}

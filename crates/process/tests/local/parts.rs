@@ -85,6 +85,7 @@ pub(crate) async fn play(part: &str) {
             "local address" => println!("<at {}>", address()),
             "local listen" => listen().await,
             "local connect" => greet(connect(&address()).await).await,
+            "local kill" => kill().await,
             "local starter" => starter().await,
             "local many" => many().await,
             "local detach" => detach().await,
@@ -121,7 +122,7 @@ async fn listen() {
 async fn greet(connection: std::io::Result<Connection>) {
     match connection {
         Err(error) => println!("<refused {:?}>", error.kind()),
-        Ok(Connection { mut reader, writer, peer }) => {
+        Ok(Connection { mut reader, writer, peer, .. }) => {
             println!("<peer {peer}>");
             let word = std::env::var(WORD).unwrap_or("hello".into());
             write_all(&writer, word.as_bytes()).await;
@@ -129,6 +130,14 @@ async fn greet(connection: std::io::Result<Connection>) {
             println!("<answer {}>", read_text(&mut reader).await);
         }
     }
+}
+
+/// As if the number of the one who listens were another's by now.
+async fn kill() {
+    let mut connection = connect(&address()).await.unwrap();
+    connection.peer = std::env::var(WORD).unwrap().parse().unwrap();
+    connection.kill_peer();
+    println!("<ended {}>", connection.peer);
 }
 
 /// As an attachment does.
@@ -158,10 +167,10 @@ fn runtime() -> (OsString, OsString) {
     ("XDG_RUNTIME_DIR".into(), std::env::var_os("XDG_RUNTIME_DIR").unwrap())
 }
 
-/// Five hundred at once, twice. Both ends are in this process.
+/// Five hundred at once, twice. Both ends are in this process, and the one that goes there holds the other's process, too.
 async fn many() {
     let maximum = getrlimit(Resource::Nofile).maximum;
-    setrlimit(Resource::Nofile, Rlimit { current: Some(1100), maximum }).unwrap();
+    setrlimit(Resource::Nofile, Rlimit { current: Some(1600), maximum }).unwrap();
     let address = address();
     let mut listener = Listener::bind(&address).unwrap();
     let open = || fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
@@ -179,7 +188,7 @@ async fn many() {
     let waiting = std::os::unix::net::UnixStream::connect(address.to_string()).unwrap();
     setrlimit(Resource::Nofile, Rlimit { current: Some(limit), maximum }).unwrap();
     listener.accept().await.map(drop).unwrap_err();
-    setrlimit(Resource::Nofile, Rlimit { current: Some(1100), maximum }).unwrap();
+    setrlimit(Resource::Nofile, Rlimit { current: Some(1600), maximum }).unwrap();
     listener.accept().await.unwrap();
     drop(waiting);
     println!("<leaked {}>", open() - before);

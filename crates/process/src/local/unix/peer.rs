@@ -4,6 +4,8 @@ use rustix::process::geteuid;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 
+pub(in crate::local) use process::PeerProcess;
+
 /// The other's process, if it is one of this user; 0 if its number is not known. Root is another user too.
 pub(super) fn same_user(socket: &impl AsRawFd) -> io::Result<u32> {
     let (user, process) = credentials(socket.as_raw_fd())?;
@@ -32,17 +34,17 @@ fn credentials(socket: RawFd) -> io::Result<(u32, u32)> {
     if unsafe { libc::getpeereid(socket, &mut user, &mut group) } != 0 {
         return Err(io::Error::last_os_error());
     }
-    Ok((user, process(socket)))
+    Ok((user, number(socket)))
 }
 
 #[cfg(target_os = "macos")]
-fn process(socket: RawFd) -> u32 {
+fn number(socket: RawFd) -> u32 {
     let mut process: libc::pid_t = 0;
     option(socket, libc::SOL_LOCAL, libc::LOCAL_PEERPID, &mut process).map_or(0, |()| process.unsigned_abs())
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-fn process(_: RawFd) -> u32 {
+fn number(_: RawFd) -> u32 {
     0
 }
 
@@ -57,5 +59,76 @@ fn option<T: Copy>(socket: RawFd, level: i32, name: i32, value: &mut T) -> io::R
         0 if length == wanted => Ok(()),
         0 => Err(io::ErrorKind::InvalidData.into()),
         _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// A process that can be ended. Its number may be another's by then, so that it is held by a descriptor.
+#[cfg(target_os = "linux")]
+mod process {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+    use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+
+    /// Not in `libc` for every C library. Linux 6.5.
+    const SO_PEERPIDFD: i32 = 77;
+
+    pub(in crate::local) struct PeerProcess(Option<OwnedFd>);
+
+    impl PeerProcess {
+        /// For one whom we never end.
+        pub(in crate::local) fn none() -> Self {
+            Self(None)
+        }
+
+        pub(in crate::local) fn of(socket: &(impl AsRawFd + AsFd), number: u32) -> Self {
+            Self(exactly(socket).or_else(|| by_number(socket, number)))
+        }
+
+        pub(in crate::local) fn kill(&self) {
+            if let Some(process) = &self.0 {
+                let _ = pidfd_send_signal(process, Signal::KILL);
+            }
+        }
+    }
+
+    fn exactly(socket: &impl AsRawFd) -> Option<OwnedFd> {
+        let mut fd: i32 = -1;
+        super::option(socket.as_raw_fd(), libc::SOL_SOCKET, SO_PEERPIDFD, &mut fd).ok()?;
+        // SAFETY: the system has just opened it for us, and nobody else knows of it.
+        (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd) })
+    }
+
+    /// For older systems. If it has not hung up by the time that its number was looked up, the number was still its own.
+    fn by_number(socket: &impl AsFd, number: u32) -> Option<OwnedFd> {
+        let number = Pid::from_raw(i32::try_from(number).ok()?)?;
+        let process = pidfd_open(number, PidfdFlags::empty()).ok()?;
+        let mut polled = [PollFd::new(socket, PollFlags::empty())];
+        poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).ok()?;
+        let is_gone = polled[0].revents().intersects(PollFlags::HUP | PollFlags::ERR);
+        (!is_gone).then_some(process)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod process {
+    use rustix::process::{Pid, Signal, kill_process};
+
+    pub(in crate::local) struct PeerProcess(u32);
+
+    impl PeerProcess {
+        /// For one whom we never end.
+        pub(in crate::local) fn none() -> Self {
+            Self(0)
+        }
+
+        pub(in crate::local) fn of<S>(_: &S, number: u32) -> Self {
+            Self(number)
+        }
+
+        pub(in crate::local) fn kill(&self) {
+            if let Some(process) = i32::try_from(self.0).ok().and_then(Pid::from_raw) {
+                let _ = kill_process(process, Signal::KILL);
+            }
+        }
     }
 }
