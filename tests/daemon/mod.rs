@@ -19,6 +19,7 @@ mod commands;
 mod upgrade;
 mod hardened;
 mod handover;
+mod descriptors;
 
 /// Only debug builds can be told to.
 #[cfg(debug_assertions)]

@@ -17,6 +17,7 @@ use crate::hello::{self, Envelope, Hello, Newcomer, OrderWord, Reply, Wants};
 use crate::hub::Hub;
 use crate::intake::{self, ClientReader};
 use crate::launches::Launches;
+use crate::place::Place;
 use crate::places;
 use crate::register::Register;
 use crate::reload::{Applied, Overrides, Source, Standing};
@@ -28,7 +29,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use switchboard_core::{
@@ -95,6 +96,8 @@ pub(crate) struct Household {
     /// Selections of servers, by name.
     profiles: Mutex<Vec<(String, Vec<String>)>>,
     next_client: AtomicU32,
+    /// Clients that were let in and whose streams are on their way.
+    arriving: AtomicUsize,
     retired: Notify,
 }
 
@@ -154,6 +157,7 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
         default_root,
         profiles,
         next_client: AtomicU32::new(1),
+        arriving: AtomicUsize::new(0),
         retired: Notify::new(),
     });
     // Whether anybody comes is a question of time from now on.
@@ -300,8 +304,15 @@ impl Household {
             // It hears nothing, and looks for another.
             return;
         }
-        let found = self.server_for(&newcomer).await;
         let offers_streams = newcomer.handover == hello::HANDOVER;
+        let place = match Place::take(&self.arriving, offers_streams) {
+            Ok(place) => place,
+            Err(why) => {
+                let _ = hello::say(&connection.writer, &Reply::refusal(why)).await;
+                return;
+            }
+        };
+        let found = self.server_for(&newcomer).await;
         let result = if offers_streams { json!({ "streams": true }) } else { Value::Null };
         let reply = found.as_ref().map_or_else(Reply::refusal, |_| Reply::with(result));
         let is_told = hello::say(&connection.writer, &reply).await.is_ok();
@@ -325,8 +336,9 @@ impl Household {
         let hub = &self.hub;
         if offers_streams {
             let here = Arrival { client, wants, surroundings, reader: ClientReader::new(habit) };
-            return self.hold(connection, here, name).await;
+            return self.hold(connection, here, name, place).await;
         }
+        drop(place);
         let Connection { reader, writer, .. } = connection;
         hub.open_outbox(Peer::Client(client), writer, Framing::Newline);
         hub.handle(wants.event(client, surroundings));
@@ -337,11 +349,13 @@ impl Household {
     }
 
     /// The same for one whose own streams we get. The attachment only says when that is to end.
-    async fn hold(&self, mut connection: Connection, here: Arrival, server: String) {
+    async fn hold(&self, mut connection: Connection, here: Arrival, server: String, place: Place<'_>) {
         let client = here.client;
         let framing = wiring::fixed(self.framing);
         let manner = Manner { framing, limit: self.limit, grace: self.grace, server };
-        let held = match Streams::receive(&mut connection).await {
+        let received = Streams::receive(&mut connection).await;
+        drop(place);
+        let held = match received {
             Ok(streams) => hold::hold(&self.hub, here, &streams, manner, &mut connection).await,
             Err(_) => State::LetGo,
         };

@@ -60,6 +60,7 @@ mod handed;
 pub mod attach;
 pub mod daemon;
 pub mod control;
+mod place;
 mod environments;
 mod register;
 mod reload;
