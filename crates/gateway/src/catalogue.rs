@@ -5,7 +5,7 @@
 
 use crate::config::ServerConfig;
 use crate::launches::{hash, launch_key};
-use crate::stored_file::{self, DRAFT_ENDING};
+use crate::stored_file;
 use crate::telemetry::clock::Stamp;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -13,9 +13,9 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 use switchboard_core::catalogue::OfferKey;
 use switchboard_process::private;
 
@@ -31,8 +31,6 @@ const MOST_PROFILES: usize = 64;
 const MOST_FILES: usize = 512;
 /// A file beyond this is nobody's catalogue.
 const MOST_BYTES: u64 = 64 << 20;
-/// Whoever began a draft that long ago will not finish it.
-const DRAFTS_LIVE: Duration = Duration::from_secs(60 * 60);
 
 /// All catalogues of this user.
 #[derive(Clone)]
@@ -135,9 +133,6 @@ impl Shelf {
                 let _ = fs::remove_file(file.entry.path());
             }
         }
-        for (path, _) in self.entries().filter(|(path, begun)| is_draft(path) && is_long_ago(*begun)) {
-            let _ = fs::remove_file(path);
-        }
     }
 
     fn files(&self) -> impl Iterator<Item = Found> {
@@ -146,10 +141,6 @@ impl Shelf {
             let (launch, key) = name.strip_suffix(ENDING)?.split_once('-')?;
             Some(Found { launch: launch.to_owned(), key: key.to_owned(), entry })
         })
-    }
-
-    fn entries(&self) -> impl Iterator<Item = (PathBuf, SystemTime)> {
-        self.listing().filter_map(|entry| Some((entry.path(), entry.metadata().ok()?.modified().ok()?)))
     }
 
     /// Nothing if there is no such folder, or if others could have put something there.
@@ -185,12 +176,4 @@ fn key_hash(key: &OfferKey) -> String {
         None => hash(&[&key.profile]),
         Some(root) => hash(&[&key.profile, root]),
     }
-}
-
-fn is_draft(path: &Path) -> bool {
-    path.to_str().is_some_and(|path| path.ends_with(DRAFT_ENDING))
-}
-
-fn is_long_ago(begun: SystemTime) -> bool {
-    begun.elapsed().is_ok_and(|elapsed| elapsed > DRAFTS_LIVE)
 }

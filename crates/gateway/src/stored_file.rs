@@ -5,8 +5,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
-
-pub(crate) const DRAFT_ENDING: &str = ".draft";
+use switchboard_process::drafts;
 
 /// Puts these bytes in the place of a file. Its folder must be there.
 pub(crate) fn replace(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
@@ -14,10 +13,13 @@ pub(crate) fn replace(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
     let attempt = COUNTER.fetch_add(1, Ordering::Relaxed);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     // Another for each attempt of each process.
-    let draft = path.with_file_name(format!("{name}.{}-{attempt}{DRAFT_ENDING}", std::process::id()));
+    let draft = path.with_file_name(format!("{name}.{}-{attempt}{}", std::process::id(), drafts::ENDING));
     let written = write(&draft, parts).and_then(|()| fs::rename(&draft, path));
     if written.is_err() {
         let _ = fs::remove_file(&draft);
+    }
+    if let Some(folder) = path.parent() {
+        drafts::remove_old(folder, |name| name.ends_with(drafts::ENDING));
     }
     written
 }

@@ -31,6 +31,7 @@
 pub mod alive;
 pub mod aside;
 pub mod child;
+pub mod drafts;
 #[cfg(unix)]
 mod guard;
 pub mod handover;
@@ -39,6 +40,7 @@ mod inherit;
 pub mod local;
 pub mod machine;
 pub mod memory;
+pub mod ownership;
 pub mod parent;
 pub mod path_socket;
 pub mod pipe;

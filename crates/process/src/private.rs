@@ -1,5 +1,6 @@
 //! Folders and files that nobody but this user can have written. What we act on must not be another's word.
 
+use crate::drafts;
 use std::io;
 use std::path::Path;
 
@@ -25,6 +26,12 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     os::read(path, most)
 }
 
+/// The same for what nobody else should know, of this user or root; it may lie behind a link, as what is mounted into a
+/// container does. A file of ours that others can read is closed to them first.
+pub fn read_secret(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    os::read_secret(path, most)
+}
+
 /// Writes a file anew, for this user alone. Its folder must be one that nobody else can write to.
 pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     os::write(path, content)
@@ -36,9 +43,15 @@ pub fn script(path: &Path, content: &[u8]) -> io::Result<()> {
         return Ok(());
     }
     // Another process may be about to run it.
-    let draft = path.with_extension(std::process::id().to_string());
-    os::write_program(&draft, content)?;
-    std::fs::rename(&draft, path)
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let draft = path.with_file_name(format!("{name}.{}{}", std::process::id(), drafts::ENDING));
+    let written = os::write_program(&draft, content).and_then(|()| std::fs::rename(&draft, path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&draft);
+    }
+    let is_draft = |found: &str| found.strip_prefix(&name).is_some_and(|rest| rest.starts_with('.'));
+    drafts::remove_old(path.parent().unwrap_or(path), is_draft);
+    written
 }
 
 #[cfg(unix)]
@@ -46,10 +59,11 @@ pub(crate) use os::{closed_folder, is_closed, open_own};
 
 #[cfg(unix)]
 mod os {
-    use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, open};
+    use rustix::fs::{FileType, Mode, OFlags, Stat, fchmod, fstat, open};
     use rustix::process::geteuid;
     use std::fs::{DirBuilder, File};
     use std::io::{self, Read, Write};
+    use std::os::fd::OwnedFd;
     use std::os::unix::fs::DirBuilderExt;
     use std::path::Path;
 
@@ -96,7 +110,23 @@ mod os {
 
     fn write_as(path: &Path, content: &[u8], mode: Mode) -> io::Result<()> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        File::from(open(path, flags, mode)?).write_all(content)
+        let written = File::from(open(path, flags, mode)?).write_all(content);
+        if written.is_err() {
+            // Half of it is worse than nothing.
+            let _ = std::fs::remove_file(path);
+        }
+        written
+    }
+
+    pub(super) fn read_secret(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+        let file = open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
+        let stat = fstat(&file)?;
+        let is_trusted = [0, geteuid().as_raw()].contains(&stat.st_uid);
+        check_as(&stat, FileType::RegularFile, is_trusted)?;
+        if stat.st_uid == geteuid().as_raw() && stat.st_mode & 0o077 != 0 {
+            fchmod(&file, Mode::RUSR | Mode::WUSR)?;
+        }
+        read_some(file.into(), stat.st_size as u64, most)
     }
 
     /// A file that only this user can have written. A link is not followed.
@@ -111,13 +141,21 @@ mod os {
     pub(super) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
         let file = open_own(path)?;
         let size = file.metadata()?.len();
+        read_some(file, size, most)
+    }
+
+    fn read_some(file: File, size: u64, most: u64) -> io::Result<Vec<u8>> {
         let mut content = Vec::with_capacity(most.min(size) as usize);
         file.take(most).read_to_end(&mut content)?;
         Ok(content)
     }
 
     fn check(stat: &Stat, kind: FileType) -> io::Result<()> {
-        let is_ours = stat.st_uid == geteuid().as_raw() && stat.st_mode & 0o022 == 0;
+        check_as(stat, kind, stat.st_uid == geteuid().as_raw())
+    }
+
+    fn check_as(stat: &Stat, kind: FileType, is_trusted: bool) -> io::Result<()> {
+        let is_ours = is_trusted && stat.st_mode & 0o022 == 0;
         if is_ours && FileType::from_raw_mode(stat.st_mode) == kind {
             Ok(())
         } else {
@@ -180,6 +218,10 @@ mod os {
 
     pub(super) fn write_program(path: &Path, content: &[u8]) -> io::Result<()> {
         write(path, content)
+    }
+
+    pub(super) fn read_secret(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+        read(path, most)
     }
 
     pub(super) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {

@@ -104,8 +104,11 @@ pub(crate) fn begin(folder: &Path, number: u64) -> io::Result<PathBuf> {
     let path = folder.join(format!("{number:012x}"));
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
     let head = format!("{TITLE}\nhost {}\nboot {boot}\nnamespace {namespace}\nnumber {number:x}\n", host());
-    file.write_all(&[head.as_bytes(), &Line::Keeper(us).spell()].concat())?;
-    Ok(path)
+    let written = file.write_all(&[head.as_bytes(), &Line::Keeper(us).spell()].concat());
+    if written.is_err() {
+        let _ = fs::remove_file(&path);
+    }
+    written.map(|()| path)
 }
 
 /// Adds to a file; several may at the same time.

@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::os;
 use crate::hex::hex;
+use switchboard_process::drafts;
 
 const FILE: &str = "trust.json";
 const VERSION: u32 = 1;
@@ -138,6 +139,9 @@ impl Trust {
         let written = os::create_private_file(&temporary)
             .and_then(|mut file| file.write_all(&text).and_then(|()| file.sync_all()))
             .and_then(|()| fs::rename(&temporary, &self.file));
+        drafts::remove_old(folder, |name| {
+            name.strip_prefix('.').is_some_and(|name| name.starts_with(&format!("{FILE}.")))
+        });
         written.map_err(|error| {
             let _ = fs::remove_file(&temporary);
             failed(error)

@@ -26,6 +26,8 @@ const CHASE: Duration = Duration::from_millis(60);
 const NEWEST: u32 = 16;
 /// A file that cannot be judged from here is forgotten after a month.
 const FORGET: Duration = Duration::from_secs(30 * 24 * 3600);
+/// Nobody takes longer to write the beginning of a file: whoever has not was killed at it, or had no room.
+const BEGINNING: Duration = Duration::from_secs(3600);
 /// No file of ours is longer.
 const LONGEST_FILE: u64 = 4 << 20;
 
@@ -45,11 +47,14 @@ fn sweep_one(path: &Path) -> Option<Swept> {
     if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
         return None;
     }
-    let run = Run::parse(&private::read(path, LONGEST_FILE).ok()?);
-    let Some(run) = run.filter(Run::is_of_here) else {
-        forget_if_old(path);
+    let Some(run) = Run::parse(&private::read(path, LONGEST_FILE).ok()?) else {
+        forget_if_older(path, BEGINNING);
         return None;
     };
+    if !run.is_of_here() {
+        forget_if_older(path, FORGET);
+        return None;
+    }
     // After a restart of the machine nobody is left.
     if table::boot()? != run.boot {
         let _ = fs::remove_file(path);
@@ -79,9 +84,9 @@ impl Run {
     }
 }
 
-fn forget_if_old(path: &Path) {
+fn forget_if_older(path: &Path, than: Duration) {
     let age = fs::metadata(path).and_then(|meta| meta.modified()).ok();
-    if age.and_then(|then| SystemTime::now().duration_since(then).ok()).is_some_and(|age| age > FORGET) {
+    if age.and_then(|then| SystemTime::now().duration_since(then).ok()).is_some_and(|age| age > than) {
         let _ = fs::remove_file(path);
     }
 }
