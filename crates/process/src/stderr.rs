@@ -1,4 +1,6 @@
-//! Our own stderr, for those who must not wait for its reader.
+//! Our own stderr, for those who must not wait for its reader; and the file that it may be.
+
+use std::path::{Path, PathBuf};
 
 /// Writes whole lines as long as they go without waiting; what does not go is dropped. An IDE that does not
 /// read our stderr must not be able to stop us.
@@ -13,13 +15,68 @@ pub fn write_if_it_goes(lines: &[u8]) {
     }
 }
 
+/// The file that our stderr is appended to, for one who lives long and has no reader.
+pub struct StderrFile(#[cfg_attr(windows, expect(dead_code, reason = "nothing is known of it"))] PathBuf);
+
+impl StderrFile {
+    /// If it is the one at this path. On Windows that is not known.
+    pub fn at(path: &Path) -> Option<Self> {
+        os::is_at(path).then(|| Self(path.to_owned()))
+    }
+
+    /// Begins anew once it is as long as this. The old one is kept beside it, as `….1`. Several processes may append to the
+    /// same one, and do so.
+    pub fn keep_below(&self, most: u64) {
+        #[cfg(unix)]
+        os::keep_below(&self.0, most);
+        #[cfg(windows)]
+        let _ = most;
+    }
+}
+
+/// The same for one that somebody is about to be given as stderr.
+pub fn begin_anew_if_long(path: &Path, most: u64) {
+    if std::fs::metadata(path).is_ok_and(|meta| meta.len() >= most) {
+        let _ = std::fs::rename(path, set_aside(path));
+    }
+}
+
+fn set_aside(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".1");
+    name.into()
+}
+
 #[cfg(unix)]
 mod os {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    use rustix::stdio::stderr;
+    use rustix::fs::{Mode, OFlags, fstat, open, stat};
+    use rustix::stdio::{dup2_stderr, stderr};
+    use std::path::Path;
 
     /// `PIPE_BUF` on Linux; POSIX promises at least 512.
     pub(super) const AT_ONCE: usize = if cfg!(target_os = "linux") { 4096 } else { 512 };
+
+    pub(super) fn is_at(path: &Path) -> bool {
+        match (fstat(stderr()), stat(path)) {
+            (Ok(ours), Ok(found)) => (ours.st_dev, ours.st_ino) == (found.st_dev, found.st_ino),
+            _ => false,
+        }
+    }
+
+    pub(super) fn keep_below(path: &Path, most: u64) {
+        if fstat(stderr()).is_ok_and(|ours| u64::try_from(ours.st_size).is_ok_and(|length| length < most)) {
+            return;
+        }
+        // Another may have moved it away already: then the one at the path is a new one.
+        if is_at(path) {
+            let _ = std::fs::rename(path, super::set_aside(path));
+        }
+        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        if let Ok(new) = open(path, flags, Mode::RUSR | Mode::WUSR) {
+            let _ = dup2_stderr(&new);
+        }
+    }
 
     pub(super) fn write(part: &[u8]) -> bool {
         let mut fds = [PollFd::from_borrowed_fd(stderr(), PollFlags::OUT)];
@@ -32,6 +89,11 @@ mod os {
 #[cfg(windows)]
 mod os {
     use std::io::Write;
+    use std::path::Path;
+
+    pub(super) fn is_at(_: &Path) -> bool {
+        false
+    }
 
     pub(super) const AT_ONCE: usize = 4096;
 

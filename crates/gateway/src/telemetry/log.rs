@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use switchboard_core::redact::redact;
 use switchboard_core::{BackendId, Fact, Outcome};
+use switchboard_process::stderr::{self, StderrFile};
 use tracing::level_filters::LevelFilter;
 use tracing::{Dispatch, debug, error, info, warn};
 use tracing_subscriber::fmt::MakeWriter;
@@ -27,6 +28,8 @@ pub(super) struct Log {
     to_file: Gathered,
     to_stderr: Gathered,
     file: Rolling,
+    /// A daemon's.
+    own_stderr: Option<StderrFile>,
     /// What the servers say on their stderr, in a file of its own each.
     words: BTreeMap<String, (Rolling, Vec<u8>)>,
     folder: PathBuf,
@@ -58,6 +61,7 @@ impl Log {
             to_file,
             to_stderr,
             file: Rolling::new(name),
+            own_stderr: StderrFile::at(&options.folder.join(super::DAEMON_STDERR)),
             words: BTreeMap::new(),
             folder: options.folder.clone(),
             root: options.root.map(|root| root.display().to_string()).unwrap_or_default(),
@@ -83,6 +87,11 @@ impl Log {
         tracing::dispatcher::with_default(&self.dispatch, || {
             info!(%method, server, root, longest_ms = ms(*longest), outcome = word(*outcome), requests, "answered");
         });
+    }
+
+    pub(super) fn bad(&mut self, time: SystemTime, messages: u64) {
+        self.time.set(time);
+        tracing::dispatcher::with_default(&self.dispatch, || warn!(messages, "more bad messages"));
     }
 
     pub(super) fn body(&mut self, time: SystemTime, from: &str, text: &[u8]) {
@@ -112,7 +121,14 @@ impl Log {
         for (rolling, gathered) in self.words.values_mut() {
             rolling.write(&std::mem::take(gathered));
         }
-        switchboard_process::stderr::write_if_it_goes(&self.to_stderr.take());
+        stderr::write_if_it_goes(&self.to_stderr.take());
+        self.keep_stderr_short();
+    }
+
+    fn keep_stderr_short(&self) {
+        if let Some(file) = &self.own_stderr {
+            file.keep_below(super::LONGEST_STDERR);
+        }
     }
 }
 

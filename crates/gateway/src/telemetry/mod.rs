@@ -5,19 +5,23 @@
 //! # Layout
 //! - `log`: facts as log lines, the only place that logs.
 //! - `rolling`: a file by day and size.
+//! - `bad_messages`: which of them get a line.
 //! - `clock`: dates without a library.
 
+mod bad_messages;
 pub(crate) mod clock;
 mod log;
 mod rolling;
 
 use crate::config::{LogFormat, LogLevel};
+use bad_messages::BadMessages;
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 use switchboard_core::{Fact, Outcome};
+use switchboard_process::stderr;
 
 /// So many facts may wait to be written.
 const MOST_WAITING: usize = 20_000;
@@ -29,6 +33,19 @@ const MOST_CROWDS: usize = 64;
 const LONGEST_BODY: usize = 4096;
 /// Facts are gathered for so long before they are written.
 const GATHER: Duration = Duration::from_millis(100);
+
+/// The daemon's own stderr, in the folder of the logs.
+const DAEMON_STDERR: &str = "daemon.stderr.log";
+/// So long it may become. One older is kept.
+const LONGEST_STDERR: u64 = 1 << 20;
+
+/// Where a daemon's stderr goes that is about to be started, ready for it. Nothing if there is no place.
+pub fn stderr_for_daemon(folder: &Path) -> Option<PathBuf> {
+    std::fs::create_dir_all(folder).ok()?;
+    let path = folder.join(DAEMON_STDERR);
+    stderr::begin_anew_if_long(&path, LONGEST_STDERR);
+    Some(path)
+}
 
 /// Where logs go, and how.
 #[derive(Debug, Clone)]
@@ -54,6 +71,8 @@ enum Item {
         from: String,
         text: Vec<u8>,
     },
+    /// So many bad messages without a line of their own.
+    Bad(SystemTime, u64),
     /// By the server's name.
     Stderr(SystemTime, String, String),
 }
@@ -73,6 +92,7 @@ struct Queue {
     /// Request lines since the last writing.
     requests: usize,
     crowds: Vec<Crowd>,
+    bad: BadMessages,
     /// The thread waits to be woken. While it gathers, nobody needs to.
     asleep: bool,
     is_silent: bool,
@@ -184,6 +204,7 @@ impl Queue {
             Fact::Answered { method, took, outcome, .. } if self.requests == MOST_REQUEST_LINES => {
                 self.join_crowd(method, took, outcome);
             }
+            Fact::BadMessage { .. } | Fact::TooLong { .. } if !self.bad.take(time) => {}
             fact => {
                 self.requests += usize::from(matches!(fact, Fact::Answered { .. }));
                 self.push(Item::Fact(time, fact));
@@ -211,6 +232,7 @@ impl Queue {
         let now = SystemTime::now();
         let mut items = std::mem::take(&mut self.items);
         items.extend(self.crowds.drain(..).map(|crowd| Item::Crowd(now, crowd)));
+        items.extend(Some(self.bad.untold()).filter(|count| *count > 0).map(|count| Item::Bad(now, count)));
         items
     }
 
@@ -248,6 +270,7 @@ fn listen(shared: &(Mutex<Queue>, Condvar), options: LogOptions) {
                     log.fact(*time, fact);
                 }
                 Item::Crowd(time, crowd) => log.crowd(*time, crowd),
+                Item::Bad(time, count) => log.bad(*time, *count),
                 Item::Body { time, from, text } => log.body(*time, from, text),
                 Item::Stderr(time, server, line) => log.stderr(*time, server, line),
             }
