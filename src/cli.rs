@@ -1,8 +1,10 @@
 //! The command line.
 
 mod asking;
+pub(crate) mod owner;
 
 pub(crate) use asking::{CallArgs, GatewayArgs, GetArgs, ListArgs, ReadArgs};
+use owner::OwnerArgs;
 
 use clap::builder::{FalseyValueParser, OsStringValueParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -10,6 +12,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use switchboard_gateway::Overrides;
 use switchboard_gateway::config::is_process_name;
+use switchboard_gateway::config::owners::Owners;
 use switchboard_gateway::config::{Guard, InheritEnv, LogFormat, LogLevel, Packages};
 
 /// Lines that fit into 80 columns: clap breaks longer ones without regard for their shape.
@@ -156,6 +159,9 @@ pub(crate) struct StdioArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) owner: OwnerArgs,
+
     /// A server that is known by name and needs neither a config file nor a COMMAND.
     #[arg(long, value_name = "NAME", value_enum, group = "launched", conflicts_with = "server")]
     pub(crate) backend: Option<BackendArg>,
@@ -284,6 +290,7 @@ impl DaemonArgs {
         Self {
             command: None,
             config: args.config.clone(),
+            config_owner: args.owner.config_owner,
             project: false,
             backend: None,
             node: None,
@@ -293,6 +300,10 @@ impl DaemonArgs {
             idle_ttl_seconds: None,
             log_level: args.log_level,
         }
+    }
+
+    pub(crate) fn owners(&self) -> Owners {
+        Owners { also: self.config_owner }
     }
 
     pub(crate) fn overrides(&self) -> Overrides {
@@ -326,6 +337,9 @@ pub(crate) struct ServeArgs {
     /// The config file. Otherwise the one that `stdio` would use.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) owner: OwnerArgs,
 
     /// Let everybody in who is on this machine. Only for addresses of this machine.
     #[arg(long)]
@@ -364,6 +378,10 @@ pub(crate) struct DaemonArgs {
     /// The config file. Otherwise the one that `stdio` would use.
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) config: Option<PathBuf>,
+
+    /// Take the config file of the user with this number, too. As with `stdio`.
+    #[arg(long, value_name = "UID", global = true)]
+    pub(crate) config_owner: Option<u32>,
 
     /// The config file is a project's, and counts only while it is trusted.
     #[arg(long, hide = true, requires = "config", global = true)]
@@ -436,6 +454,9 @@ pub(crate) struct ForgetArgs {
     /// The config file. Otherwise the one that would be used.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) owner: OwnerArgs,
 }
 
 #[derive(Debug, Args)]
@@ -443,6 +464,9 @@ pub(crate) struct CheckArgs {
     /// The config file. Otherwise the one that would be used.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) owner: OwnerArgs,
 }
 
 #[derive(Debug, Args)]
@@ -458,6 +482,9 @@ pub(crate) struct ExplainArgs {
     /// The config file. Otherwise the one that `stdio` would use, if there is one.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) owner: OwnerArgs,
 
     /// Which server of the config file is meant. Otherwise all that are enabled.
     #[arg(long, value_name = "NAME")]
@@ -489,6 +516,9 @@ pub(crate) struct TrustArgs {
     /// Show what is trusted.
     #[arg(long, conflicts_with_all = ["path", "revoke"])]
     pub(crate) list: bool,
+
+    #[command(flatten)]
+    pub(crate) owner: OwnerArgs,
 }
 
 /// The servers that we know by name.

@@ -41,6 +41,8 @@ mod registries;
 mod sandbox;
 mod leftovers;
 #[cfg(target_os = "linux")]
+mod files;
+#[cfg(target_os = "linux")]
 mod nothing_left;
 
 mod cli;

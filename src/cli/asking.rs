@@ -1,6 +1,6 @@
 //! The commands that ask the servers themselves.
 
-use super::{A_YEAR, InheritArg, RootArgs};
+use super::{A_YEAR, InheritArg, OwnerArgs, RootArgs};
 use clap::Args;
 use clap::builder::FalseyValueParser;
 use std::ffi::OsString;
@@ -30,6 +30,9 @@ pub(crate) struct GatewayArgs {
     /// The config file. Otherwise the one that `stdio` would use.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) owner: OwnerArgs,
 
     /// Only this server of the config file, with its own names.
     #[arg(long, value_name = "NAME")]
@@ -64,6 +67,7 @@ impl GatewayArgs {
             words.extend(value.map(|value| [flag.into(), value]).into_iter().flatten());
         };
         add("--config", self.config.clone().map(Into::into));
+        add("--config-owner", self.owner.config_owner.map(|owner| owner.to_string().into()));
         add("--server", self.server.as_deref().or(server).map(Into::into));
         for root in &self.roots.root {
             add("--root", Some(root.into()));

@@ -9,7 +9,7 @@ use switchboard_gateway::{Layer, LayerState, layers};
 
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let project = std::env::current_dir().ok();
-    let found = discover(args.config.as_deref(), project.as_deref(), &super::vars)
+    let found = discover(args.config.as_deref(), project.as_deref(), args.owner.owners(), &super::vars)
         .map_err(|error| fatal(Exit::Config, error.to_string()))?;
     let mut text = String::new();
     if let Some(untrusted) = &found.untrusted {

@@ -1,7 +1,7 @@
 //! The daemon that all windows share: in the foreground, or ended. `stdio` starts it by itself.
 
 use super::{FoundConfig, complain};
-use crate::cli::{BackendArg, DaemonArgs, DaemonCommand};
+use crate::cli::{BackendArg, DaemonArgs, DaemonCommand, owner};
 use crate::exit::{Exit, fatal};
 use anyhow::Context;
 use std::ffi::OsString;
@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use switchboard_gateway::auggie;
 use switchboard_gateway::config::discover::{Origin, reread};
 use switchboard_gateway::config::environment::Inherited;
+use switchboard_gateway::config::owners::Owners;
 use switchboard_gateway::config::{Config, InheritEnv, ServerConfig, expand};
 use switchboard_gateway::control::{self, Request};
 use switchboard_gateway::daemon::{self, Daemon, Served};
-use switchboard_gateway::telemetry::LogOptions;
+use switchboard_gateway::telemetry::{self, LogOptions};
 use switchboard_gateway::{
     Address, DaemonCommand as Command, Overrides, Source, allow_many_files, check_room,
 };
@@ -42,14 +43,18 @@ pub(super) struct Identity {
 /// What a daemon serves.
 pub(super) enum What {
     /// What a config file names; if it is a project's, only while it is trusted.
-    Config { path: PathBuf, is_project: bool },
+    Config { path: PathBuf, is_project: bool, owners: Owners },
     /// A server that is known by its name, where it was found; with the settings of a file that are the file's own.
-    Auggie { options: auggie::Options, config: Option<PathBuf> },
+    Auggie { options: auggie::Options, config: Option<PathBuf>, owners: Owners },
 }
 
 impl What {
     pub(super) fn of(source: &Source) -> Self {
-        Self::Config { path: source.path.clone(), is_project: source.origin == Origin::Project }
+        Self::Config {
+            path: source.path.clone(),
+            is_project: source.origin == Origin::Project,
+            owners: source.owners,
+        }
     }
 
     /// As words of a command line.
@@ -59,18 +64,20 @@ impl What {
             words.extend(value.map(|value| [flag.into(), value]).into_iter().flatten());
         };
         match self {
-            Self::Config { path, is_project } => {
+            Self::Config { path, is_project, owners } => {
                 put("--config", Some(canonical(path)));
                 if *is_project {
                     words.push("--project".into());
                 }
+                words.append(&mut owner::words(*owners));
             }
-            Self::Auggie { options: auggie::Options { node, entry, mode }, config } => {
+            Self::Auggie { options: auggie::Options { node, entry, mode }, config, owners } => {
                 put("--backend", Some("auggie".into()));
                 put("--node", node.clone().map(Into::into));
                 put("--auggie-entry", entry.clone().map(Into::into));
                 put("--mode", mode.clone().map(Into::into));
                 put("--config", config.as_deref().map(canonical));
+                words.append(&mut owner::words(*owners));
             }
         }
         words
@@ -109,8 +116,7 @@ impl Identity {
         }
         let env =
             Inherited::new(std::env::vars_os(), InheritEnv::Safe, &PASSED.map(str::to_owned)).with(&[]).vars;
-        let log = super::state_folder().join("logs").join("daemon.stderr.log");
-        let log = log.parent().and_then(|folder| std::fs::create_dir_all(folder).ok()).map(|()| log);
+        let log = telemetry::stderr_for_daemon(&super::state_folder().join("logs"));
         Ok(Command { program: std::env::current_exe()?, args, env: env.into_iter().collect(), log })
     }
 }
@@ -163,12 +169,14 @@ pub(super) fn plan(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Pl
     if let Some(BackendArg::Auggie) = args.backend {
         return plan_auggie(args, overrides);
     }
+    let owners = args.owners();
     let (config, source) = match (&args.config, args.project) {
         (Some(path), true) => {
-            let file = reread(path, Origin::Project, &super::vars).map_err(|why| fatal(Exit::Config, why))?;
-            super::read_config(file)?
+            let file = reread(path, Origin::Project, owners, &super::vars)
+                .map_err(|why| fatal(Exit::Config, why))?;
+            super::read_config(file, owners)?
         }
-        (path, _) => match super::find_config(path.as_deref())? {
+        (path, _) => match super::find_config(path.as_deref(), owners)? {
             FoundConfig::File(config, source) => (*config, source),
             FoundConfig::Nothing { .. } => {
                 let hint = "a daemon serves what a config file names; see docs/config.md";
@@ -182,9 +190,10 @@ pub(super) fn plan(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Pl
 
 /// Only what is the file's own is taken from a config file; it is read once.
 fn plan_auggie(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Plan> {
+    let owners = args.owners();
     let config = match &args.config {
         None => Config::default(),
-        Some(path) => match super::find_config(Some(path))? {
+        Some(path) => match super::find_config(Some(path), owners)? {
             FoundConfig::File(config, _) => *config,
             FoundConfig::Nothing { .. } => Config::default(),
         },
@@ -201,7 +210,7 @@ fn plan_auggie(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Plan> 
     overrides.apply(&mut server);
     let options = auggie::resolve(&options, &super::vars).unwrap_or(options);
     Ok(Plan {
-        what: What::Auggie { options, config: args.config.clone() },
+        what: What::Auggie { options, config: args.config.clone(), owners },
         config,
         servers: vec![server],
         source: None,

@@ -8,18 +8,19 @@ use switchboard_gateway::explain::{Question, explain};
 
 pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Exit> {
     check_params(&args.params)?;
-    let (config, file) = match (super::find_config(args.config.as_deref())?, &args.server) {
-        (FoundConfig::File(config, source), _) => (*config, Some(source.path)),
-        // Where requests go can be asked before there is a config file.
-        (FoundConfig::Nothing { .. }, None) => (Config::default(), None),
-        (FoundConfig::Nothing { .. }, Some(name)) => {
-            let hint = "hint: give it with `--config FILE`, or leave out `--server`";
-            return Err(fatal(
-                Exit::Config,
-                format!("there is no config file to find `{name}` in\n  {hint}"),
-            ));
-        }
-    };
+    let (config, file) =
+        match (super::find_config(args.config.as_deref(), args.owner.owners())?, &args.server) {
+            (FoundConfig::File(config, source), _) => (*config, Some(source.path)),
+            // Where requests go can be asked before there is a config file.
+            (FoundConfig::Nothing { .. }, None) => (Config::default(), None),
+            (FoundConfig::Nothing { .. }, Some(name)) => {
+                let hint = "hint: give it with `--config FILE`, or leave out `--server`";
+                return Err(fatal(
+                    Exit::Config,
+                    format!("there is no config file to find `{name}` in\n  {hint}"),
+                ));
+            }
+        };
     let servers = match (&args.server, &file) {
         (Some(name), Some(file)) => vec![super::server_called(&config, name, file)?],
         (Some(_), None) | (None, _) => super::enabled(&config),

@@ -36,7 +36,7 @@ pub(crate) fn run(args: &ForgetArgs) -> anyhow::Result<Exit> {
 /// The server as the config file has it. One that is broken or not there may still be known to a daemon.
 fn configured(args: &ForgetArgs) -> anyhow::Result<Option<ServerConfig>> {
     let project = std::env::current_dir().ok();
-    let found = discover(args.config.as_deref(), project.as_deref(), &super::vars)
+    let found = discover(args.config.as_deref(), project.as_deref(), args.owner.owners(), &super::vars)
         .map_err(|error| fatal(Exit::Config, error.to_string()))?;
     let config = found.file.and_then(|file| file.load().config);
     Ok(config.and_then(|config| config.servers.into_iter().find(|server| server.name == args.server)))

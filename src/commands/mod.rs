@@ -36,6 +36,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use switchboard_gateway::Source;
 use switchboard_gateway::config::discover::{ConfigFile, discover};
+use switchboard_gateway::config::owners::Owners;
 use switchboard_gateway::config::{Config, LogLevel, Problem, ServerConfig, Severity, expand};
 use switchboard_gateway::wiring::RootOptions;
 
@@ -72,10 +73,10 @@ enum FoundConfig {
 }
 
 /// Says on stderr what is wrong with it.
-fn find_config(given: Option<&Path>) -> anyhow::Result<FoundConfig> {
+fn find_config(given: Option<&Path>, owners: Owners) -> anyhow::Result<FoundConfig> {
     let project = std::env::current_dir().ok();
-    let found =
-        discover(given, project.as_deref(), &vars).map_err(|error| fatal(Exit::Config, error.to_string()))?;
+    let found = discover(given, project.as_deref(), owners, &vars)
+        .map_err(|error| fatal(Exit::Config, error.to_string()))?;
     let untrusted = found.untrusted.map(|untrusted| untrusted.to_string());
     if let Some(untrusted) = &untrusted {
         complain(&format!("warning: {untrusted}"));
@@ -83,17 +84,19 @@ fn find_config(given: Option<&Path>) -> anyhow::Result<FoundConfig> {
     let Some(file) = found.file else {
         return Ok(FoundConfig::Nothing { searched: found.searched, untrusted });
     };
-    read_config(file).map(|(config, source)| FoundConfig::File(Box::new(config), source))
+    read_config(file, owners).map(|(config, source)| FoundConfig::File(Box::new(config), source))
 }
 
 /// What is in a file that was found. Says on stderr what is wrong with it.
-fn read_config(file: ConfigFile) -> anyhow::Result<(Config, Source)> {
+fn read_config(file: ConfigFile, owners: Owners) -> anyhow::Result<(Config, Source)> {
     let loaded = file.load();
     for problem in &loaded.problems {
         complain(&problem.to_string());
     }
     match loaded.config {
-        Some(config) => Ok((config, Source { path: file.path, origin: file.origin, text: file.source })),
+        Some(config) => {
+            Ok((config, Source { path: file.path, origin: file.origin, owners, text: file.source }))
+        }
         None => {
             let path = file.path.display();
             let message = format!("{path} has errors\n  hint: `switchboard check --config {path}`");

@@ -167,7 +167,8 @@ fn known_by_name(args: &StdioArgs, source: Option<&Source>) -> Option<What> {
         && args.guard.is_none()
         && args.keep.is_empty();
     let options = auggie::resolve(&auggie_options(args), &super::vars).filter(|_| is_plain)?;
-    Some(What::Auggie { options, config: source.map(|source| source.path.clone()) })
+    let owners = args.owner.owners();
+    Some(What::Auggie { options, config: source.map(|source| source.path.clone()), owners })
 }
 
 /// The config is the one that was given, or else the user's own: never a project's.
@@ -181,11 +182,11 @@ fn from_command_line(
     let (config, what) = match source {
         Some(source) => (config.clone(), What::of(source)),
         None => {
-            let file = discover(None, None, &super::vars).ok()?.file?;
+            let file = discover(None, None, args.owner.owners(), &super::vars).ok()?.file?;
             let config = file.load().config?;
             server.idle_ttl = config.pool.idle_ttl;
             args.overrides().apply(&mut server);
-            (config, What::Config { path: file.path, is_project: false })
+            (config, What::Config { path: file.path, is_project: false, owners: args.owner.owners() })
         }
     };
     if !config.share_ad_hoc {
@@ -277,7 +278,7 @@ fn auggie_options(args: &StdioArgs) -> auggie::Options {
 }
 
 fn load_config(args: &StdioArgs) -> anyhow::Result<(Config, Source)> {
-    match super::find_config(args.config.as_deref())? {
+    match super::find_config(args.config.as_deref(), args.owner.owners())? {
         FoundConfig::File(config, source) => Ok((*config, source)),
         FoundConfig::Nothing { searched, untrusted } => {
             let places: Vec<String> = searched.iter().map(|path| format!("  {}", path.display())).collect();

@@ -5,6 +5,7 @@ use crate::exit::{Exit, fatal};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use switchboard_gateway::config::discover::{PROJECT_FILE, read};
+use switchboard_gateway::config::owners::Owners;
 use switchboard_gateway::config::trust::Trust;
 use switchboard_gateway::config::{folders, load};
 
@@ -22,7 +23,7 @@ pub(crate) fn run(args: &TrustArgs) -> anyhow::Result<Exit> {
         super::print(&text)?;
         return Ok(Exit::Ok);
     }
-    allow(&trust, &path)
+    allow(&trust, &path, args.owner.owners())
 }
 
 fn file_of(path: Option<&Path>) -> PathBuf {
@@ -34,8 +35,8 @@ fn file_of(path: Option<&Path>) -> PathBuf {
 }
 
 /// Shows what will be run, and remembers the content by its hash.
-fn allow(trust: &Trust, path: &Path) -> anyhow::Result<Exit> {
-    let source = read(path)
+fn allow(trust: &Trust, path: &Path, owners: Owners) -> anyhow::Result<Exit> {
+    let (source, _) = read(path, owners)
         .map_err(|error| fatal(Exit::Config, format!("cannot read {}: {error}", path.display())))?;
     let loaded = load(path, &source);
     let Some(config) = loaded.config else {

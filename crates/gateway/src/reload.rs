@@ -3,6 +3,7 @@
 
 use crate::backends::Plan;
 use crate::config::discover::{ConfigFile, Origin, reread};
+use crate::config::owners::Owners;
 use crate::config::{Config, Guard, ServerConfig};
 use crate::daemon::Household;
 use crate::environments::environment;
@@ -32,6 +33,8 @@ const FRESH: Duration = Duration::from_secs(4);
 pub struct Source {
     pub path: PathBuf,
     pub origin: Origin,
+    /// Whose files are taken.
+    pub owners: Owners,
     /// What was in it.
     pub text: String,
 }
@@ -67,6 +70,7 @@ type Mark = [u8; 32];
 pub(crate) struct Standing {
     state: Mutex<State>,
     pub(crate) source: Option<(PathBuf, Origin)>,
+    owners: Owners,
 }
 
 struct State {
@@ -105,7 +109,8 @@ impl Standing {
     pub(crate) fn new(config: Config, source: Option<Source>, overrides: Overrides) -> Self {
         let applied = source.as_ref().map(|source| mark(&source.text)).unwrap_or_default();
         let state = State { config, overrides, applied, seen: None, doubt: None };
-        Self { state: Mutex::new(state), source: source.map(|source| (source.path, source.origin)) }
+        let owners = source.as_ref().map(|source| source.owners).unwrap_or_default();
+        Self { state: Mutex::new(state), owners, source: source.map(|source| (source.path, source.origin)) }
     }
 }
 
@@ -115,8 +120,9 @@ impl Household {
         let Some((path, origin)) = self.standing.source.clone() else {
             return Err("this daemon has no config file".to_owned());
         };
+        let owners = self.standing.owners;
         let mut state = self.standing.state.lock().await;
-        let file = aside::run(move || reread(&path, origin, &|name| std::env::var_os(name))).await;
+        let file = aside::run(move || reread(&path, origin, owners, &|name| std::env::var_os(name))).await;
         let result = file.and_then(|file| self.take_over(&mut state, &file));
         if let Err(why) = &result {
             state.doubt = Some((why.clone(), true));
@@ -128,6 +134,7 @@ impl Household {
     /// Looks at the file again and again.
     pub(crate) async fn watch(&self) {
         let Some((path, origin)) = self.standing.source.clone() else { return };
+        let owners = self.standing.owners;
         loop {
             tokio::time::sleep(LOOK).await;
             let mut state = self.standing.state.lock().await;
@@ -136,8 +143,8 @@ impl Household {
             let look = move || {
                 let stamp = stamp(&path);
                 let is_same = stamp.is_some() && stamp == seen && !stamp.is_some_and(is_fresh);
-                let file =
-                    (!is_same || is_doubted).then(|| reread(&path, origin, &|name| std::env::var_os(name)));
+                let file = (!is_same || is_doubted)
+                    .then(|| reread(&path, origin, owners, &|name| std::env::var_os(name)));
                 (stamp, file)
             };
             let (stamp, file) = aside::run(look).await;

@@ -6,9 +6,10 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use super::owners::{Foreign, Owners};
 use super::trust::{Trust, TrustError, Verdict};
 use super::variables::Lookup;
-use super::{Loaded, Problem, Severity, folders, load, os};
+use super::{Loaded, Problem, folders, load};
 
 /// The variable that names the config file.
 pub const VARIABLE: &str = "SWITCHBOARD_CONFIG";
@@ -39,6 +40,8 @@ pub struct ConfigFile {
     pub path: PathBuf,
     pub origin: Origin,
     pub source: String,
+    /// Who else can change it.
+    warnings: Vec<Problem>,
 }
 
 /// A project's config file that is not used. `Display` says so, and what to do.
@@ -85,14 +88,18 @@ pub enum ReadError {
     #[error("it is not UTF-8; save it as UTF-8 in your editor")]
     NotText,
     #[error(transparent)]
+    Foreign(#[from] Foreign),
+    #[error(transparent)]
     Io(#[from] io::Error),
 }
 
 /// Looks for the config file: the `given` one; the one that [`VARIABLE`] names; the one in the folder
-/// `project`, if it is trusted; the user's. A file that was named must be there; the others need not.
+/// `project`, if it is trusted; the user's. A file that was named must be there; the others need not. `owners` says
+/// whose files are taken.
 pub fn discover(
     given: Option<&Path>,
     project: Option<&Path>,
+    owners: Owners,
     vars: Lookup<'_>,
 ) -> Result<Discovery, DiscoverError> {
     let variable = vars(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
@@ -100,7 +107,7 @@ pub fn discover(
         .map(|path| (path.to_owned(), Origin::Given))
         .or_else(|| variable.map(|path| (path, Origin::Variable)));
     if let Some((path, origin)) = named {
-        let file = Some(open(path, origin)?);
+        let file = Some(open(path, origin, owners)?);
         return Ok(Discovery { file, untrusted: None, searched: Vec::new() });
     }
 
@@ -109,7 +116,7 @@ pub fn discover(
     if let Some(folder) = project {
         let path = folder.join(PROJECT_FILE);
         if exists(&path) {
-            match open_project(&path, vars) {
+            match open_project(&path, owners, vars) {
                 Ok(file) => return Ok(Discovery { file: Some(file), untrusted: None, searched }),
                 Err(why) => untrusted = Some(Untrusted { path, why }),
             }
@@ -119,7 +126,7 @@ pub fn discover(
     }
     for path in user_files(vars) {
         if exists(&path) {
-            let file = Some(open(path, Origin::User)?);
+            let file = Some(open(path, Origin::User, owners)?);
             return Ok(Discovery { file, untrusted, searched });
         }
         searched.push(path);
@@ -138,10 +145,10 @@ fn exists(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }
 
-fn open_project(path: &Path, vars: Lookup<'_>) -> Result<ConfigFile, Distrust> {
+fn open_project(path: &Path, owners: Owners, vars: Lookup<'_>) -> Result<ConfigFile, Distrust> {
     let unreadable = |error: &dyn fmt::Display| Distrust::Unreadable(error.to_string());
     let state = folders::state_dir(vars).map_err(|error| unreadable(&error))?;
-    let file = open(path.to_owned(), Origin::Project).map_err(|error| unreadable(&error))?;
+    let file = open(path.to_owned(), Origin::Project, owners).map_err(|error| unreadable(&error))?;
     let verdict = Trust::new(&state).verdict(path, &file.source);
     match verdict.map_err(|error: TrustError| unreadable(&error))? {
         Verdict::Trusted => Ok(file),
@@ -150,59 +157,50 @@ fn open_project(path: &Path, vars: Lookup<'_>) -> Result<ConfigFile, Distrust> {
     }
 }
 
-fn open(path: PathBuf, origin: Origin) -> Result<ConfigFile, DiscoverError> {
-    match read(&path) {
-        Ok(source) => Ok(ConfigFile { path, origin, source }),
+fn open(path: PathBuf, origin: Origin, owners: Owners) -> Result<ConfigFile, DiscoverError> {
+    match read(&path, owners) {
+        Ok((source, warnings)) => Ok(ConfigFile { path, origin, source, warnings }),
         Err(cause) => Err(DiscoverError { path, origin, cause }),
     }
 }
 
 /// Reads a file anew that was found before, by the same rules: a project's must be trusted as it is now. An error says
 /// what is wrong.
-pub fn reread(path: &Path, origin: Origin, vars: Lookup<'_>) -> Result<ConfigFile, String> {
+pub fn reread(path: &Path, origin: Origin, owners: Owners, vars: Lookup<'_>) -> Result<ConfigFile, String> {
     match origin {
-        Origin::Project => {
-            open_project(path, vars).map_err(|why| Untrusted { path: path.to_owned(), why }.to_string())
-        }
+        Origin::Project => open_project(path, owners, vars)
+            .map_err(|why| Untrusted { path: path.to_owned(), why }.to_string()),
         Origin::Given | Origin::Variable | Origin::User => {
-            open(path.to_owned(), origin).map_err(|error| error.to_string())
+            open(path.to_owned(), origin, owners).map_err(|error| error.to_string())
         }
     }
 }
 
-/// The text of a config file.
-pub fn read(path: &Path) -> Result<String, ReadError> {
+/// The text of a config file, and what to warn of.
+pub fn read(path: &Path, owners: Owners) -> Result<(String, Vec<Problem>), ReadError> {
     // Asked before opening, since opening a named pipe would wait for a writer.
     if !fs::metadata(path)?.is_file() {
         return Err(ReadError::NotAFile);
     }
     let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    let file = File::open(path)?;
+    // Of the file that is read, whatever has its name by now.
+    let warnings = owners.check(path, &file)??;
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_BYTES {
         return Err(ReadError::TooLarge);
     }
-    String::from_utf8(bytes).map_err(|_| ReadError::NotText)
+    let text = String::from_utf8(bytes).map_err(|_| ReadError::NotText)?;
+    Ok((text, warnings))
 }
 
 impl ConfigFile {
     /// What is in the file; if others can change it, a warning too.
     pub fn load(&self) -> Loaded {
         let mut loaded = load(&self.path, &self.source);
-        loaded.problems.splice(0..0, open_to_others(&self.path));
+        loaded.problems.splice(0..0, self.warnings.iter().cloned());
         loaded
     }
-}
-
-/// A config file names commands that run as its owner.
-fn open_to_others(path: &Path) -> Option<Problem> {
-    os::is_writable_by_others(path).is_ok_and(|writable| writable).then(|| {
-        Problem::with_file(
-            path.to_owned(),
-            Severity::Warning,
-            "others can write to this file, and so run commands as you".to_owned(),
-            format!("run: chmod go-w '{}'", path.display()),
-        )
-    })
 }
 
 impl fmt::Display for Origin {
@@ -265,7 +263,7 @@ mod tests {
         }
 
         fn discover(&self, given: Option<&Path>) -> Result<Discovery, DiscoverError> {
-            discover(given, Some(&self.scratch.path("app")), &lookup(&self.vars()))
+            discover(given, Some(&self.scratch.path("app")), Owners::default(), &lookup(&self.vars()))
         }
 
         fn trust(&self) -> Trust {
@@ -285,7 +283,7 @@ mod tests {
         let [a, b] = ["a.json", "b.json"].map(|name| machine.scratch.file(name, name));
         machine.scratch.file("home/switchboard/config.json", "user");
         let vars = [("SWITCHBOARD_CONFIG", b.to_str().unwrap())];
-        let found = |given| discover(given, None, &lookup(&vars)).unwrap().file.unwrap();
+        let found = |given| discover(given, None, Owners::default(), &lookup(&vars)).unwrap().file.unwrap();
         assert_eq!((found(Some(&a)).origin, found(Some(&a)).source), (Origin::Given, "a.json".to_owned()));
         assert_eq!((found(None).origin, found(None).source), (Origin::Variable, "b.json".to_owned()));
     }
@@ -297,7 +295,7 @@ mod tests {
         let error = machine.discover(Some(&missing)).unwrap_err().to_string();
         assert!(error.contains("missing.json (given on the command line)"), "{error}");
         let vars = [(VARIABLE, missing.to_str().unwrap())];
-        let error = discover(None, None, &lookup(&vars)).unwrap_err().to_string();
+        let error = discover(None, None, Owners::default(), &lookup(&vars)).unwrap_err().to_string();
         assert!(error.contains("missing.json (named by $SWITCHBOARD_CONFIG)"), "{error}");
     }
 
@@ -352,6 +350,7 @@ mod tests {
     #[test]
     fn refuses_what_is_no_config() {
         let scratch = Scratch::new();
+        let read = |path: &Path| read(path, Owners::default());
         assert!(matches!(read(&scratch.path(".")), Err(ReadError::NotAFile)));
         let large = scratch.file("large", &" ".repeat(MAX_BYTES as usize + 1));
         assert!(matches!(read(&large), Err(ReadError::TooLarge)));
@@ -362,14 +361,25 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn warns_of_a_file_that_others_can_change() {
+    fn file_that_all_can_write_is_refused() {
         use std::os::unix::fs::PermissionsExt as _;
         let scratch = Scratch::new();
         let path = scratch.file("config.json", r#"{ "mcpServers": {} }"#);
-        for (mode, warnings) in [(0o600, 0), (0o644, 0), (0o664, 1), (0o606, 1)] {
+        let link = scratch.path("link.json");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        for (mode, warnings) in [(0o600, Some(0)), (0o644, Some(0)), (0o664, Some(1)), (0o606, None)] {
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-            let loaded = open(path.clone(), Origin::User).unwrap().load();
-            assert_eq!((loaded.problems.len(), loaded.config.is_some()), (warnings, true), "{mode:o}");
+            for path in [&path, &link] {
+                let opened = open(path.clone(), Origin::User, Owners::default());
+                assert_eq!(opened.ok().map(|file| file.load().problems.len()), warnings, "{mode:o}");
+            }
+        }
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        let folder = path.parent().unwrap();
+        for (mode, warnings) in [(0o777, 1), (0o1777, 0), (0o755, 0)] {
+            fs::set_permissions(folder, fs::Permissions::from_mode(mode)).unwrap();
+            let file = open(path.clone(), Origin::User, Owners::default()).unwrap();
+            assert_eq!(file.load().problems.len(), warnings, "a folder with {mode:o}");
         }
     }
 }

@@ -11,7 +11,7 @@
 //! - [`schema`] is the JSON Schema, made from `keys`.
 //! - [`expand`] fills in `${VAR}`; [`environment`] decides which variables a child gets, `separating` which of them keep
 //!   clients apart.
-//! - [`discover`] finds the file, [`trust`] remembers which project files may be used, [`folders`] says
+//! - [`discover`] finds the file, [`owners`] says whose may be used, [`trust`] remembers which project files may be used, [`folders`] says
 //!   where our own files are.
 
 mod assemble;
@@ -28,6 +28,7 @@ mod missing;
 mod model;
 mod offers;
 pub(crate) mod os;
+pub mod owners;
 mod problem;
 mod quantity;
 mod read;

@@ -6,10 +6,12 @@ use std::path::Path;
 use switchboard_process::private;
 
 const FILE: &str = "token";
+/// Somebody may have put one there by hand.
+const LONGEST: u64 = 64 << 10;
 
-/// The token, made if there is none.
+/// The token, made if there is none, or if others could have written the one that is there.
 pub fn get(state_folder: &Path) -> io::Result<String> {
-    if let Some(known) = read(state_folder) {
+    if let Some(known) = read(state_folder)? {
         return Ok(known);
     }
     let made = random()?;
@@ -17,14 +19,22 @@ pub fn get(state_folder: &Path) -> io::Result<String> {
     std::fs::create_dir_all(state_folder)?;
     private::write(&state_folder.join(FILE), made.as_bytes())?;
     // Another may have made one at the same moment: what stands in the file counts.
-    Ok(read(state_folder).unwrap_or(made))
+    Ok(read(state_folder)?.unwrap_or(made))
 }
 
-/// The token, if there is one.
-pub fn read(state_folder: &Path) -> Option<String> {
-    let text = std::fs::read_to_string(state_folder.join(FILE)).ok()?;
+/// The token, if there is one that is ours. Others who could read it so far cannot any more.
+fn read(state_folder: &Path) -> io::Result<Option<String>> {
+    let path = state_folder.join(FILE);
+    let text = match private::read_secret(&path, LONGEST) {
+        Ok(text) => String::from_utf8(text).unwrap_or_default(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => {
+            let text = format!("{}: {error}\n  hint: remove it; another is made then", path.display());
+            return Err(io::Error::new(error.kind(), text));
+        }
+    };
     let text = text.trim();
-    (text.len() >= 32).then(|| text.to_owned())
+    Ok((text.len() >= 32).then(|| text.to_owned()))
 }
 
 /// 256 bits that nobody can guess, as text.

@@ -1,0 +1,135 @@
+//! Whose config files are taken. A config file names commands that run as whoever reads it, so that nobody else may be
+//! able to write them.
+//!
+//! What is looked at is the file that was opened, behind all links: its owner must be this user, root, or one that was
+//! named with `--config-owner`, and not everybody may write to it. What somebody puts into its place is that one's own
+//! file, and is refused by the same rule. So a folder that everybody can write to is worth a warning and no more: there
+//! others can take the file away, or put another file of its owner in its place.
+
+use super::{Problem, Severity};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use switchboard_process::ownership::{self, Ownership};
+
+/// Who may own a config file, beside this user and root.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Owners {
+    /// The number of a user, as of one who owns what is mounted into a container.
+    pub also: Option<u32>,
+}
+
+/// Why a file is not taken. `Display` has a second line with the command that changes it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Foreign {
+    #[error(
+        "it belongs to the user {owner}, who can so run commands as you\n  \
+         hint: `sudo chown {us} {}` makes it yours; `--config-owner {owner}` takes it as it is",
+        quoted(path)
+    )]
+    Owned { path: PathBuf, owner: u32, us: u32 },
+    #[error(
+        "everybody can write to it, and so run commands as you\n  hint: `chmod o-w {}`, once you have looked at it",
+        quoted(path)
+    )]
+    Open { path: PathBuf },
+}
+
+impl Owners {
+    /// What to warn of, if the file may be taken at all.
+    pub(super) fn check(self, path: &Path, file: &File) -> io::Result<Result<Vec<Problem>, Foreign>> {
+        let (Some(found), Some(us)) = (ownership::of(file)?, ownership::this_user()) else {
+            return Ok(Ok(Vec::new()));
+        };
+        Ok(self.judge(path, found, us).map(|warning| warning.into_iter().chain(folders(path)).collect()))
+    }
+
+    fn judge(self, path: &Path, found: Ownership, us: u32) -> Result<Option<Problem>, Foreign> {
+        let Ownership { owner, group_writes, all_write, .. } = found;
+        let path = path.to_owned();
+        if owner != us && owner != 0 && Some(owner) != self.also {
+            return Err(Foreign::Owned { path, owner, us });
+        }
+        if all_write {
+            return Err(Foreign::Open { path });
+        }
+        let warning = || {
+            let message = "the file's group can write to it, and so run commands as you";
+            let remedy = format!("run: chmod g-w {}", quoted(&path));
+            Problem::with_file(path.clone(), Severity::Warning, message.to_owned(), remedy)
+        };
+        Ok(group_writes.then(warning))
+    }
+}
+
+/// The folders that the file, and a link to it, lie in. One that cannot be opened is left alone: the file could be.
+fn folders(path: &Path) -> Option<Problem> {
+    let link = std::path::absolute(path).ok();
+    let real = path.canonicalize().ok();
+    let open = link.iter().chain(&real).filter_map(|path| path.parent()).find(|folder| {
+        let found = ownership::of_folder(folder).ok().flatten();
+        found.is_some_and(|found| found.all_write && !found.keeps_files)
+    })?;
+    let message = "everybody can write to its folder, and so take it away or replace it";
+    let remedy = format!("run: chmod o-w {}", quoted(open));
+    Some(Problem::with_file(path.to_owned(), Severity::Warning, message.to_owned(), remedy))
+}
+
+/// For a shell.
+fn quoted(path: &Path) -> String {
+    format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NONE: Owners = Owners { also: None };
+    const MOUNTED: Owners = Owners { also: Some(7) };
+
+    fn verdict(owners: Owners, owner: u32, mode: u32) -> &'static str {
+        let found = Ownership {
+            owner,
+            group_writes: mode & 0o020 != 0,
+            all_write: mode & 0o002 != 0,
+            keeps_files: false,
+        };
+        match owners.judge(Path::new("/etc/it's.json"), found, 1000) {
+            Ok(None) => "taken",
+            Ok(Some(_)) => "warned of",
+            Err(Foreign::Owned { .. }) => "another's",
+            Err(Foreign::Open { .. }) => "open",
+        }
+    }
+
+    #[test]
+    fn own_and_roots_files_are_taken() {
+        for (owners, owner, mode, expected) in [
+            (NONE, 1000, 0o644, "taken"),
+            (NONE, 0, 0o644, "taken"),
+            (NONE, 1000, 0o664, "warned of"),
+            (NONE, 0, 0o660, "warned of"),
+            (NONE, 1000, 0o646, "open"),
+            (NONE, 0, 0o666, "open"),
+            (NONE, 7, 0o600, "another's"),
+            (MOUNTED, 7, 0o600, "taken"),
+            (MOUNTED, 7, 0o620, "warned of"),
+            (MOUNTED, 7, 0o602, "open"),
+            (MOUNTED, 1000, 0o600, "taken"),
+            (MOUNTED, 8, 0o600, "another's"),
+        ] {
+            assert_eq!(verdict(owners, owner, mode), expected, "{owner} {mode:o}");
+        }
+    }
+
+    #[test]
+    fn refusal_names_the_command() {
+        let found = Ownership { owner: 7, group_writes: false, all_write: false, keeps_files: false };
+        let refusal = NONE.judge(Path::new("/etc/it's.json"), found, 1000).unwrap_err().to_string();
+        assert!(refusal.contains(r"`sudo chown 1000 '/etc/it'\''s.json'`"), "{refusal}");
+        assert!(refusal.contains("`--config-owner 7`"), "{refusal}");
+        let open = Ownership { owner: 1000, all_write: true, ..found };
+        let refusal = NONE.judge(Path::new("/etc/x.json"), open, 1000).unwrap_err().to_string();
+        assert!(refusal.contains("`chmod o-w '/etc/x.json'`"), "{refusal}");
+    }
+}

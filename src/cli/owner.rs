@@ -1,0 +1,25 @@
+//! Whose config files are taken.
+
+use clap::Args;
+use std::ffi::OsString;
+use switchboard_gateway::config::owners::Owners;
+
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(crate) struct OwnerArgs {
+    /// Take the config file of the user with this number, too, as for one that is mounted into a container. Otherwise it must
+    /// be your own or root's.
+    #[arg(long, value_name = "UID")]
+    pub(crate) config_owner: Option<u32>,
+}
+
+impl OwnerArgs {
+    pub(crate) fn owners(self) -> Owners {
+        Owners { also: self.config_owner }
+    }
+}
+
+/// The same as words of a command line.
+pub(crate) fn words(owners: Owners) -> Vec<OsString> {
+    let flag = |owner: u32| ["--config-owner".into(), owner.to_string().into()];
+    owners.also.map(flag).into_iter().flatten().collect()
+}
