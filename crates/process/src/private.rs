@@ -63,7 +63,6 @@ mod os {
     use rustix::process::geteuid;
     use std::fs::{DirBuilder, File};
     use std::io::{self, Read, Write};
-    use std::os::fd::OwnedFd;
     use std::os::unix::fs::DirBuilderExt;
     use std::path::Path;
 
