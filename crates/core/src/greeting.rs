@@ -326,8 +326,20 @@ impl Core {
         while let Some(minted) = self.backends.get_mut(&backend).and_then(|b| b.greeted_later.pop_front()) {
             let initialize = self.pending.get(minted).and_then(|pending| pending.waiting()).cloned();
             if let Some(initialize) = initialize {
-                return self.make_handshake(minted, backend, initialize);
+                self.make_handshake(minted, backend, initialize);
+                return self.limit_wait_for_start(minted, backend);
             }
+        }
+    }
+
+    /// It came when there was a process, with the time of a call. If it has to wait for the next process, it has no more
+    /// time than any other that does.
+    fn limit_wait_for_start(&mut self, minted: u64, backend: BackendId) {
+        let latest = self.now + self.settings_of(backend).start_timeout * 2;
+        let pending = self.pending.get_mut(minted).filter(|pending| pending.waiting().is_some());
+        if let Some(pending) = pending.filter(|pending| pending.deadline > latest) {
+            pending.deadline = latest;
+            self.wake_at(latest);
         }
     }
 
