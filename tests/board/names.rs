@@ -86,6 +86,25 @@ fn names_that_are_too_long_end_in_a_hash() {
     assert_eq!(tools(&mut servers.open()), names);
 }
 
+/// Solo and through the daemon, a tool's own name stays readable.
+#[test]
+fn long_server_name_leaves_tool_names_whole() {
+    let server = "my-company-internal-knowledge-base-server";
+    let own: Vec<String> = (0..14).map(|number| format!("search_pages_{number}")).collect();
+    let offer = with_tools(&own.iter().map(String::as_str).collect::<Vec<_>>());
+    let servers = Servers::none().and_offer(server, json!({}), &offer);
+    let names = tools(&mut servers.open());
+    for (name, own) in names.iter().zip(&own) {
+        assert!(name.contains(&format!("__{own}_")) && name.starts_with("my-company-"), "{names:?}");
+        assert!(name.len() <= 46, "{name}");
+    }
+    let mut shared = servers.open_shared();
+    assert_eq!(tools(&mut shared), names);
+    assert_eq!(text(&shared.call(&names[3], json!({}))), "no such tool: search_pages_3");
+    let said = servers.say(&["check", "--config", servers.config().to_str().unwrap()]);
+    assert!(said.contains("name is long (41 characters)"), "{said}");
+}
+
 /// Nothing is shadowed: one keeps the name, and the other gets one of its own.
 #[test]
 fn two_that_would_be_called_the_same() {

@@ -9,6 +9,8 @@ pub const LONGEST: usize = 46;
 pub const SEPARATOR: &str = "__";
 /// An underscore and eight hexadecimal digits.
 const HASH_LENGTH: usize = 9;
+/// Characters of the server's name that a shortened name keeps, however long the thing's own name is.
+const SHORTEST_SERVER: usize = 8;
 
 /// How names are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,12 +40,12 @@ pub(super) struct Public {
     pub(super) altered: bool,
 }
 
-/// `server__name`: characters outside of `[a-zA-Z0-9_-]` become `_`, and a longer name is cut and ends in its
+/// `server__name`: characters outside of `[a-zA-Z0-9_-]` become `_`, and a longer name is shortened and ends in its
 /// hash.
 pub(super) fn prefixed(server: &str, original: &str, shown: &str) -> Public {
     let text = joined(server, shown);
     if text.len() > LONGEST {
-        return Public { text: cut(text, fingerprint(server, original, 0)), altered: true };
+        return Public { text: hashed(server, original, shown, 0), altered: true };
     }
     // One `_` per character: the lengths are the same exactly if all was ASCII.
     let parts = [server, SEPARATOR, shown].into_iter().flat_map(str::bytes);
@@ -64,15 +66,15 @@ pub(super) fn push_exact(prefix: &str, server: &str, name: &str, out: &mut Strin
 }
 
 /// The form with a hash, which tells apart what would be called the same. A later `attempt` gives another, for the
-/// case that the form of an earlier one is taken too.
+/// case that the form of an earlier one is taken too. The server's part is shortened first: a client that sees forty tools
+/// of one server chooses by what follows it.
 pub(super) fn hashed(server: &str, original: &str, shown: &str, attempt: u32) -> String {
-    cut(joined(server, shown), fingerprint(server, original, attempt))
-}
-
-fn cut(mut text: String, fingerprint: u32) -> String {
-    text.truncate(LONGEST - HASH_LENGTH);
-    text.push_str(&format!("_{fingerprint:08x}"));
-    text
+    const ROOM: usize = LONGEST - SEPARATOR.len() - HASH_LENGTH;
+    let (mut server_part, mut own_part) = (plain(server), plain(shown));
+    let least = server_part.len().min(SHORTEST_SERVER);
+    server_part.truncate(ROOM.saturating_sub(own_part.len()).max(least));
+    own_part.truncate(ROOM - server_part.len());
+    format!("{server_part}{SEPARATOR}{own_part}_{:08x}", fingerprint(server, original, attempt))
 }
 
 /// What stands before the name of every tool of this server.
@@ -80,10 +82,12 @@ pub(super) fn prefix(server: &str) -> String {
     joined(server, "")
 }
 
-/// With what every prefixed name of this server begins, as far as that survives the cutting of long ones.
+/// The beginning that all prefixed names of this server have in common, shortened ones included.
 pub(super) fn stem(server: &str) -> String {
     let mut text = prefix(server);
-    text.truncate(LONGEST - HASH_LENGTH);
+    if text.len() > SHORTEST_SERVER + SEPARATOR.len() {
+        text.truncate(SHORTEST_SERVER);
+    }
     text
 }
 
@@ -104,9 +108,18 @@ pub(super) fn alternatives<'a>(
 fn joined(server: &str, shown: &str) -> String {
     let mut text = String::with_capacity(server.len() + SEPARATOR.len() + shown.len());
     for part in [server, SEPARATOR, shown] {
-        text.extend(part.chars().map(|c| if is_plain(c) { c } else { '_' }));
+        text.extend(part.chars().map(plain_char));
     }
     text
+}
+
+/// ASCII only: cutting it anywhere is safe.
+fn plain(text: &str) -> String {
+    text.chars().map(plain_char).collect()
+}
+
+fn plain_char(c: char) -> char {
+    if is_plain(c) { c } else { '_' }
 }
 
 fn is_plain(c: char) -> bool {
@@ -149,6 +162,20 @@ mod tests {
         assert_eq!(name("s", &"x".repeat(43)).len(), 46);
         assert!(!prefixed("s", &"x".repeat(43), &"x".repeat(43)).altered);
         assert_eq!(name("s", &"x".repeat(44)), format!("s__{}_dd4888b5", "x".repeat(34)));
+    }
+
+    #[test]
+    fn server_part_is_shortened_first() {
+        let server = "my-company-internal-knowledge-base-server";
+        assert_eq!(name(server, "read_file"), "my-company-internal-knowle__read_file_63862966");
+        assert_eq!(
+            name(server, "search_the_whole_archive"),
+            "my-company-__search_the_whole_archive_262c594a"
+        );
+        let long = "x".repeat(60);
+        assert_eq!(name(server, &long), format!("my-compa__{}_e00d581a", "x".repeat(27)));
+        // A server with a short name keeps it, and its tools keep the names that they always had.
+        assert_eq!(name("eight-ch", &long), format!("eight-ch__{}_1a08b3f0", "x".repeat(27)));
     }
 
     #[test]

@@ -9,11 +9,14 @@ use super::problem::Severity;
 use super::read::{Key, nearest};
 use super::report::{Place, Report, shown};
 use super::{FilterConfig, ServerConfig};
+use switchboard_core::catalogue::names::LONGEST as LONGEST_NAME;
 
 /// Stands between a server's name and that of one of its tools.
 const BETWEEN: &str = "__";
 /// Names beyond this are not looked at for others that they begin with: nobody has them, and it would take long.
 const LONGEST_COMPARED: usize = 128;
+/// A longer name leaves so little room for those of its tools that many of them are shortened.
+const LONGEST_COMFORTABLE: usize = 24;
 
 /// What of a server's things may have which name.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -187,7 +190,22 @@ pub(super) fn check_names(servers: &[(ServerConfig, Place)], report: &mut Report
             let remedy = format!("give one of the two another name, without `{BETWEEN}`");
             report.warning(place, message, Some(remedy));
         }
+        if as_shown.len() > LONGEST_COMFORTABLE {
+            warn_of_length(as_shown.len(), place, report);
+        }
     }
+}
+
+fn warn_of_length(length: usize, place: &Place, report: &mut Report<'_>) {
+    let room = LONGEST_NAME.saturating_sub(length + BETWEEN.len());
+    let which = match room {
+        0 => "all its tools".to_owned(),
+        room => format!("its tools with more than {room} characters"),
+    };
+    let message =
+        format!("the server's name is long ({length} characters): the names of {which} are shortened");
+    let remedy = format!("give it a name of at most {LONGEST_COMFORTABLE} characters");
+    report.warning(place, message, Some(remedy));
 }
 
 /// A server's name as it stands in those of its tools.

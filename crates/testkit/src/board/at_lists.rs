@@ -156,12 +156,17 @@ pub(super) fn may_be_called(naming: &Naming, list: List, name: &str, public: &st
     match list {
         List::Tools | List::Prompts => {
             let shown = naming.filter(list).renamed(name);
-            let full: String = format!("{}__{shown}", naming.server)
-                .chars()
-                .map(|c| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' })
-                .collect();
-            let stem = &full[..full.len().min(37)];
-            let hash = public.strip_prefix(stem).and_then(|rest| rest.strip_prefix('_'));
+            let plain = |text: &str| -> String {
+                text.chars()
+                    .map(|c| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' })
+                    .collect()
+            };
+            let (server, own) = (plain(&naming.server), plain(shown));
+            let full = format!("{server}__{own}");
+            // 35 characters are left beside the separator and the hash: the server's name gives way, down to 8.
+            let kept = server.len().min(35_usize.saturating_sub(own.len()).max(8));
+            let stem = format!("{}__{}", &server[..kept], &own[..own.len().min(35 - kept)]);
+            let hash = public.strip_prefix(&stem).and_then(|rest| rest.strip_prefix('_'));
             let is_hashed =
                 hash.is_some_and(|hash| hash.len() == 8 && hash.bytes().all(|b| b.is_ascii_hexdigit()));
             (public == full && full.len() <= 46) || is_hashed || (is_plain && public == shown)

@@ -178,6 +178,12 @@ fn names_that_do_not_tell_servers_apart_are_warned_of() {
              | give one of the two another name, without `__`",
         ],
     );
+    check_problems(
+        &source("twenty-four-characters-x,twenty-five-characters-xx", ""),
+        &["warning mcpServers.twenty-five-characters-xx 1:67 the server's name is long (25 characters): \
+             the names of its tools with more than 19 characters are shortened \
+             | give it a name of at most 24 characters"],
+    );
     check_problems(&source("my server,my.server,my_server__x", r#", "names": "plain""#), &[]);
     // One that is not used is nobody's rival.
     check_problems(
