@@ -10,10 +10,11 @@ use clap::builder::{FalseyValueParser, OsStringValueParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use std::time::Duration;
 use switchboard_gateway::Overrides;
-use switchboard_gateway::config::is_process_name;
 use switchboard_gateway::config::owners::Owners;
 use switchboard_gateway::config::{Guard, InheritEnv, LogFormat, LogLevel, Packages};
+use switchboard_gateway::config::{is_process_name, parse_time};
 
 /// Lines that fit into 80 columns: clap breaks longer ones without regard for their shape.
 const AFTER: &str = "\
@@ -194,6 +195,14 @@ pub(crate) struct StdioArgs {
     #[arg(long, value_name = "T", value_parser = clap::value_parser!(u64).range(..=A_YEAR))]
     pub(crate) idle_ttl_seconds: Option<u64>,
 
+    /// How long the server has for its first answer, such as `90s`. Over the config.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(crate) start_timeout: Option<Duration>,
+
+    /// How long a call may take, such as `2m`. Over the config.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(crate) timeout: Option<Duration>,
+
     /// An argument of the COMMAND's tools that holds a path in the workspace that a call belongs to; may be
     /// repeated.
     #[arg(long, value_name = "NAME", requires = "launched")]
@@ -203,7 +212,7 @@ pub(crate) struct StdioArgs {
     #[arg(long, value_name = "LEVEL", value_enum, env = "SWITCHBOARD_LOG")]
     pub(crate) log_level: Option<LevelArg>,
 
-    /// A log file instead of the daily one in the state folder.
+    /// A log file instead of the daily one in the state folder; `-` is stderr, with `--solo`.
     #[arg(long, value_name = "FILE")]
     pub(crate) log_file: Option<PathBuf>,
 
@@ -276,6 +285,12 @@ fn count(text: &str) -> Result<usize, String> {
     count.ok_or_else(|| "write a whole number from 1 to 100000".to_owned())
 }
 
+/// As in the config file.
+fn time(text: &str) -> Result<Duration, String> {
+    let time = parse_time(text).filter(|time| !time.is_zero());
+    time.ok_or_else(|| "write a time such as 500ms, 90s, 10m or 1h, or a number of seconds".to_owned())
+}
+
 /// As `ps` shows it.
 fn process_name(name: &str) -> Result<String, String> {
     match is_process_name(name) {
@@ -298,7 +313,11 @@ impl DaemonArgs {
             mode: None,
             max_backends: None,
             idle_ttl_seconds: None,
+            start_timeout: None,
+            timeout: None,
             log_level: args.log_level,
+            log_file: args.log_file.clone(),
+            log_format: args.log_format,
         }
     }
 
@@ -307,13 +326,23 @@ impl DaemonArgs {
     }
 
     pub(crate) fn overrides(&self) -> Overrides {
-        Overrides { max_backends: self.max_backends, idle_ttl_seconds: self.idle_ttl_seconds }
+        Overrides {
+            max_backends: self.max_backends,
+            idle_ttl_seconds: self.idle_ttl_seconds,
+            start_timeout: self.start_timeout,
+            timeout: self.timeout,
+        }
     }
 }
 
 impl StdioArgs {
     pub(crate) fn overrides(&self) -> Overrides {
-        Overrides { max_backends: self.max_backends, idle_ttl_seconds: self.idle_ttl_seconds }
+        Overrides {
+            max_backends: self.max_backends,
+            idle_ttl_seconds: self.idle_ttl_seconds,
+            start_timeout: self.start_timeout,
+            timeout: self.timeout,
+        }
     }
 
     /// Nothing was said: on a terminal that is a request for help.
@@ -354,8 +383,16 @@ pub(crate) struct ServeArgs {
     pub(crate) tls_key: Option<PathBuf>,
 
     /// How much is logged. Over the config.
-    #[arg(long, value_name = "LEVEL", value_enum)]
+    #[arg(long, value_name = "LEVEL", value_enum, env = "SWITCHBOARD_LOG")]
     pub(crate) log_level: Option<LevelArg>,
+
+    /// A log file instead of the daily one in the state folder; `-` is stderr. Over the config.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log_file: Option<PathBuf>,
+
+    /// How log lines are written. Over the config.
+    #[arg(long, value_name = "FORMAT", value_enum)]
+    pub(crate) log_format: Option<FormatArg>,
 }
 
 #[derive(Debug, Args)]
@@ -411,9 +448,25 @@ pub(crate) struct DaemonArgs {
     #[arg(long, value_name = "T", value_parser = clap::value_parser!(u64).range(..=A_YEAR), global = true)]
     pub(crate) idle_ttl_seconds: Option<u64>,
 
+    /// How long a server has for its first answer, such as `90s`. Over the config.
+    #[arg(long, value_name = "TIME", value_parser = time, global = true)]
+    pub(crate) start_timeout: Option<Duration>,
+
+    /// How long a call may take, such as `2m`. Over the config.
+    #[arg(long, value_name = "TIME", value_parser = time, global = true)]
+    pub(crate) timeout: Option<Duration>,
+
     /// How much is written to the log file.
     #[arg(long, value_name = "LEVEL", value_enum, env = "SWITCHBOARD_LOG")]
     pub(crate) log_level: Option<LevelArg>,
+
+    /// A log file instead of the daily one in the state folder; `-` is stderr. Over the config.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log_file: Option<PathBuf>,
+
+    /// How log lines are written. Over the config.
+    #[arg(long, value_name = "FORMAT", value_enum)]
+    pub(crate) log_format: Option<FormatArg>,
 }
 
 #[derive(Debug, Clone, Copy, Subcommand)]

@@ -32,6 +32,7 @@ mod remote;
 mod logs;
 mod raw;
 mod config;
+mod defaults;
 mod config_error;
 #[cfg(target_os = "linux")]
 mod packages;

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
             ),
         ));
     };
-    let loaded = file.load();
+    let loaded = switchboard_gateway::auggie::load(&file, &super::vars);
     for problem in &loaded.problems {
         writeln!(text, "{problem}\n")?;
     }

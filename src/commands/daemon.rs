@@ -10,7 +10,7 @@ use switchboard_gateway::auggie;
 use switchboard_gateway::config::discover::{Origin, reread};
 use switchboard_gateway::config::environment::Inherited;
 use switchboard_gateway::config::owners::Owners;
-use switchboard_gateway::config::{Config, InheritEnv, ServerConfig, expand};
+use switchboard_gateway::config::{Config, InheritEnv, Preset, ServerConfig, expand, spell_time};
 use switchboard_gateway::control::{self, Request};
 use switchboard_gateway::daemon::{self, Daemon, Served};
 use switchboard_gateway::telemetry::{self, LogOptions};
@@ -71,7 +71,7 @@ impl What {
                 }
                 words.append(&mut owner::words(*owners));
             }
-            Self::Auggie { options: auggie::Options { node, entry, mode }, config, owners } => {
+            Self::Auggie { options: auggie::Options { node, entry, mode, .. }, config, owners } => {
                 put("--backend", Some("auggie".into()));
                 put("--node", node.clone().map(Into::into));
                 put("--auggie-entry", entry.clone().map(Into::into));
@@ -93,13 +93,17 @@ fn canonical(path: &Path) -> OsString {
 
 impl Identity {
     pub(super) fn address(&self) -> std::io::Result<Address> {
-        let Overrides { max_backends, idle_ttl_seconds } = self.overrides;
+        let Overrides { max_backends, idle_ttl_seconds, start_timeout, timeout } = self.overrides;
         let mut words: Vec<Vec<u8>> =
             self.what.words().iter().map(|word| word.as_encoded_bytes().to_vec()).collect();
         if let What::Auggie { .. } = self.what {
             words.push(super::vars(auggie::TEMPLATE).unwrap_or_default().into_encoded_bytes());
         }
         words.push(format!("{max_backends:?} {idle_ttl_seconds:?}").into());
+        // Without these it is the place where versions before them look.
+        if start_timeout.is_some() || timeout.is_some() {
+            words.push(format!("{start_timeout:?} {timeout:?}").into());
+        }
         Address::of(&words.join(&0))
     }
 
@@ -113,6 +117,10 @@ impl Identity {
         }
         if let Some(seconds) = self.overrides.idle_ttl_seconds {
             args.extend(["--idle-ttl-seconds".into(), seconds.to_string().into()]);
+        }
+        let Overrides { start_timeout, timeout, .. } = self.overrides;
+        for (flag, time) in [("--start-timeout", start_timeout), ("--timeout", timeout)] {
+            args.extend(time.into_iter().flat_map(|time| [flag.into(), spell_time(time).into()]));
         }
         let env =
             Inherited::new(std::env::vars_os(), InheritEnv::Safe, &PASSED.map(str::to_owned)).with(&[]).vars;
@@ -134,7 +142,9 @@ pub(crate) fn run(args: &DaemonArgs) -> anyhow::Result<Exit> {
     allow_many_files();
     let state_folder = super::state_folder();
     let log = log_options(args, &config, source.as_ref().map(|source| &*source.path), &state_folder)?;
-    let (http, default_root) = (None, None);
+    let http = None;
+    let path = source.as_ref().map(|source| &*source.path);
+    let default_root = path.and_then(|path| expand::default_root(&config, path, &super::vars).ok().flatten());
     let on_listening = |_: &[_]| {};
     let daemon = Daemon {
         config,
@@ -202,11 +212,11 @@ fn plan_auggie(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Plan> 
         node: args.node.clone(),
         entry: args.auggie_entry.clone(),
         mode: args.mode.clone(),
+        ..auggie::Options::default()
     };
     let mut server = auggie::server(&options, &super::vars);
-    server.shutdown_grace = config.shutdown_grace;
-    server.idle_ttl = config.pool.idle_ttl;
-    server.ignored_folders.clone_from(&config.ignored_folders);
+    config.apply_to(&mut server);
+    Preset::Auggie.complete(&mut server);
     overrides.apply(&mut server);
     let options = auggie::resolve(&options, &super::vars).unwrap_or(options);
     Ok(Plan {
@@ -227,8 +237,8 @@ pub(super) fn log_options(
     let file = file.map_err(|error| fatal(Exit::Config, error.to_string()))?.flatten();
     Ok(LogOptions {
         level: super::log_level(args.log_level).unwrap_or(config.log.level),
-        format: config.log.format,
-        file,
+        format: args.log_format.map_or(config.log.format, Into::into),
+        file: args.log_file.clone().or(file),
         folder: state_folder.join("logs"),
         bodies: config.log.bodies,
         server: String::new(),

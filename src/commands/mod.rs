@@ -35,6 +35,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use switchboard_gateway::Source;
+use switchboard_gateway::auggie;
 use switchboard_gateway::config::discover::{ConfigFile, discover};
 use switchboard_gateway::config::owners::Owners;
 use switchboard_gateway::config::{Config, LogLevel, Problem, ServerConfig, Severity, expand};
@@ -89,7 +90,7 @@ fn find_config(given: Option<&Path>, owners: Owners) -> anyhow::Result<FoundConf
 
 /// What is in a file that was found. Says on stderr what is wrong with it.
 fn read_config(file: ConfigFile, owners: Owners) -> anyhow::Result<(Config, Source)> {
-    let loaded = file.load();
+    let loaded = auggie::load(&file, &vars);
     for problem in &loaded.problems {
         complain(&problem.to_string());
     }

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use switchboard_gateway::attach::{self, Alone, Attach};
 use switchboard_gateway::auggie;
 use switchboard_gateway::config::discover::discover;
-use switchboard_gateway::config::{Config, InheritEnv, ServerConfig, expand};
+use switchboard_gateway::config::{Config, InheritEnv, Preset, STDERR, ServerConfig, expand};
 use switchboard_gateway::raw::{self, Raw};
 use switchboard_gateway::refusing::{self, Refusal};
 use switchboard_gateway::solo::{self, Solo};
-use switchboard_gateway::telemetry::LogOptions;
+use switchboard_gateway::telemetry::{LogOptions, WindowLog};
 use switchboard_gateway::wiring::RootOptions;
 use switchboard_gateway::{AdHoc, Ended, OwnStdio, Source, check_room, take_stdio};
 
@@ -149,8 +149,8 @@ async fn attach(
     };
     let roots = roots.clone();
     let config = Config { servers: Vec::new(), ..config };
-    let (state_folder, ignore_parent) = (super::state_folder(), args.ignore_parent);
-    let attach = Attach { config, server, ad_hoc, roots, address, state_folder, command, ignore_parent };
+    let (state_folder, log, ignore_parent) = (super::state_folder(), window_log(args), args.ignore_parent);
+    let attach = Attach { config, server, ad_hoc, roots, address, state_folder, command, log, ignore_parent };
     Ok(match attach::run(attach, stdio).await {
         Ok(()) => Attached::Served,
         Err(Alone { stdio, why }) => alone(stdio, &why),
@@ -233,22 +233,39 @@ fn choose_from(args: &StdioArgs) -> anyhow::Result<(Config, Choice, Option<Sourc
     if let Some(mut server) = launched(args) {
         let (config, source) = match &args.config {
             Some(_) => load_config(args).map(|(config, source)| (config, Some(source)))?,
-            None => (Config::default(), None),
+            None => with_defaults().map_or_else(Default::default, |(config, source)| (config, Some(source))),
         };
-        server.shutdown_grace = config.shutdown_grace;
-        server.idle_ttl = config.pool.idle_ttl;
-        server.ignored_folders.clone_from(&config.ignored_folders);
+        config.apply_to(&mut server);
+        if args.backend.is_some() {
+            Preset::Auggie.complete(&mut server);
+        }
         server.root_arguments.extend_from_slice(&args.root_argument);
         server.inherit_env = args.inherit_env.map_or(server.inherit_env, Into::into);
         server.pass_env.extend_from_slice(&args.pass_env);
         server.packages = args.packages.map_or(server.packages, Into::into);
         server.guard = args.guard.map_or(server.guard, Into::into);
-        server.keep.clone_from(&args.keep);
+        server.keep.extend_from_slice(&args.keep);
         return Ok((config, Choice::One(Box::new(server)), source));
     }
     let (config, source) = load_config(args)?;
     let choice = pick(&config, args.server.as_deref(), &source.path)?;
     Ok((config, choice, Some(source)))
+}
+
+/// The user's own config file, never a project's, if it has `defaults`: they are for all servers, those of command lines
+/// included. A file with errors is no reason not to serve.
+fn with_defaults() -> Option<(Config, Source)> {
+    let file = discover(None, None, &super::vars).ok()?.file?;
+    let Some(config) = auggie::load(&file, &super::vars).config else {
+        let path = file.path.display();
+        complain(&format!(
+            "switchboard: warning: {path} has errors, so its `defaults` do not count here\n  \
+             hint: `switchboard check --config {path}`"
+        ));
+        return None;
+    };
+    let source = Source { path: file.path, origin: file.origin, text: file.source };
+    (!config.defaults.is_empty()).then_some((config, source))
 }
 
 /// The server that the command line itself says how to start.
@@ -274,7 +291,8 @@ fn find_auggie(args: &StdioArgs) -> ServerConfig {
 }
 
 fn auggie_options(args: &StdioArgs) -> auggie::Options {
-    auggie::Options { node: args.node.clone(), entry: args.auggie_entry.clone(), mode: args.mode.clone() }
+    let (node, entry, mode) = (args.node.clone(), args.auggie_entry.clone(), args.mode.clone());
+    auggie::Options { node, entry, mode, ..auggie::Options::default() }
 }
 
 fn load_config(args: &StdioArgs) -> anyhow::Result<(Config, Source)> {
@@ -345,6 +363,26 @@ async fn run_raw(raw: Raw, stdio: switchboard_gateway::OwnStdio) -> anyhow::Resu
         Ok(Ended::Unknown) => Ok(Exit::Failure),
         Err(error) if error.is_missing => Err(fatal(Exit::NotFound, error.to_string())),
         Err(error) => Err(fatal(Exit::CannotExecute, error.to_string())),
+    }
+}
+
+/// For the daemon, which writes the log of this window.
+fn window_log(args: &StdioArgs) -> WindowLog {
+    let file = match args.log_file.as_deref() {
+        Some(file) if file == Path::new(STDERR) => {
+            complain(
+                "switchboard: warning: --log-file - is ignored: the daemon writes this window's log\n  \
+                 hint: name a file, or add `--solo` for a log on stderr",
+            );
+            None
+        }
+        file => file.map(|file| std::path::absolute(file).unwrap_or_else(|_| file.to_owned())),
+    };
+    WindowLog {
+        level: super::log_level(args.log_level),
+        format: args.log_format.map(Into::into),
+        file,
+        bodies: args.log_bodies,
     }
 }
 

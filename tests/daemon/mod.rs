@@ -20,6 +20,7 @@ mod upgrade;
 mod hardened;
 mod handover;
 mod descriptors;
+mod window_logs;
 
 /// Only debug builds can be told to.
 #[cfg(debug_assertions)]

@@ -195,6 +195,11 @@ impl Core {
         self.note_use();
     }
 
+    /// Whether [`crate::Fact::Routed`] is reported from now on.
+    pub fn report_routes(&mut self, wanted: bool) {
+        self.settings.report_routes = wanted;
+    }
+
     /// When [`Event::Tick`] is wanted at the latest.
     pub fn wake(&self) -> Option<Moment> {
         self.wake

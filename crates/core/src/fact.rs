@@ -255,6 +255,22 @@ pub enum Fact {
 }
 
 impl Fact {
+    /// The client that it is about, if it is about one client's messages.
+    pub fn client(&self) -> Option<ClientId> {
+        match self {
+            Self::ClientConnected { client }
+            | Self::ClientInputEnded { client }
+            | Self::ClientLost { client }
+            | Self::RootsKnown { client, .. }
+            | Self::RootChosen { client, .. }
+            | Self::Fallback { client }
+            | Self::Routed { client, .. }
+            | Self::Answered { client, .. }
+            | Self::Asked { client, .. } => Some(*client),
+            _ => None,
+        }
+    }
+
     /// The backend that it is about.
     pub fn backend(&self) -> Option<BackendId> {
         match self {

@@ -16,7 +16,7 @@ use crate::link::{DaemonCommand, Link};
 use crate::solo;
 use crate::sweeps::Sweeps;
 use crate::task;
-use crate::telemetry::Telemetry;
+use crate::telemetry::{Telemetry, WindowLog};
 use crate::wiring::{self, RootOptions, fixed};
 use std::io;
 use std::path::PathBuf;
@@ -54,6 +54,7 @@ pub struct Attach {
     pub address: Address,
     pub state_folder: PathBuf,
     pub command: DaemonCommand,
+    pub log: WindowLog,
     pub ignore_parent: bool,
 }
 
@@ -77,7 +78,10 @@ pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
     let mut link = Link {
         address: attach.address,
         command: attach.command,
-        newcomer: newcomer(attach.server.as_deref(), attach.ad_hoc, &attach.roots),
+        newcomer: Newcomer {
+            log: Some(attach.log).filter(|log| !log.is_default()),
+            ..newcomer(attach.server.as_deref(), attach.ad_hoc, &attach.roots)
+        },
         max_message_bytes: attach.config.max_message_bytes,
         sweeps: sweeps.clone(),
         first: Mutex::new(None),
@@ -168,6 +172,7 @@ fn newcomer(server: Option<&str>, ad_hoc: Option<AdHoc>, roots: &RootOptions) ->
         default: own.default,
         env: Vars::own().all().filter_map(text).collect(),
         handover: 0,
+        log: None,
     }
 }
 

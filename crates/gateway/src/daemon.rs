@@ -325,6 +325,10 @@ impl Household {
         let client = self.next_client();
         let vars = Arc::new(newcomer.vars());
         let name = newcomer.shown().to_owned();
+        if let Some(log) = newcomer.log.clone() {
+            self.hub.telemetry().open_window(client, log);
+            self.hub.turn().report_routes(self.hub.telemetry().wants_routes());
+        }
         let server = id.and_then(|id| self.register.server(id));
         let environment = server.map(|server| environment(&server, &vars)).unwrap_or_default();
         let wants = match id {
@@ -373,6 +377,10 @@ impl Household {
         let mut turn = self.hub.turn();
         turn.handle(Event::ClientLost { client });
         turn.forget_client(client);
+        drop(turn);
+        if self.hub.telemetry().close_window(client) {
+            self.hub.turn().report_routes(self.hub.telemetry().wants_routes());
+        }
     }
 
     /// All servers (nothing), the config's server of that name, or the one that a command line gave: only if our own config says that we start

@@ -1,8 +1,9 @@
 //! The first words between two Switchboards on one machine: one line of JSON each way. After a client's, its messages
 //! follow; everything else ends with the reply.
 
-use crate::config::{Guard, InheritEnv, Packages, ServerConfig, defaults};
+use crate::config::{Config, Guard, InheritEnv, Packages, ServerConfig, defaults};
 use crate::environments::Vars;
+use crate::telemetry::WindowLog;
 use bytes::BytesMut;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -96,6 +97,8 @@ pub(crate) struct Newcomer {
     /// It offers its client's own streams, with a file of this [form](HANDOVER); 0 is none. Whoever does not know it
     /// takes no notice.
     pub(crate) handover: u32,
+    /// Its own log settings, if it has any.
+    pub(crate) log: Option<WindowLog>,
 }
 
 /// A server that a command line gave, as far as that can say.
@@ -112,6 +115,10 @@ pub struct AdHoc {
     packages: Packages,
     guard: Guard,
     keep: Vec<String>,
+    #[serde(default)]
+    start_timeout: Option<Duration>,
+    #[serde(default)]
+    timeout: Option<Duration>,
 }
 
 /// An attachment of an earlier version does not say it.
@@ -132,17 +139,18 @@ impl AdHoc {
             packages: server.packages,
             guard: server.guard,
             keep: server.keep.clone(),
+            start_timeout: Some(server.start_timeout),
+            timeout: Some(server.timeout),
         }
     }
 
     /// What is not said here is as the daemon's own config has it.
-    pub(crate) fn server(
-        self,
-        name: &str,
-        shutdown_grace: Duration,
-        ignored_folders: Vec<String>,
-    ) -> ServerConfig {
+    pub(crate) fn server(self, name: &str, config: &Config) -> ServerConfig {
+        let mut server = ServerConfig::for_command(name, self.command, self.args);
+        config.apply_to(&mut server);
         ServerConfig {
+            start_timeout: self.start_timeout.unwrap_or(server.start_timeout),
+            timeout: self.timeout.unwrap_or(server.timeout),
             max_backends: self.max_backends,
             idle_ttl: self.idle_ttl,
             root_arguments: self.root_arguments,
@@ -151,9 +159,7 @@ impl AdHoc {
             packages: self.packages,
             guard: self.guard,
             keep: self.keep,
-            shutdown_grace,
-            ignored_folders,
-            ..ServerConfig::for_command(name, self.command, self.args)
+            ..server
         }
     }
 }

@@ -323,14 +323,27 @@ impl<'a> Turn<'a> {
 
     /// For those who asked to see what is said.
     pub(crate) fn show(&mut self, peer: Peer, frame: &Frame) {
-        if let Frame::Message(bytes) = frame
-            && self.hub.telemetry.wants_bodies()
-        {
-            let from = match peer {
-                Peer::Client(client) => client.to_string(),
-                Peer::Backend(launch) => launch.backend.to_string(),
-            };
-            self.desk().take_body(from, bytes);
+        let Frame::Message(bytes) = frame else { return };
+        let from = || match peer {
+            Peer::Client(client) => client.to_string(),
+            Peer::Backend(launch) => launch.backend.to_string(),
+        };
+        match peer {
+            Peer::Client(client) if self.hub.telemetry.wants_bodies_of(client) => {
+                self.desk().take_body(Some(client), from(), bytes);
+            }
+            Peer::Client(_) | Peer::Backend(_) if self.hub.telemetry.wants_bodies() => {
+                self.desk().take_body(None, from(), bytes);
+            }
+            Peer::Client(_) | Peer::Backend(_) => {}
+        }
+    }
+
+    /// What goes to a client whose window asked to see it: what servers say may be for others too.
+    fn show_answer(&mut self, client: ClientId, out: &Outgoing) {
+        if self.hub.telemetry.wants_bodies_of(client) {
+            let bytes = out.to_vec();
+            self.desk().take_body(Some(client), format!("switchboard to {client}"), &bytes);
         }
     }
 
@@ -347,7 +360,10 @@ impl<'a> Turn<'a> {
 
     fn perform(&mut self, action: Action) {
         match action {
-            Action::ToClient { client, out, about } => self.put(Peer::Client(client), out, about),
+            Action::ToClient { client, out, about } => {
+                self.show_answer(client, &out);
+                self.put(Peer::Client(client), out, about);
+            }
             Action::ToBackend { launch, out } => self.put(Peer::Backend(launch), out, About::Nothing),
             Action::Disconnect { client } => {
                 self.flush(Peer::Client(client));
@@ -454,6 +470,11 @@ impl<'a> Turn<'a> {
     }
 
     /// Takes over a new config.
+    /// From now on the core tells where each request goes, or does not.
+    pub(crate) fn report_routes(&mut self, wanted: bool) {
+        self.inside.core.report_routes(wanted);
+    }
+
     pub(crate) fn reconfigure(&mut self, change: Change) {
         let inside = &mut *self.inside;
         inside.core.reconfigure(self.now, change, &mut inside.actions);

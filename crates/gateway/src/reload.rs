@@ -1,6 +1,7 @@
 //! A changed config file, applied while we serve. It is validated first: one with errors, or a project's that is not
 //! trusted as it is now, changes nothing, and says why.
 
+use crate::auggie;
 use crate::backends::Plan;
 use crate::config::discover::{ConfigFile, Origin, reread};
 use crate::config::owners::Owners;
@@ -45,6 +46,8 @@ pub struct Overrides {
     pub max_backends: Option<usize>,
     /// `0` is never.
     pub idle_ttl_seconds: Option<u64>,
+    pub start_timeout: Option<Duration>,
+    pub timeout: Option<Duration>,
 }
 
 impl Overrides {
@@ -53,6 +56,8 @@ impl Overrides {
         if let Some(seconds) = self.idle_ttl_seconds {
             server.idle_ttl = Some(Duration::from_secs(seconds)).filter(|time| !time.is_zero());
         }
+        server.start_timeout = self.start_timeout.unwrap_or(server.start_timeout);
+        server.timeout = self.timeout.unwrap_or(server.timeout);
     }
 
     /// The servers that a config names, as they are to be run.
@@ -174,7 +179,7 @@ impl Household {
     }
 
     fn take_over(&self, state: &mut State, file: &ConfigFile) -> Result<Applied, String> {
-        let loaded = file.load();
+        let loaded = auggie::load(file, &|name| self.vars.get(name));
         let Some(config) = loaded.config else {
             let problems: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
             return Err(format!("{} has errors\n{}", file.path.display(), problems.join("\n")));
@@ -219,13 +224,14 @@ impl Household {
                     .into(),
             );
         }
-        let server = launch.server(name, config.shutdown_grace, config.ignored_folders.clone());
+        let server = launch.server(name, config);
         let found = self.register.ad_hoc(server);
         let AdHoc { id, server, is_new } = found.ok_or("it has too many servers of command lines already")?;
         if is_new {
             let settings =
                 wiring::server_settings(&server, &|name| self.vars.get(name), self.record_of(&server));
-            let settings = ServerSettings { is_listed: false, ..settings };
+            let naming = wiring::naming(config, &server);
+            let settings = ServerSettings { is_listed: false, naming, ..settings };
             self.hub.turn().reconfigure(change(config, vec![(id, Some(settings))], Vec::new(), Vec::new()));
         }
         Ok(id)

@@ -16,3 +16,5 @@ mod leaving;
 mod sharing;
 #[path = "../upgrade.rs"]
 mod upgrade;
+#[path = "../window_logs.rs"]
+mod window_logs;

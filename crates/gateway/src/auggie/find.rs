@@ -8,14 +8,16 @@ use std::path::{Path, PathBuf};
 
 const NODE_FLAG: &str = "--node";
 const NODE_VARIABLE: &str = "NODE_PATH";
+const NODE_KEY: &str = "`node`";
 const ENTRY_FLAG: &str = "--auggie-entry";
+const ENTRY_KEY: &str = "`entry`";
 const ENTRY_VARIABLE: &str = "AUGGIE_ENTRY";
 
 const INSTALL_AUGGIE: &str = "install it with `npm install -g @augmentcode/auggie`, or name its JS file \
-                              (…/@augmentcode/auggie/augment.mjs) with `--auggie-entry` or AUGGIE_ENTRY; then \
-                              start switchboard anew";
-const INSTALL_NODE: &str = "install Node.js 20 or later, or name its program with `--node` or NODE_PATH; then \
-                            start switchboard anew";
+                              (…/@augmentcode/auggie/augment.mjs) with `--auggie-entry`, AUGGIE_ENTRY or \
+                              `entry` in the config; then start switchboard anew";
+const INSTALL_NODE: &str = "install Node.js 20 or later, or name its program with `--node`, NODE_PATH or `node` in the \
+                            config; then start switchboard anew";
 
 /// Both, as they go into a command line.
 #[derive(Debug, PartialEq, Eq)]
@@ -54,7 +56,8 @@ fn text(path: PathBuf) -> Result<String, Missing> {
 
 fn find_script(options: &Options, around: &Surroundings<'_>) -> Result<Script, Missing> {
     if let Some(path) = &options.entry {
-        return named_script(ENTRY_FLAG, path, around);
+        let how = if options.is_configured { ENTRY_KEY } else { ENTRY_FLAG };
+        return named_script(how, path, around);
     }
     if let Some(path) = (around.vars)(ENTRY_VARIABLE).filter(|path| !path.is_empty()) {
         return named_script(ENTRY_VARIABLE, Path::new(&path), around);
@@ -154,7 +157,8 @@ fn find_node(
     around: &Surroundings<'_>,
 ) -> Result<PathBuf, Missing> {
     if let Some(path) = &options.node {
-        return named_node(path, around);
+        let how = if options.is_configured { NODE_KEY } else { NODE_FLAG };
+        return named_node(how, path, around);
     }
     // Node itself has another use for this variable: folders of packages, several of them.
     let variable = (around.vars)(NODE_VARIABLE).map(PathBuf::from);
@@ -184,7 +188,7 @@ fn find_node(
     })
 }
 
-fn named_node(path: &Path, around: &Surroundings<'_>) -> Result<PathBuf, Missing> {
+fn named_node(how: &str, path: &Path, around: &Surroundings<'_>) -> Result<PathBuf, Missing> {
     let is_bare = path.components().count() == 1 && !around.disk.is_absolute(path);
     let in_path = path_folders(around).map(|folder| with_ending(folder.join(path), around.exe));
     let found = match is_bare {
@@ -193,7 +197,7 @@ fn named_node(path: &Path, around: &Surroundings<'_>) -> Result<PathBuf, Missing
     };
     found.ok_or_else(|| Missing {
         reason: format!(
-            "{NODE_FLAG} is {}: there is no program of that name that runs without a shell",
+            "{how} is {}: there is no program of that name that runs without a shell",
             path.display()
         ),
         hint: "name node's own executable file, or leave it to be looked for".to_owned(),

@@ -1,7 +1,7 @@
 //! auggie, the context engine that Switchboard was first built for: found and started without a config file.
 //!
 //! # Layout
-//! - [`server`]: the entry that a user would otherwise write.
+//! - [`server`]: the entry that a user would otherwise write; [`load`]: a config file whose entries name it as their preset.
 //! - `find`: node, and auggie's JS file; `homes`: where npm and the version managers put packages; `shim`: what
 //!   the small scripts lead to that they put into PATH.
 //! - `template`: the arguments.
@@ -17,38 +17,28 @@ mod template;
 #[cfg(test)]
 mod tests;
 
-use crate::config::{Capabilities, Lookup, ServerConfig};
+use crate::config::discover::ConfigFile;
+use crate::config::expand::{self, ExpandError};
+use crate::config::{Loaded, Lookup, Missing, Preset, PresetConfig, ServerConfig};
 use disk::{Disk, OurDisk};
 use find::Found;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub use template::TEMPLATE;
 
 /// The package, as npm knows it.
 const PACKAGE: &str = "@augmentcode/auggie";
 
-/// Its variables: where its service is, and who its user is.
-const ITS_VARIABLES: &str = "AUGMENT_*";
-
-/// What is set for it. An instance that replaces itself is no longer the one that was started.
-const SET: (&str, &str) = ("AUGMENT_DISABLE_AUTO_UPDATE", "1");
-
-/// The argument of its tool in which some clients name the workspace.
-const ROOT_ARGUMENT: &str = "directory_path";
-
-/// How many instances may run. Each indexes its workspace, and holds several hundred MiB.
-const MAX_BACKENDS: usize = 3;
-
-/// For one that ends before it works. Its own words stand before this.
-const ADVICE: &str = "if it is not logged in, run `auggie login` in a terminal, or set AUGMENT_SESSION_AUTH where \
-                      switchboard is started; then try again";
-
-/// What the command line says about it; what it does not say is looked for.
+/// What the command line or a config entry says about it; what it does not say is looked for.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     pub node: Option<PathBuf>,
     pub entry: Option<PathBuf>,
     pub mode: Option<String>,
+    /// Arguments; otherwise those of [`TEMPLATE`].
+    pub args_template: Option<String>,
+    /// For messages: whether the paths were named in a config entry.
+    pub is_configured: bool,
 }
 
 /// Where it is looked for.
@@ -66,7 +56,7 @@ struct Surroundings<'a> {
 /// The same with what was looked for filled in; nothing if something is missing.
 pub fn resolve(options: &Options, vars: Lookup<'_>) -> Option<Options> {
     let Found { node, script } = look(vars, |surroundings| find::find(options, surroundings)).ok()?;
-    Some(Options { node: Some(node.into()), entry: Some(script.into()), mode: options.mode.clone() })
+    Some(Options { node: Some(node.into()), entry: Some(script.into()), ..options.clone() })
 }
 
 /// The server `auggie`. If something is missing, the entry says so: whoever wants the server is told.
@@ -88,22 +78,67 @@ fn look<T>(vars: Lookup<'_>, at: impl FnOnce(&Surroundings<'_>) -> T) -> T {
 }
 
 fn entry(options: &Options, surroundings: &Surroundings<'_>) -> ServerConfig {
-    let args = template::arguments(options.mode.as_deref(), surroundings.vars);
-    let found = find::find(options, surroundings);
-    let (node, script, missing) = match found {
+    let Command { command, args, missing } = command(options, surroundings);
+    let mut server = ServerConfig::for_command("auggie", command, args);
+    Preset::Auggie.prepare(&mut server);
+    Preset::Auggie.complete(&mut server);
+    server.missing = missing;
+    server
+}
+
+/// What is started, in the spelling of a config file.
+struct Command {
+    command: String,
+    args: Vec<String>,
+    missing: Option<Missing>,
+}
+
+fn command(options: &Options, surroundings: &Surroundings<'_>) -> Command {
+    let args = template::arguments(options, surroundings.vars);
+    let (node, script, missing) = match find::find(options, surroundings) {
         Ok(Found { node, script }) => (node, script, None),
         Err(missing) => ("node".to_owned(), "auggie".to_owned(), Some(missing)),
     };
-    let words = [template::literally(&script)].into_iter().chain(args).collect();
-    let mut server = ServerConfig::for_command("auggie", template::literally(&node), words);
-    server.expand = true;
-    server.env.push((SET.0.to_owned(), SET.1.to_owned()));
-    server.pass_env.push(ITS_VARIABLES.to_owned());
-    // What it offers depends on nothing that a client says of itself.
-    server.capabilities = Capabilities::Shared;
-    server.max_backends = MAX_BACKENDS;
-    server.root_arguments.push(ROOT_ARGUMENT.to_owned());
-    server.missing = missing;
-    server.advice = Some(ADVICE);
-    server
+    let args = [template::literally(&script)].into_iter().chain(args).collect();
+    Command { command: template::literally(&node), args, missing }
+}
+
+/// Reads a config file. Presets are looked for on this machine: what each of them starts is known then.
+pub fn load(file: &ConfigFile, vars: Lookup<'_>) -> Loaded {
+    let mut loaded = file.load();
+    let servers = loaded.config.iter_mut().flat_map(|config| &mut config.servers);
+    for server in servers.filter(|server| !server.disabled) {
+        let Some(preset) = &server.preset else { continue };
+        let found = match configured(preset, &file.path, vars) {
+            Ok(options) => look(vars, |surroundings| command(&options, surroundings)),
+            Err(error) => Command {
+                command: "node".to_owned(),
+                args: Vec::new(),
+                missing: Some(Missing {
+                    reason: error.to_string(),
+                    hint: "correct the entry; `switchboard check` shows it".to_owned(),
+                }),
+            },
+        };
+        (server.command, server.args, server.missing) = (found.command, found.args, found.missing);
+    }
+    loaded
+}
+
+/// Relative paths start at the folder of the config file.
+fn configured(preset: &PresetConfig, config_file: &Path, vars: Lookup<'_>) -> Result<Options, ExpandError> {
+    let PresetConfig { preset: Preset::Auggie, node, entry, mode, args_template } = preset;
+    let path = |key: &str, path: &Option<String>| expand::beside(config_file, path.as_deref(), key, vars);
+    // A bare name is looked up in PATH.
+    let is_bare = |name: &&String| !name.contains(['/', '\\', '$', '~']);
+    Ok(Options {
+        node: match node.as_ref().filter(is_bare) {
+            Some(name) => Some(PathBuf::from(name)),
+            None => path("node", node)?,
+        },
+        entry: path("entry", entry)?,
+        mode: mode.clone(),
+        args_template: args_template.clone(),
+        is_configured: true,
+    })
 }

@@ -3,19 +3,21 @@
 //! It is cut into words first, so that a root with blanks stays one word. The mode is known now; the root is
 //! left to be filled in as in a config file, once per root.
 
+use super::Options;
 use crate::config::Lookup;
+use crate::config::preset::DEFAULT_TEMPLATE;
 
 /// The variable that the template stands in.
 pub const TEMPLATE: &str = "AUGGIE_ARGS_TEMPLATE";
-const DEFAULT_TEMPLATE: &str = "--mcp -m {mode} --workspace-root {root}";
 const DEFAULT_MODE: &str = "default";
 
 /// The words after the script, in the spelling of a config file.
-pub(super) fn arguments(mode: Option<&str>, vars: Lookup<'_>) -> Vec<String> {
-    let own = vars(TEMPLATE).and_then(|template| template.into_string().ok());
+pub(super) fn arguments(options: &Options, vars: Lookup<'_>) -> Vec<String> {
+    let of_environment = || vars(TEMPLATE).and_then(|template| template.into_string().ok());
+    let own = options.args_template.clone().or_else(of_environment);
     let template = own.filter(|template| !template.trim().is_empty());
     let template = template.as_deref().unwrap_or(DEFAULT_TEMPLATE);
-    let mode = literally(mode.unwrap_or(DEFAULT_MODE));
+    let mode = literally(options.mode.as_deref().unwrap_or(DEFAULT_MODE));
     template.split_whitespace().map(|word| fill(word, &mode)).collect()
 }
 
@@ -51,7 +53,8 @@ mod tests {
     #[track_caller]
     fn check(template: Option<&str>, mode: Option<&str>, expect: &[&str]) {
         let vars: Vec<(&str, &str)> = template.map(|template| (TEMPLATE, template)).into_iter().collect();
-        let words = arguments(mode, &lookup(&vars));
+        let options = Options { mode: mode.map(str::to_owned), ..Options::default() };
+        let words = arguments(&options, &lookup(&vars));
         let server = ServerConfig { expand: true, ..ServerConfig::for_command("a", "node", words) };
         let parts = launch_parts(&server, Some(Path::new("/my work/${x} {mode}")), &lookup(&[]));
         assert_eq!(parts.unwrap().args, expect, "{template:?}");

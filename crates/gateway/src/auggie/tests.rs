@@ -122,8 +122,11 @@ const WINDOWS: Case = Case {
 
 fn with<T>(case: &Case, then: impl FnOnce(&Options, &Surroundings<'_>) -> T) -> T {
     let machine = Machine::new(case.disk);
-    let options =
-        Options { node: case.node.map(PathBuf::from), entry: case.entry.map(PathBuf::from), mode: None };
+    let options = Options {
+        node: case.node.map(PathBuf::from),
+        entry: case.entry.map(PathBuf::from),
+        ..Options::default()
+    };
     let vars = lookup(case.vars);
     let surroundings = Surroundings {
         vars: &vars,

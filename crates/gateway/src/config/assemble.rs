@@ -4,15 +4,15 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
 
+use super::default_keys::DefaultsEntry;
 use super::keys::{FileEntry, LogEntry, ServerEntry, Servers};
-use super::offers::Kind;
-use super::quantity::{spell_size, spell_time};
+use super::quantity::spell_size;
 use super::read::{Count, Key, Size, Time};
 use super::report::{Place, Report, shown};
 use super::syntax::{self, span};
 use super::{
-    Config, Fallback, Guard, LogConfig, Names, PoolConfig, Problem, ServerConfig, defaults, offers, remote,
-    serve, sharing,
+    Config, Fallback, LogConfig, Names, PoolConfig, Problem, RunKeys, ServerConfig, defaults, offers, preset,
+    remote, run_keys, serve, sharing,
 };
 
 const SMALLEST_MESSAGE_LIMIT: usize = 1 << 10;
@@ -45,6 +45,15 @@ struct Common {
     shutdown_grace: Duration,
     pool: PoolConfig,
     ignored_folders: Vec<String>,
+    defaults: RunKeys,
+}
+
+impl Common {
+    fn prepare(&self, server: &mut ServerConfig) {
+        server.shutdown_grace = self.shutdown_grace;
+        server.idle_ttl = self.pool.idle_ttl;
+        server.ignored_folders.clone_from(&self.ignored_folders);
+    }
 }
 
 fn file(entry: FileEntry, top: &Place, report: &mut Report<'_>) -> Config {
@@ -53,10 +62,13 @@ fn file(entry: FileEntry, top: &Place, report: &mut Report<'_>) -> Config {
         let brace = Place::nameless(top.span.start..top.span.start + 1);
         report.warning(&brace, "no servers in this file", Some(remedy));
     }
+    let pool = sharing::pool(entry.pool, report);
+    let for_all = entry.defaults.value().map(|DefaultsEntry(keys)| run_keys::run_keys(keys, &pool, report).0);
     let common = Common {
         shutdown_grace: entry.shutdown_grace.or(Time(defaults::SHUTDOWN_GRACE)).0,
-        pool: sharing::pool(entry.pool, report),
         ignored_folders: sharing::ignored_folders(entry.ignored_folders, report),
+        defaults: for_all.unwrap_or_default(),
+        pool,
     };
     let first = named(entry.mcp_servers);
     let second = named(entry.servers);
@@ -77,6 +89,7 @@ fn file(entry: FileEntry, top: &Place, report: &mut Report<'_>) -> Config {
     }
     Config {
         servers: servers.into_iter().map(|(server, _)| server).collect(),
+        defaults: common.defaults,
         framing: entry.framing.or(defaults::FRAMING),
         dialect: entry.dialect.or(defaults::DIALECT),
         max_message_bytes: message_limit(entry.max_message_bytes, report),
@@ -142,58 +155,45 @@ fn server(
     report: &mut Report<'_>,
 ) -> Option<ServerConfig> {
     check_name(&name, place, report);
-    let (remote, command) = if remote::is_remote(&entry) {
+    if let Key::Wrong = entry.preset {
+        return None;
+    }
+    let preset = preset::preset(&mut entry, report);
+    let (remote, command) = if preset.is_some() {
+        (None, String::new())
+    } else if remote::is_remote(&entry) {
         (Some(remote::remote(&mut entry, place, report)?), String::new())
     } else {
-        (None, command(entry.command, place, report)?)
+        (None, command(std::mem::replace(&mut entry.command, Key::Absent), place, report)?)
     };
-    let pass_env = pass_env(entry.pass_env, report);
-    let guard = entry.guard.or(defaults::GUARD);
-    let keep = keep(entry.keep, guard, report);
-    let start_timeout = not_zero(entry.start_timeout, defaults::START_TIMEOUT, report);
-    let timeout = not_zero(entry.timeout.into(), defaults::TIMEOUT, report);
-    let hard_timeout = hard_timeout(entry.hard_timeout, timeout, place, report);
-    Some(ServerConfig {
-        command,
-        name,
+    let mut server = ServerConfig {
         remote,
-        args: entry.args.or(Vec::new()),
-        env: entry.env.or(Default::default()),
-        cwd: entry.cwd.value(),
-        disabled: entry.disabled.or(defaults::DISABLED) || !entry.enabled.or(!defaults::DISABLED),
-        lazy: entry.lazy.or(defaults::LAZY),
-        required: entry.required.or(false),
-        tools: offers::filter(entry.tools, Kind::Tool, report),
-        prompts: offers::filter(entry.prompts, Kind::Prompt, report),
-        resources: offers::resource_filter(entry.resources, report),
-        framing: entry.framing.or(defaults::FRAMING),
-        inherit_env: entry.inherit_env.or(defaults::INHERIT_ENV),
-        pass_env,
-        start_timeout,
-        timeout,
-        hard_timeout,
-        on_timeout: entry.on_timeout.or(defaults::ON_TIMEOUT),
-        retry_after_crash: entry.retry_after_crash.or(defaults::RETRY_AFTER_CRASH),
-        shutdown_grace: entry.shutdown_grace.or(Time(common.shutdown_grace)).0,
-        max_in_flight: entry.max_in_flight.or(Count(defaults::MAX_IN_FLIGHT)).0,
-        max_queue: entry.max_queue.or(Count(defaults::MAX_QUEUE)).0,
-        scope: entry.scope.or(defaults::SCOPE),
-        max_backends: sharing::max_backends(entry.max_backends, &common.pool, report),
-        idle_ttl: sharing::unless_zero(entry.idle_ttl, common.pool.idle_ttl),
-        memory_limit: sharing::memory_limit(entry.memory_limit, report),
-        root_arguments: sharing::root_arguments(entry.root_arguments, report),
-        health: sharing::unless_zero(entry.health, Some(defaults::HEALTH)),
-        state: entry.state.or(defaults::STATE),
-        capabilities: entry.capabilities.or(defaults::CAPABILITIES),
-        debounce: sharing::debounce(entry.debounce, report),
-        ignored_folders: common.ignored_folders.clone(),
-        packages: entry.packages.or(defaults::PACKAGES),
-        guard,
-        keep,
+        args: std::mem::replace(&mut entry.args, Key::Absent).or(Vec::new()),
+        env: std::mem::replace(&mut entry.env, Key::Absent).or(Default::default()),
+        cwd: std::mem::replace(&mut entry.cwd, Key::Absent).value(),
+        disabled: is_disabled(&entry),
+        scope: defaults::SCOPE,
         expand: true,
-        missing: None,
-        advice: None,
-    })
+        ..ServerConfig::for_command(name, command, Vec::new())
+    };
+    common.prepare(&mut server);
+    if let Some(known) = &preset {
+        known.preset.prepare(&mut server);
+    }
+    common.defaults.apply(&mut server);
+    let (own, places) = run_keys::run_keys(entry, &common.pool, report);
+    own.apply(&mut server);
+    if let Some(known) = &preset {
+        known.preset.complete(&mut server);
+    }
+    server.preset = preset;
+    run_keys::check_together(&server, place, &places, report);
+    Some(server)
+}
+
+fn is_disabled(entry: &ServerEntry) -> bool {
+    let says = |key: &Key<bool>, word: bool| matches!(key, Key::Given(given, _) if *given == word);
+    says(&entry.disabled, true) || says(&entry.enabled, false)
 }
 
 fn check_name(name: &str, place: &Place, report: &mut Report<'_>) {
@@ -218,65 +218,4 @@ fn command(command: Key<String>, server: &Place, report: &mut Report<'_>) -> Opt
         }
         Key::Wrong => None,
     }
-}
-
-fn pass_env(patterns: Key<Vec<String>>, report: &mut Report<'_>) -> Vec<String> {
-    let Key::Given(patterns, place) = patterns else { return Vec::new() };
-    for pattern in &patterns {
-        // The text is not repeated: after the `=` there may be a secret.
-        if pattern.contains('=') || pattern.is_empty() {
-            let remedy = "write names, such as \"GITHUB_*\"; values go into `env`";
-            report.error(&place, "not the name of an environment variable", remedy);
-        }
-    }
-    patterns
-}
-
-/// Whether a process can be called so.
-pub fn is_process_name(name: &str) -> bool {
-    !name.is_empty() && !name.contains(['/', '\n'])
-}
-
-fn keep(names: Key<Vec<String>>, guard: Guard, report: &mut Report<'_>) -> Vec<String> {
-    let Key::Given(names, place) = names else { return Vec::new() };
-    if !names.iter().all(|name| is_process_name(name)) {
-        report.error(&place, "not the name of a process", "write a name as `ps` shows it, such as \"adb\"");
-    }
-    if guard == Guard::Strict && !names.is_empty() {
-        let remedy = "use \"guard\": \"auto\" for this server, or remove `keep`".to_owned();
-        report.warning(&place, "nothing can be kept with `guard: strict`", Some(remedy));
-    }
-    names
-}
-
-fn not_zero(time: Key<Time>, default: Duration, report: &mut Report<'_>) -> Duration {
-    let Key::Given(Time(time), place) = time else { return default };
-    if time.is_zero() {
-        let remedy = format!("write a longer time, or remove the key to get {}", spell_time(default));
-        report.error(&place.readable(), "there must be some time", remedy);
-    }
-    time
-}
-
-fn hard_timeout(
-    hard: Key<Time>,
-    timeout: Duration,
-    server: &Place,
-    report: &mut Report<'_>,
-) -> Option<Duration> {
-    let (hard, place) = match hard {
-        Key::Given(Time(hard), _) if hard.is_zero() => return None,
-        Key::Given(Time(hard), place) => (hard, place),
-        Key::Absent | Key::Wrong => (defaults::HARD_TIMEOUT, server.clone()),
-    };
-    if hard < timeout {
-        let (hard, timeout) = (spell_time(hard), spell_time(timeout));
-        let message = format!("`hardTimeout` ({hard}) ends a call before `timeout` ({timeout}) does");
-        report.warning(
-            &place.readable(),
-            message,
-            Some("give a longer `hardTimeout`, or 0 for never".to_owned()),
-        );
-    }
-    Some(hard)
 }

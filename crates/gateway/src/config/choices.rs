@@ -160,6 +160,14 @@ choice! {
 }
 
 choice! {
+    /// Servers that Switchboard knows by name.
+    Preset {
+        /// The context engine of Augment Code: `@augmentcode/auggie`, started with node.
+        Auggie = "auggie",
+    }
+}
+
+choice! {
     /// Whether a request that belongs to no workspace gets a backend all the same.
     Fallback {
         /// It does, with a warning.

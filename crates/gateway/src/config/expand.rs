@@ -6,6 +6,7 @@
 use std::ffi::OsString;
 use std::path::{MAIN_SEPARATOR, MAIN_SEPARATOR_STR, Path, PathBuf};
 
+use super::model::STDERR;
 use super::report::shown;
 use super::variables::Lookup;
 use super::{Config, LogConfig, Packages, ServerConfig, Variables, folders};
@@ -179,7 +180,10 @@ pub fn log_file(
     config_file: &Path,
     vars: Lookup<'_>,
 ) -> Result<Option<PathBuf>, ExpandError> {
-    beside(config_file, log.file.as_deref(), "log.file", vars)
+    match log.file.as_deref() {
+        Some(STDERR) => Ok(Some(STDERR.into())),
+        file => beside(config_file, file, "log.file", vars),
+    }
 }
 
 /// The workspace of what belongs to no other; a relative path starts at the folder of the config file. Whether it is
@@ -192,7 +196,8 @@ pub fn default_root(
     beside(config_file, config.default_root.as_deref(), "defaultRoot", vars)
 }
 
-fn beside(
+/// A path of the config; a relative one starts at the folder of the config file.
+pub(crate) fn beside(
     config_file: &Path,
     path: Option<&str>,
     key: &str,

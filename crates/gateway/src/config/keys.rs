@@ -10,14 +10,15 @@ use serde_json::json;
 
 use super::choices::{
     Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Names, OnTimeout,
-    Packages, RetryAfterCrash, Scope, State,
+    Packages, Preset, RetryAfterCrash, Scope, State,
 };
+use super::default_keys::DefaultsEntry;
 use super::lists::{Named, Short, Words};
 use super::quantity::{spell_size, spell_time};
 use super::read::{CallTime, Count, Key, Read, Size, Time, Times, expected, warn_of_unknown};
 use super::report::{Place, Report};
 use super::syntax::span;
-use super::{Variables, defaults};
+use super::{Variables, defaults, preset};
 
 /// Keys of the outermost object that other programs use; ignored.
 pub(super) const FOREIGN_AT_TOP: &[&str] = &["$schema", "inputs"];
@@ -92,8 +93,15 @@ macro_rules! object {
         }
 
         impl $Name {
+            pub(super) const KEYS: &[&str] = &[$( $key ),*];
+
             pub(super) fn read_object(object: &Object<'_>, place: &Place, report: &mut Report<'_>) -> Self {
-                warn_of_unknown(object, &[$( $key ),*], $foreign, place, report);
+                warn_of_unknown(object, Self::KEYS, $foreign, place, report);
+                Self::read_keys(object, place, report)
+            }
+
+            /// Ignores unknown keys.
+            pub(super) fn read_keys(object: &Object<'_>, place: &Place, report: &mut Report<'_>) -> Self {
                 Self { $( $field: Key::read(object, $key, place, report), )* }
             }
         }
@@ -105,7 +113,11 @@ fn nothing_required(schema: &mut Schema) {
     schema.remove("required");
 }
 
-fn object<'v, 'a>(value: &'v Value<'a>, place: &Place, report: &mut Report<'_>) -> Option<&'v Object<'a>> {
+pub(super) fn object<'v, 'a>(
+    value: &'v Value<'a>,
+    place: &Place,
+    report: &mut Report<'_>,
+) -> Option<&'v Object<'a>> {
     if let Value::Object(object) = value {
         return Some(object);
     }
@@ -123,6 +135,10 @@ object! {
         /// The same as `mcpServers`; VS Code's name for it.
         #[schemars(example = json!({ "time": { "command": "uvx", "args": ["mcp-server-time"] } }))]
         "servers" => servers: Servers,
+
+        /// Keys of a server that count for all servers, unless a server has its own.
+        #[schemars(example = json!({ "timeout": "2m", "startTimeout": "1m" }))]
+        "defaults" => defaults: DefaultsEntry,
 
         /// How messages are told apart on the client's side.
         #[schemars(extend("default" = defaults::FRAMING.word()), example = json!("newline"))]
@@ -332,6 +348,29 @@ object! {
         /// The folder the program starts in. A relative path starts at the workspace.
         #[schemars(example = json!("${workspaceFolder}/server"))]
         "cwd" => cwd: String,
+
+        /// A server that Switchboard knows by name and finds itself, instead of `command`.
+        #[schemars(example = json!("auggie"))]
+        "preset" => preset: Preset,
+
+        /// With `preset`: node's program. It is looked for unless given.
+        #[schemars(example = json!("/usr/bin/node"))]
+        "node" => node: String,
+
+        /// With `preset`: the server's JS file. It is looked for unless given.
+        #[schemars(example = json!("~/auggie/augment.mjs"))]
+        "entry" => entry: String,
+
+        /// With `preset`: the mode that the server runs in.
+        #[schemars(extend("default" = "default"), example = json!("default"))]
+        "mode" => mode: String,
+
+        /// With `preset`: the server's arguments, in which `{mode}` and `{root}` are filled in.
+        #[schemars(
+            extend("default" = preset::DEFAULT_TEMPLATE),
+            example = json!("--mcp -m {mode} --workspace-root {root} --print")
+        )]
+        "argsTemplate" => args_template: String,
 
         /// `true`: the server stays in the file and is not used.
         #[schemars(extend("default" = defaults::DISABLED), example = json!(true))]

@@ -6,7 +6,8 @@
 //! # Layout
 //! - [`load`] reads a file's text: `syntax` (JSON with comments), `keys` (every key, once), `read` (one
 //!   value), `lists` (many), `assemble` (entries to [`Config`]), `sharing` (that part of it which is about pools and
-//!   workspaces), `offers` (that which is about what clients see), `remote` (that which is about servers elsewhere). What it dislikes becomes a [`Problem`], which knows how to
+//!   workspaces), `offers` (that which is about what clients see), `remote` (that which is about servers elsewhere), `preset` (servers known by name), `run_keys` and `default_keys` (how servers
+//!   are run, one of them or all). What it dislikes becomes a [`Problem`], which knows how to
 //!   show itself.
 //! - [`schema`] is the JSON Schema, made from `keys`.
 //! - [`expand`] fills in `${VAR}`; [`environment`] decides which variables a child gets, `separating` which of them keep
@@ -16,6 +17,7 @@
 
 mod assemble;
 mod choices;
+mod default_keys;
 pub mod defaults;
 pub mod discover;
 pub mod environment;
@@ -29,12 +31,14 @@ mod model;
 mod offers;
 pub(crate) mod os;
 pub mod owners;
+pub mod preset;
 mod problem;
 mod quantity;
 mod read;
 mod remote;
 mod report;
 mod safe_list;
+mod run_keys;
 mod runner_list;
 mod schema;
 pub(crate) mod separating;
@@ -47,17 +51,20 @@ mod variables;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use assemble::{Loaded, is_process_name, load};
+pub use assemble::{Loaded, load};
 pub use choices::{
     Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Names, OnTimeout,
-    Packages, RetryAfterCrash, Scope, State,
+    Packages, Preset, RetryAfterCrash, Scope, State,
 };
 pub use missing::Missing;
 pub use model::{
-    Config, FilterConfig, LogConfig, PoolConfig, PoolMemory, RemoteConfig, ServeConfig, ServerConfig,
+    Config, FilterConfig, LogConfig, PoolConfig, PoolMemory, RemoteConfig, STDERR, ServeConfig, ServerConfig,
 };
+pub use preset::PresetConfig;
 pub use problem::{Problem, Severity};
+pub use quantity::{parse_any_time as parse_time, spell_time};
 pub use remote::Transport;
 pub(crate) use remote::is_loopback;
+pub use run_keys::{RunKeys, is_process_name};
 pub use schema::schema;
 pub use variables::{Lookup, Variables};

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::{
     Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Missing, Names,
-    OnTimeout, Packages, RetryAfterCrash, Scope, State, Transport, Variables, defaults,
+    OnTimeout, Packages, PresetConfig, RetryAfterCrash, RunKeys, Scope, State, Transport, Variables,
+    defaults,
 };
 
 /// All settings.
@@ -13,6 +14,8 @@ use super::{
 pub struct Config {
     /// In the order of the file, the disabled ones included.
     pub servers: Vec<ServerConfig>,
+    /// Already in `servers`; for those of command lines.
+    pub defaults: RunKeys,
     /// How the client's messages are framed.
     pub framing: Framing,
     pub dialect: Dialect,
@@ -109,6 +112,9 @@ pub struct FilterConfig {
     pub rename: Vec<(String, String)>,
 }
 
+/// A log file's name that stands for our stderr.
+pub const STDERR: &str = "-";
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogConfig {
     pub level: LogLevel,
@@ -135,6 +141,8 @@ pub struct ServerConfig {
     pub name: String,
     /// Not started but spoken to; `command` is empty then.
     pub remote: Option<RemoteConfig>,
+    /// Known by name: `command` and `args` are found out where it is used.
+    pub preset: Option<PresetConfig>,
     pub command: String,
     pub args: Vec<String>,
     pub env: Variables,
@@ -196,6 +204,16 @@ pub struct ServerConfig {
     pub advice: Option<&'static str>,
 }
 
+impl Config {
+    /// The settings of this file for a server of the command line. Its flags come after this.
+    pub fn apply_to(&self, server: &mut ServerConfig) {
+        server.shutdown_grace = self.shutdown_grace;
+        server.idle_ttl = self.pool.idle_ttl;
+        server.ignored_folders.clone_from(&self.ignored_folders);
+        self.defaults.apply(server);
+    }
+}
+
 impl ServerConfig {
     /// All in which something can be filled in.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &String> {
@@ -218,6 +236,7 @@ impl ServerConfig {
         Self {
             name: name.into(),
             remote: None,
+            preset: None,
             command: command.into(),
             args,
             env: Variables::default(),
@@ -264,6 +283,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             servers: Vec::new(),
+            defaults: RunKeys::default(),
             framing: defaults::FRAMING,
             dialect: defaults::DIALECT,
             max_message_bytes: defaults::MAX_MESSAGE_BYTES,

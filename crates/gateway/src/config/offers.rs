@@ -25,25 +25,33 @@ pub(super) enum Kind {
     Prompt,
 }
 
-pub(super) fn filter(given: Key<Short<FilterEntry>>, kind: Kind, report: &mut Report<'_>) -> FilterConfig {
+pub(super) fn filter(
+    given: Key<Short<FilterEntry>>,
+    kind: Kind,
+    report: &mut Report<'_>,
+) -> Option<FilterConfig> {
     match given {
-        Key::Given(Short::Words(allow), place) => allowed(Key::Given(allow, place), Key::Absent, report),
+        Key::Given(Short::Words(allow), place) => {
+            Some(allowed(Key::Given(allow, place), Key::Absent, report))
+        }
         Key::Given(Short::Full(entry), _) => {
             let rename = renames(entry.rename, kind, report);
-            FilterConfig { rename, ..allowed(entry.allow, entry.deny, report) }
+            Some(FilterConfig { rename, ..allowed(entry.allow, entry.deny, report) })
         }
-        Key::Absent | Key::Wrong => FilterConfig::default(),
+        Key::Absent | Key::Wrong => None,
     }
 }
 
 pub(super) fn resource_filter(
     given: Key<Short<ResourceFilterEntry>>,
     report: &mut Report<'_>,
-) -> FilterConfig {
+) -> Option<FilterConfig> {
     match given {
-        Key::Given(Short::Words(allow), place) => allowed(Key::Given(allow, place), Key::Absent, report),
-        Key::Given(Short::Full(entry), _) => allowed(entry.allow, entry.deny, report),
-        Key::Absent | Key::Wrong => FilterConfig::default(),
+        Key::Given(Short::Words(allow), place) => {
+            Some(allowed(Key::Given(allow, place), Key::Absent, report))
+        }
+        Key::Given(Short::Full(entry), _) => Some(allowed(entry.allow, entry.deny, report)),
+        Key::Absent | Key::Wrong => None,
     }
 }
 
@@ -182,6 +190,9 @@ pub(super) fn check_names(servers: &[(ServerConfig, Place)], report: &mut Report
             );
             report.warning(place, message, Some(format!("call it `{}` here too", shown(&as_shown))));
         }
+        if as_shown.len() > LONGEST_COMFORTABLE {
+            warn_of_length(as_shown.len(), place, report);
+        }
     }
     for (server, place) in servers.iter().filter(|(server, _)| is_fine(server)) {
         if let Some(other) = begun_by(&prefix(&server.name), &seen) {
@@ -189,9 +200,6 @@ pub(super) fn check_names(servers: &[(ServerConfig, Place)], report: &mut Report
             let message = format!("`{name}{BETWEEN}x` could be a tool of `{other}` as well as of `{name}`");
             let remedy = format!("give one of the two another name, without `{BETWEEN}`");
             report.warning(place, message, Some(remedy));
-        }
-        if as_shown.len() > LONGEST_COMFORTABLE {
-            warn_of_length(as_shown.len(), place, report);
         }
     }
 }

@@ -30,6 +30,11 @@ pub(super) fn parse_time(text: &str) -> Option<Duration> {
     time(number, *one)
 }
 
+/// A time with its unit, or a number of seconds: as on the command line.
+pub fn parse_any_time(text: &str) -> Option<Duration> {
+    parse_time(text).or_else(|| time(text, Duration::from_secs(1)))
+}
+
 /// A bare number, in the given unit.
 pub(super) fn time(number: &str, unit: Duration) -> Option<Duration> {
     let seconds = number.parse::<f64>().ok()? * unit.as_secs_f64();
@@ -45,7 +50,7 @@ pub(super) fn parse_size(text: &str) -> Option<usize> {
 }
 
 /// The shortest way to write a time exactly to the millisecond.
-pub(super) fn spell_time(time: Duration) -> String {
+pub fn spell_time(time: Duration) -> String {
     let millis = time.as_millis();
     for (name, one) in TIME_UNITS {
         if millis.is_multiple_of(one.as_millis()) && (millis > 0 || *name == "s") {

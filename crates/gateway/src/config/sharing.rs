@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::keys::PoolEntry;
-use super::model::{default_debounce, default_ignored_folders};
+use super::model::default_ignored_folders;
 use super::quantity::spell_size;
 use super::read::{Count, Key, Size, Time, Times};
 use super::report::{Report, shown};
@@ -18,42 +18,43 @@ pub(super) fn pool(entry: Key<PoolEntry>, report: &mut Report<'_>) -> PoolConfig
     PoolConfig {
         max_backends: entry.max_backends.or(Count(defaults::POOL_MAX_BACKENDS)).0,
         memory_limit: pool_memory(entry.memory_limit, report),
-        idle_ttl: unless_zero(entry.idle_ttl, Some(defaults::IDLE_TTL)),
+        idle_ttl: unless_zero(entry.idle_ttl).unwrap_or(Some(defaults::IDLE_TTL)),
     }
 }
 
-/// `0` is never.
-pub(super) fn unless_zero(time: Key<Time>, default: Option<Duration>) -> Option<Duration> {
-    match time {
-        Key::Given(Time(time), _) => Some(time).filter(|time| !time.is_zero()),
-        Key::Absent | Key::Wrong => default,
-    }
+/// `0` is never: `Some(None)`.
+pub(super) fn unless_zero(time: Key<Time>) -> Option<Option<Duration>> {
+    time.value().map(|Time(time)| Some(time).filter(|time| !time.is_zero()))
 }
 
 /// `0` is no limit.
 fn pool_memory(limit: Key<Size>, report: &mut Report<'_>) -> PoolMemory {
     match limit {
         Key::Given(Size(0), _) => PoolMemory::Unlimited,
-        limit => size(limit, "0", report).map_or(defaults::POOL_MEMORY_LIMIT, PoolMemory::Bytes),
+        limit => size(limit, report).map_or(defaults::POOL_MEMORY_LIMIT, PoolMemory::Bytes),
     }
 }
 
-pub(super) fn memory_limit(limit: Key<Size>, report: &mut Report<'_>) -> Option<u64> {
-    size(limit, "remove the key", report)
+/// `0` is no limit: `Some(None)`.
+pub(super) fn memory_limit(limit: Key<Size>, report: &mut Report<'_>) -> Option<Option<u64>> {
+    match limit {
+        Key::Given(Size(0), _) => Some(None),
+        limit => size(limit, report).map(Some),
+    }
 }
 
-fn size(limit: Key<Size>, to_lift_it: &str, report: &mut Report<'_>) -> Option<u64> {
+fn size(limit: Key<Size>, report: &mut Report<'_>) -> Option<u64> {
     let Key::Given(Size(bytes), place) = limit else { return None };
     if bytes < SMALLEST_MEMORY_LIMIT {
         let message = format!("{} is less than any server needs", spell_size(bytes));
-        let remedy = format!("write a size such as \"512MiB\", or {to_lift_it} for no limit");
+        let remedy = "write a size such as \"512MiB\", or 0 for no limit";
         report.error(&place.readable(), message, remedy);
     }
     Some(bytes as u64)
 }
 
-pub(super) fn max_backends(count: Key<Count>, pool: &PoolConfig, report: &mut Report<'_>) -> usize {
-    let Key::Given(Count(count), place) = count else { return defaults::MAX_BACKENDS };
+pub(super) fn max_backends(count: Key<Count>, pool: &PoolConfig, report: &mut Report<'_>) -> Option<usize> {
+    let Key::Given(Count(count), place) = count else { return None };
     let all = pool.max_backends;
     if count > all {
         let message =
@@ -61,31 +62,29 @@ pub(super) fn max_backends(count: Key<Count>, pool: &PoolConfig, report: &mut Re
         let remedy = format!("write at most {all}, or raise `pool.maxBackends`");
         report.warning(&place.readable(), message, Some(remedy));
     }
-    count
+    Some(count)
 }
 
-pub(super) fn root_arguments(names: Key<Vec<String>>, report: &mut Report<'_>) -> Vec<String> {
-    let Key::Given(names, place) = names else { return Vec::new() };
+pub(super) fn root_arguments(names: Key<Vec<String>>, report: &mut Report<'_>) -> Option<Vec<String>> {
+    let Key::Given(names, place) = names else { return None };
     if names.iter().any(|name| name.trim().is_empty()) {
         let remedy = "write the name of a tool's argument, such as \"directory_path\"";
         report.error(&place, "not the name of an argument", remedy);
     }
-    names
+    Some(names)
 }
 
-/// What is given is laid over the defaults.
+/// As given; `0` turns one off.
 pub(super) fn debounce(given: Key<Times>, report: &mut Report<'_>) -> Vec<(String, Duration)> {
-    let mut times = default_debounce();
+    let mut times = Vec::new();
     for (method, time, place) in given.value().map(|Times(given)| given).unwrap_or_default() {
         if !method.starts_with("notifications/") {
             let message = format!("`{}` is not the method of a notification", shown(&method));
             let remedy = "write its full name, such as \"notifications/tools/list_changed\"";
             report.error(&place.readable(), message, remedy);
         }
-        times.retain(|(known, _)| *known != method);
         times.push((method, time));
     }
-    times.retain(|(_, time)| !time.is_zero());
     times
 }
 

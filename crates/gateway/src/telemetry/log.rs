@@ -4,10 +4,10 @@
 use super::clock::Stamp;
 use super::rolling::{Name, Rolling};
 use super::{Crowd, LogOptions};
-use crate::config::{LogFormat, LogLevel};
+use crate::config::{LogFormat, LogLevel, STDERR};
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -24,10 +24,14 @@ use tracing_subscriber::{Layer, Registry, fmt};
 
 pub(super) struct Log {
     dispatch: Dispatch,
+    /// Requests are shown with their ids. `tracing::enabled!` cannot be asked: with several logs in one process it says yes if
+    /// any of them shows them.
+    with_ids: bool,
     time: FactTime,
     to_file: Gathered,
     to_stderr: Gathered,
-    file: Rolling,
+    /// `None`: our stderr.
+    file: Option<Rolling>,
     /// A daemon's.
     own_stderr: Option<StderrFile>,
     /// What the servers say on their stderr, in a file of its own each.
@@ -50,17 +54,19 @@ impl Log {
                 plain().json().flatten_event(true).with_writer(to_file.clone()).with_filter(level).boxed()
             }
         };
-        let stderr_layer =
-            plain().with_writer(to_stderr.clone()).with_filter(level.min(LevelFilter::WARN)).boxed();
+        let is_stderr = options.file.as_deref().is_some_and(|file| file == Path::new(STDERR));
+        let warnings = if is_stderr { LevelFilter::OFF } else { level.min(LevelFilter::WARN) };
+        let stderr_layer = plain().with_writer(to_stderr.clone()).with_filter(warnings).boxed();
         let dispatch = Dispatch::new(Registry::default().with(vec![file_layer, stderr_layer]));
         let daily = |stem: String| Name::Daily { folder: options.folder.clone(), stem };
         let name = options.file.clone().map_or_else(|| daily("switchboard".into()), Name::Fixed);
         Self {
             dispatch,
+            with_ids: level >= LevelFilter::DEBUG,
             time,
             to_file,
             to_stderr,
-            file: Rolling::new(name),
+            file: (!is_stderr).then(|| Rolling::new(name)),
             own_stderr: StderrFile::at(&options.folder.join(super::DAEMON_STDERR)),
             words: BTreeMap::new(),
             folder: options.folder.clone(),
@@ -70,14 +76,23 @@ impl Log {
         }
     }
 
-    pub(super) fn fact(&mut self, time: SystemTime, fact: &Fact) {
-        self.time.set(time);
+    /// Remembers what later lines refer to.
+    pub(super) fn know(&mut self, fact: &Fact) {
         if let Fact::Starting { backend, server, root, .. } = fact {
             self.backends.insert(*backend, (server.clone(), root.clone().unwrap_or_default()));
         }
+    }
+
+    pub(super) fn know_backends_of(&mut self, other: &Self) {
+        self.backends.clone_from(&other.backends);
+    }
+
+    pub(super) fn fact(&mut self, time: SystemTime, fact: &Fact) {
+        self.time.set(time);
+        self.know(fact);
         let known = fact.backend().and_then(|backend| self.backends.get(&backend));
         let (server, root) = known.map_or((&self.server, &self.root), |(server, root)| (server, root));
-        tracing::dispatcher::with_default(&self.dispatch, || tell(fact, server, root));
+        tracing::dispatcher::with_default(&self.dispatch, || tell(fact, server, root, self.with_ids));
     }
 
     pub(super) fn crowd(&mut self, time: SystemTime, crowd: &Crowd) {
@@ -117,7 +132,11 @@ impl Log {
             self.time.set(SystemTime::now());
             tracing::dispatcher::with_default(&self.dispatch, || warn!(dropped, "log lines were dropped"));
         }
-        self.file.write(&self.to_file.take());
+        let lines = self.to_file.take();
+        match &mut self.file {
+            Some(file) => file.write(&lines),
+            None => switchboard_process::stderr::write_if_it_goes(&lines),
+        }
         for (rolling, gathered) in self.words.values_mut() {
             rolling.write(&std::mem::take(gathered));
         }
@@ -133,7 +152,7 @@ impl Log {
 }
 
 /// One fact, one line.
-fn tell(fact: &Fact, server: &str, root: &str) {
+fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
     match fact {
         Fact::Layers { text, are_wanting: true } => {
             warn!(layers = text, "not all is there that keeps processes from outliving us");
@@ -243,7 +262,12 @@ fn tell(fact: &Fact, server: &str, root: &str) {
             debug!(%client, %backend, server, root, %method, %id, minted, "routed");
         }
         Fact::Answered { method, took, outcome, id, .. } => {
-            tell_answered(method, id, *took, *outcome, server, root)
+            let (ms, outcome) = (ms(*took), word(*outcome));
+            if with_ids {
+                debug!(method = &**method, server, root, ms, outcome, %id, "answered");
+            } else {
+                info!(method = &**method, server, root, ms, outcome, "answered");
+            }
         }
         Fact::Asked { method, took, outcome, .. } => {
             info!(%method, server, root, ms = ms(*took), outcome = word(*outcome), "asked its client");
@@ -268,22 +292,6 @@ fn tell(fact: &Fact, server: &str, root: &str) {
         Fact::Retried { method, .. } => info!(server, %method, "sent once more"),
         Fact::Draining { why, pending } => info!(why, pending, "draining"),
         Fact::Finished => info!("finished"),
-    }
-}
-
-fn tell_answered(
-    method: &str,
-    id: &switchboard_protocol::RawId,
-    took: Duration,
-    outcome: Outcome,
-    server: &str,
-    root: &str,
-) {
-    let outcome = word(outcome);
-    if tracing::enabled!(tracing::Level::DEBUG) {
-        debug!(method, server, root, ms = ms(took), outcome, %id, "answered");
-    } else {
-        info!(method, server, root, ms = ms(took), outcome, "answered");
     }
 }
 

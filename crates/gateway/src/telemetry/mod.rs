@@ -3,6 +3,7 @@
 //! stderr holds up that thread and nobody else: beyond a limit facts are dropped, and counted.
 //!
 //! # Layout
+//! - `windows`: the daemon's log, and those of its windows that asked for one.
 //! - `log`: facts as log lines, the only place that logs.
 //! - `rolling`: a file by day and size.
 //! - `bad_messages`: which of them get a line.
@@ -12,15 +13,20 @@ mod bad_messages;
 pub(crate) mod clock;
 mod log;
 mod rolling;
+mod windows;
+
+pub use windows::WindowLog;
 
 use crate::config::{LogFormat, LogLevel};
 use bad_messages::BadMessages;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
-use switchboard_core::{Fact, Outcome};
+use switchboard_core::{ClientId, Fact, Outcome};
 use switchboard_process::stderr;
 
 /// So many facts may wait to be written.
@@ -68,11 +74,15 @@ enum Item {
     Crowd(SystemTime, Crowd),
     Body {
         time: SystemTime,
+        /// The window that wants to see it; nothing for the log of all.
+        window: Option<ClientId>,
         from: String,
         text: Vec<u8>,
     },
     /// So many bad messages without a line of their own.
     Bad(SystemTime, u64),
+    WindowOpened(ClientId, WindowLog),
+    WindowClosed(ClientId),
     /// By the server's name.
     Stderr(SystemTime, String, String),
 }
@@ -105,19 +115,25 @@ pub struct Telemetry {
     queue: Arc<(Mutex<Queue>, Condvar)>,
     thread: Mutex<Option<JoinHandle<()>>>,
     bodies: bool,
+    level: LogLevel,
+    /// Windows with log settings of their own.
+    windows: Mutex<BTreeMap<ClientId, WindowLog>>,
+    /// How many of them want to see bodies: looked at with each message.
+    body_windows: AtomicUsize,
 }
 
 impl Telemetry {
     pub(crate) fn start(options: LogOptions) -> Arc<Self> {
         let queue = Arc::new((Mutex::new(Queue::default()), Condvar::new()));
-        let bodies = options.bodies;
+        let (bodies, level) = (options.bodies, options.level);
         let shared = queue.clone();
         let thread = std::thread::Builder::new()
             .name("telemetry".into())
             .stack_size(256 << 10)
             .spawn(move || listen(&shared, options))
             .ok();
-        Arc::new(Self { queue, thread: Mutex::new(thread), bodies })
+        let (windows, body_windows) = Default::default();
+        Arc::new(Self { queue, thread: Mutex::new(thread), bodies, level, windows, body_windows })
     }
 
     /// Opens the desk for one or more facts. Never waits for a disk or a reader.
@@ -132,7 +148,46 @@ impl Telemetry {
             queue: Arc::new((Mutex::new(queue), Condvar::new())),
             thread: Mutex::new(None),
             bodies: false,
+            level: LogLevel::Error,
+            windows: Mutex::default(),
+            body_windows: AtomicUsize::new(0),
         })
+    }
+
+    /// A window with log settings of its own.
+    pub(crate) fn open_window(&self, client: ClientId, wanted: WindowLog) {
+        self.change_windows(|windows| windows.insert(client, wanted.clone()));
+        self.desk().queue.push(Item::WindowOpened(client, wanted));
+    }
+
+    /// `true` if it had settings of its own.
+    pub(crate) fn close_window(&self, client: ClientId) -> bool {
+        let had_own = self.change_windows(|windows| windows.remove(&client)).is_some();
+        if had_own {
+            self.desk().queue.push(Item::WindowClosed(client));
+        }
+        had_own
+    }
+
+    fn change_windows<T>(&self, change: impl FnOnce(&mut BTreeMap<ClientId, WindowLog>) -> T) -> T {
+        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = change(&mut windows);
+        let with_bodies = windows.values().filter(|window| window.bodies).count();
+        self.body_windows.store(with_bodies, Ordering::Relaxed);
+        changed
+    }
+
+    /// Whether this client's window wants to see what is said.
+    pub(crate) fn wants_bodies_of(&self, client: ClientId) -> bool {
+        self.body_windows.load(Ordering::Relaxed) > 0
+            && self.change_windows(|windows| windows.get(&client).is_some_and(|window| window.bodies))
+    }
+
+    /// Whether any log shows where each request goes.
+    pub(crate) fn wants_routes(&self) -> bool {
+        let shows = |level: LogLevel| matches!(level, LogLevel::Debug | LogLevel::Trace);
+        shows(self.level)
+            || self.change_windows(|windows| windows.values().any(|window| window.level.is_some_and(shows)))
     }
 
     pub(crate) fn stderr(&self, server: &str, line: String) {
@@ -181,9 +236,9 @@ impl Desk<'_> {
         self.queue.push_fact(self.time, fact);
     }
 
-    pub(crate) fn take_body(&mut self, from: String, text: &[u8]) {
+    pub(crate) fn take_body(&mut self, window: Option<ClientId>, from: String, text: &[u8]) {
         let text = text[..text.len().min(LONGEST_BODY)].to_vec();
-        self.queue.push(Item::Body { time: self.time, from, text });
+        self.queue.push(Item::Body { time: self.time, window, from, text });
     }
 }
 
@@ -248,7 +303,7 @@ impl Queue {
 /// The thread: gathers, then writes.
 fn listen(shared: &(Mutex<Queue>, Condvar), options: LogOptions) {
     let (queue, changed) = shared;
-    let mut log = log::Log::open(options);
+    let mut log = windows::Logs::open(options);
     loop {
         let mut waiting = queue.lock().unwrap_or_else(PoisonError::into_inner);
         while waiting.items.is_empty() && !waiting.closing {
@@ -271,7 +326,9 @@ fn listen(shared: &(Mutex<Queue>, Condvar), options: LogOptions) {
                 }
                 Item::Crowd(time, crowd) => log.crowd(*time, crowd),
                 Item::Bad(time, count) => log.bad(*time, *count),
-                Item::Body { time, from, text } => log.body(*time, from, text),
+                Item::Body { time, window, from, text } => log.body(*time, *window, from, text),
+                Item::WindowOpened(client, wanted) => log.open_window(*client, wanted),
+                Item::WindowClosed(client) => log.close_window(*client),
                 Item::Stderr(time, server, line) => log.stderr(*time, server, line),
             }
         }

@@ -106,7 +106,11 @@ fn the_loader_knows_every_key_and_takes_its_default_and_its_example() {
         check(format!(r#"{{ {servers}"{key}": {value} }}"#));
     }
     for (key, value) in all("## Keys of a server") {
-        let command = if key == "command" { "" } else { r#""command": "c", "# };
+        let command = match key {
+            "command" | "preset" => "",
+            "node" | "entry" | "mode" | "argsTemplate" => r#""preset": "auggie", "#,
+            _ => r#""command": "c", "#,
+        };
         check(format!(r#"{{ "mcpServers": {{ "s": {{ {command}"{key}": {value} }} }} }}"#));
     }
     for (object, heading) in [

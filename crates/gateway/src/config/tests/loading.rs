@@ -248,7 +248,7 @@ fn wrong_settings_of_the_pool_are_told() {
             "error .scope: unknown value \"workspace\" | write one of \"auto\", \"root\", \"global\", \"client\"",
             "error .maxBackends: not a number of that kind: 0 | write a whole number from 1 to 100000",
             "error .memoryLimit: 512B is less than any server needs \
-             | write a size such as \"512MiB\", or remove the key for no limit",
+             | write a size such as \"512MiB\", or 0 for no limit",
             "error .rootArguments: not the name of an argument \
              | write the name of a tool's argument, such as \"directory_path\"",
             "error .state: unknown value true | write one of \"none\", \"client\", \"backend\", \"auto\"",

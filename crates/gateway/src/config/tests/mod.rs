@@ -1,6 +1,7 @@
 //! What only the parts together can show: [`load`](super::load) on whole files, and that docs, schema and
 //! loader say the same.
 
+mod defaults;
 mod docs;
 mod hostile;
 mod loading;

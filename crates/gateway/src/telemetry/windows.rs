@@ -1,0 +1,103 @@
+//! Logs of the daemon's windows. A window that was started with log flags, or with a variable that stands for one, has a
+//! log of its own: lines about its messages go there instead of the daemon's. Lines about servers go to the daemon's log,
+//! and to the windows' own files too.
+
+use super::log::Log;
+use super::{Crowd, LogOptions};
+use crate::config::{LogFormat, LogLevel};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::SystemTime;
+use switchboard_core::{ClientId, Fact};
+
+/// What a window says about its log; what it does not say is as the daemon has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WindowLog {
+    pub level: Option<LogLevel>,
+    pub format: Option<LogFormat>,
+    /// An absolute path.
+    pub file: Option<PathBuf>,
+    pub bodies: bool,
+}
+
+impl WindowLog {
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn over(&self, daemon: &LogOptions) -> LogOptions {
+        LogOptions {
+            level: self.level.unwrap_or(daemon.level),
+            format: self.format.unwrap_or(daemon.format),
+            file: self.file.clone().or_else(|| daemon.file.clone()),
+            bodies: self.bodies,
+            ..daemon.clone()
+        }
+    }
+}
+
+/// The daemon's log, and those of its windows.
+pub(super) struct Logs {
+    options: LogOptions,
+    main: Log,
+    windows: BTreeMap<ClientId, Window>,
+}
+
+struct Window {
+    log: Log,
+    has_own_file: bool,
+}
+
+impl Logs {
+    pub(super) fn open(options: LogOptions) -> Self {
+        Self { main: Log::open(options.clone()), options, windows: BTreeMap::new() }
+    }
+
+    pub(super) fn open_window(&mut self, client: ClientId, wanted: &WindowLog) {
+        let mut log = Log::open(wanted.over(&self.options));
+        log.know_backends_of(&self.main);
+        self.windows.insert(client, Window { log, has_own_file: wanted.file.is_some() });
+    }
+
+    pub(super) fn close_window(&mut self, client: ClientId) {
+        if let Some(mut window) = self.windows.remove(&client) {
+            window.log.flush(0);
+        }
+    }
+
+    pub(super) fn fact(&mut self, time: SystemTime, fact: &Fact) {
+        if let Some(window) = fact.client().and_then(|client| self.windows.get_mut(&client)) {
+            return window.log.fact(time, fact);
+        }
+        self.main.fact(time, fact);
+        for window in self.windows.values_mut().filter(|_| fact.client().is_none()) {
+            if window.has_own_file {
+                window.log.fact(time, fact);
+            } else {
+                window.log.know(fact);
+            }
+        }
+    }
+
+    pub(super) fn crowd(&mut self, time: SystemTime, crowd: &Crowd) {
+        self.main.crowd(time, crowd);
+    }
+
+    /// `window` is the one that wants to see it; the daemon's log otherwise.
+    pub(super) fn body(&mut self, time: SystemTime, window: Option<ClientId>, from: &str, text: &[u8]) {
+        let window = window.and_then(|client| self.windows.get_mut(&client));
+        window.map_or(&mut self.main, |window| &mut window.log).body(time, from, text);
+    }
+
+    pub(super) fn stderr(&mut self, time: SystemTime, server: &str, line: &str) {
+        self.main.stderr(time, server, line);
+    }
+
+    /// Writes what was gathered.
+    pub(super) fn flush(&mut self, dropped: u64) {
+        self.main.flush(dropped);
+        self.windows.values_mut().for_each(|window| window.log.flush(0));
+    }
+}
