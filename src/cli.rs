@@ -307,6 +307,7 @@ impl DaemonArgs {
             config: args.config.clone(),
             config_owner: args.owner.config_owner,
             project: false,
+            detached: false,
             backend: None,
             node: None,
             auggie_entry: None,
@@ -423,6 +424,10 @@ pub(crate) struct DaemonArgs {
     /// The config file is a project's, and counts only while it is trusted.
     #[arg(long, hide = true, requires = "config", global = true)]
     pub(crate) project: bool,
+
+    /// A window has started it, and it ends with the last of them: servers with `lazy: false` do not keep it.
+    #[arg(long, hide = true, global = true)]
+    pub(crate) detached: bool,
 
     /// Serve a server that is known by name, instead of what a config file names.
     #[arg(long, value_name = "NAME", value_enum, global = true)]

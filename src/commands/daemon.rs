@@ -110,7 +110,7 @@ impl Identity {
     /// How it is started by somebody who needs it. It gets what every program needs, and nothing that is one
     /// client's own.
     pub(super) fn command(&self) -> std::io::Result<Command> {
-        let mut args: Vec<OsString> = vec!["daemon".into()];
+        let mut args: Vec<OsString> = vec!["daemon".into(), "--detached".into()];
         args.append(&mut self.what.words());
         if let Some(most) = self.overrides.max_backends {
             args.extend(["--max-backends".into(), most.to_string().into()]);
@@ -157,6 +157,7 @@ pub(crate) fn run(args: &DaemonArgs) -> anyhow::Result<Exit> {
         http,
         on_listening,
         default_root,
+        stays_without_clients: !args.detached,
     };
     match super::on_runtime(daemon::run(daemon))?.context("the daemon cannot serve")? {
         Served::ToTheEnd => Ok(Exit::Ok),

@@ -29,7 +29,7 @@ pub(crate) fn run(args: &OrderArgs, word: Word) -> anyhow::Result<Exit> {
         }
     };
     let addresses = Address::all().context("the daemons cannot be looked for")?;
-    let (mut told, mut instances, mut refusal) = (0, 0, None);
+    let (mut told, mut instances, mut refusal, mut notes) = (0, 0, None, String::new());
     for address in addresses {
         let answer = super::on_runtime(control::ask(&address, request()))?;
         let Some(answer) = answer.with_context(|| format!("the daemon at {address} does not answer"))? else {
@@ -39,6 +39,7 @@ pub(crate) fn run(args: &OrderArgs, word: Word) -> anyhow::Result<Exit> {
             Ok(done) => {
                 told += 1;
                 instances += done["instances"].as_u64().unwrap_or(0);
+                notes.extend(done["note"].as_str().map(|note| format!("  note: {note}\n")));
             }
             Err(why) => refusal = Some(why),
         }
@@ -53,7 +54,7 @@ pub(crate) fn run(args: &OrderArgs, word: Word) -> anyhow::Result<Exit> {
                 Word::Start => "started",
             };
             let plural = if instances == 1 { "" } else { "s" };
-            super::print(&format!("{server}: {instances} instance{plural} {what}\n"))?;
+            super::print(&format!("{server}: {instances} instance{plural} {what}\n{notes}"))?;
             Ok(Exit::Ok)
         }
     }

@@ -48,6 +48,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
         http: Some(http),
         on_listening: told,
         default_root,
+        stays_without_clients: true,
     };
     match super::on_runtime(daemon::run(daemon))?.context("cannot serve")? {
         Served::ToTheEnd => Ok(Exit::Ok),

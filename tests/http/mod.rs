@@ -20,4 +20,5 @@ mod elsewhere;
 mod nameless;
 mod health;
 mod ending;
+mod standby;
 pub(crate) mod doors;

@@ -71,11 +71,14 @@ impl Core {
                 (None, None) => {}
             }
             self.retire(id);
+            // Whoever wants one started without a client says so again, with its new variables.
+            self.end_standbys(id, None);
         }
         for (id, naming) in change.shown {
             self.show_otherwise(id, naming);
         }
         self.renew_delegates();
+        self.standby_due = true;
         self.settle();
         std::mem::swap(&mut self.actions, actions);
     }

@@ -197,6 +197,8 @@ pub(crate) enum Role {
     Prefetch {
         until: Moment,
     },
+    /// Nobody: it keeps a server running that was started without a client.
+    Standby,
 }
 
 #[derive(Debug)]
@@ -247,14 +249,14 @@ impl Client {
     pub(crate) fn board(&self) -> Option<&Board> {
         match &self.role {
             Role::Board(board) => Some(board),
-            Role::Plain | Role::Delegate { .. } | Role::Prefetch { .. } => None,
+            Role::Plain | Role::Delegate { .. } | Role::Prefetch { .. } | Role::Standby => None,
         }
     }
 
     pub(crate) fn board_mut(&mut self) -> Option<&mut Board> {
         match &mut self.role {
             Role::Board(board) => Some(board),
-            Role::Plain | Role::Delegate { .. } | Role::Prefetch { .. } => None,
+            Role::Plain | Role::Delegate { .. } | Role::Prefetch { .. } | Role::Standby => None,
         }
     }
 
@@ -262,7 +264,7 @@ impl Client {
     pub(crate) fn face(&self) -> ClientId {
         match self.role {
             Role::Delegate { of } => of,
-            Role::Plain | Role::Board(_) | Role::Prefetch { .. } => self.id,
+            Role::Plain | Role::Board(_) | Role::Prefetch { .. } | Role::Standby => self.id,
         }
     }
 
@@ -274,11 +276,16 @@ impl Client {
         matches!(self.role, Role::Prefetch { .. })
     }
 
+    /// Nobody is behind it: it only holds a lease.
+    pub(crate) fn is_stand_in(&self) -> bool {
+        matches!(self.role, Role::Prefetch { .. } | Role::Standby)
+    }
+
     /// It has a connection of its own.
     pub(crate) fn is_connected(&self) -> bool {
         match self.role {
             Role::Plain | Role::Board(_) => true,
-            Role::Delegate { .. } | Role::Prefetch { .. } => false,
+            Role::Delegate { .. } | Role::Prefetch { .. } | Role::Standby => false,
         }
     }
 }

@@ -83,6 +83,7 @@ impl Core {
             .chain(self.next_in_line())
             .chain(self.next_of_boards())
             .chain(self.unused_at())
+            .chain(self.next_standby_start())
             .min()
     }
 

@@ -105,6 +105,10 @@ pub struct Core {
     pub(crate) has_lost: bool,
     /// Clients of servers whose settings have changed: they are to have other backends.
     pub(crate) moving: Vec<ClientId>,
+    /// A server was started without a client at least once; most never are.
+    pub(crate) has_standbys: bool,
+    /// Something has happened that may concern servers which run without a client.
+    pub(crate) standby_due: bool,
     /// Since when nobody has needed us.
     pub(crate) unused_since: Option<Moment>,
     /// All backends together hold more memory than they may, and did so at the last look.
@@ -147,6 +151,8 @@ impl Core {
             left: Vec::new(),
             has_lost: false,
             moving: Vec::new(),
+            has_standbys: false,
+            standby_due: false,
             unused_since: None,
             is_heavy: false,
             merging: Vec::new(),
@@ -172,6 +178,7 @@ impl Core {
         self.now = self.now.max(now);
         std::mem::swap(&mut self.actions, actions);
         let is_tick = matches!(event, Event::Tick);
+        self.standby_due |= is_tick;
         self.dispatch(event);
         self.settle();
         if is_tick {
@@ -186,6 +193,7 @@ impl Core {
         self.after_misses();
         // Before turns are given: what waits at a process that its client must leave goes with the client.
         self.move_on();
+        self.see_to_standbys();
         self.give_turns();
         self.start_missed();
         self.end_left();

@@ -51,6 +51,11 @@ pub enum Fact {
     ConfigRejected {
         why: String,
     },
+    /// A server that is to run without a client cannot.
+    NotStarted {
+        server: String,
+        why: &'static str,
+    },
 
     ClientConnected {
         client: ClientId,
@@ -305,6 +310,7 @@ impl Fact {
             | Self::ParentGone
             | Self::ConfigApplied { .. }
             | Self::ConfigRejected { .. }
+            | Self::NotStarted { .. }
             | Self::ClientConnected { .. }
             | Self::ClientInputEnded { .. }
             | Self::ClientLost { .. }

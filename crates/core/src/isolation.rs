@@ -34,7 +34,7 @@ impl Core {
 
     /// Clients that hold a lease on a backend. One that only stands in for a client that has left is none.
     pub(crate) fn real_lessees(&self, backend: BackendId) -> impl Iterator<Item = ClientId> {
-        let is_real = |client: &ClientId| self.clients.get(client).is_some_and(|c| !c.is_prefetch());
+        let is_real = |client: &ClientId| self.clients.get(client).is_some_and(|c| !c.is_stand_in());
         self.lessees(backend).filter(is_real)
     }
 
@@ -106,6 +106,7 @@ impl Core {
         if !others.is_empty() {
             self.report(Fact::Separated { backend, clients: others.len(), why });
         }
+        self.release_standbys(backend);
         for client in others {
             // At once: one in the middle of its handshake moves later, and must have nothing sent here then.
             self.park_at(client, backend);

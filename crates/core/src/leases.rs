@@ -24,6 +24,9 @@ impl Core {
 
     /// How long a backend may be of no use: its own time, or the time that one has whom nobody holds.
     pub(crate) fn time_to_live(&self, b: &Backend) -> Option<Duration> {
+        if self.is_standing_by(b.id) {
+            return None;
+        }
         let asked = Some(AFTER_LISTS).filter(|_| b.offer.is_some() && self.is_for_lists(b));
         self.time_to_rest(b).into_iter().chain(asked).min()
     }

@@ -24,7 +24,8 @@
 //!   used one; `stateful`: servers that keep a client's state; `isolation`: clients that may no longer share; `tasks`:
 //!   whose task it is.
 //! - `restore`: what a new process must be told; `health`: signs of life, and memory.
-//! - `leases`: clients come and go, and we with them; [`status`]: what there is; `orders`: what the owner says;
+//! - `leases`: clients come and go, and we with them; [`status`]: what there is; `orders`: what the owner says; `standby`: servers
+//!   that run without a client;
 //!   `change`: a new config.
 //! - `debounce`: notifications in quick succession.
 //! - `turns`: how many requests a backend works on at a time; `turned_away`: those that a daemon takes no more.
@@ -83,6 +84,7 @@ mod debounce;
 mod leases;
 pub mod status;
 mod orders;
+mod standby;
 mod change;
 mod turned_away;
 mod turns;
@@ -106,4 +108,5 @@ pub use settings::{
     Boards, Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope, ScopeReason,
     ServerSettings, Settings, State,
 };
+pub use standby::StandbyState;
 pub use stateful::{StateHint, state_hint};

@@ -296,6 +296,7 @@ impl Core {
             State::Starting { .. } | State::Ready { .. } => self.crashed(launch, how, stderr, hint),
             State::Stopped | State::Backoff { .. } | State::Failed { .. } => {}
         }
+        self.standby_due = true;
         self.forget_merging(launch.backend);
         self.forget_unused();
         self.check_drained();

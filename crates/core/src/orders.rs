@@ -21,6 +21,8 @@ pub enum Order {
 pub struct Done {
     /// How many instances it concerned.
     pub instances: usize,
+    /// The server was stopped before, and no longer is.
+    pub is_enabled_again: bool,
 }
 
 impl Core {
@@ -38,9 +40,11 @@ impl Core {
         let is_meant = |at: &Option<String>| root.is_none() || at.as_deref() == root;
         let own = self.backends.values().filter(|b| b.server == server && is_meant(&b.key.root));
         let own: Vec<BackendId> = own.map(|b| b.id).collect();
+        let mut is_enabled_again = false;
         if let Some(server) = self.servers.get_mut(server.0 as usize)
             && root.is_none()
         {
+            is_enabled_again = server.is_held && order == Order::Start;
             server.is_held = match order {
                 Order::Stop => true,
                 Order::Start | Order::Restart => false,
@@ -49,6 +53,9 @@ impl Core {
         }
         if order == Order::Forget {
             self.forget_server(server);
+        }
+        if order == Order::Stop {
+            self.end_standbys(server, root);
         }
         let done = own.into_iter().filter(|&backend| match order {
             Order::Restart => self.restart_by_order(backend) || self.start_by_order(backend),
@@ -59,7 +66,7 @@ impl Core {
         let instances = done.count();
         self.settle();
         std::mem::swap(&mut self.actions, actions);
-        Done { instances }
+        Done { instances, is_enabled_again }
     }
 
     /// Why nothing of a server may be started.

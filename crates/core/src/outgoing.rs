@@ -80,7 +80,7 @@ impl Core {
         let limit = self.settings.limits.client_bytes / 2;
         let client = self.face(client);
         let Some(c) = self.clients.get_mut(&client) else { return false };
-        if c.presence == Presence::Lost || c.is_prefetch() {
+        if c.presence == Presence::Lost || c.is_stand_in() {
             return false;
         }
         if c.queued > 0 && c.queued + out.len() > limit {

@@ -175,7 +175,7 @@ impl Core {
     pub(crate) fn least_recently_used(&self, helps: impl Fn(&BackendId) -> bool) -> Option<BackendId> {
         let may_go = |b: &&Backend| {
             let is_free = matches!(b.state, State::Ready { .. }) && !self.is_in_use(b) && !self.is_kept(b);
-            is_free && helps(&b.id)
+            is_free && helps(&b.id) && !self.is_standing_by(b.id)
         };
         self.backends.values().filter(may_go).min_by_key(|b| b.last_used).map(|b| b.id)
     }

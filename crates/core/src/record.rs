@@ -127,6 +127,7 @@ impl Core {
         let tells = |b: &&Backend| !b.is_retired() || is_same(b);
         let server = self.backends.get(&backend).filter(tells).map(|b| b.server);
         if let Some(server) = server {
+            self.standby_due = true;
             self.learn_of(server, change);
         }
     }

@@ -198,7 +198,7 @@ impl Core {
             in_home: b.key.in_home,
             apart: self.apart(b),
             pid: b.number().and(b.pid),
-            clients: self.lessees(b.id).count(),
+            clients: self.real_lessees(b.id).count(),
             open: self.pending.iter().filter(|(_, p)| p.backend == b.id && p.is_wanted()).count(),
             idle_seconds: self.now.since(b.last_used).as_secs(),
             launches: b.launches,

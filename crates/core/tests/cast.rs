@@ -13,6 +13,7 @@
 //! | `1 holds 5` | it has so many bytes of memory, at the next look |
 //! | `A leaves`, `found /p /q`, `+5s`, `drain` | |
 //! | `owner restarts`, `owner stops /p`, `owner starts` | all instances of the server, or those at a root |
+//! | `owner keeps`, `owner keeps /p` | an instance is started without a client, and kept |
 //! | `config changes`, `config drops it`, `config adds one` | the server has other settings, is gone, or another comes |
 //! | `config denies read` | a tool and a resource of the server are not to be shown |
 //! | `config changes; env A 2; server 1; room 1; linger 5` | … with other environments, of another server, and so on |
@@ -171,6 +172,12 @@ impl Stage {
 
     fn orders(&mut self, line: &str, seen: &mut Vec<String>) {
         let (word, root) = line.split_once(' ').map_or((line, None), |(word, root)| (word, Some(root)));
+        if word == "keeps" {
+            let surroundings = Surroundings { pinned: root.map(str::to_owned), ..Surroundings::default() };
+            let mut actions = Vec::new();
+            let _ = self.core.stand_by(self.now, ServerId(0), surroundings, &mut actions);
+            return self.perform(actions, seen);
+        }
         let order = match word {
             "restarts" => Order::Restart,
             "stops" => Order::Stop,
@@ -442,6 +449,7 @@ fn show(fact: &Fact) -> Option<String> {
         Fact::Separated { clients, .. } => format!("no longer shared by {clients}"),
         Fact::Unheard { method, .. } => format!("nobody hears {method}"),
         Fact::Stopping { why, .. } => (*why).to_owned(),
+        Fact::NotStarted { why, .. } => format!("not started: {why}"),
         _ => return None,
     };
     Some(text)

@@ -33,4 +33,5 @@ mod limits;
 mod allowance;
 mod ending;
 mod orders;
+mod standby;
 mod change;

@@ -22,6 +22,7 @@ use crate::places;
 use crate::register::Register;
 use crate::reload::{Applied, Overrides, Source, Standing};
 use crate::solo;
+use crate::standby::StartedServers;
 use crate::task;
 use crate::telemetry::{LogOptions, Telemetry};
 use crate::wiring;
@@ -65,6 +66,8 @@ pub struct Daemon {
     pub http: Option<HttpOptions>,
     /// The root of clients that name none.
     pub default_root: Option<PathBuf>,
+    /// It was started to stay, and not by a window: servers with `lazy: false` run without a client.
+    pub stays_without_clients: bool,
 }
 
 /// What became of it.
@@ -93,6 +96,8 @@ pub(crate) struct Household {
     /// We serve over HTTP.
     stays: bool,
     pub(crate) default_root: Option<String>,
+    pub(crate) stays_without_clients: bool,
+    pub(crate) started: StartedServers,
     /// Selections of servers, by name.
     profiles: Mutex<Vec<(String, Vec<String>)>>,
     next_client: AtomicU32,
@@ -144,6 +149,8 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
     let hub = Hub::new(Core::new(settings), Plan::Processes(Box::new(processes)), telemetry.clone());
     let default_root = daemon.default_root.as_deref().and_then(places::canonical);
     let profiles = Mutex::new(daemon.config.profiles.clone());
+    let kept_for = file.as_deref().filter(|_| daemon.stays_without_clients);
+    let started = StartedServers::load(&daemon.state_folder, kept_for);
     let household = Arc::new(Household {
         hub: hub.clone(),
         register,
@@ -155,6 +162,8 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
         grace,
         stays: daemon.http.is_some(),
         default_root,
+        stays_without_clients: daemon.stays_without_clients,
+        started,
         profiles,
         next_client: AtomicU32::new(1),
         arriving: AtomicUsize::new(0),
@@ -162,6 +171,7 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
     });
     // Whether anybody comes is a question of time from now on.
     hub.handle(Event::Tick);
+    household.start_wanted();
     let guests = Guests::new();
     let (mut visits, mut clerks) = (Vec::new(), Vec::new());
     if let Some(options) = daemon.http {
@@ -269,7 +279,7 @@ async fn attend(household: Arc<Household>, mut connection: Connection) {
         }
         Hello { wants: Wants::Status, .. } => Reply::with(household.status().await),
         Hello { wants: Wants::Order { order, server, root }, .. } => {
-            household.order(order, &server, root.as_deref())
+            household.order(order, &server, root.as_deref()).await
         }
         Hello { wants: Wants::Reload, .. } => {
             let applied = household.reload().await;
@@ -291,6 +301,9 @@ async fn attend(household: Arc<Household>, mut connection: Connection) {
         }
         Hello { wants: Wants::Retire | Wants::GiveWay, .. } => {
             household.retired.notify_one();
+            if !household.stays {
+                household.hub.turn().end_all_standbys();
+            }
             Reply::with(Value::Null)
         }
     };
@@ -422,19 +435,19 @@ impl Household {
         json!({ "config": file, "status": status })
     }
 
-    fn order(&self, order: OrderWord, server: &str, root: Option<&str>) -> Reply {
+    async fn order(&self, order: OrderWord, server: &str, root: Option<&str>) -> Reply {
         let Some((id, config)) = self.register.find(server) else {
             return Reply::refusal(self.register.there_is_no(server));
         };
         let order = match order {
+            OrderWord::Start => return self.start(server, id, root).await,
+            OrderWord::Stop => return self.stop_server(server, id, root),
             OrderWord::Restart => Order::Restart,
-            OrderWord::Stop => Order::Stop,
-            OrderWord::Start => Order::Start,
-            OrderWord::Forget => Order::Forget,
+            OrderWord::Forget => {
+                self.forget_stored(&config);
+                Order::Forget
+            }
         };
-        if let (Order::Forget, Plan::Processes(processes)) = (order, self.hub.plan()) {
-            processes.shelf.forget(&config);
-        }
         let done = self.hub.turn().order(id, root, order);
         Reply::with(json!({ "instances": done.instances }))
     }

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use switchboard_core::status::Status;
 use switchboard_core::{
     About, Action, Change, ClientId, Core, Done, Event, Fact, Launch, MEASURE_OFTEN, Moment, Peer, ServerId,
+    StandbyState, Surroundings,
 };
 use switchboard_process::aside;
 use switchboard_process::tree::Tree;
@@ -454,6 +455,28 @@ impl<'a> Turn<'a> {
         // Ages are counted from what the core takes for now, which is the last event.
         self.handle(Event::Tick);
         self.inside.core.status()
+    }
+
+    /// Starts a server without a client.
+    pub(crate) fn stand_by(
+        &mut self,
+        server: ServerId,
+        surroundings: Surroundings,
+    ) -> Result<(), &'static str> {
+        let inside = &mut *self.inside;
+        let done = inside.core.stand_by(self.now, server, surroundings, &mut inside.actions);
+        self.perform_all();
+        done
+    }
+
+    pub(crate) fn end_all_standbys(&mut self) {
+        let inside = &mut *self.inside;
+        inside.core.end_all_standbys(self.now, &mut inside.actions);
+        self.perform_all();
+    }
+
+    pub(crate) fn standby_state(&self, server: ServerId) -> StandbyState {
+        self.inside.core.standby_state(server)
     }
 
     /// Does what the owner says.

@@ -209,6 +209,7 @@ impl Household {
         let shown = changes.shown.iter().map(|(id, server)| (*id, wiring::naming(config, server))).collect();
         let change = change(config, settings.collect(), shown, self.environments(&changes));
         self.hub.turn().reconfigure(change);
+        self.start_wanted();
         Applied { changes, waiting }
     }
 

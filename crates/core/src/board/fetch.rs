@@ -95,7 +95,7 @@ impl Core {
     pub(super) fn wants_offer(&self, client: ClientId) -> bool {
         let Some(c) = self.clients.get(&client) else { return false };
         match &c.role {
-            Role::Delegate { .. } | Role::Prefetch { .. } => true,
+            Role::Delegate { .. } | Role::Prefetch { .. } | Role::Standby => true,
             // It asks by itself. But what it was told from the store may be wrong.
             Role::Plain => !c.shown.is_empty() || self.needs_templates(client),
             Role::Board(_) => false,

@@ -63,7 +63,7 @@ impl Core {
         let is_it = |client: ClientId| {
             let Some(c) = self.clients.get(&client) else { return false };
             let is_asked = match c.role {
-                Role::Prefetch { .. } => true,
+                Role::Prefetch { .. } | Role::Standby => true,
                 Role::Delegate { of } => {
                     let it = self.board(of).and_then(|board| board.delegates.get(&c.server));
                     it.is_some_and(|it| matches!(it.news, News::Awaited { .. }))

@@ -23,6 +23,7 @@ mod words;
 
 pub(crate) use delegates::{delegate_numbers, face_of};
 pub(crate) use fetch::Fetch;
+pub(crate) use requests::{initialized_notice, own_message};
 pub(crate) use views::Views;
 
 use crate::catalogue::View;

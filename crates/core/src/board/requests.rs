@@ -324,12 +324,12 @@ impl Core {
 }
 
 /// A client's word that it is ready, in our own words.
-pub(super) fn initialized_notice() -> Option<Message> {
+pub(crate) fn initialized_notice() -> Option<Message> {
     own_message(Bytes::from_static(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#))
 }
 
 /// A message of our own, as if the client had sent it.
-fn own_message(text: Bytes) -> Option<Message> {
+pub(crate) fn own_message(text: Bytes) -> Option<Message> {
     match parse(text) {
         Ok(Parsed::One(message)) => Some(message),
         Ok(Parsed::Batch(_)) | Err(_) => None,

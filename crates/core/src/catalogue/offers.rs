@@ -54,6 +54,11 @@ impl Offers {
         there.filter_map(|key| self.known.get(key)).find(|kept| kept.offer().is_some())
     }
 
+    /// The kind of client that the newest offer was made to.
+    pub fn newest_profile(&self) -> Option<&str> {
+        self.order.first().map(|key| &*key.profile)
+    }
+
     pub fn insert(&mut self, key: OfferKey, kept: Kept) {
         self.order.retain(|other| *other != key);
         self.order.insert(0, key.clone());

@@ -183,6 +183,7 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
                 );
             }
         }
+        Fact::NotStarted { server, why } => warn!(server, why, "not started without a client"),
         Fact::ConfigRejected { why } => {
             warn!(why = redact(why), "the config file is not taken over; the old one counts")
         }

@@ -1,0 +1,162 @@
+//! Servers that run without a client: Switchboard makes the handshake, real clients join.
+
+use super::cast::play;
+use std::time::Duration;
+use switchboard_core::{Capabilities, Scope, Settings};
+
+/// A daemon with one server for everybody, whose lists are stored.
+fn daemon(settings: &mut Settings) {
+    settings.linger = Some(Duration::from_secs(30));
+    settings.servers[0].stores_lists = true;
+    settings.servers[0].scope = Scope::Global;
+    settings.servers[0].capabilities = Capabilities::Shared;
+}
+
+/// Started without a client, and greeted by us.
+const KEPT: &str = r#"
+    owner keeps
+        start 1 at home
+    1 spawns
+        1< {"id":1,"method":"initialize","params":{…"clientInfo":{"name":"switchboard",…}
+    1 greets with {"tools":{}}
+        1< {"method":"notifications/initialized"}
+        1< {"id":2,"method":"tools/list"}
+    1> {"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"read"}]}}
+        keep 0
+"#;
+
+#[track_caller]
+fn kept(story: &str) {
+    play(daemon, &format!("{KEPT}{story}"));
+}
+
+#[test]
+fn kept_until_stopped() {
+    kept(
+        r#"
+        +3600s
+        owner keeps
+        owner stops
+            - its owner stops it
+            stop 1
+        1 ends
+        +1s
+            finished
+        "#,
+    );
+}
+
+#[test]
+fn crashed_process_is_replaced() {
+    kept(
+        r#"
+        1 ends
+        +1s
+            start 2 at home
+        2 spawns
+            2< {"id":3,"method":"initialize",…}
+        "#,
+    );
+}
+
+/// The handshake is that of the last kind of client, so that the next one finds what it would have started.
+#[test]
+fn client_joins_the_kept_process() {
+    let story = r#"
+        A comes; folder /p; server all
+        A greets
+            start 1 at home
+        1 spawns
+            1< {"id":2,"method":"initialize",…}
+        1 greets with {"tools":{}}
+            A< …
+            1< {"method":"notifications/initialized"}
+            1< {"id":3,"method":"tools/list"}
+        1> {"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"read"}]}}
+            keep 0
+        A leaves
+        +30s
+            - nobody has used it for a while
+            stop 1
+        1 ends
+        owner keeps
+            start 2 at home
+        2 spawns
+            2< {"id":4,"method":"initialize","params":{…"switchboard"…"protocolVersion":"v"…}
+        2 greets with {"tools":{}}
+            2< {"method":"notifications/initialized"}
+            2< {"id":5,"method":"tools/list"}
+        2> {"jsonrpc":"2.0","id":5,"result":{"tools":[{"name":"read"}]}}
+            keep 0
+        B comes; folder /q
+        B greets
+            B< …
+        B> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+            2< {"id":7,…}
+        B leaves
+            2< …
+        +3600s
+    "#;
+    play(daemon, story);
+}
+
+/// The only client is meant by what a process says unasked: we are none.
+#[test]
+fn our_handshake_is_no_use_of_it() {
+    kept(
+        r#"
+        owner keeps
+        1> {"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{}}
+            1< {"id":"q","error":{…}}
+            - not started: each of its clients has an instance of its own, which starts when the client comes
+        "#,
+    );
+}
+
+#[test]
+fn a_workspace_must_be_named() {
+    let by_root = |settings: &mut Settings| {
+        daemon(settings);
+        settings.servers[0].scope = Scope::Root;
+    };
+    play(
+        by_root,
+        r#"
+        owner keeps
+            - not started: it has an instance for each workspace, and none is named: …
+        owner keeps /p
+            start 1 at /p
+        owner stops /p
+            - its owner stops it
+            stop 1
+        "#,
+    );
+}
+
+#[test]
+fn private_servers_wait_for_their_client() {
+    let private = |settings: &mut Settings| {
+        daemon(settings);
+        settings.servers[0].scope = Scope::Client;
+    };
+    play(
+        private,
+        r#"
+        owner keeps
+            - not started: each of its clients has an instance of its own, which starts when the client comes
+        "#,
+    );
+}
+
+#[test]
+fn a_new_config_ends_it() {
+    kept(
+        r#"
+        config changes
+            - its settings have changed
+            stop 1
+        owner keeps
+            start 2 at home
+        "#,
+    );
+}

@@ -1,0 +1,157 @@
+//! Servers that run without a client: those with `lazy: false`, where we were started to stay, and those that
+//! `switchboard start` named. What was named is stored where we stay, so that the next run starts it too.
+
+use crate::backends::Plan;
+use crate::daemon::Household;
+use crate::environments::environment;
+use crate::hello::Reply;
+use crate::stored_file;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use switchboard_core::{Done, Order, Principal, ServerId, StandbyState, Surroundings};
+
+/// How long whoever orders a start waits for it. It is given up to start on: the asker hears that.
+const START_WAIT: Duration = Duration::from_secs(8);
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A server that was started without a client, and where.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Started {
+    server: String,
+    root: Option<String>,
+}
+
+/// What `switchboard start` has named.
+pub(crate) struct StartedServers {
+    named: Mutex<Vec<Started>>,
+    /// The file that it is stored in, and the config's place there; nothing if it goes with us.
+    store: Option<(PathBuf, String)>,
+}
+
+type Stored = BTreeMap<String, Vec<Started>>;
+
+impl StartedServers {
+    /// `config` is the file whose servers we stay for; nothing if we end with our clients.
+    pub(crate) fn load(state_folder: &Path, config: Option<&Path>) -> Self {
+        let store = config.map(|config| (state_folder.join("started.json"), config.display().to_string()));
+        let named = store.as_ref().and_then(|(file, config)| read(file).remove(config));
+        Self { named: Mutex::new(named.unwrap_or_default()), store }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Started>> {
+        self.named.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn all(&self) -> Vec<Started> {
+        self.lock().clone()
+    }
+
+    fn note(&self, started: Started) {
+        let mut named = self.lock();
+        if !named.contains(&started) {
+            named.push(started);
+            self.write(&named);
+        }
+    }
+
+    fn forget(&self, server: &str, root: Option<&str>) {
+        let mut named = self.lock();
+        let before = named.len();
+        named.retain(|it| it.server != server || (root.is_some() && it.root.as_deref() != root));
+        if named.len() != before {
+            self.write(&named);
+        }
+    }
+
+    /// A disk that cannot be written is no reason not to serve.
+    fn write(&self, named: &[Started]) {
+        let Some((file, config)) = &self.store else { return };
+        let mut all = read(file);
+        match named.is_empty() {
+            true => all.remove(config),
+            false => all.insert(config.clone(), named.to_vec()),
+        };
+        if let Ok(text) = serde_json::to_vec(&all) {
+            let _ = stored_file::replace(file, &[&text]);
+        }
+    }
+}
+
+fn read(file: &Path) -> Stored {
+    std::fs::read(file).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
+}
+
+impl Household {
+    /// Starts all that are to run without a client. Those that do are left alone.
+    pub(crate) fn start_wanted(&self) {
+        if self.stays_without_clients {
+            let eager = self.register.listed().into_iter().filter(|(_, server)| !server.lazy);
+            for (id, _) in eager {
+                // Why one cannot be is in the log.
+                let _ = self.stand_by(id, None);
+            }
+        }
+        for Started { server, root } in self.started.all() {
+            if let Some((id, _)) = self.register.find(&server) {
+                let _ = self.stand_by(id, root);
+            }
+        }
+    }
+
+    fn stand_by(&self, id: ServerId, root: Option<String>) -> Result<(), &'static str> {
+        let server = self.register.server(id).ok_or("it is no longer in the config")?;
+        let surroundings = Surroundings {
+            principal: Principal::OWNER,
+            environment: environment(&server, &self.vars),
+            pinned: root,
+            default: self.default_root.clone(),
+            ..Surroundings::default()
+        };
+        self.hub.turn().stand_by(id, surroundings)
+    }
+
+    /// `switchboard start`: those that were stopped may run again, and one is started, client or not.
+    pub(crate) async fn start(&self, name: &str, id: ServerId, root: Option<&str>) -> Reply {
+        let Done { instances: restarted, is_enabled_again } = self.hub.turn().order(id, root, Order::Start);
+        if let Err(why) = self.stand_by(id, root.map(str::to_owned)) {
+            let note = format!("{name} cannot be started without a client: {why}");
+            // Its clients have it again, which is what can be done.
+            return match (restarted, is_enabled_again) {
+                (0, false) => Reply::refusal(note),
+                (0, true) => Reply::with(json!({ "instances": 0, "note": note })),
+                (_, _) => Reply::with(json!({ "instances": restarted })),
+            };
+        }
+        self.started.note(Started { server: name.to_owned(), root: root.map(str::to_owned) });
+        let deadline = Instant::now() + START_WAIT;
+        while self.hub.turn().standby_state(id) == StandbyState::Starting && Instant::now() < deadline {
+            tokio::time::sleep(LOOK).await;
+        }
+        match self.hub.turn().standby_state(id) {
+            StandbyState::Failed => Reply::refusal(format!(
+                "{name} could not be started; `switchboard status` and `switchboard logs {name}` say why"
+            )),
+            StandbyState::None | StandbyState::Starting | StandbyState::Ready => {
+                Reply::with(json!({ "instances": restarted.max(1) }))
+            }
+        }
+    }
+
+    /// `switchboard stop`.
+    pub(crate) fn stop_server(&self, name: &str, id: ServerId, root: Option<&str>) -> Reply {
+        self.started.forget(name, root);
+        let done = self.hub.turn().order(id, root, Order::Stop);
+        Reply::with(json!({ "instances": done.instances }))
+    }
+
+    /// Removes what is stored about a server.
+    pub(crate) fn forget_stored(&self, server: &crate::config::ServerConfig) {
+        if let Plan::Processes(processes) = self.hub.plan() {
+            processes.shelf.forget(server);
+        }
+    }
+}
