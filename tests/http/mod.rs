@@ -19,6 +19,7 @@ mod targets;
 mod elsewhere;
 mod nameless;
 mod health;
+mod page;
 mod ending;
 mod standby;
 pub(crate) mod doors;

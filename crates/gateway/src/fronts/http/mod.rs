@@ -3,7 +3,7 @@
 //! - `gate`: who is let in; `token`: by what. `route`: where a path leads. `gather`: the body of a request.
 //! - `listen`: addresses, connections, TLS; `guests`: how many there are; `punctual`: clients that take too long.
 //! - `reply`: answers of HTTP; `refusal`: why a request is not served.
-//! - `streamable`, `legacy`: the two ways to talk. `health`: whether we live, and can serve.
+//! - `streamable`, `legacy`: the two ways to talk. `health`: whether we live, and can serve. `page`: for people.
 //! - `session`: one client, and which message goes where; `sessions`: all of them; `events`: what was said, kept for those
 //!   who come back; `slow`: calls that take long; `frames`: messages as bytes. `body`: what is answered. `news`: what the core is told.
 
@@ -17,6 +17,7 @@ mod health;
 mod legacy;
 pub mod listen;
 mod news;
+mod page;
 mod punctual;
 mod refusal;
 mod reply;
@@ -125,6 +126,7 @@ impl Front {
             // A page asks whether it may; its real request comes after.
             (_, &Method::OPTIONS) => return reply::preflight(),
             (Route::Health, &Method::GET) => return health::alive(),
+            (Route::Home, &Method::GET | &Method::HEAD) => return self.page(&request),
             _ => {}
         }
         if let Err(refused) = self.gate.check_token(request.headers()) {
@@ -137,9 +139,10 @@ impl Front {
         }
         match route {
             Route::Readiness => self.readiness(),
-            Route::Health => status(StatusCode::METHOD_NOT_ALLOWED, "GET only"),
-            Route::Nowhere => {
-                self.refuse(request, &Refusal::unknown_name("there is nothing at this path")).await
+            Route::Health => status(StatusCode::METHOD_NOT_ALLOWED, "use GET"),
+            Route::Home | Route::Nowhere => {
+                let message = "nothing is served at this path; MCP is at /mcp, /servers/NAME/mcp and /profiles/NAME/mcp";
+                self.refuse(request, &Refusal::unknown_name(message)).await
             }
             Route::To(target, door) => {
                 if let Err(unknown) = self.check_target(&target) {
@@ -158,12 +161,12 @@ impl Front {
 fn denied(refused: &Refused) -> Refusal {
     match refused {
         Refused::Host(host) => Refusal::forbidden(
-            format!("`{host}` is not one of our names"),
-            "add it to `serve.allowedHosts` if it should be",
+            format!("the host `{host}` is not allowed"),
+            "add it to `serve.allowedHosts` if it is yours",
         ),
         Refused::Origin(origin) => Refusal::forbidden(
-            format!("pages of `{origin}` may not use this server"),
-            "add it to `serve.allowedOrigins` if they should",
+            format!("the origin `{origin}` is not allowed"),
+            "add it to `serve.allowedOrigins` if it is yours",
         ),
         Refused::NoToken => Refusal::unauthorized("missing bearer token"),
         Refused::WrongToken => Refusal::unauthorized("wrong bearer token"),

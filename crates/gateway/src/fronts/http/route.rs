@@ -25,6 +25,8 @@ pub(crate) enum Door {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Route {
     To(Target, Door),
+    /// The page for people.
+    Home,
     Health,
     Readiness,
     Nowhere,
@@ -32,6 +34,7 @@ pub(crate) enum Route {
 
 pub(crate) fn route(path: &str) -> Route {
     let (target, door) = match path {
+        "/" => return Route::Home,
         "/healthz" => return Route::Health,
         "/readyz" => return Route::Readiness,
         _ => match path.strip_prefix('/').unwrap_or_default().split('/').collect::<Vec<_>>()[..] {
@@ -105,7 +108,7 @@ mod tests {
             ("/profiles/work/mcp", to(Target::Profile("work".into()), Door::Streamable)),
             ("/healthz", Route::Health),
             ("/readyz", Route::Readiness),
-            ("/", Route::Nowhere),
+            ("/", Route::Home),
             ("", Route::Nowhere),
             ("/mcp/", Route::Nowhere),
             ("/servers//mcp", Route::Nowhere),
