@@ -6,6 +6,7 @@
 //! - [`board`]: the same for many servers as one: lists, names, and where requests go.
 //! - `variables`: the environments of simulated clients.
 //! - [`client`]: a scripted client that starts the real program and speaks to it over pipes.
+//! - [`terminal`]: the program in a terminal, as a person sees it.
 //! - [`http`]: a small client over HTTP.
 //! - [`web`]: a scripted HTTP server, for what is remote.
 //! - [`record`]: what the fake backend (`src/fake`, the binary `fake-backend`) was told, byte for byte.
@@ -25,6 +26,8 @@ mod variables;
 
 #[cfg(unix)]
 pub mod client;
+#[cfg(target_os = "linux")]
+pub mod terminal;
 pub mod http;
 #[cfg(unix)]
 pub mod record;

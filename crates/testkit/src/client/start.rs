@@ -162,11 +162,25 @@ impl Start {
         self
     }
 
-    #[track_caller]
-    pub fn start(self) -> Client {
+    /// Without its streams.
+    fn command(&self) -> Command {
         let mut command = Command::new(&self.binary);
         command.args(&self.args).env_clear().envs(self.env.iter().map(|(name, value)| (name, value)));
         command.current_dir(self.cwd.as_deref().unwrap_or(self.scratch.path()));
+        command
+    }
+
+    /// In a terminal with so many columns.
+    #[cfg(target_os = "linux")]
+    #[track_caller]
+    pub fn in_terminal(self, columns: u16) -> crate::terminal::Terminal {
+        let command = self.command();
+        crate::terminal::Terminal::start(command, self.scratch, columns)
+    }
+
+    #[track_caller]
+    pub fn start(self) -> Client {
+        let mut command = self.command();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let sockets = self.connect(&mut command);
         self.dress(&mut command);
