@@ -1,14 +1,15 @@
 //! The command line.
 
 mod asking;
+mod overview;
 pub(crate) mod owner;
+mod tips;
 
 pub(crate) use asking::{CallArgs, GatewayArgs, GetArgs, ListArgs, ReadArgs};
 use owner::OwnerArgs;
 
 use clap::builder::{FalseyValueParser, OsStringValueParser, TypedValueParser};
-use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 use switchboard_gateway::Overrides;
@@ -17,31 +18,23 @@ use switchboard_gateway::config::{Guard, InheritEnv, LogFormat, LogLevel, Packag
 use switchboard_gateway::config::{is_process_name, parse_time};
 
 /// Lines that fit into 80 columns: clap breaks longer ones without regard for their shape.
-const AFTER: &str = "\
+const AFTER_STDIO: &str = "\
 Examples:
-  switchboard demo
-      see what it does, on an example server
-  switchboard stdio -- npx -y @modelcontextprotocol/server-everything
-      stand between a client and one server
   switchboard stdio
-      serve what the config file names
-  switchboard tools
-      list what the servers of the config file offer
-  switchboard check
-      say what is wrong with the config file
+      serve all servers of the config file
+  switchboard stdio --server github
+      serve one of them
+  switchboard stdio -- npx -y @modelcontextprotocol/server-everything
+      serve a server that is not in a config file
 
-In an IDE's MCP settings, put `switchboard` before a server's own command:
-  { \"command\": \"switchboard\",
-    \"args\": [\"stdio\", \"--\", \"npx\", \"-y\", \"some-server\"] }
-
-Exit codes: 0 ended in order, 1 failure, 2 wrong usage, 3 config missing or
-wrong, 130 interrupted; with --raw the command's own, 126 if it cannot be
-executed, 127 if it is not found.";
+In an IDE's MCP settings:
+  { \"command\": \"switchboard\", \"args\": [\"stdio\"] }";
 
 /// One MCP server for your IDE; every other MCP server behind it: started once, shared, routed by workspace,
 /// and never left running.
 #[derive(Debug, Parser)]
-#[command(name = "switchboard", version, after_help = AFTER, args_conflicts_with_subcommands = true)]
+#[command(name = "switchboard", version, args_conflicts_with_subcommands = true)]
+#[command(disable_help_subcommand = true)]
 #[command(about = "One MCP server for your IDE; every other MCP server behind it")]
 #[command(subcommand_value_name = "SUBCOMMAND", subcommand_help_heading = "Subcommands")]
 pub(crate) struct Cli {
@@ -54,92 +47,88 @@ pub(crate) struct Cli {
 impl Cli {
     /// Reads the command line; ends the program if it is wrong, or asks for help.
     pub(crate) fn read() -> Self {
-        Self::try_parse().unwrap_or_else(|error| with_tip(error).exit())
+        let read = Self::with_overview().try_get_matches();
+        let cli = read.and_then(|matches| Self::from_arg_matches(&matches));
+        cli.unwrap_or_else(|error| tips::with_tip(error).exit())
     }
-}
 
-/// A bare word that is not understood is a server's command without the `--` before it, or, as the first
-/// word, a subcommand that does not exist.
-fn with_tip(mut error: clap::Error) -> clap::Error {
-    let word = match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(word)) if !word.starts_with('-') => word.clone(),
-        _ => return error,
-    };
-    if error.kind() != ErrorKind::UnknownArgument {
-        return error;
+    /// The command line with its help as users see it.
+    pub(crate) fn with_overview() -> clap::Command {
+        overview::apply(Self::command())
     }
-    let mut tips =
-        vec![format!("a server's command comes after `--`, as in `switchboard stdio -- {word} …`").into()];
-    if std::env::args().nth(1).as_ref() == Some(&word) {
-        let command = Cli::command();
-        let names: Vec<_> =
-            command.get_subcommands().filter(|c| !c.is_hide_set()).map(|c| c.get_name()).collect();
-        tips.push(format!("the subcommands are {}", names.join(", ")).into());
-    }
-    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
-    error
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Speak MCP over stdin and stdout: to one server given after `--`, or to what the config file names.
+    /// Serve an IDE or agent over stdin and stdout.
     ///
-    /// This is also what runs without a subcommand when stdin is not a terminal.
-    #[command(after_help = AFTER)]
+    /// Serves all servers of the config file as one, one of them (`--server`), or a server given after `--`. This is
+    /// also what runs without a subcommand when stdin is not a terminal.
+    #[command(after_help = AFTER_STDIO)]
     Stdio(Box<StdioArgs>),
-    /// Run the daemon that all windows share, in the foreground; or end it.
+    /// Run the daemon that all windows share, or stop it.
     ///
-    /// `stdio` starts one by itself if there is none.
+    /// It runs in the foreground. `stdio` starts one by itself if there is none.
     Daemon(Box<DaemonArgs>),
-    /// Serve clients over HTTP: all servers of the config at /mcp, each at /servers/NAME/mcp.
+    /// Serve clients over HTTP.
     ///
-    /// It is the daemon with a listener: windows that run `stdio` with the same config share its servers.
+    /// All servers of the config file are at /mcp, each one at /servers/NAME/mcp. This is the daemon with a listener:
+    /// windows that run `stdio` with the same config share its servers.
     Serve(Box<ServeArgs>),
-    /// The token that clients over HTTP must have.
+    /// Show the bearer token that clients over HTTP need.
     Token(TokenArgs),
-    /// List the tools that the servers offer.
+    /// List the tools of the servers.
     Tools(Box<ListArgs>),
-    /// List the prompts that the servers offer.
+    /// List the prompts of the servers.
     Prompts(Box<ListArgs>),
-    /// List the resources that the servers offer, and the templates for more.
+    /// List the resources and resource templates of the servers.
     Resources(Box<ListArgs>),
-    /// Call a tool, and print what it answers.
+    /// Call a tool and print its result.
     #[command(after_help = asking::AFTER_CALL)]
     Call(Box<CallArgs>),
     /// Print a resource.
     Read(Box<ReadArgs>),
-    /// Print what a prompt says to a model.
+    /// Print the messages of a prompt.
     Get(Box<GetArgs>),
-    /// Show what runs: daemons, clients, servers, and their instances.
+    /// Show daemons, clients, servers and their instances.
     Status(StatusArgs),
-    /// Show the log, or what a server writes to stderr.
+    /// Show the log, or the stderr of a server.
     Logs(LogsArgs),
     /// Restart the instances of a server.
     Restart(OrderArgs),
-    /// Stop the instances of a server, until it is started again.
+    /// Stop a server until it is started again.
     Stop(OrderArgs),
     /// Re-enable a stopped server.
     Start(OrderArgs),
     /// Forget what was learnt about a server, and its stored lists.
     ///
-    /// Its framing, whether it is slow, keeps state or asks its client questions: the next start finds out again.
+    /// That is its framing, and whether it is slow, keeps state or asks its client questions. Its next start learns it
+    /// again.
     Forget(ForgetArgs),
-    /// Take over the config files as they are now, and say what has changed.
+    /// Reload the config files now, and show what changed.
     ///
-    /// The daemon does so by itself when a file changes; this says at once what came of it.
+    /// The daemon reloads a changed file by itself within seconds; this does it at once and shows the outcome.
     Reload,
-    /// Read the config file and say what is wrong with it, where, and what to do.
+    /// Check the config file: problems, and what each server runs.
     Check(CheckArgs),
-    /// Allow the `switchboard.json` of a project folder to be used, as it is now.
+    /// Trust the `switchboard.json` of a project folder.
     ///
-    /// A config file names commands to run. One that lies in a project is ignored until you have looked at it
-    /// and said so here; when it changes, it is ignored again.
+    /// A config file names commands to run. One in a project folder is ignored until you have read it and trusted it
+    /// here. When it changes, it is ignored again.
     Trust(TrustArgs),
-    /// Say which workspace a request would be routed to, and why. Starts nothing.
-    Explain(Box<ExplainArgs>),
-    /// Show in a few seconds what Switchboard does, on an example server of its own.
+    /// Explain which workspace a request is routed to.
     ///
-    /// Needs nothing else on the machine, and ends with what to put into an IDE's settings.
+    /// Starts nothing and sends nothing.
+    Explain(Box<ExplainArgs>),
+    /// Show help for a subcommand or a topic.
+    Help {
+        /// A subcommand, or a topic such as `config`. Otherwise the general help.
+        #[arg(value_name = "TOPIC")]
+        words: Vec<String>,
+    },
+    /// See what Switchboard does, on a built-in example server.
+    ///
+    /// Takes a few seconds, needs nothing else on the machine, and ends with the entry for your IDE's settings.
     Demo,
     /// Print the JSON Schema of the config file, for editors.
     Schema,
@@ -152,110 +141,107 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct StdioArgs {
-    /// Keep everything in this one process, instead of sharing the daemon's servers with other windows.
+    /// Run the servers in this process, instead of sharing the daemon's with other windows.
     #[arg(long, env = "SWITCHBOARD_SOLO", value_parser = FalseyValueParser::new())]
     pub(crate) solo: bool,
 
-    /// The config file. Otherwise $SWITCHBOARD_CONFIG, a trusted `switchboard.json` here, or the user's.
+    /// The config file. Otherwise $SWITCHBOARD_CONFIG, a trusted `switchboard.json` in this folder, or your own.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) owner: OwnerArgs,
 
-    /// A server that is known by name and needs neither a config file nor a COMMAND.
+    /// A built-in server entry, which needs neither a config file nor a COMMAND.
     #[arg(long, value_name = "NAME", value_enum, group = "launched", conflicts_with = "server")]
     pub(crate) backend: Option<BackendArg>,
 
     // clap waives a requirement that conflicts with what is there, so these say themselves what they conflict with.
-    /// With `--backend auggie`: node's program. Otherwise $NODE_PATH, if it names one, or it is looked for.
+    /// With `--backend auggie`: the node program. Otherwise $NODE_PATH if it names one, or the first that is found.
     #[arg(long, value_name = "FILE", requires = "backend", conflicts_with = "command")]
     pub(crate) node: Option<PathBuf>,
 
-    /// With `--backend auggie`: its JS file. Otherwise $AUGGIE_ENTRY, or it is looked for.
+    /// With `--backend auggie`: its JS file. Otherwise $AUGGIE_ENTRY, or the first that is found.
     #[arg(long, value_name = "FILE", requires = "backend", conflicts_with = "command")]
     pub(crate) auggie_entry: Option<PathBuf>,
 
-    /// With `--backend auggie`: what is given to it as `-m`. Otherwise `default`.
+    /// With `--backend auggie`: its `-m` argument. Otherwise `default`.
     #[arg(long, value_name = "MODE", requires = "backend", conflicts_with = "command")]
     pub(crate) mode: Option<String>,
 
-    /// Which server of the config file to serve, if it names several.
+    /// Serve only this server of the config file, under its own names.
     #[arg(long, value_name = "NAME")]
     pub(crate) server: Option<String>,
 
     #[command(flatten)]
     pub(crate) roots: RootArgs,
 
-    /// How many instances of the server may run at a time. Over the config.
+    /// How many instances of a server may run at a time. Overrides the config.
     #[arg(long, value_name = "K", value_parser = count)]
     pub(crate) max_backends: Option<usize>,
 
-    /// After how many seconds without a request an instance is stopped; 0 is never. Over the config.
+    /// Stop an instance after so many seconds without a request; 0 is never. Overrides the config.
     #[arg(long, value_name = "T", value_parser = clap::value_parser!(u64).range(..=A_YEAR))]
     pub(crate) idle_ttl_seconds: Option<u64>,
 
-    /// How long the server has for its first answer, such as `90s`. Over the config.
+    /// Time limit for the server's first answer, such as `90s`. Overrides the config.
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) start_timeout: Option<Duration>,
 
-    /// How long a call may take, such as `2m`. Over the config.
+    /// Time limit for a call, such as `2m`. Overrides the config.
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) timeout: Option<Duration>,
 
-    /// An argument of the COMMAND's tools that holds a path in the workspace that a call belongs to; may be
-    /// repeated.
+    /// A tool argument that holds a path, which decides the workspace of a call; may be repeated.
     #[arg(long, value_name = "NAME", requires = "launched")]
     pub(crate) root_argument: Vec<String>,
 
-    /// How much is written to the log file.
+    /// How much to log.
     #[arg(long, value_name = "LEVEL", value_enum, env = "SWITCHBOARD_LOG")]
     pub(crate) log_level: Option<LevelArg>,
 
-    /// A log file instead of the daily one in the state folder; `-` is stderr, with `--solo`.
+    /// Log to this file instead of the daily one in the state folder; `-` is stderr, with `--solo`.
     #[arg(long, value_name = "FILE")]
     pub(crate) log_file: Option<PathBuf>,
 
-    /// How log lines are written.
+    /// The format of log lines.
     #[arg(long, value_name = "FORMAT", value_enum)]
     pub(crate) log_format: Option<FormatArg>,
 
-    /// Log what messages say, with what looks like a secret masked. For finding faults.
+    /// Log the content of messages too, with likely secrets masked. For debugging.
     #[arg(long)]
     pub(crate) log_bodies: bool,
 
-    /// Pass bytes untouched and only govern the process.
+    /// Pass bytes on untouched; only start and stop the process.
     #[arg(long, requires = "command", conflicts_with = "backend")]
     pub(crate) raw: bool,
 
-    /// Which of the client's environment variables the COMMAND gets: all (the default), those on the safe list, or none.
+    /// Which environment variables the COMMAND gets: all (the default), those of the safe list, or none.
     #[arg(long, value_name = "WHICH", value_enum, requires = "launched")]
     pub(crate) inherit_env: Option<InheritArg>,
 
-    /// With `--inherit-env safe` or `none`: a variable that the COMMAND gets as well, such as GITHUB_TOKEN or `AWS_*`;
-    /// may be repeated.
+    /// With `--inherit-env safe` or `none`: pass on this variable too, such as GITHUB_TOKEN or `AWS_*`; may be repeated.
     #[arg(long, value_name = "NAME", requires = "launched")]
     pub(crate) pass_env: Vec<String>,
 
-    /// Where npx and other package runners take the COMMAND's package from: the registry only, or the workspace's own
-    /// packages first.
+    /// Where npx and other package runners find the COMMAND's package: in the registry only, or in the workspace first.
     #[arg(long, value_name = "WHERE", value_enum, requires = "launched")]
     pub(crate) packages: Option<PackagesArg>,
 
-    /// What keeps the COMMAND's processes from outliving us: a guard process, a PID namespace as well, or a
-    /// process group only.
+    /// How leftover processes of the COMMAND are prevented: by a guard process, by a PID namespace too, or by a process
+    /// group only.
     #[arg(long, value_name = "HOW", value_enum, requires = "launched")]
     pub(crate) guard: Option<GuardArg>,
 
-    /// The name of a process that is left running when the COMMAND is stopped; may be repeated.
+    /// Leave processes of this name running when the COMMAND is stopped; may be repeated.
     #[arg(long, value_name = "NAME", requires = "launched", value_parser = process_name)]
     pub(crate) keep: Vec<String>,
 
-    /// Go on when the process that started us has ended, for as long as stdin stays open.
+    /// Keep running after the parent process has ended, while stdin stays open.
     #[arg(long)]
     pub(crate) ignore_parent: bool,
 
-    /// The server to run: its command and arguments. Its names stay as they are.
+    /// The server to run: its command and arguments. Its tools keep their own names.
     #[arg(last = true, value_name = "COMMAND", group = "launched")]
     pub(crate) command: Vec<String>,
 }
@@ -263,16 +249,16 @@ pub(crate) struct StdioArgs {
 /// What is known of workspaces.
 #[derive(Debug, Args)]
 pub(crate) struct RootArgs {
-    /// A workspace folder that is known from the start; may be repeated.
+    /// A workspace folder of the client; may be repeated.
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Vec<PathBuf>,
 
-    /// The workspace of every request, whatever it names.
+    /// The workspace of all requests, whatever paths they name.
     // An IDE may set the variable to nothing.
     #[arg(long, value_name = "DIR", env = "SWITCHBOARD_ROOT", value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub(crate) pin_root: Option<PathBuf>,
 
-    /// The workspace of a request that nothing else gives one. Over the config.
+    /// The workspace of requests that have no other. Overrides the config.
     #[arg(long, value_name = "DIR")]
     pub(crate) default_root: Option<PathBuf>,
 }
@@ -359,8 +345,8 @@ impl StdioArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// Where to listen: an address with its port, or `unix:` and a path. May be given several times. Over the config;
-    /// otherwise 127.0.0.1:7411.
+    /// The address to listen on: HOST:PORT or `unix:PATH`; may be repeated. Overrides the config. The default is
+    /// 127.0.0.1:7411.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Vec<String>,
 
@@ -371,27 +357,27 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) owner: OwnerArgs,
 
-    /// Let everybody in who is on this machine. Only for addresses of this machine.
+    /// Require no token. Only for addresses of this machine.
     #[arg(long)]
     pub(crate) no_auth: bool,
 
-    /// A file with the certificate, as PEM. Over the config.
+    /// The certificate file, as PEM. Overrides the config.
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub(crate) tls_cert: Option<PathBuf>,
 
-    /// A file with its key, as PEM. Over the config.
+    /// The file with the certificate's key, as PEM. Overrides the config.
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
 
-    /// How much is logged. Over the config.
+    /// How much to log. Overrides the config.
     #[arg(long, value_name = "LEVEL", value_enum, env = "SWITCHBOARD_LOG")]
     pub(crate) log_level: Option<LevelArg>,
 
-    /// A log file instead of the daily one in the state folder; `-` is stderr. Over the config.
+    /// Log to this file instead of the daily one in the state folder; `-` is stderr. Overrides the config.
     #[arg(long, value_name = "FILE")]
     pub(crate) log_file: Option<PathBuf>,
 
-    /// How log lines are written. Over the config.
+    /// Format of log lines. Overrides the config.
     #[arg(long, value_name = "FORMAT", value_enum)]
     pub(crate) log_format: Option<FormatArg>,
 }
@@ -404,7 +390,7 @@ pub(crate) struct TokenArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenCommand {
-    /// Print it; it is made if there is none.
+    /// Print the token. It is created if there is none.
     Show,
 }
 
@@ -429,70 +415,74 @@ pub(crate) struct DaemonArgs {
     #[arg(long, hide = true, global = true)]
     pub(crate) detached: bool,
 
-    /// Serve a server that is known by name, instead of what a config file names.
+    /// Serve a built-in server entry, instead of the servers of a config file.
     #[arg(long, value_name = "NAME", value_enum, global = true)]
     pub(crate) backend: Option<BackendArg>,
 
-    /// With `--backend auggie`: node's program. As with `stdio`.
+    /// With `--backend auggie`: the node program, as with `stdio`.
     #[arg(long, value_name = "FILE", requires = "backend", global = true)]
     pub(crate) node: Option<PathBuf>,
 
-    /// With `--backend auggie`: its JS file. As with `stdio`.
+    /// With `--backend auggie`: its JS file, as with `stdio`.
     #[arg(long, value_name = "FILE", requires = "backend", global = true)]
     pub(crate) auggie_entry: Option<PathBuf>,
 
-    /// With `--backend auggie`: what is given to it as `-m`. Otherwise `default`.
+    /// With `--backend auggie`: its `-m` argument. Otherwise `default`.
     #[arg(long, value_name = "MODE", requires = "backend", global = true)]
     pub(crate) mode: Option<String>,
 
-    /// How many instances of a server may run. Over the config.
+    /// How many instances of a server may run at a time. Overrides the config.
     #[arg(long, value_name = "K", value_parser = count, global = true)]
     pub(crate) max_backends: Option<usize>,
 
-    /// After how many seconds without a request an instance is stopped; 0 is never. Over the config.
+    /// Stop an instance after so many seconds without a request; 0 is never. Overrides the config.
     #[arg(long, value_name = "T", value_parser = clap::value_parser!(u64).range(..=A_YEAR), global = true)]
     pub(crate) idle_ttl_seconds: Option<u64>,
 
-    /// How long a server has for its first answer, such as `90s`. Over the config.
+    /// Time limit for a server's first answer, such as `90s`. Overrides the config.
     #[arg(long, value_name = "TIME", value_parser = time, global = true)]
     pub(crate) start_timeout: Option<Duration>,
 
-    /// How long a call may take, such as `2m`. Over the config.
+    /// Time limit for a call, such as `2m`. Overrides the config.
     #[arg(long, value_name = "TIME", value_parser = time, global = true)]
     pub(crate) timeout: Option<Duration>,
 
-    /// How much is written to the log file.
+    /// How much to log.
     #[arg(long, value_name = "LEVEL", value_enum, env = "SWITCHBOARD_LOG")]
     pub(crate) log_level: Option<LevelArg>,
 
-    /// A log file instead of the daily one in the state folder; `-` is stderr. Over the config.
+    /// Log to this file instead of the daily one in the state folder; `-` is stderr. Overrides the config.
     #[arg(long, value_name = "FILE")]
     pub(crate) log_file: Option<PathBuf>,
 
-    /// How log lines are written. Over the config.
+    /// Format of log lines. Overrides the config.
     #[arg(long, value_name = "FORMAT", value_enum)]
     pub(crate) log_format: Option<FormatArg>,
 }
 
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub(crate) enum DaemonCommand {
-    /// End the daemon, and with it all its servers.
+    /// Stop the daemon and all its servers.
     Stop,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct StatusArgs {
-    /// For programs: one JSON object.
+    /// Print one JSON object; with `--watch`, one on each line.
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Show the status again every second, until Ctrl-C.
+    #[arg(short, long)]
+    pub(crate) watch: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct LogsArgs {
-    /// What this server writes to stderr. Otherwise our own log.
+    /// Show the stderr of this server, instead of Switchboard's own log.
     pub(crate) server: Option<String>,
 
-    /// Go on with what is written from now on.
+    /// Keep printing new lines.
     #[arg(short, long)]
     pub(crate) follow: bool,
 }
@@ -544,18 +534,18 @@ pub(crate) struct ExplainArgs {
     #[command(flatten)]
     pub(crate) owner: OwnerArgs,
 
-    /// Which server of the config file is meant. Otherwise all that are enabled.
+    /// The server of the config file. Otherwise all that are enabled.
     #[arg(long, value_name = "NAME")]
     pub(crate) server: Option<String>,
 
     #[command(flatten)]
     pub(crate) roots: RootArgs,
 
-    /// A folder that the client has open, as a path or a `file:` URI; may be repeated.
+    /// A folder that the client has open: a path or a `file:` URI; may be repeated.
     #[arg(long, value_name = "DIR")]
     pub(crate) client_root: Vec<String>,
 
-    /// An argument that holds a path, beyond those of the config; may be repeated.
+    /// A tool argument that holds a path, in addition to those of the config; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub(crate) root_argument: Vec<String>,
 
@@ -566,12 +556,12 @@ pub(crate) struct ExplainArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct TrustArgs {
-    /// The file, or the folder that it lies in. Otherwise this folder's `switchboard.json`.
+    /// The file, or its folder. Otherwise `switchboard.json` in this folder.
     pub(crate) path: Option<PathBuf>,
-    /// Take it back.
+    /// Revoke the trust.
     #[arg(long)]
     pub(crate) revoke: bool,
-    /// Show what is trusted.
+    /// List the trusted files.
     #[arg(long, conflicts_with_all = ["path", "revoke"])]
     pub(crate) list: bool,
 
@@ -684,7 +674,7 @@ mod tests {
     }
 
     #[test]
-    fn the_definition_is_sound() {
+    fn definition_is_sound() {
         Cli::command().debug_assert();
     }
 

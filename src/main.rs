@@ -3,7 +3,9 @@
 mod cli;
 mod commands;
 mod exit;
+mod nearest;
 
+use commands::terminal;
 use exit::Exit;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -15,8 +17,10 @@ fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(error) => {
             let exit = exit::of(&error);
+            let width = terminal::screen_width(terminal::Stream::Err);
             // Nothing is left to be done about a stderr that cannot be written.
-            let _ = writeln!(std::io::stderr(), "switchboard: {error:#}");
+            let _ =
+                writeln!(std::io::stderr(), "{}", terminal::wrap(&format!("switchboard: {error:#}"), width));
             exit.into()
         }
     }
@@ -25,7 +29,7 @@ fn main() -> ExitCode {
 fn run(cli: cli::Cli) -> anyhow::Result<Exit> {
     use cli::Command;
     match cli.command {
-        None if cli.stdio.is_default() && std::io::stdin().is_terminal() => commands::help::run(),
+        None if cli.stdio.is_default() && std::io::stdin().is_terminal() => commands::help::run(&[]),
         None => commands::stdio::run(cli.stdio),
         Some(Command::Stdio(args)) => commands::stdio::run(*args),
         Some(Command::Daemon(args)) => commands::daemon::run(&args),
@@ -47,6 +51,7 @@ fn run(cli: cli::Cli) -> anyhow::Result<Exit> {
         Some(Command::Check(args)) => commands::check::run(&args),
         Some(Command::Trust(args)) => commands::trust::run(&args),
         Some(Command::Explain(args)) => commands::explain::run(&args),
+        Some(Command::Help { words }) => commands::help::run(&words),
         Some(Command::Demo) => commands::demo::run(),
         Some(Command::Schema) => commands::schema::run(),
         Some(Command::Completions { shell }) => commands::completions::run(shell),

@@ -74,9 +74,18 @@ fn show((client, end): (Client, End)) -> String {
 /// Which layers are active depends on the machine; that each is named does not.
 fn without_states(stdout: &str) -> String {
     const LAYERS: [&str; 5] = ["guard", "cgroup", "PID namespace", "run file", "parent watch"];
+    let mut is_layer = false;
     let line = |line: &str| match LAYERS.iter().find(|name| line.starts_with(&format!("  {name}: "))) {
-        Some(name) => format!("  {name}: [state]\n"),
-        None => line.to_owned(),
+        Some(name) => {
+            is_layer = true;
+            format!("  {name}: [state]\n")
+        }
+        // The reason may take more than a line.
+        None if is_layer && line.starts_with("    ") => String::new(),
+        None => {
+            is_layer = false;
+            line.to_owned()
+        }
     };
     stdout.split_inclusive('\n').map(line).collect()
 }
@@ -93,6 +102,9 @@ fn help_is_worth_reading() {
     assert_snapshot!("help_call", show(run(&["call", "--help"])));
     assert_snapshot!("help_read", show(run(&["read", "--help"])));
     assert_snapshot!("help_get", show(run(&["get", "--help"])));
+    assert_snapshot!("help_serve", show(run(&["serve", "--help"])));
+    assert_snapshot!("help_status", show(run(&["status", "--help"])));
+    assert_snapshot!("help_topics", show(run(&["help", "topics"])));
 }
 
 #[test]
@@ -108,6 +120,9 @@ fn help_fits_into_80_columns() {
         &["call", "--help"],
         &["read", "--help"],
         &["get", "--help"],
+        &["status", "--help"],
+        &["serve", "--help"],
+        &["help", "topics"],
     ] {
         let text = show(run(args));
         let long: Vec<&str> = text.lines().filter(|line| line.chars().count() > 80).collect();
@@ -127,6 +142,7 @@ fn the_version_is_printed() {
 #[test]
 fn what_is_not_understood_is_said_with_a_way_out() {
     assert_snapshot!("unknown_subcommand", show(run(&["chekc"])));
+    assert_snapshot!("unknown_word", show(run(&["npx", "-y", "some-server"])));
     assert_snapshot!("forgotten_dashes", show(run(&["stdio", "npx", "-y", "some-server"])));
     assert_snapshot!("unknown_flag", show(run(&["stdio", "--rot", "."])));
     assert_snapshot!("unknown_level", show(run(&["stdio", "--log-level", "loud"])));
@@ -148,7 +164,7 @@ fn a_workspace_is_a_folder_that_is_there() {
     for flag in ["--root", "--pin-root", "--default-root"] {
         let stdio = |value| switchboard(&["stdio", flag, value, "--", "true"]);
         check(stdio("nowhere"), &format!("switchboard: {flag} nowhere: {missing}"));
-        check(stdio("a-file"), &format!("switchboard: {flag} a-file: it is not a folder"));
+        check(stdio("a-file"), &format!("switchboard: {flag} a-file: not a folder"));
     }
     let pinned = |value: &str| switchboard(&["stdio", "--", "true"]).env("SWITCHBOARD_ROOT", value);
     check(pinned("nowhere"), &format!("switchboard: $SWITCHBOARD_ROOT nowhere: {missing}"));

@@ -113,7 +113,7 @@ fn a_disabled_server_cannot_be_chosen() {
     for (name, off) in [("fake", json!({ "disabled": true })), ("other", json!({ "enabled": false }))] {
         let end = two(json!({ name: off })).args(["--server", name]).start().finish();
         assert_eq!((end.code, end.stdout), (Some(3), vec![]));
-        assert!(end.stderr.contains(&format!("no enabled server `{name}`")), "{}", end.stderr);
+        assert!(end.stderr.contains(&format!("the server `{name}` is disabled")), "{}", end.stderr);
     }
     let one = two(json!({ "fake": { "disabled": true } })).args(["--server", "other"]);
     assert_eq!(words(&facts(one)), ["second"]);

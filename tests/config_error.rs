@@ -66,14 +66,14 @@ fn missing_servers_are_an_error() {
         let alone = || program().env("SWITCHBOARD_SOLO", mode).arg("stdio");
         check(alone(), ".config/switchboard/config.json", "write a config file");
         check(alone().args(["--config", "nowhere.json"]), "nowhere.json", "fix it");
-        check(with_config(mode, "{}"), "names no enabled server", "add one to `mcpServers`");
-        check(with_config(mode, r#"{ "mcpServers": {} }"#), "names no enabled server", "add one");
+        check(with_config(mode, "{}"), "has no enabled server", "add one to `mcpServers`");
+        check(with_config(mode, r#"{ "mcpServers": {} }"#), "has no enabled server", "add one");
         let disabled = r#"{ "mcpServers": { "a": { "command": "true", "disabled": true } } }"#;
-        check(with_config(mode, disabled), "names no enabled server", "add one");
+        check(with_config(mode, disabled), "has no enabled server", "add one");
         check(
             with_config(mode, OTHER).args(["--server", "x"]),
-            "no enabled server `x`; it has: other",
-            "--server NAME",
+            "has no server `x`",
+            "the servers are: other",
         );
     }
 }
@@ -83,7 +83,7 @@ fn missing_servers_are_an_error() {
 fn untrusted_file_is_named() {
     let start = program().env("SWITCHBOARD_SOLO", "0").arg("stdio");
     start.scratch().file("switchboard.json", OTHER);
-    check(start, "switchboard.json, not trusted", "reconnect");
+    check(start, "switchboard.json is not trusted", "reconnect");
 }
 
 /// A folder of the command line that is not there is an error of its own, with its own exit code.

@@ -48,6 +48,10 @@ mod nothing_left;
 
 mod cli;
 mod command_line;
+mod messages;
+#[cfg(target_os = "linux")]
+mod screens;
+mod examples;
 mod explain;
 mod demo;
 mod docs;

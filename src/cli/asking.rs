@@ -15,15 +15,14 @@ Examples:
   switchboard call files__write_file @arguments.json
   generate-arguments | switchboard call files__write_file -
 
-The text of the answer goes to stdout; progress, and what the server logs
-meanwhile, to stderr. Exit codes: 1 if the tool or the call failed, 130 if
-interrupted; the server is then told that nobody waits any more.";
+The text of the result goes to stdout; progress and log messages of the
+server go to stderr. Exit codes: 1 if the tool or the call failed, 130 if
+interrupted, which cancels the call.";
 
-/// How the gateway is started, and for how long it is waited for. The same as `stdio` has, so that it is the same
-/// gateway.
+/// How the gateway is started, and how long to wait. The flags are those of `stdio`, so that it is the same gateway.
 #[derive(Debug, Args)]
 pub(crate) struct GatewayArgs {
-    /// Start the servers for this one command, instead of using the daemon's.
+    /// Start the servers for this command alone, instead of using the daemon's.
     #[arg(long, env = "SWITCHBOARD_SOLO", value_parser = FalseyValueParser::new())]
     pub(crate) solo: bool,
 
@@ -34,27 +33,26 @@ pub(crate) struct GatewayArgs {
     #[command(flatten)]
     pub(crate) owner: OwnerArgs,
 
-    /// Only this server of the config file, with its own names.
+    /// Ask only this server of the config file, under its own names.
     #[arg(long, value_name = "NAME")]
     pub(crate) server: Option<String>,
 
     #[command(flatten)]
     pub(crate) roots: RootArgs,
 
-    /// After how many seconds without an answer to give up. Otherwise the servers' own limits count.
+    /// Give up after so many seconds. Otherwise the timeouts of the config file apply.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=A_YEAR))]
     pub(crate) timeout: Option<u64>,
 
-    /// Which environment variables the COMMAND gets: all (the default), those on the safe list, or none.
+    /// Which environment variables the COMMAND gets: all (the default), those of the safe list, or none.
     #[arg(long, value_name = "WHICH", value_enum, requires = "command")]
     pub(crate) inherit_env: Option<InheritArg>,
 
-    /// With `--inherit-env safe` or `none`: a variable that the COMMAND gets as well, such as GITHUB_TOKEN or `AWS_*`;
-    /// may be repeated.
+    /// With `--inherit-env safe` or `none`: pass on this variable too, such as GITHUB_TOKEN or `AWS_*`; may be repeated.
     #[arg(long, value_name = "NAME", requires = "command")]
     pub(crate) pass_env: Vec<String>,
 
-    /// A server to run instead of what a config file names: its command and arguments.
+    /// A server to run instead of those of the config file: its command and arguments.
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "server")]
     pub(crate) command: Vec<String>,
 }
@@ -98,11 +96,11 @@ impl GatewayArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Only this server's, with its own names. The same as `--server`.
+    /// List only this server's, under their own names. The same as `--server`.
     #[arg(value_name = "SERVER", conflicts_with_all = ["server", "command"])]
     pub(crate) only: Option<String>,
 
-    /// For programs: a JSON array of the items as the servers sent them.
+    /// Print a JSON array of the items as the servers sent them.
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -116,11 +114,11 @@ pub(crate) struct CallArgs {
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
 
-    /// Its arguments: a JSON object, `@FILE` or `-` (stdin) with one in it, or KEY=VALUE for each.
+    /// The arguments: KEY=VALUE for each, a JSON object, or `@FILE` or `-` (stdin) that holds one.
     #[arg(value_name = "ARGUMENTS")]
     pub(crate) arguments: Vec<String>,
 
-    /// For programs: the whole result as the server sent it.
+    /// Print the whole result as JSON, as the server sent it.
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -130,11 +128,11 @@ pub(crate) struct CallArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReadArgs {
-    /// The resource, as `switchboard resources` lists it, or after a template.
+    /// The resource, as `switchboard resources` lists it, or made from a template.
     #[arg(value_name = "URI")]
     pub(crate) uri: String,
 
-    /// For programs: the whole result as the server sent it.
+    /// Print the whole result as JSON, as the server sent it.
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -148,11 +146,11 @@ pub(crate) struct GetArgs {
     #[arg(value_name = "PROMPT")]
     pub(crate) name: String,
 
-    /// Its arguments: KEY=VALUE for each, or a JSON object, `@FILE` or `-` (stdin) with one in it.
+    /// The arguments: KEY=VALUE for each, a JSON object, or `@FILE` or `-` (stdin) that holds one.
     #[arg(value_name = "ARGUMENTS")]
     pub(crate) arguments: Vec<String>,
 
-    /// For programs: the whole result as the server sent it.
+    /// Print the whole result as JSON, as the server sent it.
     #[arg(long)]
     pub(crate) json: bool,
 

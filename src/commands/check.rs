@@ -1,19 +1,20 @@
-//! Says what is wrong with the config file, where, and what to do.
+//! Checks the config file: its problems with their place and remedy, and what would be run for each server.
 
+use super::terminal::{self, Stream, wrap};
 use crate::cli::CheckArgs;
 use crate::exit::{Exit, fatal};
 use std::fmt::Write;
 use switchboard_gateway::config::discover::discover;
 use switchboard_gateway::config::{Config, Severity};
-use switchboard_gateway::{Layer, LayerState, layers};
+use switchboard_gateway::{Layer, LayerState, Unready, layers};
 
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let project = std::env::current_dir().ok();
     let found = discover(args.config.as_deref(), project.as_deref(), args.owner.owners(), &super::vars)
         .map_err(|error| fatal(Exit::Config, error.to_string()))?;
-    let mut text = String::new();
+    let (mut text, width) = (String::new(), terminal::screen_width(Stream::Out));
     if let Some(untrusted) = &found.untrusted {
-        writeln!(text, "note: {untrusted}\n")?;
+        writeln!(text, "{}\n", wrap(&format!("note: {untrusted}"), width))?;
     }
     let Some(file) = found.file else {
         let places: Vec<String> = found.searched.iter().map(|path| format!("  {}", path.display())).collect();
@@ -21,31 +22,42 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         return Err(fatal(
             Exit::Config,
             format!(
-                "there is no config file; looked for\n{}\n  hint: see docs/config.md for one to start with",
+                "there is no config file; looked for\n{}\n  hint: `switchboard help config` has one to start with",
                 places.join("\n")
             ),
         ));
     };
     let loaded = switchboard_gateway::auggie::load(&file, &super::vars);
     for problem in &loaded.problems {
-        writeln!(text, "{problem}\n")?;
+        writeln!(text, "{}\n", wrap(&problem.to_string(), width))?;
     }
     let count = |severity| loaded.problems.iter().filter(|problem| problem.severity == severity).count();
     let (mut errors, mut warnings) = (count(Severity::Error), count(Severity::Warning));
     if let Some(config) = &loaded.config {
-        let (more_errors, more_warnings) = describe(config, &mut text)?;
-        errors += more_errors;
-        warnings += more_warnings;
+        warnings += describe(config, &mut text)?;
+        if super::enabled(config).is_empty() {
+            errors += 1;
+            writeln!(
+                text,
+                "  error: no server is enabled, so there is nothing to serve\n    help: add one to `mcpServers`, or \
+                 remove `disabled` from one"
+            )?;
+        }
         for collision in switchboard_gateway::known_collisions(config, &super::state_folder()) {
             warnings += 1;
-            writeln!(text, "  warning: two things would have the same name: {collision}")?;
+            let text = &mut text;
+            warn(
+                text,
+                &format!("name collision: {collision}"),
+                "rename one of them, with `rename` in its entry",
+            )?;
         }
         for (server, tool) in switchboard_gateway::doubtful_servers(config, &super::state_folder()) {
             warnings += 1;
-            writeln!(
-                text,
-                "  warning: the tool `{tool}` of `{server}` may keep something for the client that calls it\n    help: set \
-                 \"state\": \"client\" for this server if it does, and \"state\": \"none\" if not"
+            warn(
+                &mut text,
+                &format!("the tool `{tool}` of `{server}` may keep state for the client that calls it"),
+                "set \"state\": \"client\" for this server if it does, and \"state\": \"none\" if not",
             )?;
         }
         describe_layers(&mut text)?;
@@ -65,15 +77,23 @@ fn counted(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// What keeps the servers' processes from outliving us on this machine.
+/// A warning about one server, and what to do about it.
+fn warn(text: &mut String, warning: &str, help: &str) -> std::fmt::Result {
+    let width = terminal::screen_width(Stream::Out);
+    writeln!(text, "{}", wrap(&format!("    warning: {warning}"), width))?;
+    writeln!(text, "{}", wrap(&format!("    help: {help}"), width))
+}
+
+/// The layers that keep the servers' processes from outliving us on this machine.
 fn describe_layers(text: &mut String) -> anyhow::Result<()> {
-    writeln!(text, "\nWhat keeps processes from outliving Switchboard here (docs/processes.md):")?;
+    writeln!(text, "\nProtection against leftover processes here (`switchboard help processes`):")?;
     for Layer { name, state } in layers(&super::state_folder()).0 {
         match state {
             LayerState::Active => writeln!(text, "  {name}: active")?,
-            LayerState::OnRequest => writeln!(text, "  {name}: with \"guard\": \"strict\"")?,
+            LayerState::OnRequest => writeln!(text, "  {name}: only with \"guard\": \"strict\"")?,
             LayerState::Absent(why) | LayerState::Missing(why) => {
-                writeln!(text, "  {name}: not active: {why}")?
+                let line = format!("  {name}: not active: {why}");
+                writeln!(text, "{}", wrap(&line, terminal::screen_width(Stream::Out)))?;
             }
         }
     }
@@ -81,29 +101,31 @@ fn describe_layers(text: &mut String) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One line a server: what would be run. Counts those that could not be, and those that would not work here.
-fn describe(config: &Config, text: &mut String) -> anyhow::Result<(usize, usize)> {
+/// Describes what would be run for each server. Returns how many of them would not work here.
+fn describe(config: &Config, text: &mut String) -> anyhow::Result<usize> {
     let root = std::env::current_dir().ok();
-    let (mut errors, mut warnings) = (0, 0);
+    let mut warnings = 0;
     for server in &config.servers {
         write!(text, "  {}: ", server.name)?;
         if server.disabled {
             writeln!(text, "disabled")?;
             continue;
         }
-        match switchboard_gateway::examine(server, root.clone(), &super::state_folder()) {
+        let unready = match switchboard_gateway::examine(server, root.clone(), &super::state_folder()) {
             Ok(examined) => {
                 writeln!(text, "{}", examined.command_line)?;
-                if let Some(doubt) = examined.doubt {
-                    warnings += 1;
-                    writeln!(text, "    warning: {doubt}")?;
-                }
+                examined.doubt
             }
-            Err(reason) => {
-                errors += 1;
-                writeln!(text, "error: {reason}")?;
+            // The other servers are served all the same.
+            Err(unready) => {
+                writeln!(text, "cannot be started here")?;
+                Some(unready)
             }
+        };
+        if let Some(Unready { reason, hint }) = unready {
+            warnings += 1;
+            warn(text, &reason, hint.as_deref().unwrap_or("fix its entry in the config file"))?;
         }
     }
-    Ok((errors, warnings))
+    Ok(warnings)
 }

@@ -7,10 +7,8 @@
 //! - `progress`: what is shown of the meantime.
 //! - `roots`: the folder we are in, as a client says it.
 //! - `servers`: which servers are there, when there are many.
-//! - `nearest`: what a mistyped name may have meant.
 
 mod failure;
-mod nearest;
 mod progress;
 mod roots;
 mod servers;
@@ -19,14 +17,16 @@ pub(super) use failure::{Failure, Fault};
 pub(super) use servers::Servers;
 
 use super::complain;
+use super::terminal::{self, Stream, wrap};
 use crate::cli::GatewayArgs;
 use crate::exit::{Exit, fatal};
+use crate::nearest::nearest;
 use anyhow::Context;
 use progress::Progress;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use switchboard_gateway::Ended;
 use switchboard_gateway::peer::{Conversation, Silence};
 
@@ -35,6 +35,10 @@ const VERSION: &str = "2025-11-25";
 const LARGEST_MESSAGE: usize = 1 << 30;
 /// How long the gateway has to end. It gives a server of its own its grace.
 const GRACE: Duration = Duration::from_secs(15);
+/// How often a terminal is told what is waited for.
+const SHOW_EVERY: Duration = Duration::from_millis(500);
+/// The id of our question about the servers, as it is spelled.
+const LOOK: &str = r#""look""#;
 /// A list that is longer does not end.
 const MOST_PAGES: usize = 10_000;
 
@@ -49,6 +53,18 @@ pub(super) struct Client {
     roots: Value,
     capabilities: Value,
     progress: Progress,
+    /// The only server that is asked; `None` if there may be several.
+    server: Option<String>,
+    waiting: Waiting,
+}
+
+/// What is known of the servers while an answer is waited for. For the line that a terminal shows.
+#[derive(Default)]
+struct Waiting {
+    /// The servers that were starting at the last look.
+    starting: Vec<String>,
+    /// A look was not answered yet.
+    is_looking: bool,
 }
 
 /// Starts the gateway, does the work, and ends it, whatever comes of it.
@@ -59,6 +75,7 @@ pub(super) fn with_gateway(
 ) -> anyhow::Result<Exit> {
     super::on_runtime(async {
         let mut client = Client::start(args, server)?;
+        let reads_config = args.config.is_none() && args.command.is_empty();
         let outcome = tokio::select! {
             outcome = async { client.greet().await?; work(&mut client).await } => outcome,
             failure = no_longer_waited_for(args.timeout()) => Err(failure),
@@ -73,6 +90,10 @@ pub(super) fn with_gateway(
             // Twice: at once, and not in order.
             _ = tokio::signal::ctrl_c() => (Ended::Unknown, String::new()),
         };
+        let is_of_config = matches!(&outcome, Err(Failure::Refused(fault)) if fault.is_of_config());
+        if is_greeted && reads_config && !is_of_config {
+            super::warn_of_untrusted();
+        }
         outcome.or_else(|failure| match failure {
             Failure::Silent(Silence::Ended) if !is_greeted => not_started(ended, &words),
             // It says the same on its stderr, with an excerpt of the file.
@@ -85,6 +106,28 @@ pub(super) fn with_gateway(
             other => Err(fatal(Exit::Failure, other.to_string())),
         })
     })?
+}
+
+/// The server that is asked, if it is one alone.
+fn only_server(args: &GatewayArgs, server: Option<&str>) -> Option<String> {
+    let named = args.server.as_deref().or(server).map(str::to_owned);
+    named.or_else(|| args.command.first().cloned())
+}
+
+fn waiting_for(method: &str, starting: &[String]) -> String {
+    match (starting, method) {
+        ([], "initialize") => "starting".to_owned(),
+        ([], _) => "waiting for the answer".to_owned(),
+        (servers, _) => format!("starting {}", servers.join(", ")),
+    }
+}
+
+impl Waiting {
+    fn read(&mut self, result: Option<&str>) {
+        self.is_looking = false;
+        let answer = result.and_then(|result| serde_json::from_str(result).ok()).unwrap_or_default();
+        self.starting = Servers::read(answer).starting();
+    }
 }
 
 async fn no_longer_waited_for(timeout: Option<Duration>) -> Failure {
@@ -107,7 +150,7 @@ async fn no_longer_waited_for(timeout: Option<Duration>) -> Failure {
 fn not_started(ended: Ended, words: &str) -> anyhow::Result<Exit> {
     match words.trim() {
         "" => complain(&format!("switchboard: the gateway could not be started ({ended})")),
-        words => complain(words),
+        words => complain(&wrap(words, terminal::screen_width(Stream::Err))),
     }
     Ok(match ended {
         Ended::Exited(2) => Exit::Usage,
@@ -130,6 +173,8 @@ impl Client {
             roots: roots::list(&args.roots.root),
             capabilities: Value::Null,
             progress: Progress::default(),
+            server: only_server(args, server),
+            waiting: Waiting::default(),
         })
     }
 
@@ -192,8 +237,20 @@ impl Client {
         list: (&'static str, &str, &str),
         name: &str,
     ) -> Failure {
-        if fault.has_nearest() {
-            return Failure::Refused(fault);
+        if fault.is_unknown_name() {
+            let kind = list.0.split('/').next().unwrap_or_default();
+            let all = format!("`switchboard {kind}` lists all {kind}");
+            let near = match fault.nearest() {
+                Some(near) => Some(format!("did you mean `{near}`?")),
+                // Its servers may have been unknown until now.
+                None => self.meant(list, name).await,
+            };
+            let hint = match (near, &fault.servers()[..]) {
+                (Some(near), _) => format!("{near} {all}"),
+                (None, []) => all,
+                (None, servers) => format!("choose its server with `--server NAME`: {}", servers.join(", ")),
+            };
+            return Failure::Refused(fault.with_hint_instead(hint));
         }
         let meant = self.meant(list, name).await;
         Failure::Refused(fault.with_hint(meant))
@@ -211,7 +268,7 @@ impl Client {
         if names.iter().any(|known| known == name) {
             return None;
         }
-        nearest::nearest(name, &names).map(|near| format!("did you mean `{near}`?"))
+        nearest(name, &names).map(|near| format!("did you mean `{near}`?"))
     }
 
     async fn request(&mut self, method: &'static str, params: &str) -> Result<Box<RawValue>, Failure> {
@@ -220,18 +277,27 @@ impl Client {
         self.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#)).await?;
         // A handshake is not to be cancelled; nor is what was not said to its end.
         self.open = (method != "initialize").then_some(id);
+        let since = Instant::now();
         let line = loop {
-            let line = self.gateway.hear_line().await.map_err(Failure::Silent)?;
+            let line = tokio::select! {
+                line = self.gateway.hear_line() => line.map_err(Failure::Silent)?,
+                () = tokio::time::sleep(SHOW_EVERY), if self.progress.shows_waiting() => {
+                    self.show_waiting(method, since.elapsed()).await?;
+                    continue;
+                }
+            };
             let Ok(parts) = serde_json::from_slice::<Parts<'_>>(&line) else { continue };
             let part = |name: &str| parts.get(name).map(|part| part.get());
             match (part("method"), part("id")) {
                 (Some(asked), Some(id)) => self.answer(asked, id).await?,
                 (Some(told), None) => self.progress.hear(told, part("params").unwrap_or("null")),
+                (None, Some(LOOK)) => self.waiting.read(part("result")),
                 (None, Some(answered)) if answered == id.to_string() => break line,
                 (None, _) => {}
             }
         };
         self.open = None;
+        self.progress.wipe();
         let parts: Parts<'_> = serde_json::from_slice(&line).map_err(|_| Failure::Odd(method))?;
         match (parts.get("result"), parts.get("error")) {
             (Some(result), _) => Ok((*result).to_owned()),
@@ -250,7 +316,24 @@ impl Client {
         self.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},{outcome}}}"#)).await
     }
 
-    /// Nobody waits for the answer any more.
+    /// Says on a terminal for what, and how long, the user has been waiting. Servers that start are named: they are asked
+    /// for meanwhile, which the gateway answers at any time.
+    async fn show_waiting(&mut self, method: &str, waited: Duration) -> Result<(), Failure> {
+        if self.server.is_none() && !self.waiting.is_looking {
+            self.waiting.is_looking = true;
+            let look =
+                format!(r#"{{"jsonrpc":"2.0","id":{LOOK},"method":"switchboard/servers","params":{{}}}}"#);
+            self.say(&look).await?;
+        }
+        let starting = match (&self.server, method) {
+            (Some(server), "initialize") => vec![format!("`{server}`")],
+            _ => self.waiting.starting.clone(),
+        };
+        self.progress.wait(&waiting_for(method, &starting), waited);
+        Ok(())
+    }
+
+    /// Cancels the open request.
     async fn cancel(&self, why: Option<&Failure>) {
         let Some(id) = self.open else { return };
         let reason = why.map(ToString::to_string);

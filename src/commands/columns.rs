@@ -5,6 +5,9 @@ use super::terminal::{cut, one_line};
 /// Names that are longer do not move the others' descriptions.
 const WIDEST_NAME: usize = 44;
 const GAP: &str = "  ";
+/// A description that has less room than this is not worth reading.
+const LEAST_ROOM: usize = 20;
+const BELOW: &str = "    ";
 
 pub(super) struct Row {
     pub(super) name: String,
@@ -19,20 +22,25 @@ impl Row {
     }
 }
 
-/// A line each. A name is never cut: somebody may want to copy it.
+/// A line each. A name is never cut, so that it can be copied: where it leaves too little room on a terminal, its
+/// description is on the next line.
 pub(super) fn shown(rows: &[Row], width: Option<usize>, colours: bool) -> String {
     let length = |row: &Row| row.name.chars().count();
     let column = rows.iter().map(length).filter(|length| *length <= WIDEST_NAME).max().unwrap_or_default();
     let line = |row: &Row| {
-        let padding = " ".repeat(column.saturating_sub(length(row)));
-        let taken = length(row) + padding.len() + GAP.len();
-        let about = match width {
-            Some(width) => cut(&row.about, width.saturating_sub(taken)),
-            None => row.about.clone(),
-        };
         let name = if colours { format!("\x1b[1m{}\x1b[0m", row.name) } else { row.name.clone() };
-        let rest = if about.is_empty() { String::new() } else { format!("{padding}{GAP}{about}") };
-        format!("{name}{rest}\n")
+        if row.about.is_empty() {
+            return format!("{name}\n");
+        }
+        let taken = length(row).max(column) + GAP.len();
+        let padding = " ".repeat(taken - length(row));
+        match width {
+            None => format!("{name}{padding}{}\n", row.about),
+            Some(width) if taken + LEAST_ROOM <= width => {
+                format!("{name}{padding}{}\n", cut(&row.about, width - taken))
+            }
+            Some(width) => format!("{name}\n{BELOW}{}\n", cut(&row.about, width.saturating_sub(BELOW.len()))),
+        }
     };
     rows.iter().map(line).collect()
 }
@@ -53,8 +61,12 @@ mod tests {
         let expect =
             format!("echo        Says the same\nsearch_all  Finds what there is\nbare\n{long}  Last\n");
         assert_eq!(shown(&rows, None, false), expect);
-        let cut = format!("echo        Says the…\nsearch_all  Finds wh…\nbare\n{long}\n");
-        assert_eq!(shown(&rows, Some(21), false), cut);
+        let rows =
+            [Row::new("echo", "Says the same"), Row::new("search_all", "Finds whatever there is to find")];
+        let cut = "echo        Says the same\nsearch_all  Finds whatever there is…\n";
+        assert_eq!(shown(&rows, Some(36), false), cut);
+        let below = "echo\n    Says the same\nsearch_all\n    Finds whatever there is t…\n";
+        assert_eq!(shown(&rows, Some(30), false), below);
         assert!(shown(&rows, None, true).starts_with("\x1b[1mecho\x1b[0m        Says"));
     }
 }

@@ -190,7 +190,7 @@ pub(super) fn plan(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Pl
         (path, _) => match super::find_config(path.as_deref(), owners)? {
             FoundConfig::File(config, source) => (*config, source),
             FoundConfig::Nothing { .. } => {
-                let hint = "a daemon serves what a config file names; see docs/config.md";
+                let hint = "the daemon serves the servers of a config file; `switchboard help config` has one to start with";
                 return Err(fatal(Exit::Config, format!("there is no config file\n  hint: {hint}")));
             }
         },

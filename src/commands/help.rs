@@ -1,10 +1,141 @@
-//! Nothing was asked for, by a person: say what there is.
+//! `switchboard help`: the general help, the help of a subcommand, or a page of the documentation. The pages are in the
+//! binary, so that an installed user has them.
+//!
+//! - `markdown`: a page as plain text, as wide as a terminal.
 
+mod markdown;
+
+use super::terminal::{self, Stream};
 use crate::cli::Cli;
-use crate::exit::Exit;
-use clap::CommandFactory;
+use crate::exit::{Exit, fatal};
+use crate::nearest::nearest;
+use std::fmt::Write;
 
-pub(crate) fn run() -> anyhow::Result<Exit> {
-    super::print(&Cli::command().render_help().to_string())?;
+struct Topic {
+    name: &'static str,
+    about: &'static str,
+    page: &'static str,
+}
+
+macro_rules! topics {
+    ($( $name:literal: $about:literal, )*) => {
+        const TOPICS: &[Topic] = &[$( Topic {
+            name: $name,
+            about: $about,
+            page: include_str!(concat!("../../docs/", $name, ".md")),
+        } ),*];
+        /// The names of the topics, in the order of the list.
+        pub(crate) const TOPIC_NAMES: &[&str] = &[$( $name ),*];
+    };
+}
+
+topics! {
+    "guide": "Install, connect an IDE, solve problems",
+    "config": "The config file: its place, every key, the environment of a server",
+    "servers": "Several servers as one: names, lists, slow and broken servers",
+    "workspaces": "Which workspace a request belongs to, and which servers are shared",
+    "daemon": "The daemon that all windows share",
+    "http": "Serving over HTTP: clients, tokens, TLS, sessions",
+    "remote": "Servers on other machines",
+    "logs": "Where the logs are, and what is in them",
+    "errors": "The errors a client can get, and what to do",
+    "failure": "Crashes, timeouts, restarts and limits",
+    "processes": "How leftover processes are prevented",
+    "security": "Tokens, secrets, trust and the environment of servers",
+    "windows": "Windows: what differs",
+    "cli": "All subcommands, flags, variables and exit codes",
+}
+
+/// Pages are easier to read when lines are not too long.
+const WIDEST: usize = 100;
+const NARROWEST: usize = 40;
+const USUAL: usize = 80;
+
+pub(crate) fn run(words: &[String]) -> anyhow::Result<Exit> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let text = match words[..] {
+        [] => Cli::with_overview().render_long_help().to_string(),
+        ["topics"] => list(),
+        _ => {
+            let command = subcommand(&words);
+            let topic = TOPICS.iter().find(|topic| words[..] == [topic.name]);
+            match (command, topic) {
+                (None, None) => return Err(fatal(Exit::Usage, unknown(&words))),
+                // A name may be both, such as `daemon`.
+                (command, topic) => {
+                    let parts = [command, topic.map(page)];
+                    parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n")
+                }
+            }
+        }
+    };
+    super::print(&format!("{}\n", text.trim_end()))?;
     Ok(Exit::Ok)
+}
+
+/// The help of a subcommand, or of a subcommand of one, as `--help` prints it.
+fn subcommand(words: &[&str]) -> Option<String> {
+    let command = Cli::with_overview();
+    let mut found = &command;
+    for word in words {
+        found = found.find_subcommand(word).filter(|found| !found.is_hide_set())?;
+    }
+    let line = ["switchboard"].iter().chain(words).chain(&["--help"]).copied();
+    let help = command.clone().try_get_matches_from(line).err()?;
+    Some(help.render().to_string())
+}
+
+fn page(topic: &Topic) -> String {
+    let width = terminal::width(Stream::Out).unwrap_or(USUAL).clamp(NARROWEST, WIDEST);
+    markdown::plain(topic.page, width, TOPIC_NAMES, terminal::has_colours(Stream::Out))
+}
+
+fn list() -> String {
+    let mut text = "Topics, for `switchboard help TOPIC`:\n".to_owned();
+    for Topic { name, about, .. } in TOPICS {
+        let _ = writeln!(text, "  {name:<10}  {about}");
+    }
+    text
+}
+
+fn unknown(words: &[&str]) -> String {
+    let command = Cli::with_overview();
+    let commands = command.get_subcommands().filter(|command| !command.is_hide_set());
+    let names = commands.map(|command| command.get_name()).chain(TOPIC_NAMES.iter().copied());
+    let names: Vec<String> = names.map(str::to_owned).collect();
+    let word = words.join(" ");
+    let meant = nearest(&word, &names).map(|near| format!("did you mean `switchboard help {near}`? "));
+    format!(
+        "no subcommand or topic is called `{word}`\n  hint: {}`switchboard help topics` lists the topics",
+        meant.unwrap_or_default()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_fit_into_80_columns() {
+        for topic in TOPICS {
+            let text = markdown::plain(topic.page, USUAL, TOPIC_NAMES, false);
+            // Code is not wrapped, nor are single words.
+            let is_long = |line: &&str| line.chars().count() > USUAL && line.trim().contains(' ');
+            let long: Vec<&str> =
+                text.lines().filter(is_long).filter(|line| !line.starts_with("    ")).collect();
+            assert_eq!(long, Vec::<&str>::new(), "{}", topic.name);
+        }
+    }
+
+    #[test]
+    fn pages_are_free_of_markup() {
+        for topic in TOPICS {
+            let text = markdown::plain(topic.page, USUAL, TOPIC_NAMES, false);
+            for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.starts_with("    ")) {
+                for mark in ["](", "**", "|--", "```"] {
+                    assert!(!line.contains(mark), "{}:{number}: {line}", topic.name);
+                }
+            }
+        }
+    }
 }

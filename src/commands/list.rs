@@ -8,6 +8,7 @@ use crate::cli::ListArgs;
 use crate::exit::Exit;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use switchboard_gateway::{decode_resource, decode_template};
 
 #[derive(Clone, Copy)]
 pub(crate) enum What {
@@ -111,10 +112,49 @@ fn array<'a>(items: impl Iterator<Item = &'a Box<RawValue>>) -> String {
     if lines.is_empty() { "[]\n".to_owned() } else { format!("[\n{}\n]\n", lines.join(",\n")) }
 }
 
-fn row(item: &RawValue, name: &str) -> Row {
+fn row(item: &RawValue, key: &str) -> Row {
     let item: Value = serde_json::from_str(item.get()).unwrap_or_default();
     let texts = [&item["description"], &item["title"], &item["annotations"]["title"], &item["name"]];
     let about = texts.into_iter().filter_map(Value::as_str).find(|text| !text.trim().is_empty());
-    let name = item[name].as_str().unwrap_or("(without a name)");
-    Row::new(name, about.filter(|about| *about != name).unwrap_or_default())
+    let name = item[key].as_str().unwrap_or("(without a name)");
+    let about = about.filter(|about| *about != name).unwrap_or_default();
+    match Origin::of(name) {
+        // The server's own URI is shorter, and can be read; if several servers have it, `read` asks for `--server`.
+        Some(Origin { server, uri }) => Row::new(&uri, &format!("{server}: {about}")),
+        None => Row::new(name, about),
+    }
+}
+
+/// The server that a resource of several servers is of, and its own URI.
+struct Origin {
+    server: String,
+    uri: String,
+}
+
+impl Origin {
+    fn of(uri: &str) -> Option<Self> {
+        let template = || decode_template(uri).map(|(server, uri)| (server.into_owned(), uri.to_owned()));
+        let (server, uri) = decode_resource(uri).or_else(template)?;
+        Some(Self { server, uri })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(items: &[&str], key: &str) -> String {
+        let items: Items =
+            items.iter().map(|item| RawValue::from_string((*item).to_owned()).unwrap()).collect();
+        super::shown(&items.iter().map(|item| row(item, key)).collect::<Vec<_>>(), None, false)
+    }
+
+    #[test]
+    fn resources_have_their_own_uris() {
+        let one = r#"{"uri":"proxy://resource/ZXhhbXBsZQpleGFtcGxlOi8vc3RhdHVz","description":"Calls"}"#;
+        let plain = r#"{"uri":"file:///a","name":"a"}"#;
+        assert_eq!(shown(&[one, plain], "uri"), "example://status  example: Calls\nfile:///a         a\n");
+        let template = r#"{"uriTemplate":"proxy://template/notes/note://{id}","name":"note"}"#;
+        assert_eq!(shown(&[template], "uriTemplate"), "note://{id}  notes: note\n");
+    }
 }

@@ -1,12 +1,16 @@
-//! The log, or what a server writes to stderr: the end of the newest file, and what follows.
+//! The log, or the stderr of a server: the end of the newest file, and new lines with `--follow`.
 
 use crate::cli::LogsArgs;
 use crate::exit::{Exit, fatal};
+use crate::nearest::nearest;
 use anyhow::Context;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use switchboard_gateway::Address;
+use switchboard_gateway::config::discover::discover;
+use switchboard_gateway::control::{self, Answer, Request};
 
 /// So many of the last lines are shown.
 const LINES: usize = 100;
@@ -19,8 +23,7 @@ pub(crate) fn run(args: &LogsArgs) -> anyhow::Result<Exit> {
         None => "switchboard".to_owned(),
     };
     let Some(mut path) = newest(&folder, &stem) else {
-        let text = format!("nothing was logged yet: there is no {stem}….log in {}", folder.display());
-        return Err(fatal(Exit::Failure, text));
+        return Err(fatal(Exit::Failure, missing(args.server.as_deref(), &folder)));
     };
     let mut file = File::open(&path).with_context(|| path.display().to_string())?;
     let mut text = Vec::new();
@@ -41,6 +44,43 @@ pub(crate) fn run(args: &LogsArgs) -> anyhow::Result<Exit> {
             path = next;
         }
     }
+}
+
+/// Why there is no log file.
+fn missing(server: Option<&str>, folder: &Path) -> String {
+    let folder = folder.display();
+    let Some(server) = server else { return format!("nothing was logged yet in {folder}") };
+    let names = known_servers();
+    if names.iter().any(|name| name == server) {
+        return format!(
+            "the server `{server}` has written nothing to stderr yet (its log would be in {folder})"
+        );
+    }
+    let all = names.join(", ");
+    let hint = match (nearest(server, &names), names.is_empty()) {
+        (Some(near), _) => format!("did you mean `{near}`? The servers are: {all}"),
+        (None, true) => "`switchboard check` lists the servers".to_owned(),
+        (None, false) => format!("the servers are: {all}"),
+    };
+    format!("no such server: `{server}`\n  hint: {hint}")
+}
+
+/// The servers of the config file that would be used here, and of all daemons.
+fn known_servers() -> Vec<String> {
+    let project = std::env::current_dir().ok();
+    let found = discover(None, project.as_deref(), &super::vars).ok();
+    let config = found.and_then(|found| found.file?.load().config);
+    let mut names: Vec<String> =
+        config.into_iter().flat_map(|c| c.servers).map(|server| server.name).collect();
+    for address in Address::all().unwrap_or_default() {
+        let answer = super::on_runtime(control::ask(&address, Request::Status));
+        let Ok(Ok(Some(Answer { result: Ok(status), .. }))) = answer else { continue };
+        let servers = status["status"]["servers"].as_array().into_iter().flatten();
+        names.extend(servers.filter_map(|server| server["name"].as_str().map(str::to_owned)));
+    }
+    names.sort();
+    names.dedup();
+    names
 }
 
 fn newest(folder: &Path, stem: &str) -> Option<PathBuf> {

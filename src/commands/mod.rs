@@ -25,11 +25,12 @@ pub(crate) mod reload;
 pub(crate) mod schema;
 pub(crate) mod status;
 pub(crate) mod stdio;
-mod terminal;
+pub(crate) mod terminal;
 pub(crate) mod trust;
 
 use crate::cli::{LevelArg, RootArgs};
 use crate::exit::{Exit, fatal, fatal_told};
+use crate::nearest::nearest;
 use clap::ValueEnum;
 use std::ffi::OsString;
 use std::io::Write;
@@ -71,6 +72,19 @@ fn state_folder() -> std::path::PathBuf {
 enum FoundConfig {
     File(Box<Config>, Source),
     Nothing { searched: Vec<PathBuf>, untrusted: Option<String> },
+}
+
+/// Warns of a project's config file that is not used because it is not trusted. For commands that start a gateway, whose own
+/// warnings nobody sees.
+fn warn_of_untrusted() {
+    let project = std::env::current_dir().ok();
+    let untrusted = discover(None, project.as_deref(), &vars).ok().and_then(|found| found.untrusted);
+    if let Some(untrusted) = untrusted {
+        complain(&terminal::wrap(
+            &format!("warning: {untrusted}"),
+            terminal::screen_width(terminal::Stream::Err),
+        ));
+    }
 }
 
 /// Says on stderr what is wrong with it.
@@ -146,15 +160,27 @@ fn enabled(config: &Config) -> Vec<&ServerConfig> {
 }
 
 fn server_called<'a>(config: &'a Config, name: &str, path: &Path) -> anyhow::Result<&'a ServerConfig> {
-    let enabled = enabled(config);
-    enabled.iter().find(|server| server.name == name).copied().ok_or_else(|| {
-        let names: Vec<&str> = enabled.iter().map(|server| server.name.as_str()).collect();
-        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        let problem = format!("{} has no enabled server `{name}`; it has: {names}", path.display());
-        let hint = "name one of them with `--server NAME`, or add this one to `mcpServers`";
-        let told = format!("{problem}\n  hint: {hint}");
-        fatal_told(Exit::Config, problem, Some(told))
-    })
+    let path = path.display();
+    let (problem, hint) = match config.servers.iter().find(|server| server.name == name) {
+        Some(server) if !server.disabled => return Ok(server),
+        Some(_) => (
+            format!("the server `{name}` is disabled in {path}"),
+            "remove `\"disabled\": true` (or `\"enabled\": false`) from its entry".to_owned(),
+        ),
+        None => (format!("{path} has no server `{name}`"), no_such_server(name, &enabled(config))),
+    };
+    let told = format!("{problem}\n  hint: {hint}");
+    Err(fatal_told(Exit::Config, told.clone(), Some(told)))
+}
+
+/// A hint for the name of a server that does not exist.
+fn no_such_server(name: &str, known: &[&ServerConfig]) -> String {
+    let names: Vec<String> = known.iter().map(|server| server.name.clone()).collect();
+    match (nearest(name, &names), names.is_empty()) {
+        (Some(near), _) => format!("did you mean `{near}`? The servers are: {}", names.join(", ")),
+        (None, true) => "no server is enabled there; add this one to `mcpServers`".to_owned(),
+        (None, false) => format!("the servers are: {}", names.join(", ")),
+    }
 }
 
 /// The workspaces of the command line and of the config file.
@@ -176,7 +202,7 @@ fn folder(what: &str, path: &Path) -> anyhow::Result<PathBuf> {
     let shown = path.display();
     match path.canonicalize() {
         Ok(found) if found.is_dir() => Ok(found),
-        Ok(_) => Err(fatal(Exit::Usage, format!("{what} {shown}: it is not a folder"))),
+        Ok(_) => Err(fatal(Exit::Usage, format!("{what} {shown}: not a folder"))),
         Err(error) => Err(fatal(Exit::Usage, format!("{what} {shown}: {error}"))),
     }
 }

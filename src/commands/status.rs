@@ -1,4 +1,4 @@
-//! What runs: daemons, clients, servers, and their instances. One screen, also when nothing does.
+//! Daemons, clients, servers and their instances, on one screen; with `--watch` again and again.
 
 use super::terminal::{self, Stream, one_line, wrap};
 use crate::cli::StatusArgs;
@@ -6,26 +6,94 @@ use crate::exit::Exit;
 use anyhow::Context;
 use serde_json::{Value, json};
 use std::fmt::Write;
+use std::io::{ErrorKind, Write as _};
+use std::path::Path;
+use std::time::Duration;
 use switchboard_gateway::Address;
+use switchboard_gateway::config::discover::{ConfigFile, Origin, discover, reread};
 use switchboard_gateway::control::{self, Answer, Request};
 
+/// How often `--watch` looks.
+const EVERY: Duration = Duration::from_secs(1);
+/// To the upper left corner, and clear what is below.
+const HOME: &str = "\x1b[H\x1b[J";
+
 pub(crate) fn run(args: &StatusArgs) -> anyhow::Result<Exit> {
+    if args.watch {
+        return watch(args);
+    }
+    let text = match args.json {
+        true => format!("{:#}\n", as_json(&look()?)),
+        false => shown(&look()?)?,
+    };
+    super::print(&text)?;
+    Ok(Exit::Ok)
+}
+
+/// Goes on until it is interrupted, or nobody reads it any more.
+fn watch(args: &StatusArgs) -> anyhow::Result<Exit> {
+    loop {
+        let text = match (args.json, terminal::is_one(Stream::Out)) {
+            (true, _) => format!("{}\n", as_json(&look()?)),
+            (false, true) => format!("{HOME}{}\nevery second; Ctrl-C ends\n", shown(&look()?)?),
+            (false, false) => format!("{}---\n", shown(&look()?)?),
+        };
+        let mut stdout = std::io::stdout();
+        match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(Exit::Ok),
+            written => written?,
+        }
+        std::thread::sleep(EVERY);
+    }
+}
+
+/// What was found.
+struct Seen {
+    daemons: Vec<Value>,
+    /// Why the config file that would be used here cannot be, unless a daemon's entry says it.
+    config_error: Option<String>,
+}
+
+fn look() -> anyhow::Result<Seen> {
     let mut daemons = Vec::new();
-    for address in Address::all().context("the daemons cannot be looked for")? {
+    for address in Address::all().context("cannot look for daemons")? {
         let answer = super::on_runtime(control::ask(&address, Request::Status))?;
         match answer {
             Ok(Some(answer)) => daemons.push(seen(&address, answer)),
-            // What a dead one left.
+            // The socket of a dead one.
             Ok(None) => {}
             Err(error) => daemons.push(json!({ "socket": address.to_string(), "error": error.to_string() })),
         }
     }
-    if args.json {
-        super::print(&format!("{:#}\n", json!({ "daemons": daemons })))?;
-        return Ok(Exit::Ok);
+    let config_error = config_error(&daemons);
+    Ok(Seen { daemons, config_error })
+}
+
+fn as_json(seen: &Seen) -> Value {
+    json!({ "daemons": seen.daemons, "configError": seen.config_error })
+}
+
+/// What is wrong with the config file that a window in this folder would use.
+fn config_error(daemons: &[Value]) -> Option<String> {
+    let project = std::env::current_dir().ok();
+    let file = match discover(None, project.as_deref(), &super::vars) {
+        Ok(found) => found.file?,
+        Err(error) => return Some(error.to_string()),
+    };
+    let real = |path: &Path| path.canonicalize().ok();
+    let is_served = |daemon: &Value| {
+        daemon["config"].as_str().is_some_and(|path| real(Path::new(path)) == real(&file.path))
+    };
+    if daemons.iter().any(is_served) {
+        return None;
     }
-    super::print(&shown(&daemons)?)?;
-    Ok(Exit::Ok)
+    problem_of(&file)
+}
+
+/// The first error of a file.
+fn problem_of(file: &ConfigFile) -> Option<String> {
+    let loaded = file.load();
+    loaded.config.is_none().then(|| super::in_one_line(&loaded.problems)).flatten()
 }
 
 fn seen(address: &Address, answer: Answer) -> Value {
@@ -34,21 +102,40 @@ fn seen(address: &Address, answer: Answer) -> Value {
     match result {
         Ok(result) => {
             daemon["config"] = result["config"].clone();
+            daemon["isProject"] = result["isProject"].clone();
             daemon["clients"] = result["status"]["clients"].clone();
             daemon["servers"] = result["status"]["servers"].clone();
             daemon["collisions"] = result["status"]["collisions"].clone();
         }
         Err(error) => daemon["error"] = json!(error),
     }
+    daemon["configError"] = daemons_config_error(&daemon).into();
     daemon
 }
 
-fn shown(daemons: &[Value]) -> anyhow::Result<String> {
-    let mut text = String::new();
-    if daemons.is_empty() {
-        writeln!(text, "No daemon runs. `switchboard stdio` starts one when a client comes.")?;
+/// Why a daemon's config file, as it is now, is not applied: the daemon keeps the last good one.
+fn daemons_config_error(daemon: &Value) -> Option<String> {
+    let path = daemon["config"].as_str()?;
+    let origin = if daemon["isProject"] == json!(true) { Origin::Project } else { Origin::Given };
+    match reread(Path::new(path), origin, &super::vars) {
+        Ok(file) => problem_of(&file),
+        Err(why) => Some(why),
     }
-    for daemon in daemons {
+}
+
+fn shown(seen: &Seen) -> anyhow::Result<String> {
+    let mut text = String::new();
+    let width = terminal::width(Stream::Out);
+    if seen.daemons.is_empty() {
+        writeln!(text, "No daemon is running. `switchboard stdio` starts one when a client connects.")?;
+    }
+    if let Some(error) = &seen.config_error {
+        writeln!(text, "{}", wrap(&format!("The config file has errors: {error}"), width))?;
+    }
+    for (number, daemon) in seen.daemons.iter().enumerate() {
+        if number > 0 {
+            writeln!(text)?;
+        }
         let (pid, version) = (&daemon["pid"], daemon["version"].as_str().unwrap_or("?"));
         writeln!(
             text,
@@ -56,8 +143,12 @@ fn shown(daemons: &[Value]) -> anyhow::Result<String> {
             daemon["config"].as_str().unwrap_or("no config file")
         )?;
         if let Some(error) = daemon["error"].as_str() {
-            writeln!(text, "  it does not answer as it should: {error}")?;
+            writeln!(text, "  no valid answer: {error}")?;
             continue;
+        }
+        if let Some(error) = daemon["configError"].as_str() {
+            let line = format!("  The config file has errors now, the last good one is in use: {error}");
+            writeln!(text, "{}", wrap(&line, width))?;
         }
         show_clients(&mut text, &daemon["clients"])?;
         show_servers(&mut text, &daemon["servers"])?;
@@ -71,15 +162,31 @@ fn list(value: &Value) -> &[Value] {
 }
 
 fn show_clients(text: &mut String, clients: &Value) -> anyhow::Result<()> {
-    writeln!(text, "\n  Clients: {}", if list(clients).is_empty() { "none" } else { "" })?;
+    if list(clients).is_empty() {
+        writeln!(text, "\n  Clients: none")?;
+        return Ok(());
+    }
+    writeln!(text, "\n  Clients:")?;
     for client in list(clients) {
         let name = client["name"].as_str().unwrap_or("(unnamed)");
         let (server, root) =
             (client["server"].as_str().unwrap_or("?"), client["root"].as_str().unwrap_or("-"));
         let age = age(client["seconds"].as_u64().unwrap_or(0));
-        writeln!(text, "    {name:<24} {server:<16} {age:>5}  {:>3} open  {root}", client["open"])?;
+        let line =
+            format!("    {name:<20} {server:<16} {age:>6} {:>3} open", client["open"].as_u64().unwrap_or(0));
+        write_with_folder(text, &line, root)?;
     }
     Ok(())
+}
+
+/// A folder at the end of a line, or below it where the terminal is too narrow.
+fn write_with_folder(text: &mut String, line: &str, folder: &str) -> std::fmt::Result {
+    let folder = one_line(folder);
+    let length = line.chars().count() + 2 + folder.chars().count();
+    match terminal::width(Stream::Out) {
+        Some(width) if length > width => writeln!(text, "{line}\n        in {folder}"),
+        _ => writeln!(text, "{line}  {folder}"),
+    }
 }
 
 fn show_servers(text: &mut String, servers: &Value) -> anyhow::Result<()> {
@@ -87,12 +194,12 @@ fn show_servers(text: &mut String, servers: &Value) -> anyhow::Result<()> {
     for server in list(servers) {
         let name = server["name"].as_str().unwrap_or("?");
         let instances = list(&server["instances"]);
-        let held = if server["isHeld"] == json!(true) { "; stopped by its owner" } else { "" };
+        let held = if server["isHeld"] == json!(true) { ", stopped by `switchboard stop`" } else { "" };
         let keeps = server["keeps"].as_str().unwrap_or("?");
         writeln!(
             text,
-            "    {name}: {} of at most {}; keeps {keeps}{held}",
-            instances.len(),
+            "    {name}: {} (limit {}), keeps {keeps}{held}",
+            states(instances),
             server["maxBackends"]
         )?;
         if let (Some(scope), Some(why)) = (server["scope"].as_str(), server["scopeReason"].as_str()) {
@@ -101,30 +208,68 @@ fn show_servers(text: &mut String, servers: &Value) -> anyhow::Result<()> {
         }
         let learnt: Vec<&str> = list(&server["learnt"]).iter().filter_map(Value::as_str).collect();
         if !learnt.is_empty() {
-            writeln!(text, "      learnt: {}", learnt.join(", "))?;
+            let line = format!("      learnt: {}", learnt.join(", "));
+            writeln!(text, "{}", wrap(&line, terminal::width(Stream::Out)))?;
         }
         show_crowding(text, &server["crowding"])?;
         let is_starting = instances.iter().any(|instance| instance["state"] == "starting");
         show_error(text, &server["lastError"], is_starting)?;
         for instance in instances {
-            let nowhere = if instance["inHome"] == json!(true) { "(home folder)" } else { "-" };
-            let (state, root) =
-                (instance["state"].as_str().unwrap_or("?"), instance["root"].as_str().unwrap_or(nowhere));
-            let pid = instance["pid"].as_u64().map_or("-".to_owned(), |pid| pid.to_string());
-            let memory = instance["memoryBytes"]
-                .as_u64()
-                .map_or("-".to_owned(), |bytes| format!("{} MiB", bytes >> 20));
-            writeln!(text, "      {state:<9} pid {pid:<8} {memory:>8}  {root}")?;
-            write!(text, "        {} clients, {} open", instance["clients"], instance["open"])?;
-            write!(text, ", {} requests, {} errors", instance["requests"], instance["errors"])?;
-            let restarts = instance["launches"].as_u64().unwrap_or(1).saturating_sub(1);
-            writeln!(text, ", {restarts} restarts, {} lines quarantined", instance["quarantined"])?;
-            if let Some(why) = instance["apart"].as_str() {
-                writeln!(text, "        on its own because {why}")?;
-            }
+            show_instance(text, instance)?;
         }
     }
     Ok(())
+}
+
+/// How many instances run, and how many are in another state. Only those that run count for the limit.
+fn states(instances: &[Value]) -> String {
+    let mut counts: Vec<(&str, usize)> = vec![("running", 0)];
+    for instance in instances {
+        let state = match instance["state"].as_str().unwrap_or("?") {
+            "ready" | "starting" => "running",
+            "waits for room" => "waiting for room",
+            other => other,
+        };
+        match counts.iter_mut().find(|(known, _)| *known == state) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((state, 1)),
+        }
+    }
+    let counts: Vec<String> = counts.iter().map(|(state, count)| format!("{count} {state}")).collect();
+    counts.join(", ")
+}
+
+fn show_instance(text: &mut String, instance: &Value) -> anyhow::Result<()> {
+    let nowhere = if instance["inHome"] == json!(true) { "(home folder)" } else { "-" };
+    let (state, root) =
+        (instance["state"].as_str().unwrap_or("?"), instance["root"].as_str().unwrap_or(nowhere));
+    let pid = instance["pid"].as_u64().map_or("-".to_owned(), |pid| pid.to_string());
+    let memory =
+        instance["memoryBytes"].as_u64().map_or("-".to_owned(), |bytes| format!("{} MiB", bytes >> 20));
+    write_with_folder(text, &format!("      {state:<9} pid {pid:<8} {memory:>8}"), root)?;
+    let restarts = instance["launches"].as_u64().unwrap_or(1).saturating_sub(1);
+    let number = |key: &str| instance[key].as_u64().unwrap_or(0);
+    let counts = [
+        counted(number("clients"), "client"),
+        format!("{} open", number("open")),
+        counted(number("requests"), "request"),
+        counted(number("errors"), "error"),
+        counted(restarts, "restart"),
+        format!("{} quarantined", counted(number("quarantined"), "line")),
+    ];
+    writeln!(text, "        {}", counts.join(", "))?;
+    if let Some(why) = instance["apart"].as_str() {
+        writeln!(
+            text,
+            "{}",
+            wrap(&format!("        on its own because {why}"), terminal::width(Stream::Out))
+        )?;
+    }
+    Ok(())
+}
+
+fn counted(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Instances that were stopped to make room and started again, and the setting that cures it.
@@ -158,7 +303,7 @@ fn show_error(text: &mut String, error: &Value, is_starting: bool) -> anyhow::Re
 
 fn show_collisions(text: &mut String, collisions: &Value) -> anyhow::Result<()> {
     if !list(collisions).is_empty() {
-        writeln!(text, "\n  Would have the same name:")?;
+        writeln!(text, "\n  Name collisions:")?;
     }
     for collision in list(collisions).iter().filter_map(Value::as_str) {
         writeln!(text, "    {collision}")?;
@@ -172,5 +317,22 @@ fn age(seconds: u64) -> String {
         60..3600 => format!("{} min", seconds / 60),
         3600..86400 => format!("{} h", seconds / 3600),
         _ => format!("{} d", seconds / 86400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_running_instances_count() {
+        let states = |names: &[&str]| {
+            let instances: Vec<Value> = names.iter().map(|state| json!({ "state": state })).collect();
+            super::states(&instances)
+        };
+        assert_eq!(states(&[]), "0 running");
+        assert_eq!(states(&["ready", "starting", "ready"]), "3 running");
+        let many = ["ready", "waits for room", "ready", "ready", "stopping", "waits for room"];
+        assert_eq!(states(&many), "3 running, 2 waiting for room, 1 stopping");
     }
 }

@@ -23,6 +23,9 @@ pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
         Ok(prepared) => prepared,
         Err(error) => return refuse(&args, error),
     };
+    if !args.raw && std::io::stdin().is_terminal() {
+        complain(&for_people());
+    }
     let config_file = source.as_ref().map(|source| source.path.clone());
     check_room()
         .context("cannot open what is needed to serve (hint: raise the limit of open files, `ulimit -n`)")?;
@@ -59,6 +62,19 @@ pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
     // A thread may be stuck in a read of a terminal or file; nothing waits for it.
     runtime.shutdown_background();
     outcome
+}
+
+/// For somebody who has typed the command into a terminal.
+fn for_people() -> String {
+    let program = std::env::current_exe().map_or("switchboard".to_owned(), |path| path.display().to_string());
+    let program = serde_json::Value::from(program);
+    format!(
+        "`switchboard stdio` is an MCP server for programs: an IDE or agent starts it\n\
+         and talks to it over stdin and stdout. In the MCP settings of your IDE:\n  \
+         {{ \"command\": {program}, \"args\": [\"stdio\"] }}\n\
+         By hand, use `switchboard tools`, `switchboard call` and `switchboard status`.\n\
+         It is running now and reads JSON-RPC messages, one on each line. Ctrl-C ends it."
+    )
 }
 
 /// What is to be served, and where; or why there is nothing to serve.
@@ -110,7 +126,7 @@ impl Choice {
 
 enum Attached {
     Served,
-    /// By itself, as was asked for, or because no daemon can be had.
+    /// By itself, as was asked for, or because the daemon cannot be reached or started.
     Alone(OwnStdio),
 }
 
@@ -208,8 +224,8 @@ fn from_command_line(
 
 fn alone(stdio: OwnStdio, why: &std::io::Error) -> Attached {
     complain(&format!(
-        "switchboard: warning: no daemon can be had ({why}); this window has its servers for itself\n  \
-         hint: `--solo` says that this is meant"
+        "switchboard: warning: cannot reach or start the daemon ({why}); this window runs its own servers\n  \
+         hint: `switchboard logs` may say why; `--solo` does without the daemon"
     ));
     Attached::Alone(stdio)
 }
@@ -301,8 +317,8 @@ fn load_config(args: &StdioArgs) -> anyhow::Result<(Config, Source)> {
         FoundConfig::Nothing { searched, untrusted } => {
             let places: Vec<String> = searched.iter().map(|path| format!("  {}", path.display())).collect();
             let text = format!(
-                "no server was given after `--`, and there is no config file; looked for\n{}\n  \
-                 hint: `switchboard stdio -- COMMAND ARGS…`, or write a config file (docs/config.md)",
+                "there is no config file, and no server was given after `--`; looked for\n{}\n  \
+                 hint: write a config file (`switchboard help config`), or run `switchboard stdio -- COMMAND ARGS…`",
                 places.join("\n")
             );
             Err(fatal_told(Exit::Config, text, untrusted))
@@ -319,7 +335,10 @@ fn pick(config: &Config, wanted: Option<&str>, path: &Path) -> anyhow::Result<Ch
     }
     let enabled: Vec<ServerConfig> = super::enabled(config).into_iter().cloned().collect();
     if enabled.is_empty() {
-        let text = format!("{} names no enabled server\n  hint: add one to `mcpServers`", path.display());
+        let text = format!(
+            "{} has no enabled server\n  hint: add one to `mcpServers`, or remove `disabled` from one",
+            path.display()
+        );
         return Err(fatal(Exit::Config, text));
     }
     Ok(Choice::All(enabled))
@@ -347,12 +366,12 @@ async fn refuse_on(args: &StdioArgs, error: anyhow::Error, stdio: OwnStdio) -> a
 
 /// An error of the command line as one line, and what to do about it.
 fn for_client(error: &str) -> (String, String) {
-    const AGAIN: &str = "fix it and reconnect: the config is read when a client starts Switchboard";
+    const AGAIN: &str = "then reconnect: the config file is read when a client starts Switchboard";
     let (text, hint) = error.split_once("\n  hint: ").unwrap_or((error, ""));
     let mut lines = text.lines().map(str::trim);
     let first = lines.next().unwrap_or_default();
     let rest = lines.collect::<Vec<_>>().join(", ");
-    let hint = if hint.is_empty() { AGAIN.to_owned() } else { format!("{hint}; {AGAIN}") };
+    let hint = if hint.is_empty() { format!("fix it, {AGAIN}") } else { format!("{hint}; {AGAIN}") };
     (format!("{first} {rest}").trim().to_owned(), hint)
 }
 

@@ -3,12 +3,12 @@
 use std::io::IsTerminal;
 
 #[derive(Clone, Copy)]
-pub(super) enum Stream {
+pub(crate) enum Stream {
     Out,
     Err,
 }
 
-pub(super) fn is_one(stream: Stream) -> bool {
+pub(crate) fn is_one(stream: Stream) -> bool {
     match stream {
         Stream::Out => std::io::stdout().is_terminal(),
         Stream::Err => std::io::stderr().is_terminal(),
@@ -16,7 +16,7 @@ pub(super) fn is_one(stream: Stream) -> bool {
 }
 
 /// How many columns there are. Without a terminal: as many as it takes, unless `COLUMNS` says otherwise.
-pub(super) fn width(stream: Stream) -> Option<usize> {
+pub(crate) fn width(stream: Stream) -> Option<usize> {
     let size = match stream {
         _ if !is_one(stream) => None,
         Stream::Out => terminal_size::terminal_size_of(std::io::stdout()),
@@ -26,15 +26,20 @@ pub(super) fn width(stream: Stream) -> Option<usize> {
     size.map(|(width, _)| width.0.into()).or_else(said).filter(|width| *width > 0)
 }
 
+/// How many columns the terminal has; `None` without one. For sentences, which scripts want whole.
+pub(crate) fn screen_width(stream: Stream) -> Option<usize> {
+    width(stream).filter(|_| is_one(stream))
+}
+
 /// See <https://no-color.org>.
-pub(super) fn has_colours(stream: Stream) -> bool {
+pub(crate) fn has_colours(stream: Stream) -> bool {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     is_one(stream) && !is_set("NO_COLOR") && !is_dumb
 }
 
 /// Text of others on one line: what would move about in a terminal is replaced.
-pub(super) fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     let shown = |c: char| match c {
         '\n' | '\t' => ' ',
         c if c.is_control() => '\u{fffd}',
@@ -43,7 +48,7 @@ pub(super) fn one_line(text: &str) -> String {
     text.trim().replace("\r\n", "\n").chars().map(shown).collect()
 }
 
-pub(super) fn cut(text: &str, room: usize) -> String {
+pub(crate) fn cut(text: &str, room: usize) -> String {
     if text.chars().count() <= room {
         return text.to_owned();
     }
@@ -51,9 +56,13 @@ pub(super) fn cut(text: &str, room: usize) -> String {
 }
 
 /// Breaks lines between words, with what goes on indented by two more. A word that is too long for a line has one alone.
-pub(super) fn wrap(text: &str, width: Option<usize>) -> String {
+pub(crate) fn wrap(text: &str, width: Option<usize>) -> String {
     let Some(width) = width else { return text.to_owned() };
     let wrapped = text.lines().map(|line| {
+        // Also an excerpt of a file, whose blanks matter.
+        if line.chars().count() <= width {
+            return line.to_owned();
+        }
         let indent = line.len() - line.trim_start().len();
         let (mut out, mut column) = (" ".repeat(indent), indent);
         for (index, word) in line.split_whitespace().enumerate() {
@@ -71,6 +80,28 @@ pub(super) fn wrap(text: &str, width: Option<usize>) -> String {
         out
     });
     wrapped.collect::<Vec<_>>().join("\n")
+}
+
+/// One paragraph, broken between words, with all its lines indented alike.
+pub(crate) fn wrap_at(text: &str, width: usize, indent: usize) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = " ".repeat(indent);
+    let mut column = indent;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if column > indent && column + 1 + length > width {
+            lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
+            column = indent;
+        }
+        if column > indent {
+            line.push(' ');
+            column += 1;
+        }
+        line += word;
+        column += length;
+    }
+    lines.push(line);
+    lines.join("\n")
 }
 
 #[cfg(test)]

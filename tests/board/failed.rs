@@ -53,7 +53,7 @@ fn lists_name_failed_servers() {
     let servers = broken().and_offer("good", json!({}), GOOD);
     for mode in MODES {
         for (list, expect) in
-            [("tools", "good__echo"), ("prompts", "good__p"), ("resources", "proxy://resource/")]
+            [("tools", "good__echo"), ("prompts", "good__p"), ("resources", "x://1  good: ")]
         {
             let (code, stdout, stderr) = run(&servers, mode, &[list]);
             assert_eq!(code, Some(0), "{stderr}");

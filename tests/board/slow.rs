@@ -301,7 +301,7 @@ fn status_says_what_was_learnt() {
         let all = status["daemons"][0]["servers"].as_array().unwrap();
         all.iter().find(|server| server["name"] == name).unwrap()["learnt"].clone()
     };
-    assert_eq!(learnt("good"), json!(["speaks newline"]));
+    assert_eq!(learnt("good"), json!(["uses newline framing"]));
     assert_eq!(learnt("bad"), json!(["not ready in time; clients do not wait for it"]));
     let config = servers.config().display().to_string();
     let end = servers.program().args(["tools", "--config", &config]).start().finish();

@@ -14,7 +14,7 @@ fn a_window_without_a_daemon_is_served_by_itself() {
     fs::create_dir(&start).unwrap();
     let mut alone = [house.open("a"), house.open("a")];
     for window in &alone {
-        window.wait_for_stderr("warning: no daemon can be had");
+        window.wait_for_stderr("warning: cannot reach or start the daemon");
         window.wait_for_stderr("hint: `--solo`");
     }
     let [one, other] = alone.each_mut().map(server_of);

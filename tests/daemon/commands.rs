@@ -46,13 +46,13 @@ fn show(house: &House, text: &str) -> String {
 #[test]
 fn status_with_no_daemon() {
     let house = House::new();
-    assert_snapshot!(house.say(&["status"]), @"No daemon runs. `switchboard stdio` starts one when a client comes.");
-    assert_eq!(house.status(), json!({ "daemons": [] }));
+    assert_snapshot!(house.say(&["status"]), @"No daemon is running. `switchboard stdio` starts one when a client connects.");
+    assert_eq!(house.status(), json!({ "daemons": [], "configError": null }));
     // Nor with what a dead one left.
     house.open("a");
     house.daemon().tell(pids::Word::Kill);
     patience::until_true("its end", || house.daemons().is_empty());
-    assert_snapshot!(house.say(&["status"]), @"No daemon runs. `switchboard stdio` starts one when a client comes.");
+    assert_snapshot!(house.say(&["status"]), @"No daemon is running. `switchboard stdio` starts one when a client connects.");
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn stop_holds_until_start() {
     let answer = window.call("echo", json!({}));
     let told = error(&answer, -32002, "backend_unavailable");
     assert!(told["data"]["hint"].as_str().unwrap().contains("switchboard start fake"), "{answer}");
-    assert!(house.say(&["status"]).contains("stopped by its owner"));
+    assert!(house.say(&["status"]).contains("stopped by `switchboard stop`"));
     let mut later = house.window("a").start();
     let refused = later.request("initialize", switchboard_testkit::client::initialize_params());
     assert!(
@@ -168,7 +168,7 @@ fn orders_that_come_to_nothing_say_so() {
     check_refused(&house.run(&["restart", "fake"]), "no daemon runs");
     let _window = house.open("a");
     check_refused(&house.run(&["restart", "nobody"]), "there is no server `nobody`; there are: fake");
-    check_refused(&house.run(&["logs", "nobody"]), "nothing was logged yet");
+    check_refused(&house.run(&["logs", "nobody"]), "no such server: `nobody`");
 }
 
 #[test]

@@ -198,7 +198,7 @@ fn it_hangs() {
     patience::until_true("it is suspended", || daemon.again().is_some_and(|now| now.is_stopped()));
     let waits = window.start_call("echo", json!({ "a": 1 }));
     let mut new = house.open("a");
-    new.wait_for_stderr("no daemon can be had");
+    new.wait_for_stderr("cannot reach or start the daemon");
     assert_ne!(server_of(&mut new), server);
     daemon.tell(Word::Continue);
     assert!(window.answer(waits)["result"].is_object());

@@ -113,12 +113,12 @@ impl Core {
                 )
             }
             Cause::DiedAtStart { how, said, hint } => {
-                let more = hint.as_deref().unwrap_or("start it by hand to see more");
+                let more = hint.as_deref().unwrap_or("run its command in a terminal to see more");
                 let text = format!("the server `{server}` ended before it answered `initialize`: {how}");
                 ErrorAnswer::new(ErrorKind::BackendSpawnFailed, said.after(text))
                     .place(self, of)
                     .retryable(true)
-                    .hint(format!("its own last words are in `data.stderr`; {more}"))
+                    .hint(format!("the end of its stderr is in `data.stderr`; {more}"))
                     .with("stderr", json!(said.stderr))
                     .with_text("stdout", &said.stdout)
             }
@@ -283,7 +283,7 @@ impl Core {
     pub(crate) fn whose_question(&self, of: BackendId) -> ErrorAnswer {
         ErrorAnswer::new(
             ErrorKind::RoutingFailed,
-            "several clients use this server, and none of them is meant alone",
+            "several clients use this server, and the request does not say which one it is for",
         )
         .place(self, Some(of))
         .retryable(false)
@@ -351,7 +351,7 @@ impl Core {
         ErrorAnswer::new(ErrorKind::MethodNotFound, format!("the method `{method}` is not offered"))
             .place(self, None)
             .retryable(false)
-            .hint("use `initialize`")
+            .hint("send `initialize` instead")
     }
 
     /// Nobody offers that, to clients of many servers.
@@ -373,8 +373,8 @@ impl Core {
     pub(crate) fn unknown_name(&self, list: List, name: &str, nearest: Vec<String>) -> ErrorAnswer {
         let what = if list == List::Prompts { "prompt" } else { "tool" };
         let hint = match nearest.first() {
-            Some(first) => format!("did you mean `{first}`? `{what}s/list` names all there are"),
-            None => format!("`{what}s/list` names all there are"),
+            Some(first) => format!("did you mean `{first}`? `{what}s/list` lists all {what}s"),
+            None => format!("`{what}s/list` lists all {what}s"),
         };
         ErrorAnswer::new(ErrorKind::UnknownName, format!("Unknown {what}: {name}"))
             .retryable(false)
@@ -385,18 +385,18 @@ impl Core {
     pub(crate) fn unknown_task(&self, task: &str) -> ErrorAnswer {
         ErrorAnswer::new(ErrorKind::UnknownName, format!("Unknown task: {task}"))
             .retryable(false)
-            .hint("it is over, or was never begun here")
+            .hint("the task has ended, or was not started here")
     }
 
     /// Nobody has it, or several could.
     pub(crate) fn unknown_resource(&self, uri: &str, owners: &[&str]) -> ErrorAnswer {
         let answer = match owners {
             [] => ErrorAnswer::new(ErrorKind::UnknownResource, format!("Resource not found: {uri}"))
-                .hint("`resources/list` names all that are known"),
+                .hint("`resources/list` lists all resources"),
             _ => {
                 let text = format!("Resource not found: {uri} could be of several servers");
                 ErrorAnswer::new(ErrorKind::UnknownResource, text)
-                    .hint("use the URI that `resources/list` gives, which says whose it is")
+                    .hint("use the URI that `resources/list` gives, which names the server")
                     .with("servers", json!(owners))
             }
         };
@@ -416,7 +416,7 @@ impl Core {
     }
 
     pub(crate) fn stale_cursor(&self) -> ErrorAnswer {
-        ErrorAnswer::new(ErrorKind::StaleCursor, "this cursor leads nowhere (any more)")
+        ErrorAnswer::new(ErrorKind::StaleCursor, "this cursor is not valid (any more)")
             .retryable(false)
             .hint("ask for the list from its beginning, without a cursor")
     }

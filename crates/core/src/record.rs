@@ -56,7 +56,7 @@ impl Record {
     /// For people to read, a phrase for each thing that was learnt.
     pub(crate) fn words(&self) -> Vec<String> {
         let framing = match self.framing {
-            FramingChoice::Fixed(framing) => Some(format!("speaks {}", framing.name())),
+            FramingChoice::Fixed(framing) => Some(format!("uses {} framing", framing.name())),
             FramingChoice::Doubt => Some("did not answer to newline framing".to_owned()),
             FramingChoice::Try => None,
         };

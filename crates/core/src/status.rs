@@ -124,9 +124,9 @@ impl Core {
                     scope_reason: scope_reason.to_string(),
                     keeps: match state {
                         settings::State::None => "nothing",
-                        settings::State::Client => "a client's affairs",
-                        settings::State::Backend => "everybody's affairs",
-                        settings::State::Auto => "to be seen",
+                        settings::State::Client => "state for each client",
+                        settings::State::Backend => "state shared by all clients",
+                        settings::State::Auto => "not known yet",
                     },
                     is_held: server.is_held,
                     is_failing: self.is_failing(ServerId(id as u32)),

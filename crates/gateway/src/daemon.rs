@@ -5,6 +5,7 @@ use crate::backends::Plan;
 use crate::backends::launch;
 use crate::backends::process::Processes;
 use crate::catalogue::Shelf;
+use crate::config::discover::Origin;
 use crate::config::{self, Config, Guard, LogLevel, ServerConfig};
 use crate::control;
 use crate::environments::{Vars, environment};
@@ -431,8 +432,8 @@ impl Household {
     async fn status(&self) -> Value {
         self.hub.measure().await;
         let status = self.hub.turn().status();
-        let file = self.standing.source.as_ref().map(|(path, _)| path);
-        json!({ "config": file, "status": status })
+        let (file, origin) = self.standing.source.as_ref().map(|(path, origin)| (path, *origin)).unzip();
+        json!({ "config": file, "isProject": origin == Some(Origin::Project), "status": status })
     }
 
     async fn order(&self, order: OrderWord, server: &str, root: Option<&str>) -> Reply {

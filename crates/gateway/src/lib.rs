@@ -74,12 +74,13 @@ pub mod task;
 mod hub;
 pub mod telemetry;
 
-pub use backends::launch::{Examined, examine};
+pub use backends::launch::{Examined, Unready, examine};
 pub use collisions::known_collisions;
 pub use doubtful::doubtful_servers;
 pub use hello::AdHoc;
 pub use link::DaemonCommand;
 pub use reload::{Overrides, Source};
+pub use switchboard_core::catalogue::{decode_resource, decode_template};
 pub use switchboard_process::alive::is_alive;
 pub use switchboard_process::child::Ended;
 pub use switchboard_process::local::Address;

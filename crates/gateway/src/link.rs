@@ -126,7 +126,7 @@ pub(crate) async fn run(hub: Arc<Hub>, launch: Launch, mut orders: mpsc::Receive
             let mut turn = hub.turn();
             turn.forget(launch);
             let hint = "`switchboard status` says what is there; `--solo` does without a daemon".to_owned();
-            let reason = format!("no daemon can be had: {error}");
+            let reason = format!("cannot reach or start the daemon: {error}");
             return turn.handle(Event::SpawnFailed { launch, reason, hint: Some(hint) });
         }
     };

@@ -21,7 +21,7 @@ pub(in crate::commands) enum Failure {
     Interrupted,
     #[error("no answer within {} s\n  hint: `--timeout` says how long to wait", .0.as_secs())]
     TooLate(Duration),
-    #[error("the answer to `{0}` makes no sense")]
+    #[error("the answer to `{0}` is not valid")]
     Odd(&'static str),
     #[error("cannot write the answer: {0}")]
     Unwritten(#[from] std::io::Error),
@@ -33,8 +33,9 @@ pub(in crate::commands) struct Fault {
     message: String,
     code: Value,
     data: Value,
-    /// What we know ourselves.
+    /// Our own hint, and whether it stands in place of those of the answer.
     hint: Option<String>,
+    is_rehinted: bool,
 }
 
 impl Fault {
@@ -45,7 +46,7 @@ impl Fault {
     }
 
     pub(super) fn new(message: &str, data: Value) -> Self {
-        Self { message: message.to_owned(), code: Value::Null, data, hint: None }
+        Self { message: message.to_owned(), code: Value::Null, data, hint: None, is_rehinted: false }
     }
 
     /// The gateway itself has nothing to serve.
@@ -53,13 +54,27 @@ impl Fault {
         self.data["kind"] == "config_error"
     }
 
-    /// Whether whoever answered has said what may have been meant.
-    pub(super) fn has_nearest(&self) -> bool {
-        !nearest(&self.data).is_empty()
+    /// Our own gateway knows no such tool, prompt or resource.
+    pub(super) fn is_unknown_name(&self) -> bool {
+        matches!(self.data["kind"].as_str(), Some("unknown_name" | "resource_not_found"))
+    }
+
+    /// The servers that could be meant, of several.
+    pub(super) fn servers(&self) -> Vec<&str> {
+        self.data["servers"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+    }
+
+    pub(super) fn nearest(&self) -> Option<&str> {
+        nearest(&self.data).first().copied()
     }
 
     pub(super) fn with_hint(self, hint: Option<String>) -> Self {
         Self { hint, ..self }
+    }
+
+    /// The answer's own hints are for programs, which would ask in another way.
+    pub(super) fn with_hint_instead(self, hint: String) -> Self {
+        Self { hint: Some(hint), is_rehinted: true, ..self }
     }
 }
 
@@ -79,12 +94,15 @@ impl fmt::Display for Fault {
             None if self.code.is_null() => {}
             None => write!(f, " ({})", self.code)?,
         }
-        if let Some(hint) = self.data["hint"].as_str() {
-            write!(f, "\n  hint: {hint}")?;
-        }
-        let nearest: Vec<String> = nearest(&self.data).iter().map(|name| format!("`{name}`")).collect();
-        if !nearest.is_empty() {
-            write!(f, "\n  hint: did you mean {}?", nearest.join(" or "))?;
+        if !self.is_rehinted {
+            let nearest: Vec<String> = nearest(&self.data).iter().map(|name| format!("`{name}`")).collect();
+            let hint = self.data["hint"].as_str().unwrap_or_default();
+            if !hint.is_empty() {
+                write!(f, "\n  hint: {hint}")?;
+            }
+            if !nearest.is_empty() && !hint.contains("did you mean") {
+                write!(f, "\n  hint: did you mean {}?", nearest.join(" or "))?;
+            }
         }
         self.hint.iter().try_for_each(|hint| write!(f, "\n  hint: {hint}"))?;
         let words: Vec<&str> = self.data["stderr"].as_str().unwrap_or_default().lines().collect();
@@ -109,6 +127,9 @@ mod tests {
         ] {
             assert_eq!(Fault::read(error).to_string(), expect);
         }
+        let both = r#"{"message":"no","data":{"hint":"did you mean `a`?","nearest":"a"}}"#;
+        assert_eq!(Fault::read(both).to_string(), "no\n  hint: did you mean `a`?");
+        assert_eq!(Fault::read(both).with_hint_instead("x".into()).to_string(), "no\n  hint: x");
         assert_eq!(
             Fault::read(r#"{"message":"no"}"#).with_hint(Some("x".into())).to_string(),
             "no\n  hint: x"

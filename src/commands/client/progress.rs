@@ -1,10 +1,11 @@
-//! What is shown, on stderr, while an answer is waited for: progress, and what servers log. On a terminal progress is one
-//! line that is written over; otherwise each is a line.
+//! The lines shown on stderr while an answer is waited for: progress, and log messages of servers. On a terminal progress is
+//! one line that is written over, and so is the time waited; otherwise each progress notification is a line.
 
 use crate::commands::complain;
 use crate::commands::terminal::{self, Stream, cut, one_line};
 use serde_json::Value;
 use std::io::Write;
+use std::time::Duration;
 
 /// A log message that is longer is cut.
 const LONGEST: usize = 2000;
@@ -13,9 +14,14 @@ const LONGEST: usize = 2000;
 pub(super) struct Progress {
     /// The token of the request that is watched.
     token: Option<u64>,
-    /// Progress stands on the line that the terminal is at.
+    /// Text stands on the line that the terminal is at.
     is_on_line: bool,
+    /// The server reports progress itself.
+    is_reported: bool,
 }
+
+/// A shorter wait is not worth a line.
+const SHORT_WAIT: Duration = Duration::from_secs(1);
 
 impl Progress {
     pub(super) fn watch(&mut self, token: u64) {
@@ -37,13 +43,30 @@ impl Progress {
             _ => None,
         };
         let Some(text) = told else { return };
+        self.is_reported = true;
         if !terminal::is_one(Stream::Err) {
             return complain(&text);
         }
+        self.draw(&text);
+    }
+
+    /// Whether a user can see what is waited for.
+    pub(super) fn shows_waiting(&self) -> bool {
+        terminal::is_one(Stream::Err) && !self.is_reported
+    }
+
+    /// On a terminal: what is waited for, and for how long it has been.
+    pub(super) fn wait(&mut self, what: &str, waited: Duration) {
+        if waited >= SHORT_WAIT && self.shows_waiting() {
+            self.draw(&format!("{what}… {} s", waited.as_secs()));
+        }
+    }
+
+    fn draw(&mut self, text: &str) {
         self.wipe();
         let width = terminal::width(Stream::Err).unwrap_or(80);
         // The last column is left free: some terminals go on to the next line after it.
-        let _ = write!(std::io::stderr(), "{}", cut(&text, width.saturating_sub(1)));
+        let _ = write!(std::io::stderr(), "{}", cut(text, width.saturating_sub(1)));
         self.is_on_line = true;
     }
 
@@ -51,9 +74,11 @@ impl Progress {
     pub(super) fn clear(&mut self) {
         self.wipe();
         self.token = None;
+        self.is_reported = false;
     }
 
-    fn wipe(&mut self) {
+    /// Empties the line that was drawn.
+    pub(super) fn wipe(&mut self) {
         if std::mem::take(&mut self.is_on_line) {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
         }

@@ -1,24 +1,21 @@
 //! The servers behind the gateway, when there are many: which are still starting, and why the others failed.
 
 use super::{Client, Failure, Fault};
-use crate::commands::complain;
-use crate::commands::terminal::{self, Stream, one_line};
+use crate::commands::terminal::one_line;
 use serde_json::Value;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often a server that is starting is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Longer than a start may take by default, in both framings.
 const LONGEST_WAIT: Duration = Duration::from_secs(90);
-/// A wait that is shorter is not worth a word.
-const SHORT_WAIT: Duration = Duration::from_secs(2);
 
 /// What the gateway says about each of them.
 #[derive(Debug, Default)]
 pub(in crate::commands) struct Servers(Vec<Value>);
 
 impl Servers {
-    fn read(mut answer: Value) -> Self {
+    pub(super) fn read(mut answer: Value) -> Self {
         match answer["servers"].take() {
             Value::Array(servers) => Self(servers),
             _ => Self::default(),
@@ -41,7 +38,7 @@ impl Servers {
         self.0.iter().filter_map(trouble).collect()
     }
 
-    fn starting(&self) -> Vec<String> {
+    pub(super) fn starting(&self) -> Vec<String> {
         self.0.iter().filter(|server| is_starting(server)).map(name).collect()
     }
 }
@@ -57,16 +54,15 @@ fn name(server: &Value) -> String {
 impl Client {
     /// The servers, once none of them is starting any more. Says whether that took any time.
     pub(in crate::commands) async fn settled_servers(&mut self) -> Result<(Servers, bool), Failure> {
-        let mut waited = Duration::ZERO;
+        let (mut waited, since) = (Duration::ZERO, Instant::now());
         loop {
             let servers = self.servers().await?;
             let starting = servers.starting();
             if starting.is_empty() || waited >= LONGEST_WAIT {
+                self.progress.clear();
                 return Ok((servers, waited > Duration::ZERO));
             }
-            if waited == SHORT_WAIT && terminal::is_one(Stream::Err) {
-                complain(&format!("waiting for {} to start…", starting.join(", ")));
-            }
+            self.progress.wait(&super::waiting_for("", &starting), since.elapsed());
             tokio::time::sleep(LOOK_EVERY).await;
             waited += LOOK_EVERY;
         }

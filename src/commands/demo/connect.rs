@@ -30,7 +30,7 @@ pub(super) fn text(program: &Path) -> String {
         "Codex (~/.codex/config.toml)",
         &format!("[mcp_servers.{NAME}]\ncommand = {}\nargs = {}", toml_text(&program), arguments(8)),
     );
-    text.push_str("  Or name your servers in a file: docs/config.md, and `switchboard check`.\n");
+    text.push_str("  Or list your servers in a config file: `switchboard help config`.\n");
     text
 }
 

@@ -3,6 +3,7 @@
 use crate::backends::packages::{self, PackagesFolder};
 use crate::backends::remote::Target;
 use crate::config::environment::{Inherited, withheld_hint};
+use crate::config::expand::ExpandError;
 use crate::config::{self, Missing, Packages, ServerConfig, expand, folders};
 use crate::environments::Vars;
 use crate::scope;
@@ -31,37 +32,44 @@ pub(crate) struct Prepared {
     withheld: Vec<String>,
 }
 
-/// It could not even be tried.
-pub(crate) struct Unready {
-    pub(crate) reason: String,
-    pub(crate) hint: Option<String>,
+/// Why a server could not even be tried.
+pub struct Unready {
+    pub reason: String,
+    pub hint: Option<String>,
+}
+
+impl From<ExpandError> for Unready {
+    fn from(error: ExpandError) -> Self {
+        let hint = Some(error.cause.remedy());
+        Self { reason: format!("`{}`: {}", error.key, error.cause), hint }
+    }
 }
 
 /// What would be run for a server.
 pub struct Examined {
     pub command_line: String,
     /// Why that would not work here and now. It may elsewhere: an IDE often has another PATH than a terminal.
-    pub doubt: Option<String>,
+    pub doubt: Option<Unready>,
 }
 
-/// Looks at what would be run for a server, without running it; an error says what is missing.
+/// Looks at what would be run for a server, without running it.
 pub fn examine(
     server: &ServerConfig,
     root: Option<PathBuf>,
     state_folder: &Path,
-) -> Result<Examined, String> {
+) -> Result<Examined, Unready> {
     let packages = PackagesFolder::new(state_folder);
     let vars = Arc::new(Vars::own());
     let (scope, _) = scope::choose(server, scope::splits(server, &|name| vars.get(name)));
     let in_home = scope == switchboard_core::Scope::Global;
     let plan = LaunchPlan { server: server.clone(), root, in_home, vars, packages };
     if server.remote.is_some() {
-        let target =
-            Target::prepare(server, plan.root.as_deref(), &plan.vars).map_err(|unready| unready.reason)?;
+        let target = Target::prepare(server, plan.root.as_deref(), &plan.vars)?;
         return Ok(Examined { command_line: target.described(), doubt: None });
     }
-    let launch = plan.expand().map_err(|unready| unready.reason)?.launch;
-    let doubt = launch.resolve().err().map(|error| format!("{error}\n    help: {}", error.hint()));
+    let launch = plan.expand()?.launch;
+    let doubt = launch.resolve().err();
+    let doubt = doubt.map(|error| Unready { reason: error.to_string(), hint: Some(error.hint().to_owned()) });
     let words = [launch.program].into_iter().chain(launch.args);
     let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
     Ok(Examined { command_line: words.join(" "), doubt })
@@ -97,8 +105,7 @@ impl LaunchPlan {
             let reason = "it is a remote server: there is nothing to start".to_owned();
             return Err(Unready { reason, hint: Some("leave out `--raw`".to_owned()) });
         }
-        let parts = expand::launch_parts(server, self.root.as_deref(), &|name| self.vars.get(name))
-            .map_err(|error| Unready { reason: error.to_string(), hint: None })?;
+        let parts = expand::launch_parts(server, self.root.as_deref(), &|name| self.vars.get(name))?;
         let environment = Inherited::of_server(self.vars.all(), server).with(&parts.env);
         let mut launch = Launch {
             program: parts.command.into(),

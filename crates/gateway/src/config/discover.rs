@@ -81,11 +81,11 @@ pub struct DiscoverError {
 
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    #[error("it is not a file")]
+    #[error("not a file")]
     NotAFile,
-    #[error("it is larger than {} MiB, which no config is", MAX_BYTES >> 20)]
+    #[error("larger than {} MiB", MAX_BYTES >> 20)]
     TooLarge,
-    #[error("it is not UTF-8; save it as UTF-8 in your editor")]
+    #[error("not UTF-8; save it as UTF-8 in your editor")]
     NotText,
     #[error(transparent)]
     Foreign(#[from] Foreign),
@@ -208,8 +208,8 @@ impl fmt::Display for Origin {
         match self {
             Origin::Given => f.write_str("given on the command line"),
             Origin::Variable => write!(f, "named by ${VARIABLE}"),
-            Origin::Project => f.write_str("the project's"),
-            Origin::User => f.write_str("the user's"),
+            Origin::Project => f.write_str("of the project"),
+            Origin::User => f.write_str("your own"),
         }
     }
 }
@@ -229,13 +229,13 @@ impl fmt::Display for Untrusted {
         let path = self.path.display();
         match &self.why {
             Distrust::Unknown => {
-                write!(f, "found {path}, not trusted: look at it, then run `switchboard trust`")
+                write!(f, "{path} is not trusted and is ignored: read it, then run `switchboard trust`")
             }
             Distrust::Changed => write!(
                 f,
-                "found {path}, which has changed since you trusted it: look at it, then run `switchboard trust`"
+                "{path} has changed since you trusted it and is ignored: read it, then run `switchboard trust`"
             ),
-            Distrust::Unreadable(error) => write!(f, "found {path}, not used: {error}"),
+            Distrust::Unreadable(error) => write!(f, "{path} is ignored: {error}"),
         }
     }
 }
@@ -335,7 +335,7 @@ mod tests {
         let untrusted = Untrusted { path: "/app/switchboard.json".into(), why: Distrust::Unknown };
         assert_eq!(
             untrusted.to_string(),
-            "found /app/switchboard.json, not trusted: look at it, then run `switchboard trust`"
+            "/app/switchboard.json is not trusted and is ignored: read it, then run `switchboard trust`"
         );
     }
 

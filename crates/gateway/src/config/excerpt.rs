@@ -1,12 +1,11 @@
-//! The source line shown under a problem, with the values masked. Problems are printed to stderr, which
-//! IDEs keep in log files, and a config line may well hold a token: so only brackets, keys and, where the
-//! reader allows it, the value that the problem is about can be read.
+//! The source line shown under a problem. Problems are printed to stderr, which IDEs keep in log files, and a config line
+//! may hold a token: so values are masked, except those of keys that never hold a secret, and the value that the problem
+//! is about where the reader allows it. Keys can always be read.
 
 use std::ops::Range;
 
-/// How much of the line is shown on either side of where the meant part starts.
-const BEFORE: usize = 70;
-const AFTER: usize = 70;
+/// How much of the line is shown. With the line's number it fits into 80 columns.
+const WIDTH: usize = 72;
 const MASK: char = '•';
 const CUT: char = '…';
 
@@ -25,16 +24,18 @@ impl Excerpt {
     pub(super) fn of(source: &str, span: Range<usize>, reveal: bool) -> Self {
         let on_line = |c: &char| !matches!(c, '\n' | '\r');
         let (before, rest) = source.split_at(span.start);
-        let before = before.chars().rev().take_while(on_line).take(BEFORE + 1).collect::<Vec<_>>();
-        let after = rest.chars().take_while(on_line).take(AFTER + 1).collect::<Vec<_>>();
-        let (is_cut_before, is_cut_after) = (before.len() > BEFORE, after.len() > AFTER);
-        let start = before.len().min(BEFORE);
+        let before: Vec<char> = before.chars().rev().take_while(on_line).take(WIDTH + 1).collect();
+        let after: Vec<char> = rest.chars().take_while(on_line).take(WIDTH + 1).collect();
+        // The part that is meant, and what follows it, has at least half of the room.
+        let room_after = after.len().min(WIDTH.saturating_sub(before.len()).max(WIDTH / 2));
+        let start = before.len().min(WIDTH - room_after);
+        let (is_cut_before, is_cut_after) = (before.len() > start, after.len() > room_after);
 
-        let before = before.into_iter().take(BEFORE).rev();
-        let line: Vec<char> = before.chain(after.into_iter().take(AFTER)).collect();
+        let before = before.into_iter().take(start).rev();
+        let line: Vec<char> = before.chain(after.into_iter().take(room_after)).collect();
         let meant = source[span].chars().take_while(on_line).take(line.len() - start).count();
 
-        let mut shown = mask(&line);
+        let mut shown = mask(&line, is_cut_before);
         if reveal {
             shown[start..start + meant].copy_from_slice(&line[start..start + meant]);
         }
@@ -52,34 +53,80 @@ impl Excerpt {
     }
 }
 
-/// Hides everything but brackets, commas, colons and keys. It goes by the look of this piece alone, so that
-/// it also works where the syntax is broken, or where the piece starts inside a string: what it then takes
-/// for the outside of strings is hidden just the same.
-fn mask(line: &[char]) -> Vec<char> {
+/// Hides values. It goes by the look of this piece alone, so that it also works where the syntax is broken, or where the
+/// piece starts inside a string (`is_cut`): text that then seems to be outside of strings is hidden just the same.
+fn mask(line: &[char], is_cut: bool) -> Vec<char> {
     let mut shown: Vec<char> = line.iter().map(|&c| if is_structure(c) { c } else { MASK }).collect();
+    // The key whose value comes next.
+    let mut key = String::new();
     let mut at = 0;
     while at < line.len() {
         if line[at..].starts_with(&['/', '/']) {
             shown[at..].fill(MASK);
             break;
         }
-        if line[at] != '"' {
+        let Some(token) = Token::at(line, at, is_cut) else {
+            if matches!(line[at], '{' | '}' | '[' | ']' | ',') {
+                key.clear();
+            }
             at += 1;
             continue;
-        }
-        let inside = at + 1..end_of_string(line, at + 1);
-        if is_key(line, inside.end) {
-            shown[inside.clone()].copy_from_slice(&line[inside.clone()]);
-        } else {
-            shown[inside.clone()].fill(MASK);
-        }
-        at = inside.end + 1;
+        };
+        let text: String = line[token.text.clone()].iter().collect();
+        let is_shown = token.is_key || secrets::may_show(&key, &text);
+        let filled: Vec<char> = match is_shown {
+            true => line[token.text.clone()].to_vec(),
+            false => vec![MASK; token.text.len()],
+        };
+        shown[token.text].copy_from_slice(&filled);
+        key = if token.is_key { text } else { String::new() };
+        at = token.next;
     }
     shown
 }
 
+/// A string or a word.
+struct Token {
+    text: Range<usize>,
+    is_key: bool,
+    /// Where to go on.
+    next: usize,
+}
+
+impl Token {
+    fn at(line: &[char], at: usize, is_cut: bool) -> Option<Self> {
+        if line[at] == '"' {
+            let text = at + 1..end_of_string(line, at + 1);
+            let key = word(line, text.start);
+            // `"key: "value"`: the second quote begins the value.
+            if !key.is_empty() && is_colon_to(line, key.end, text.end) {
+                return Some(Self { next: text.end, text: key, is_key: true });
+            }
+            return Some(Self { is_key: is_before_colon(line, text.end + 1), next: text.end + 1, text });
+        }
+        // Words that are not in double quotes are keys only where a key may start.
+        let may_be_key = || !is_cut && starts_key(line, at);
+        if line[at] == '\'' {
+            let text = word(line, at + 1);
+            let is_key =
+                may_be_key() && line.get(text.end) == Some(&'\'') && is_before_colon(line, text.end + 1);
+            return is_key.then(|| Self { next: text.end + 1, text, is_key });
+        }
+        let text = word(line, at);
+        if text.is_empty() {
+            return None;
+        }
+        Some(Self { is_key: may_be_key() && is_before_colon(line, text.end), next: text.end, text })
+    }
+}
+
+fn word(line: &[char], start: usize) -> Range<usize> {
+    let is_of_word = |c: &&char| c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | '.');
+    start..start + line[start.min(line.len())..].iter().take_while(is_of_word).count()
+}
+
 fn is_structure(c: char) -> bool {
-    c.is_whitespace() || matches!(c, '{' | '}' | '[' | ']' | ',' | ':' | '"')
+    c.is_whitespace() || matches!(c, '{' | '}' | '[' | ']' | ',' | ':' | '"' | '\'')
 }
 
 /// A control character could move the cursor or colour the terminal, and a tab would shift the underline.
@@ -94,8 +141,53 @@ fn end_of_string(line: &[char], mut at: usize) -> usize {
     at.min(line.len())
 }
 
-fn is_key(line: &[char], closing_quote: usize) -> bool {
-    line.iter().skip(closing_quote + 1).find(|c| !c.is_whitespace()) == Some(&':')
+fn is_before_colon(line: &[char], at: usize) -> bool {
+    line.iter().skip(at).find(|c| !c.is_whitespace()) == Some(&':')
+}
+
+/// Whether there is nothing but a colon and blanks from `at` to `end`, which is before the end of the line.
+fn is_colon_to(line: &[char], at: usize, end: usize) -> bool {
+    let between = line.get(at..end).unwrap_or_default();
+    end < line.len() && between.first() == Some(&':') && between[1..].iter().all(|c| c.is_whitespace())
+}
+
+fn starts_key(line: &[char], at: usize) -> bool {
+    line[..at].iter().rev().find(|c| !c.is_whitespace()).is_none_or(|c| matches!(c, '{' | ','))
+}
+
+/// Which values cannot be secrets.
+mod secrets {
+    /// Keys whose values may be shown.
+    const PLAIN: &str = "bodies capabilities command cwd defaultRoot dialect disabled enabled eventBytes fallback file \
+                         format framing guard hardTimeout health idleTtl inheritEnv lazy level linger listGrace \
+                         maxBackends maxInFlight maxMessageBytes maxQueue maxSessions memoryLimit mode names onTimeout \
+                         openRoots packages pageSize preset required retryAfterCrash scope sessionTtl shareAdHoc \
+                         shutdownGrace startTimeout state timeout type";
+    /// Longer values are no setting.
+    const LONGEST: usize = 80;
+
+    /// `key` is empty for an element of an array.
+    pub(super) fn may_show(key: &str, text: &str) -> bool {
+        match key {
+            _ if matches!(text, "true" | "false" | "null") => true,
+            "" | "args" => is_flag(text),
+            _ => PLAIN.split(' ').any(|plain| plain == key) && is_word(text),
+        }
+    }
+
+    /// `-y` or `--long-name`; not `-pPASSWORD` or `--token=…`.
+    fn is_flag(text: &str) -> bool {
+        match text.strip_prefix("--") {
+            Some(name) => name.chars().all(|c| c.is_ascii_lowercase() || c == '-'),
+            None => text.strip_prefix('-').is_some_and(|letter| letter.chars().count() == 1),
+        }
+    }
+
+    /// A program, a path or a setting; not a whole command line, an assignment or an address.
+    fn is_word(text: &str) -> bool {
+        let is_plain = |c: char| c.is_alphanumeric() || "_-./\\:~${}".contains(c);
+        text.len() <= LONGEST && !text.contains("://") && text.chars().all(is_plain)
+    }
 }
 
 #[cfg(test)]
@@ -128,8 +220,35 @@ mod tests {
     fn hides_comments_and_broken_strings() {
         check(r#""a": 1, // old: ghp_1"#, "1", true, "\"a\": 1, •••••••••••••\n     ^");
         check(r#""TOKEN": "ghp_1"#, "\"TOKEN\"", true, "\"TOKEN\": \"•••••\n^^^^^^^");
-        check(r#""TOKEN: "ghp_1","#, "ghp_1", false, "\"•••••••\"•••••\"•\n         ^^^^^");
+        check(r#""TOKEN: "ghp_1","#, "ghp_1", false, "\"TOKEN: \"•••••\",\n         ^^^^^");
         check(r#""x": "a\"b" ghp"#, "ghp", false, "\"x\": \"••••\" •••\n            ^^^");
+    }
+
+    #[test]
+    fn shows_settings_and_flags() {
+        let line =
+            r#""command": "npx", "args": ["-y", "--key", "s3cret", "--k=s3cret", "-ps3cret"], "lazy": true"#;
+        let shown = r#""command": "npx", "args": ["-y", "--key", "••••••", "••••••••••", "•••…"#;
+        assert_eq!(Excerpt::of(line, 0..1, false).text, shown);
+        for (line, shown) in [
+            (r#""cwd": "~/a", "url": "https://h/s3cret""#, r#""cwd": "~/a", "url": "••••••••••••••••""#),
+            (r#""command": "KEY=s3cret npx""#, r#""command": "••••••••••••••""#),
+            (r#""env": { "A": "true", "B": "x" }"#, r#""env": { "A": "true", "B": "•" }"#),
+        ] {
+            assert_eq!(Excerpt::of(line, 0..1, false).text, shown);
+        }
+    }
+
+    #[test]
+    fn shows_keys_in_broken_text() {
+        for (line, shown) in [
+            ("{ command: npx, TOKEN: ghp_1 }", "{ command: npx, TOKEN: ••••• }"),
+            ("'TOKEN': 'ghp_1',", "'TOKEN': '•••••',"),
+            ("ghp_1, more", "•••••, ••••"),
+            ("[ghp_1: x]", "[•••••: •]"),
+        ] {
+            assert_eq!(Excerpt::of(line, 0..1, false).text, shown);
+        }
     }
 
     #[test]
@@ -147,8 +266,8 @@ mod tests {
     fn cuts_long_lines_around_the_place() {
         let source = format!("{}\"key\": 1{}", "[".repeat(200), "]".repeat(200));
         let excerpt = Excerpt::of(&source, 200..205, true);
-        assert_eq!(excerpt.text.chars().count(), BEFORE + AFTER + 2);
-        assert_eq!(excerpt.underline(), format!("{}^^^^^", " ".repeat(BEFORE + 1)));
+        assert_eq!(excerpt.text.chars().count(), WIDTH + 2);
+        assert_eq!(excerpt.underline(), format!("{}^^^^^", " ".repeat(WIDTH / 2 + 1)));
         assert!(excerpt.text.contains("[\"key\": •]"));
     }
 

@@ -3,6 +3,10 @@
 //! Text is gone through once, from left to right, and what was filled in is never looked at again: a
 //! variable whose value contains `${…}` gives just that.
 
+mod error;
+
+pub use error::{ExpandCause, ExpandError};
+
 use std::ffi::OsString;
 use std::path::{MAIN_SEPARATOR, MAIN_SEPARATOR_STR, Path, PathBuf};
 
@@ -22,53 +26,6 @@ pub struct Expanded {
     pub remote: Option<(String, Variables)>,
 }
 
-/// A text that could not be filled in.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {cause}")]
-pub struct ExpandError {
-    /// Such as `server "github", env.GITHUB_TOKEN`.
-    pub place: String,
-    pub cause: ExpandCause,
-}
-
-/// Why. Each says what to do; none repeats a value, which may be a secret.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ExpandCause {
-    #[error(
-        "the variable {0} is not set; set it where Switchboard is started, or give a default: ${{{0}:-…}}"
-    )]
-    Unset(String),
-    #[error("the variable {0} is not valid UTF-8; give it another value")]
-    NotText(String),
-    #[error("the folder {0} is not valid UTF-8; give it another name")]
-    PathNotText(String),
-    #[error(
-        "a workspace is needed here and none is known; open a folder in the IDE, or write the path itself"
-    )]
-    NoRoot,
-    #[error(
-        "${{{0}}} is for VS Code to ask or look up; put the value into an environment variable and write ${{NAME}}"
-    )]
-    OnlyInVsCode(String),
-    #[error("${{{0}}} is not the name of a variable; for a literal ${{ write $${{")]
-    NotAName(String),
-    #[error("the default of ${{{0}:-…}} contains another ${{…}}, which is not supported")]
-    Nested(String),
-    #[error("${{ without a }}; for a literal ${{ write $${{")]
-    Unclosed,
-    #[error("~ needs a home folder; set HOME, or write the path itself")]
-    NoHome,
-    #[error("${{ignoredFolders}} can only stand in `args` and `env`; write the names themselves")]
-    OnlyInArgsAndEnv,
-    #[error(
-        "${{ignoredFolder}} repeats an element of `args` for each name, and can stand nowhere else; \
-         write ${{ignoredFolders}} for all of them, joined by commas"
-    )]
-    OnlyInArgs,
-    #[error("nothing is left of the command; give the variable in it a value")]
-    NoCommand,
-}
-
 /// What `server` starts for `root`.
 pub fn launch_parts(
     server: &ServerConfig,
@@ -84,8 +41,7 @@ pub fn launch_parts(
             remote: server.remote.as_ref().map(|remote| (remote.url.clone(), remote.headers.clone())),
         });
     }
-    let at =
-        |key: String| move |cause| ExpandError { place: format!("server \"{}\", {key}", server.name), cause };
+    let at = |key: String| move |cause| ExpandError { server: Some(server.name.clone()), key, cause };
     let filler = Filler { root, vars, folders: None };
     let listing = Filler { folders: Some(&server.ignored_folders), ..filler };
 
@@ -204,9 +160,11 @@ pub(crate) fn beside(
     vars: Lookup<'_>,
 ) -> Result<Option<PathBuf>, ExpandError> {
     let Some(path) = path else { return Ok(None) };
-    let path = Filler { root: None, vars, folders: None }
-        .fill_path(path)
-        .map_err(|cause| ExpandError { place: key.to_owned(), cause })?;
+    let path = Filler { root: None, vars, folders: None }.fill_path(path).map_err(|cause| ExpandError {
+        server: None,
+        key: key.to_owned(),
+        cause,
+    })?;
     Ok(Some(config_file.parent().unwrap_or(Path::new("")).join(path)))
 }
 
@@ -390,7 +348,7 @@ mod tests {
     #[track_caller]
     fn check_error(text: &str, expect: ExpandCause) {
         let error = launch_parts(&server(text), None, &lookup(VARS)).unwrap_err();
-        assert_eq!((error.place.as_str(), error.cause), ("server \"s\", args[0]", expect), "{text:?}");
+        assert_eq!((error.key.as_str(), error.cause), ("args[0]", expect), "{text:?}");
     }
 
     #[test]
@@ -549,7 +507,7 @@ mod tests {
         let mut server = ignoring(&["a", "b"], "-x=${ignoredFolder}");
         server.args.push("${NONE}".to_owned());
         let error = launch_parts(&server, None, &lookup(VARS)).unwrap_err();
-        assert_eq!(error.place, "server \"s\", args[1]");
+        assert_eq!(error.key, "args[1]");
     }
 
     #[test]
@@ -569,7 +527,7 @@ mod tests {
             (cwd("${ignoredFolders}"), "cwd", ExpandCause::OnlyInArgsAndEnv),
         ] {
             let error = launch_parts(&server, None, &lookup(VARS)).unwrap_err();
-            assert_eq!((error.place, error.cause), (format!("server \"s\", {place}"), cause));
+            assert_eq!((error.key, error.cause), (place.to_owned(), cause));
         }
         let error = launch_parts(&env("${ignoredFolder}"), None, &lookup(VARS)).unwrap_err().to_string();
         assert!(error.ends_with("write ${ignoredFolders} for all of them, joined by commas"), "{error}");
@@ -584,7 +542,7 @@ mod tests {
         assert_eq!(at("~/${TOKEN}"), Ok(Some(PathBuf::from(format!("{}/t0k", VARS[0].1)))));
         assert_eq!(at("${NONE:-/x}"), Ok(Some(PathBuf::from("/x"))));
         let error = at("${root}/x").unwrap_err();
-        assert_eq!((error.place.as_str(), error.cause), ("defaultRoot", ExpandCause::NoRoot));
+        assert_eq!((error.key.as_str(), error.cause), ("defaultRoot", ExpandCause::NoRoot));
         assert_eq!(default_root(&Config::default(), Path::new("c.json"), &lookup(VARS)), Ok(None));
     }
 

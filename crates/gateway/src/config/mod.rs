@@ -28,6 +28,7 @@ mod keys;
 mod lists;
 mod missing;
 mod model;
+mod nearest;
 mod offers;
 pub(crate) mod os;
 pub mod owners;

@@ -5,8 +5,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::keys::{FilterEntry, ResourceFilterEntry};
 use super::lists::{Entry, Named, Short, Words};
+use super::nearest::nearest;
 use super::problem::Severity;
-use super::read::{Key, nearest};
+use super::read::Key;
 use super::report::{Place, Report, shown};
 use super::{FilterConfig, ServerConfig};
 use switchboard_core::catalogue::names::LONGEST as LONGEST_NAME;

@@ -9,6 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::Variables;
 use super::choices::Choice;
+use super::nearest::nearest;
 use super::problem::Severity;
 use super::quantity;
 use super::report::{Place, Report, shown};
@@ -87,19 +88,6 @@ pub(super) fn warn_of_unknown(
         let place = parent.key(key, span(&property.name));
         report.warning(&place, format!("unknown key `{}`; it is ignored", shown(key)), remedy);
     }
-}
-
-pub(super) fn nearest<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
-    const MAX_LENGTH: usize = 40;
-    if key.len() > MAX_LENGTH {
-        return None;
-    }
-    // `start_timeout` and `startTimeout` are the same word.
-    let plain = |key: &str| key.replace(['_', '-'], "").to_lowercase();
-    let key = plain(key);
-    let distance = |candidate: &str| strsim::osa_distance(&key, &plain(candidate));
-    let (near, distance) = known.iter().map(|known| (*known, distance(known))).min_by_key(|(_, far)| *far)?;
-    (distance <= near.len() / 3).then_some(near)
 }
 
 /// Reports a value of the wrong type, of which only the type is told: the value may be a secret.

@@ -22,24 +22,24 @@ pub(crate) struct Target {
 
 impl Target {
     pub(crate) fn prepare(server: &ServerConfig, root: Option<&Path>, vars: &Vars) -> Result<Self, Unready> {
-        let unready = |reason: String| Unready { reason, hint: None };
-        let parts = expand::launch_parts(server, root, &|name| vars.get(name))
-            .map_err(|error| unready(error.to_string()))?;
+        let unready = |reason: String, hint: &str| Unready { reason, hint: Some(hint.to_owned()) };
+        let parts = expand::launch_parts(server, root, &|name| vars.get(name))?;
         let (Some((url, given)), Some(remote)) = (parts.remote, &server.remote) else {
-            return Err(unready("it is not a remote server".to_owned()));
+            return Err(unready("it is not a remote server".to_owned(), "give its entry a `url`"));
         };
         // The text is not repeated: there may be a key in it.
         let url = Url::parse(url.trim()).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-        let url =
-            url.ok_or_else(|| unready(format!("server \"{}\", url: not an http(s) address", server.name)))?;
+        let url = url.ok_or_else(|| {
+            unready("`url`: not an http(s) address".to_owned(), "write it as https://HOST/PATH")
+        })?;
         let mut secrets: Vec<String> = url.password().map(str::to_owned).into_iter().collect();
         secrets.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
         let mut headers = HeaderMap::new();
         for (name, text) in given {
             let header = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(text.trim()));
             let (Ok(header), Ok(mut value)) = header else {
-                let what = "its value, filled in, cannot stand in a header";
-                return Err(unready(format!("server \"{}\", headers.{name}: {what}", server.name)));
+                let reason = format!("`headers.{name}`: not a valid header once its variables are filled in");
+                return Err(unready(reason, "check the variable's value: a header is one line of text"));
             };
             value.set_sensitive(true);
             headers.insert(header, value);

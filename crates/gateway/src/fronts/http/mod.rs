@@ -141,8 +141,7 @@ impl Front {
             Route::Readiness => self.readiness(),
             Route::Health => status(StatusCode::METHOD_NOT_ALLOWED, "use GET"),
             Route::Home | Route::Nowhere => {
-                let message = "nothing is served at this path; MCP is at /mcp, /servers/NAME/mcp and /profiles/NAME/mcp";
-                self.refuse(request, &Refusal::unknown_name(message)).await
+                self.refuse(request, &Refusal::unknown_name("nothing is served at this path")).await
             }
             Route::To(target, door) => {
                 if let Err(unknown) = self.check_target(&target) {

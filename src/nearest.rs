@@ -1,10 +1,10 @@
-//! What a mistyped name may have meant.
+//! The known name that a mistyped one was probably meant to be: a tool, a server, a subcommand.
 
-/// Nobody types a longer one, and comparing takes its time.
+/// Comparing a longer name would take long, and it is no typing mistake.
 const LONGEST: usize = 200;
 
-/// The known name that is most like this one; without its server's name too.
-pub(super) fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
+/// The known name that is most like this one, with or without the server's prefix.
+pub(crate) fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
     if name.len() > LONGEST {
         return None;
     }
@@ -16,7 +16,9 @@ pub(super) fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
     };
     let near = known.iter().filter_map(|known| Some((known.as_str(), distance(known)?)));
     let (near, distance) = near.min_by_key(|(_, distance)| *distance)?;
-    (distance <= wanted.chars().count().div_ceil(3)).then_some(near)
+    let length = wanted.chars().count();
+    // A word in which every letter differs is another word.
+    (distance <= length.div_ceil(3) && distance < length).then_some(near)
 }
 
 #[cfg(test)]
@@ -32,6 +34,7 @@ mod tests {
             ("readFile", Some("files__read_file")),
             ("ecoh", Some("echo")),
             ("something", None),
+            ("e", None),
         ] {
             assert_eq!(nearest(name, &known), expect, "{name}");
         }
