@@ -1,21 +1,23 @@
 //! The command line.
 
 mod asking;
-mod overview;
+mod daemon;
 pub(crate) mod owner;
+mod values;
+mod overview;
 mod tips;
 
 pub(crate) use asking::{CallArgs, GatewayArgs, GetArgs, ListArgs, ReadArgs};
+pub(crate) use daemon::{DaemonArgs, DaemonCommand, ServeArgs};
 use owner::OwnerArgs;
+use values::{A_YEAR, count, process_name, time};
+pub(crate) use values::{BackendArg, FormatArg, GuardArg, InheritArg, LevelArg, PackagesArg};
 
 use clap::builder::{FalseyValueParser, OsStringValueParser, TypedValueParser};
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
 use switchboard_gateway::Overrides;
-use switchboard_gateway::config::owners::Owners;
-use switchboard_gateway::config::{Guard, InheritEnv, LogFormat, LogLevel, Packages};
-use switchboard_gateway::config::{is_process_name, parse_time};
 
 /// Lines that fit into 80 columns: clap breaks longer ones without regard for their shape.
 const AFTER_STDIO: &str = "\
@@ -263,65 +265,6 @@ pub(crate) struct RootArgs {
     pub(crate) default_root: Option<PathBuf>,
 }
 
-const A_YEAR: u64 = 365 * 24 * 3600;
-
-/// As in the config file.
-fn count(text: &str) -> Result<usize, String> {
-    let count = text.parse().ok().filter(|count| (1..=100_000).contains(count));
-    count.ok_or_else(|| "write a whole number from 1 to 100000".to_owned())
-}
-
-/// As in the config file.
-fn time(text: &str) -> Result<Duration, String> {
-    let time = parse_time(text).filter(|time| !time.is_zero());
-    time.ok_or_else(|| "write a time such as 500ms, 90s, 10m or 1h, or a number of seconds".to_owned())
-}
-
-/// As `ps` shows it.
-fn process_name(name: &str) -> Result<String, String> {
-    match is_process_name(name) {
-        true => Ok(name.to_owned()),
-        false => Err("write a name as `ps` shows it, such as `adb`".to_owned()),
-    }
-}
-
-impl DaemonArgs {
-    /// The daemon that `serve` is.
-    pub(crate) fn for_serving(args: &ServeArgs) -> Self {
-        Self {
-            command: None,
-            config: args.config.clone(),
-            config_owner: args.owner.config_owner,
-            project: false,
-            detached: false,
-            backend: None,
-            node: None,
-            auggie_entry: None,
-            mode: None,
-            max_backends: None,
-            idle_ttl_seconds: None,
-            start_timeout: None,
-            timeout: None,
-            log_level: args.log_level,
-            log_file: args.log_file.clone(),
-            log_format: args.log_format,
-        }
-    }
-
-    pub(crate) fn owners(&self) -> Owners {
-        Owners { also: self.config_owner }
-    }
-
-    pub(crate) fn overrides(&self) -> Overrides {
-        Overrides {
-            max_backends: self.max_backends,
-            idle_ttl_seconds: self.idle_ttl_seconds,
-            start_timeout: self.start_timeout,
-            timeout: self.timeout,
-        }
-    }
-}
-
 impl StdioArgs {
     pub(crate) fn overrides(&self) -> Overrides {
         Overrides {
@@ -344,45 +287,6 @@ impl StdioArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ServeArgs {
-    /// The address to listen on: HOST:PORT or `unix:PATH`; may be repeated. Overrides the config. The default is
-    /// 127.0.0.1:7411.
-    #[arg(long, value_name = "ADDRESS")]
-    pub(crate) listen: Vec<String>,
-
-    /// The config file. Otherwise the one that `stdio` would use.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub(crate) owner: OwnerArgs,
-
-    /// Require no token. Only for addresses of this machine.
-    #[arg(long)]
-    pub(crate) no_auth: bool,
-
-    /// The certificate file, as PEM. Overrides the config.
-    #[arg(long, value_name = "FILE", requires = "tls_key")]
-    pub(crate) tls_cert: Option<PathBuf>,
-
-    /// The file with the certificate's key, as PEM. Overrides the config.
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
-    pub(crate) tls_key: Option<PathBuf>,
-
-    /// How much to log. Overrides the config.
-    #[arg(long, value_name = "LEVEL", value_enum, env = "SWITCHBOARD_LOG")]
-    pub(crate) log_level: Option<LevelArg>,
-
-    /// Log to this file instead of the daily one in the state folder; `-` is stderr. Overrides the config.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) log_file: Option<PathBuf>,
-
-    /// Format of log lines. Overrides the config.
-    #[arg(long, value_name = "FORMAT", value_enum)]
-    pub(crate) log_format: Option<FormatArg>,
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct TokenArgs {
     #[command(subcommand)]
     pub(crate) command: TokenCommand,
@@ -392,78 +296,6 @@ pub(crate) struct TokenArgs {
 pub(crate) enum TokenCommand {
     /// Print the token. It is created if there is none.
     Show,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct DaemonArgs {
-    #[command(subcommand)]
-    pub(crate) command: Option<DaemonCommand>,
-
-    /// The config file. Otherwise the one that `stdio` would use.
-    #[arg(long, value_name = "FILE", global = true)]
-    pub(crate) config: Option<PathBuf>,
-
-    /// Take the config file of the user with this number, too. As with `stdio`.
-    #[arg(long, value_name = "UID", global = true)]
-    pub(crate) config_owner: Option<u32>,
-
-    /// The config file is a project's, and counts only while it is trusted.
-    #[arg(long, hide = true, requires = "config", global = true)]
-    pub(crate) project: bool,
-
-    /// A window has started it, and it ends with the last of them: servers with `lazy: false` do not keep it.
-    #[arg(long, hide = true, global = true)]
-    pub(crate) detached: bool,
-
-    /// Serve a built-in server entry, instead of the servers of a config file.
-    #[arg(long, value_name = "NAME", value_enum, global = true)]
-    pub(crate) backend: Option<BackendArg>,
-
-    /// With `--backend auggie`: the node program, as with `stdio`.
-    #[arg(long, value_name = "FILE", requires = "backend", global = true)]
-    pub(crate) node: Option<PathBuf>,
-
-    /// With `--backend auggie`: its JS file, as with `stdio`.
-    #[arg(long, value_name = "FILE", requires = "backend", global = true)]
-    pub(crate) auggie_entry: Option<PathBuf>,
-
-    /// With `--backend auggie`: its `-m` argument. Otherwise `default`.
-    #[arg(long, value_name = "MODE", requires = "backend", global = true)]
-    pub(crate) mode: Option<String>,
-
-    /// How many instances of a server may run at a time. Overrides the config.
-    #[arg(long, value_name = "K", value_parser = count, global = true)]
-    pub(crate) max_backends: Option<usize>,
-
-    /// Stop an instance after so many seconds without a request; 0 is never. Overrides the config.
-    #[arg(long, value_name = "T", value_parser = clap::value_parser!(u64).range(..=A_YEAR), global = true)]
-    pub(crate) idle_ttl_seconds: Option<u64>,
-
-    /// Time limit for a server's first answer, such as `90s`. Overrides the config.
-    #[arg(long, value_name = "TIME", value_parser = time, global = true)]
-    pub(crate) start_timeout: Option<Duration>,
-
-    /// Time limit for a call, such as `2m`. Overrides the config.
-    #[arg(long, value_name = "TIME", value_parser = time, global = true)]
-    pub(crate) timeout: Option<Duration>,
-
-    /// How much to log.
-    #[arg(long, value_name = "LEVEL", value_enum, env = "SWITCHBOARD_LOG")]
-    pub(crate) log_level: Option<LevelArg>,
-
-    /// Log to this file instead of the daily one in the state folder; `-` is stderr. Overrides the config.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) log_file: Option<PathBuf>,
-
-    /// Format of log lines. Overrides the config.
-    #[arg(long, value_name = "FORMAT", value_enum)]
-    pub(crate) log_format: Option<FormatArg>,
-}
-
-#[derive(Debug, Clone, Copy, Subcommand)]
-pub(crate) enum DaemonCommand {
-    /// Stop the daemon and all its servers.
-    Stop,
 }
 
 #[derive(Debug, Args)]
@@ -567,97 +399,6 @@ pub(crate) struct TrustArgs {
 
     #[command(flatten)]
     pub(crate) owner: OwnerArgs,
-}
-
-/// The servers that we know by name.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum BackendArg {
-    Auggie,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum LevelArg {
-    Error,
-    Warn,
-    Info,
-    Debug,
-    Trace,
-}
-
-impl From<LevelArg> for LogLevel {
-    fn from(level: LevelArg) -> Self {
-        match level {
-            LevelArg::Error => Self::Error,
-            LevelArg::Warn => Self::Warn,
-            LevelArg::Info => Self::Info,
-            LevelArg::Debug => Self::Debug,
-            LevelArg::Trace => Self::Trace,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum InheritArg {
-    Safe,
-    All,
-    None,
-}
-
-impl From<InheritArg> for InheritEnv {
-    fn from(which: InheritArg) -> Self {
-        match which {
-            InheritArg::Safe => Self::Safe,
-            InheritArg::All => Self::All,
-            InheritArg::None => Self::None,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum PackagesArg {
-    Isolated,
-    Workspace,
-}
-
-impl From<PackagesArg> for Packages {
-    fn from(packages: PackagesArg) -> Self {
-        match packages {
-            PackagesArg::Isolated => Self::Isolated,
-            PackagesArg::Workspace => Self::Workspace,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum GuardArg {
-    Auto,
-    Strict,
-    Off,
-}
-
-impl From<GuardArg> for Guard {
-    fn from(guard: GuardArg) -> Self {
-        match guard {
-            GuardArg::Auto => Self::Auto,
-            GuardArg::Strict => Self::Strict,
-            GuardArg::Off => Self::Off,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum FormatArg {
-    Human,
-    Json,
-}
-
-impl From<FormatArg> for LogFormat {
-    fn from(format: FormatArg) -> Self {
-        match format {
-            FormatArg::Human => Self::Human,
-            FormatArg::Json => Self::Json,
-        }
-    }
 }
 
 #[cfg(test)]

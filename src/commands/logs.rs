@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use switchboard_gateway::Address;
 use switchboard_gateway::config::discover::discover;
+use switchboard_gateway::config::owners::Owners;
 use switchboard_gateway::control::{self, Answer, Request};
 
 /// So many of the last lines are shown.
@@ -68,7 +69,7 @@ fn missing(server: Option<&str>, folder: &Path) -> String {
 /// The servers of the config file that would be used here, and of all daemons.
 fn known_servers() -> Vec<String> {
     let project = std::env::current_dir().ok();
-    let found = discover(None, project.as_deref(), &super::vars).ok();
+    let found = discover(None, project.as_deref(), Owners::default(), &super::vars).ok();
     let config = found.and_then(|found| found.file?.load().config);
     let mut names: Vec<String> =
         config.into_iter().flat_map(|c| c.servers).map(|server| server.name).collect();

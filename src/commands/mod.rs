@@ -78,7 +78,8 @@ enum FoundConfig {
 /// warnings nobody sees.
 fn warn_of_untrusted() {
     let project = std::env::current_dir().ok();
-    let untrusted = discover(None, project.as_deref(), &vars).ok().and_then(|found| found.untrusted);
+    let untrusted =
+        discover(None, project.as_deref(), Owners::default(), &vars).ok().and_then(|found| found.untrusted);
     if let Some(untrusted) = untrusted {
         complain(&terminal::wrap(
             &format!("warning: {untrusted}"),

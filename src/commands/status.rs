@@ -11,6 +11,7 @@ use std::path::Path;
 use std::time::Duration;
 use switchboard_gateway::Address;
 use switchboard_gateway::config::discover::{ConfigFile, Origin, discover, reread};
+use switchboard_gateway::config::owners::Owners;
 use switchboard_gateway::control::{self, Answer, Request};
 
 /// How often `--watch` looks.
@@ -76,7 +77,7 @@ fn as_json(seen: &Seen) -> Value {
 /// What is wrong with the config file that a window in this folder would use.
 fn config_error(daemons: &[Value]) -> Option<String> {
     let project = std::env::current_dir().ok();
-    let file = match discover(None, project.as_deref(), &super::vars) {
+    let file = match discover(None, project.as_deref(), Owners::default(), &super::vars) {
         Ok(found) => found.file?,
         Err(error) => return Some(error.to_string()),
     };
@@ -103,6 +104,7 @@ fn seen(address: &Address, answer: Answer) -> Value {
         Ok(result) => {
             daemon["config"] = result["config"].clone();
             daemon["isProject"] = result["isProject"].clone();
+            daemon["configOwner"] = result["configOwner"].clone();
             daemon["clients"] = result["status"]["clients"].clone();
             daemon["servers"] = result["status"]["servers"].clone();
             daemon["collisions"] = result["status"]["collisions"].clone();
@@ -117,7 +119,8 @@ fn seen(address: &Address, answer: Answer) -> Value {
 fn daemons_config_error(daemon: &Value) -> Option<String> {
     let path = daemon["config"].as_str()?;
     let origin = if daemon["isProject"] == json!(true) { Origin::Project } else { Origin::Given };
-    match reread(Path::new(path), origin, &super::vars) {
+    let owners = Owners { also: daemon["configOwner"].as_u64().and_then(|owner| u32::try_from(owner).ok()) };
+    match reread(Path::new(path), origin, owners, &super::vars) {
         Ok(file) => problem_of(&file),
         Err(why) => Some(why),
     }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use switchboard_gateway::attach::{self, Alone, Attach};
 use switchboard_gateway::auggie;
 use switchboard_gateway::config::discover::discover;
+use switchboard_gateway::config::owners::Owners;
 use switchboard_gateway::config::{Config, InheritEnv, Preset, STDERR, ServerConfig, expand};
 use switchboard_gateway::raw::{self, Raw};
 use switchboard_gateway::refusing::{self, Refusal};
@@ -249,7 +250,8 @@ fn choose_from(args: &StdioArgs) -> anyhow::Result<(Config, Choice, Option<Sourc
     if let Some(mut server) = launched(args) {
         let (config, source) = match &args.config {
             Some(_) => load_config(args).map(|(config, source)| (config, Some(source)))?,
-            None => with_defaults().map_or_else(Default::default, |(config, source)| (config, Some(source))),
+            None => with_defaults(args.owner.owners())
+                .map_or_else(Default::default, |(config, source)| (config, Some(source))),
         };
         config.apply_to(&mut server);
         if args.backend.is_some() {
@@ -270,8 +272,8 @@ fn choose_from(args: &StdioArgs) -> anyhow::Result<(Config, Choice, Option<Sourc
 
 /// The user's own config file, never a project's, if it has `defaults`: they are for all servers, those of command lines
 /// included. A file with errors is no reason not to serve.
-fn with_defaults() -> Option<(Config, Source)> {
-    let file = discover(None, None, &super::vars).ok()?.file?;
+fn with_defaults(owners: Owners) -> Option<(Config, Source)> {
+    let file = discover(None, None, owners, &super::vars).ok()?.file?;
     let Some(config) = auggie::load(&file, &super::vars).config else {
         let path = file.path.display();
         complain(&format!(
@@ -280,7 +282,7 @@ fn with_defaults() -> Option<(Config, Source)> {
         ));
         return None;
     };
-    let source = Source { path: file.path, origin: file.origin, text: file.source };
+    let source = Source { path: file.path, origin: file.origin, owners, text: file.source };
     (!config.defaults.is_empty()).then_some((config, source))
 }
 

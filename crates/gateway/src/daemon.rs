@@ -433,7 +433,8 @@ impl Household {
         self.hub.measure().await;
         let status = self.hub.turn().status();
         let (file, origin) = self.standing.source.as_ref().map(|(path, origin)| (path, *origin)).unzip();
-        json!({ "config": file, "isProject": origin == Some(Origin::Project), "status": status })
+        let (is_project, owner) = (origin == Some(Origin::Project), self.standing.owners.also);
+        json!({ "config": file, "isProject": is_project, "configOwner": owner, "status": status })
     }
 
     async fn order(&self, order: OrderWord, server: &str, root: Option<&str>) -> Reply {

@@ -75,7 +75,7 @@ type Mark = [u8; 32];
 pub(crate) struct Standing {
     state: Mutex<State>,
     pub(crate) source: Option<(PathBuf, Origin)>,
-    owners: Owners,
+    pub(crate) owners: Owners,
 }
 
 struct State {

@@ -85,6 +85,10 @@ impl Logs {
         self.main.crowd(time, crowd);
     }
 
+    pub(super) fn bad(&mut self, time: SystemTime, messages: u64) {
+        self.main.bad(time, messages);
+    }
+
     /// `window` is the one that wants to see it; the daemon's log otherwise.
     pub(super) fn body(&mut self, time: SystemTime, window: Option<ClientId>, from: &str, text: &[u8]) {
         let window = window.and_then(|client| self.windows.get_mut(&client));

@@ -1,0 +1,119 @@
+//! Values of flags: how they are written, and what they mean in the config.
+
+use clap::ValueEnum;
+use std::time::Duration;
+use switchboard_gateway::config::{Guard, InheritEnv, LogFormat, LogLevel, Packages};
+use switchboard_gateway::config::{is_process_name, parse_time};
+
+pub(super) const A_YEAR: u64 = 365 * 24 * 3600;
+
+/// As in the config file.
+pub(super) fn count(text: &str) -> Result<usize, String> {
+    let count = text.parse().ok().filter(|count| (1..=100_000).contains(count));
+    count.ok_or_else(|| "write a whole number from 1 to 100000".to_owned())
+}
+
+/// As in the config file.
+pub(super) fn time(text: &str) -> Result<Duration, String> {
+    let time = parse_time(text).filter(|time| !time.is_zero());
+    time.ok_or_else(|| "write a time such as 500ms, 90s, 10m or 1h, or a number of seconds".to_owned())
+}
+
+/// As `ps` shows it.
+pub(super) fn process_name(name: &str) -> Result<String, String> {
+    match is_process_name(name) {
+        true => Ok(name.to_owned()),
+        false => Err("write a name as `ps` shows it, such as `adb`".to_owned()),
+    }
+}
+
+/// The servers that we know by name.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum BackendArg {
+    Auggie,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum LevelArg {
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+impl From<LevelArg> for LogLevel {
+    fn from(level: LevelArg) -> Self {
+        match level {
+            LevelArg::Error => Self::Error,
+            LevelArg::Warn => Self::Warn,
+            LevelArg::Info => Self::Info,
+            LevelArg::Debug => Self::Debug,
+            LevelArg::Trace => Self::Trace,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum InheritArg {
+    Safe,
+    All,
+    None,
+}
+
+impl From<InheritArg> for InheritEnv {
+    fn from(which: InheritArg) -> Self {
+        match which {
+            InheritArg::Safe => Self::Safe,
+            InheritArg::All => Self::All,
+            InheritArg::None => Self::None,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum PackagesArg {
+    Isolated,
+    Workspace,
+}
+
+impl From<PackagesArg> for Packages {
+    fn from(packages: PackagesArg) -> Self {
+        match packages {
+            PackagesArg::Isolated => Self::Isolated,
+            PackagesArg::Workspace => Self::Workspace,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum GuardArg {
+    Auto,
+    Strict,
+    Off,
+}
+
+impl From<GuardArg> for Guard {
+    fn from(guard: GuardArg) -> Self {
+        match guard {
+            GuardArg::Auto => Self::Auto,
+            GuardArg::Strict => Self::Strict,
+            GuardArg::Off => Self::Off,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum FormatArg {
+    Human,
+    Json,
+}
+
+impl From<FormatArg> for LogFormat {
+    fn from(format: FormatArg) -> Self {
+        match format {
+            FormatArg::Human => Self::Human,
+            FormatArg::Json => Self::Json,
+        }
+    }
+}
