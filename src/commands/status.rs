@@ -186,7 +186,7 @@ fn show_clients(text: &mut String, clients: &Value) -> anyhow::Result<()> {
 fn write_with_folder(text: &mut String, line: &str, folder: &str) -> std::fmt::Result {
     let folder = one_line(folder);
     let length = line.chars().count() + 2 + folder.chars().count();
-    match terminal::width(Stream::Out) {
+    match terminal::screen_width(Stream::Out) {
         Some(width) if length > width => writeln!(text, "{line}\n        in {folder}"),
         _ => writeln!(text, "{line}  {folder}"),
     }

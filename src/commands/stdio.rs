@@ -226,7 +226,7 @@ fn from_command_line(
 fn alone(stdio: OwnStdio, why: &std::io::Error) -> Attached {
     complain(&format!(
         "switchboard: warning: cannot reach or start the daemon ({why}); this window runs its own servers\n  \
-         hint: `switchboard logs` may say why; `--solo` does without the daemon"
+         hint: `--solo` does without the daemon; `switchboard logs` may say why"
     ));
     Attached::Alone(stdio)
 }

@@ -228,7 +228,7 @@ mod tests {
     fn shows_settings_and_flags() {
         let line =
             r#""command": "npx", "args": ["-y", "--key", "s3cret", "--k=s3cret", "-ps3cret"], "lazy": true"#;
-        let shown = r#""command": "npx", "args": ["-y", "--key", "••••••", "••••••••••", "•••…"#;
+        let shown = r#""command": "npx", "args": ["-y", "--key", "••••••", "••••••••••", "•••••…"#;
         assert_eq!(Excerpt::of(line, 0..1, false).text, shown);
         for (line, shown) in [
             (r#""cwd": "~/a", "url": "https://h/s3cret""#, r#""cwd": "~/a", "url": "••••••••••••••••""#),
