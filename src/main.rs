@@ -4,8 +4,9 @@ mod cli;
 mod commands;
 mod exit;
 mod nearest;
+mod terminal;
+mod topics;
 
-use commands::terminal;
 use exit::Exit;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;

@@ -1,7 +1,7 @@
 //! The general help: subcommands in groups, few options. The headings of `stdio --help` are here too.
 
-use crate::commands::help::TOPIC_NAMES;
-use crate::commands::terminal::wrap_at;
+use crate::terminal::wrap_at;
+use crate::topics::TOPIC_NAMES;
 use clap::{Arg, Command};
 use std::fmt::Write;
 

@@ -1,8 +1,8 @@
 //! Checks the config file: its problems with their place and remedy, and what would be run for each server.
 
-use super::terminal::{self, Stream, wrap};
 use crate::cli::CheckArgs;
 use crate::exit::{Exit, fatal};
+use crate::terminal::{self, Stream, wrap};
 use std::fmt::Write;
 use switchboard_gateway::config::discover::discover;
 use switchboard_gateway::config::{Config, Severity};

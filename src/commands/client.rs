@@ -17,10 +17,10 @@ pub(super) use failure::{Failure, Fault};
 pub(super) use servers::Servers;
 
 use super::complain;
-use super::terminal::{self, Stream, wrap};
 use crate::cli::GatewayArgs;
 use crate::exit::{Exit, fatal};
 use crate::nearest::nearest;
+use crate::terminal::{self, Stream, wrap};
 use anyhow::Context;
 use progress::Progress;
 use serde_json::value::RawValue;

@@ -1,6 +1,6 @@
 //! Names with what is said about them, in two columns.
 
-use super::terminal::{cut, one_line};
+use crate::terminal::{cut, one_line};
 
 /// Names that are longer do not move the others' descriptions.
 const WIDEST_NAME: usize = 44;

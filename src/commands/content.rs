@@ -42,7 +42,7 @@ pub(super) fn resource(resource: &Value) -> String {
 }
 
 fn said(words: &[Option<&str>]) -> String {
-    let words: Vec<String> = words.iter().flatten().map(|word| super::terminal::one_line(word)).collect();
+    let words: Vec<String> = words.iter().flatten().map(|word| crate::terminal::one_line(word)).collect();
     format!("[{}]\n", words.iter().filter(|word| !word.is_empty()).cloned().collect::<Vec<_>>().join(", "))
 }
 

@@ -5,46 +5,12 @@
 
 mod markdown;
 
-use super::terminal::{self, Stream};
 use crate::cli::Cli;
 use crate::exit::{Exit, fatal};
 use crate::nearest::nearest;
+use crate::terminal::{self, Stream};
+use crate::topics::{TOPIC_NAMES, TOPICS, Topic};
 use std::fmt::Write;
-
-struct Topic {
-    name: &'static str,
-    about: &'static str,
-    page: &'static str,
-}
-
-macro_rules! topics {
-    ($( $name:literal: $about:literal, )*) => {
-        const TOPICS: &[Topic] = &[$( Topic {
-            name: $name,
-            about: $about,
-            page: include_str!(concat!("../../docs/", $name, ".md")),
-        } ),*];
-        /// The names of the topics, in the order of the list.
-        pub(crate) const TOPIC_NAMES: &[&str] = &[$( $name ),*];
-    };
-}
-
-topics! {
-    "guide": "Install, connect an IDE, solve problems",
-    "config": "The config file: its place, every key, the environment of a server",
-    "servers": "Several servers as one: names, lists, slow and broken servers",
-    "workspaces": "Which workspace a request belongs to, and which servers are shared",
-    "daemon": "The daemon that all windows share",
-    "http": "Serving over HTTP: clients, tokens, TLS, sessions",
-    "remote": "Servers on other machines",
-    "logs": "Where the logs are, and what is in them",
-    "errors": "The errors a client can get, and what to do",
-    "failure": "Crashes, timeouts, restarts and limits",
-    "processes": "How leftover processes are prevented",
-    "security": "Tokens, secrets, trust and the environment of servers",
-    "windows": "Windows: what differs",
-    "cli": "All subcommands, flags, variables and exit codes",
-}
 
 /// Pages are easier to read when lines are not too long.
 const WIDEST: usize = 100;

@@ -3,9 +3,9 @@
 use super::client::{Client, Failure, Servers, with_gateway};
 use super::columns::{Row, shown};
 use super::complain;
-use super::terminal::{self, Stream, wrap};
 use crate::cli::ListArgs;
 use crate::exit::Exit;
+use crate::terminal::{self, Stream, wrap};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use switchboard_gateway::{decode_resource, decode_template};

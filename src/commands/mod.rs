@@ -25,12 +25,12 @@ pub(crate) mod reload;
 pub(crate) mod schema;
 pub(crate) mod status;
 pub(crate) mod stdio;
-pub(crate) mod terminal;
 pub(crate) mod trust;
 
 use crate::cli::{LevelArg, RootArgs};
 use crate::exit::{Exit, fatal, fatal_told};
 use crate::nearest::nearest;
+use crate::terminal;
 use clap::ValueEnum;
 use std::ffi::OsString;
 use std::io::Write;

@@ -1,10 +1,10 @@
 //! Prints a resource. What is not text is written as it is too, unless a terminal would have to show it.
 
 use super::client::{Failure, with_gateway};
-use super::terminal::{self, Stream};
 use super::{base64, complain, content};
 use crate::cli::ReadArgs;
 use crate::exit::Exit;
+use crate::terminal::{self, Stream};
 use serde_json::Value;
 
 pub(crate) fn run(args: &ReadArgs) -> anyhow::Result<Exit> {

@@ -1,8 +1,8 @@
 //! Daemons, clients, servers and their instances, on one screen; with `--watch` again and again.
 
-use super::terminal::{self, Stream, one_line, wrap};
 use crate::cli::StatusArgs;
 use crate::exit::Exit;
+use crate::terminal::{self, Stream, one_line, wrap};
 use anyhow::Context;
 use serde_json::{Value, json};
 use std::fmt::Write;

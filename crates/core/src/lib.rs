@@ -29,6 +29,7 @@
 //!   `change`: a new config.
 //! - `debounce`: notifications in quick succession.
 //! - `turns`: how many requests a backend works on at a time; `turned_away`: those that a daemon takes no more.
+//! - `broken`: answers that are no valid messages, and the requests that they end; `allowance`: limits on a client's state.
 //! - `answers`: the one place that turns causes into error answers.
 //! - `last_words`: the output of a process that ended; `failure`: why a server failed last.
 //! - `outgoing`: the one place through which messages leave, with the byte credits of the outboxes.

@@ -2,7 +2,7 @@
 //! a gateway: if it ends, what was open gets an error, another one is started, and hears the client's handshake again. So
 //! the core does here what it does there.
 
-use crate::backends::Plan;
+use crate::backends::{Plan, launch};
 use crate::config::Config;
 use crate::environments::Vars;
 use crate::fronts::{self, Arrival, Wanted};
@@ -74,7 +74,7 @@ pub struct Alone {
 /// Serves the client until it, or a signal, ends it. Must be called within a tokio runtime.
 pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
     let parent = Parent::watch();
-    let sweeps = Sweeps::new(&attach.state_folder);
+    let sweeps = Sweeps::new(launch::runs_folder(&attach.state_folder));
     let mut link = Link {
         address: attach.address,
         command: attach.command,

@@ -1,6 +1,10 @@
 //! The user's one daemon: all windows, one set of backends. Clients come through attachments on a local socket; when the
 //! last has gone, so do the backends, and then it does itself.
 
+mod standby;
+
+use standby::StartedServers;
+
 use crate::backends::Plan;
 use crate::backends::launch;
 use crate::backends::process::Processes;
@@ -23,7 +27,6 @@ use crate::places;
 use crate::register::Register;
 use crate::reload::{Applied, Overrides, Source, Standing};
 use crate::solo;
-use crate::standby::StartedServers;
 use crate::task;
 use crate::telemetry::{LogOptions, Telemetry};
 use crate::wiring;

@@ -11,7 +11,7 @@
 //! - [`daemon`]: all windows' clients, and one set of backends; [`attach`]: a client's way to it, by `link`; `sweeps`: what it
 //!   does for one that was killed; `hello`: their
 //!   first words; [`control`]: questions and orders; `register`: the servers that there are; `reload`: a changed config;
-//!   `environments`: what clients bring along; `standby`: servers that run without a client.
+//!   `environments`: what clients bring along; `place`: whether there is room for one more client.
 //! - `handed`: a client whose own streams are handed to whoever serves it.
 //! - [`places`]: paths that messages and the environment name, looked up on disk.
 //! - [`explain`]: says which workspace a request would be routed to, and why.
@@ -63,7 +63,6 @@ pub mod control;
 mod place;
 mod environments;
 mod register;
-mod standby;
 mod reload;
 pub mod wiring;
 mod outbox;

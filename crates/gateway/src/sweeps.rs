@@ -1,9 +1,8 @@
 //! What an attachment does for a daemon that was killed together with all that watched over its servers: it ends what is
 //! left, at once, and not only when the next daemon starts.
 
-use crate::backends::launch;
 use crate::task;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use switchboard_process::warden::Witness;
@@ -20,8 +19,9 @@ pub(crate) struct Sweeps {
 }
 
 impl Sweeps {
-    pub(crate) fn new(state_folder: &Path) -> Self {
-        Self { runs: launch::runs_folder(state_folder), busy: Arc::default() }
+    /// `runs` is the folder of run files.
+    pub(crate) fn new(runs: PathBuf) -> Self {
+        Self { runs, busy: Arc::default() }
     }
 
     /// Of a daemon that is connected now.

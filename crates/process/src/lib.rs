@@ -20,7 +20,8 @@
 //! - [`parent`]: the end of whoever started us.
 //! - [`signals`]: requests that we end. [`stderr`]: our own, for those who must not wait for its reader.
 //! - [`aside`]: work on a thread of its own.
-//! - [`private`]: folders that nobody else can have written to.
+//! - [`private`]: folders that nobody else can have written to; [`ownership`]: who can change a file; [`drafts`]: files that a killed
+//!   writer left.
 //! - [`room`]: whether we may open what we need.
 //! - [`alive`]: whether a process is there, for reports.
 //! - [`machine`]: how much memory there is.

@@ -1,6 +1,6 @@
 //! Why there is no answer, in words for a person.
 
-use crate::commands::terminal::one_line;
+use crate::terminal::one_line;
 use serde_json::Value;
 use std::fmt;
 use std::time::Duration;

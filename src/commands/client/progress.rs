@@ -2,7 +2,7 @@
 //! one line that is written over, and so is the time waited; otherwise each progress notification is a line.
 
 use crate::commands::complain;
-use crate::commands::terminal::{self, Stream, cut, one_line};
+use crate::terminal::{self, Stream, cut, one_line};
 use serde_json::Value;
 use std::io::Write;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! The servers behind the gateway, when there are many: which are still starting, and why the others failed.
 
 use super::{Client, Failure, Fault};
-use crate::commands::terminal::one_line;
+use crate::terminal::one_line;
 use serde_json::Value;
 use std::time::{Duration, Instant};
 

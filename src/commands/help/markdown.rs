@@ -1,7 +1,7 @@
 //! A page of the documentation as plain text. Knows what our pages use: headings, paragraphs, lists, tables, code and
 //! links. Pure.
 
-use crate::commands::terminal::wrap_at;
+use crate::terminal::wrap_at;
 
 /// `topics` are the pages that a link may lead to.
 pub(super) fn plain(page: &str, width: usize, topics: &[&str], colours: bool) -> String {

@@ -3,7 +3,7 @@
 //! however many others are connected, and nobody without a token keeps out those who have it.
 
 use super::listen::Origin;
-use super::refusal::Refusal;
+use super::refusal::HttpRefusal;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -175,9 +175,9 @@ impl Caller {
     }
 
     /// It has shown that it is no stranger.
-    pub(super) fn admit(&self) -> Result<(), Refusal> {
+    pub(super) fn admit(&self) -> Result<(), HttpRefusal> {
         match &self.guest {
-            Some(guest) if !guest.admit() => Err(Refusal::overloaded(
+            Some(guest) if !guest.admit() => Err(HttpRefusal::overloaded(
                 format!("there are {MOST_KNOWN} connections already"),
                 "close connections that are not needed, and try again after `Retry-After`",
             )),

@@ -2,7 +2,7 @@
 
 use super::body::Events;
 use super::guests::Caller;
-use super::refusal::{Asked, Refusal};
+use super::refusal::{Asked, HttpRefusal};
 use super::reply::{accepted, stream};
 use super::route::{Target, messages_path, query};
 use super::session::Manner;
@@ -21,7 +21,7 @@ impl Front {
         caller: &Caller,
     ) -> Reply {
         if *request.method() != Method::GET {
-            return self.refuse(request, &Refusal::method("GET")).await;
+            return self.refuse(request, &HttpRefusal::method("GET")).await;
         }
         let session = match self.open(&target, Manner::OneStream, request.headers(), caller) {
             Ok(session) => session,
@@ -40,7 +40,7 @@ impl Front {
         caller: &Caller,
     ) -> Reply {
         if *request.method() != Method::POST {
-            return Refusal::method("POST").unread();
+            return HttpRefusal::method("POST").unread();
         }
         if let Err(refusal) = check_type(request.headers()) {
             return refusal.unread();
@@ -54,7 +54,7 @@ impl Front {
             Ok(Ok(said)) => {
                 let asked = Asked::of(&said);
                 if self.household.hub.is_ending() && !asked.ids.is_empty() {
-                    return Refusal::shutting_down().reply(&asked);
+                    return HttpRefusal::shutting_down().reply(&asked);
                 }
                 self.tell(&session, said).await;
             }

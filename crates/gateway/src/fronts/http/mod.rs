@@ -39,7 +39,7 @@ use hyper::header::{ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue, ORIGIN};
 use hyper::http::uri::Authority;
 use hyper::{Method, Request, Response, StatusCode};
 use news::News;
-use refusal::Refusal;
+use refusal::HttpRefusal;
 use reply::status;
 use route::{Door, Route};
 use session::Session;
@@ -141,7 +141,7 @@ impl Front {
             Route::Readiness => self.readiness(),
             Route::Health => status(StatusCode::METHOD_NOT_ALLOWED, "use GET"),
             Route::Home | Route::Nowhere => {
-                self.refuse(request, &Refusal::unknown_name("nothing is served at this path")).await
+                self.refuse(request, &HttpRefusal::unknown_name("nothing is served at this path")).await
             }
             Route::To(target, door) => {
                 if let Err(unknown) = self.check_target(&target) {
@@ -157,18 +157,18 @@ impl Front {
     }
 }
 
-fn denied(refused: &Refused) -> Refusal {
+fn denied(refused: &Refused) -> HttpRefusal {
     match refused {
-        Refused::Host(host) => Refusal::forbidden(
+        Refused::Host(host) => HttpRefusal::forbidden(
             format!("the host `{host}` is not allowed"),
             "add it to `serve.allowedHosts` if it is yours",
         ),
-        Refused::Origin(origin) => Refusal::forbidden(
+        Refused::Origin(origin) => HttpRefusal::forbidden(
             format!("the origin `{origin}` is not allowed"),
             "add it to `serve.allowedOrigins` if it is yours",
         ),
-        Refused::NoToken => Refusal::unauthorized("missing bearer token"),
-        Refused::WrongToken => Refusal::unauthorized("wrong bearer token"),
+        Refused::NoToken => HttpRefusal::unauthorized("missing bearer token"),
+        Refused::WrongToken => HttpRefusal::unauthorized("wrong bearer token"),
     }
 }
 

@@ -14,7 +14,7 @@ const RETRY_SECONDS: u16 = 5;
 
 /// Why a request is not served.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(super) struct HttpRefusal {
     status: StatusCode,
     error: ErrorAnswer,
     /// The methods that are allowed instead.
@@ -28,7 +28,7 @@ pub(super) struct Asked {
     pub(super) is_batch: bool,
 }
 
-impl Refusal {
+impl HttpRefusal {
     fn new(status: StatusCode, kind: ErrorKind, message: impl Into<String>) -> Self {
         let error = ErrorAnswer::new(kind, message).retryable(false);
         Self { status, error, allow: None }

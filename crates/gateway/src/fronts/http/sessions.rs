@@ -4,7 +4,7 @@ use super::gate::{credentials, same, text};
 use super::guests::Caller;
 use super::listen::Origin;
 use super::news::Heap;
-use super::refusal::Refusal;
+use super::refusal::HttpRefusal;
 use super::route::Target;
 use super::session::{Manner, Session, Who};
 use super::{Front, token};
@@ -30,7 +30,7 @@ impl Front {
     }
 
     /// Whether there is such a thing. Asked at every request, so nothing is made for it.
-    pub(super) fn check_target(&self, target: &Target) -> Result<(), Refusal> {
+    pub(super) fn check_target(&self, target: &Target) -> Result<(), HttpRefusal> {
         let is_there = match target {
             Target::Everything => matches!(self.household.hub.plan(), Plan::Processes(_)),
             Target::Server(name) => self.household.register.find(name).is_some(),
@@ -40,12 +40,12 @@ impl Front {
     }
 
     /// What a target stands for, if there is such a thing.
-    fn wanted(&self, target: &Target) -> Result<Wanted, Refusal> {
+    fn wanted(&self, target: &Target) -> Result<Wanted, HttpRefusal> {
         let household = &self.household;
         let Plan::Processes(processes) = household.hub.plan() else {
-            return Err(Refusal::overloaded("nothing is served here", "look at the config file"));
+            return Err(HttpRefusal::overloaded("nothing is served here", "look at the config file"));
         };
-        let unknown = |what: String| Err(Refusal::unknown_name(what));
+        let unknown = |what: String| Err(HttpRefusal::unknown_name(what));
         match target {
             Target::Everything => Ok(Wanted::All(processes.environments_of(&household.vars))),
             Target::Server(name) => match household.register.find(name) {
@@ -66,17 +66,17 @@ impl Front {
         manner: Manner,
         headers: &HeaderMap,
         caller: &Caller,
-    ) -> Result<Arc<Session>, Refusal> {
+    ) -> Result<Arc<Session>, HttpRefusal> {
         let wants = self.wanted(target)?;
         let may_name_folders = self.may_name_folders(caller.origin);
         let pinned = self.root_of(headers, may_name_folders)?;
         let household = &self.household;
         if !household.hub.is_serving() {
-            return Err(Refusal::shutting_down());
+            return Err(HttpRefusal::shutting_down());
         }
         caller.admit()?;
         let id = token::random()
-            .map_err(|_| Refusal::overloaded("the system has no random numbers", "try again later"))?;
+            .map_err(|_| HttpRefusal::overloaded("the system has no random numbers", "try again later"))?;
         let client = household.next_client();
         let habit = match &wants {
             _ if !may_name_folders => None,
@@ -96,7 +96,7 @@ impl Front {
         {
             let mut sessions = self.sessions();
             if sessions.len() >= self.options.max_sessions {
-                return Err(Refusal::overloaded(
+                return Err(HttpRefusal::overloaded(
                     "there are too many sessions",
                     "end sessions that are not needed, or raise `serve.maxSessions`",
                 ));
@@ -133,7 +133,7 @@ impl Front {
     }
 
     /// The root that a client is pinned to, if it names one: a folder of this machine, or a name that the config gives one.
-    fn root_of(&self, headers: &HeaderMap, may_name_folders: bool) -> Result<Option<String>, Refusal> {
+    fn root_of(&self, headers: &HeaderMap, may_name_folders: bool) -> Result<Option<String>, HttpRefusal> {
         let Some(named) = text(headers, &ROOT) else { return Ok(None) };
         let mapped =
             self.options.root_map.iter().find(|(name, _)| name == named).map(|(_, path)| path.as_str());
@@ -141,7 +141,7 @@ impl Front {
             Some(path) => path,
             None if may_name_folders => named,
             None => {
-                return Err(Refusal::forbidden(
+                return Err(HttpRefusal::forbidden(
                     format!("clients on other machines, or without a token, may not name the root `{named}`"),
                     "add it to `serve.rootMap` if they should",
                 ));
@@ -149,7 +149,7 @@ impl Front {
         };
         match places::canonical(Path::new(path)).filter(|root| Path::new(root).is_dir()) {
             Some(root) => Ok(Some(root)),
-            None => Err(Refusal::no_root(format!("the root `{named}` is no folder here"))),
+            None => Err(HttpRefusal::no_root(format!("the root `{named}` is no folder here"))),
         }
     }
 
@@ -160,7 +160,7 @@ impl Front {
         target: &Target,
         headers: &HeaderMap,
         caller: &Caller,
-    ) -> Result<Arc<Session>, Refusal> {
+    ) -> Result<Arc<Session>, HttpRefusal> {
         let session = self.sessions().get(id).cloned().ok_or_else(|| self.gone())?;
         let (given, its) = (credentials(headers), session.credentials.as_deref());
         let is_its = same(given.unwrap_or_default(), its.unwrap_or_default());

@@ -6,7 +6,7 @@ use super::events::EventId;
 use super::gate::text;
 use super::gather::{Unread, gather};
 use super::guests::Caller;
-use super::refusal::{Asked, Refusal};
+use super::refusal::{Asked, HttpRefusal};
 use super::reply::{accepted, message, stream};
 use super::route::Target;
 use super::session::{Manner, NoStream, Reply as Outcome, Session};
@@ -39,14 +39,14 @@ impl Front {
         {
             let text = format!("the protocol version `{version}` is not supported");
             let hint = format!("supported versions: {}", HANDSHAKE_VERSIONS.join(", "));
-            let refusal = Refusal::malformed(StatusCode::BAD_REQUEST, text, hint);
+            let refusal = HttpRefusal::malformed(StatusCode::BAD_REQUEST, text, hint);
             return self.refuse(request, &refusal).await;
         }
         match *request.method() {
             HttpMethod::POST => self.post(request, target, caller).await,
             HttpMethod::GET => self.get(&request, &target, caller).unwrap_or_else(|why| why.unread()),
             HttpMethod::DELETE => self.delete(&request, &target, caller).unwrap_or_else(|why| why.unread()),
-            _ => self.refuse(request, &Refusal::method("GET, POST, DELETE")).await,
+            _ => self.refuse(request, &HttpRefusal::method("GET, POST, DELETE")).await,
         }
     }
 
@@ -56,7 +56,7 @@ impl Front {
         }
         let Accepts { whole, streams: takes_streams } = Accepts::read(request.headers());
         if !whole && !takes_streams {
-            let refusal = Refusal::malformed(
+            let refusal = HttpRefusal::malformed(
                 StatusCode::NOT_ACCEPTABLE,
                 "answers are application/json or text/event-stream",
                 "accept both: `Accept: application/json, text/event-stream`",
@@ -69,7 +69,7 @@ impl Front {
         let session = named.map(|id| self.find(id, &target, &head.headers, caller));
         let said = match self.read(body).await {
             Ok(Ok(said)) => said,
-            Ok(Err(broken)) => return Refusal::broken(&broken).reply(&Asked::of_broken(&broken)),
+            Ok(Err(broken)) => return HttpRefusal::broken(&broken).reply(&Asked::of_broken(&broken)),
             Err((refusal, asked)) => return refusal.reply(&asked),
         };
         let asked = Asked::of(&said);
@@ -81,7 +81,7 @@ impl Front {
         let session = match session {
             Some(session) => session,
             None if is_new => self.open(&target, Manner::Streamable, &head.headers, caller),
-            None => Err(Refusal::not_initialized()),
+            None => Err(HttpRefusal::not_initialized()),
         };
         let session = match session {
             Ok(session) => session,
@@ -94,7 +94,7 @@ impl Front {
     }
 
     /// Refuses a request under the ids in its body, as far as it has a body that can be read.
-    pub(super) async fn refuse(&self, request: Request<Incoming>, refusal: &Refusal) -> Reply {
+    pub(super) async fn refuse(&self, request: Request<Incoming>, refusal: &HttpRefusal) -> Reply {
         if *request.method() != HttpMethod::POST || check_type(request.headers()).is_err() {
             return refusal.unread();
         }
@@ -107,15 +107,17 @@ impl Front {
     }
 
     /// Reads a body, as far as it may go.
-    pub(super) async fn read(&self, body: Incoming) -> Result<Result<Parsed, Broken>, (Refusal, Asked)> {
+    pub(super) async fn read(&self, body: Incoming) -> Result<Result<Parsed, Broken>, (HttpRefusal, Asked)> {
         let limit = self.household.limit;
         let bytes = match gather(body, limit).await {
             Ok(bytes) => bytes,
-            Err(Unread::TooLong(seen)) => return Err((Refusal::too_large(limit), Asked::of_glimpses(seen))),
-            Err(Unread::TooSlow) => return Err((Refusal::too_slow(), Asked::default())),
+            Err(Unread::TooLong(seen)) => {
+                return Err((HttpRefusal::too_large(limit), Asked::of_glimpses(seen)));
+            }
+            Err(Unread::TooSlow) => return Err((HttpRefusal::too_slow(), Asked::default())),
             Err(Unread::Cut) => {
                 let hint = "send as many bytes as `Content-Length` says";
-                let refusal = Refusal::malformed(StatusCode::BAD_REQUEST, "the body is incomplete", hint);
+                let refusal = HttpRefusal::malformed(StatusCode::BAD_REQUEST, "the body is incomplete", hint);
                 return Err((refusal, Asked::default()));
             }
         };
@@ -130,12 +132,12 @@ impl Front {
         let Posted { said, asked, takes_streams } = posted;
         let call = match asked.ids.is_empty() {
             true => None,
-            false if self.household.hub.is_ending() => return Refusal::shutting_down().reply(&asked),
+            false if self.household.hub.is_ending() => return HttpRefusal::shutting_down().reply(&asked),
             false => match session.open_call(&asked.ids, asked.is_batch, takes_streams) {
                 Some(call) => Some(call),
                 None if session.is_closed() => return self.gone().reply(&asked),
                 None => {
-                    let refusal = Refusal::malformed(
+                    let refusal = HttpRefusal::malformed(
                         StatusCode::BAD_REQUEST,
                         "one of these ids is in use: its request is not answered yet",
                         "use another id for each request",
@@ -157,8 +159,8 @@ impl Front {
     }
 
     /// Why a session cannot be found.
-    pub(super) fn gone(&self) -> Refusal {
-        if self.household.hub.is_ending() { Refusal::shutting_down() } else { Refusal::no_session() }
+    pub(super) fn gone(&self) -> HttpRefusal {
+        if self.household.hub.is_ending() { HttpRefusal::shutting_down() } else { HttpRefusal::no_session() }
     }
 
     /// Tells the core what a client said.
@@ -199,10 +201,15 @@ impl Front {
         reply
     }
 
-    fn get(&self, request: &Request<Incoming>, target: &Target, caller: &Caller) -> Result<Reply, Refusal> {
+    fn get(
+        &self,
+        request: &Request<Incoming>,
+        target: &Target,
+        caller: &Caller,
+    ) -> Result<Reply, HttpRefusal> {
         let headers = request.headers();
         if !Accepts::read(headers).streams {
-            return Err(Refusal::malformed(
+            return Err(HttpRefusal::malformed(
                 StatusCode::NOT_ACCEPTABLE,
                 "this is a stream of events",
                 "send `Accept: text/event-stream`",
@@ -212,7 +219,7 @@ impl Front {
         let parcels = match text(headers, &LAST_EVENT) {
             None => session.open_own(),
             Some(last) => session.resume(EventId::read(last).ok_or_else(|| {
-                Refusal::malformed(
+                HttpRefusal::malformed(
                     StatusCode::BAD_REQUEST,
                     "this `Last-Event-ID` is none of ours",
                     "send the `id` of the last event that was received",
@@ -221,7 +228,7 @@ impl Front {
         };
         match parcels {
             Ok(parcels) => Ok(stream(Events::new(parcels, None))),
-            Err(NoStream::Taken) => Err(Refusal::malformed(
+            Err(NoStream::Taken) => Err(HttpRefusal::malformed(
                 StatusCode::CONFLICT,
                 "this session has its stream already",
                 "read the stream that is open; a session has one",
@@ -235,7 +242,7 @@ impl Front {
         request: &Request<Incoming>,
         target: &Target,
         caller: &Caller,
-    ) -> Result<Reply, Refusal> {
+    ) -> Result<Reply, HttpRefusal> {
         let session = self.session_of(request.headers(), target, caller)?;
         self.end(&session.id);
         Ok(super::reply::with(StatusCode::OK, "application/json", super::body::Answer::text("{}")))
@@ -246,8 +253,8 @@ impl Front {
         headers: &HeaderMap,
         target: &Target,
         caller: &Caller,
-    ) -> Result<Arc<Session>, Refusal> {
-        let id = text(headers, &SESSION).ok_or_else(Refusal::not_initialized)?;
+    ) -> Result<Arc<Session>, HttpRefusal> {
+        let id = text(headers, &SESSION).ok_or_else(HttpRefusal::not_initialized)?;
         self.find(id, target, headers, caller)
     }
 }
@@ -263,7 +270,7 @@ fn is_opening(message: &Message) -> bool {
     message.method() == Method::Initialize && message.kind() == Kind::Request
 }
 
-pub(super) fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
+pub(super) fn check_type(headers: &HeaderMap) -> Result<(), HttpRefusal> {
     let kind = text(headers, &CONTENT_TYPE).unwrap_or_default();
     if kind == "application/json" {
         return Ok(());
@@ -273,7 +280,7 @@ pub(super) fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
     if kind.eq_ignore_ascii_case("application/json") {
         Ok(())
     } else {
-        Err(Refusal::malformed(
+        Err(HttpRefusal::malformed(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "messages are JSON",
             "send `Content-Type: application/json`",

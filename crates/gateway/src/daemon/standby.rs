@@ -1,8 +1,8 @@
 //! Servers that run without a client: those with `lazy: false`, where we were started to stay, and those that
 //! `switchboard start` named. What was named is stored where we stay, so that the next run starts it too.
 
+use super::Household;
 use crate::backends::Plan;
-use crate::daemon::Household;
 use crate::environments::environment;
 use crate::hello::Reply;
 use crate::stored_file;
@@ -32,7 +32,7 @@ pub(crate) struct StartedServers {
     store: Option<(PathBuf, String)>,
 }
 
-type Stored = BTreeMap<String, Vec<Started>>;
+type StoredStarts = BTreeMap<String, Vec<Started>>;
 
 impl StartedServers {
     /// `config` is the file whose servers we stay for; nothing if we end with our clients.
@@ -81,7 +81,7 @@ impl StartedServers {
     }
 }
 
-fn read(file: &Path) -> Stored {
+fn read(file: &Path) -> StoredStarts {
     std::fs::read(file).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
 }
 
