@@ -20,7 +20,7 @@ fn check(tools: &[&str], keys: Value) -> String {
 #[test]
 fn doubtful_tools_are_warned_about() {
     let said = check(&["echo", "attach_debugger"], json!({}));
-    assert!(said.contains("warning: the tool `attach_debugger` of `thing` may keep something"), "{said}");
+    assert!(said.contains("warning: the tool `attach_debugger` of `thing` may keep state"), "{said}");
     assert!(said.contains(r#"set "state": "client""#), "{said}");
     // Hidden from clients, but told to the server's own.
     let hidden = json!({ "tools": { "deny": ["attach_debugger"] } });
