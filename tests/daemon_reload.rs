@@ -118,7 +118,7 @@ fn the_file_is_watched_and_one_with_errors_changes_nothing() {
     let before = pid(&mut a);
 
     fs::write(&file, r#"{ "mcpServers": { "a": { "command": 7 } } }"#).unwrap();
-    patience::until_true("it is refused", || home.log().contains("is not taken over"));
+    patience::until_true("it is refused", || home.log().contains("config file rejected"));
     assert_eq!(pid(&mut a), before);
     let (end, _) = home.run(&["reload"]);
     assert_eq!(end.code, Some(1));
@@ -126,7 +126,7 @@ fn the_file_is_watched_and_one_with_errors_changes_nothing() {
     assert_eq!(pid(&mut a), before);
 
     home.write("c.json", &json!({ "mcpServers": { "a": server(&["--tool", "other"]) } }));
-    patience::until_true("it is taken over", || home.log().contains("a new config counts"));
+    patience::until_true("it is taken over", || home.log().contains("config reloaded"));
     assert_ne!(pid(&mut a), before);
 }
 
@@ -147,11 +147,11 @@ fn a_projects_file_must_be_trusted_anew() {
     let (end, _) = home.run(&["reload"]);
     assert_eq!(end.code, Some(1));
     assert!(end.stderr.contains("has changed since you trusted it"), "{}", end.stderr);
-    patience::until_true("it is refused", || home.log().contains("is not taken over"));
+    patience::until_true("it is refused", || home.log().contains("config file rejected"));
     assert_eq!(pid(&mut a), before);
 
     trust();
-    patience::until_true("it is taken over", || home.log().contains("a new config counts"));
+    patience::until_true("it is taken over", || home.log().contains("config reloaded"));
     assert_ne!(pid(&mut a), before);
 }
 

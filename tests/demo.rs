@@ -80,7 +80,7 @@ fn check_shown(shown: &str) {
         "echo, add, wait, noise, crash",
         "add 19 + 23            42",
         "Both windows talk to the same process",
-        "printed something on stdout that is no message; kept back",
+        "stdout line is not a message; quarantined",
         "error -32002, backend_unavailable",
         "it said:\n       fatal: the example's database is on fire",
         "are you there?",

@@ -112,7 +112,7 @@ fn quarantined_lines_are_counted_cut_and_redacted_in_the_log() {
             fs::read_to_string(client.scratch().state("logs/daemon.stderr.log")).unwrap()
         }
     };
-    assert_eq!(stderr.matches("no message").count(), 1, "said aloud once: {stderr}");
+    assert_eq!(stderr.matches("is not a message").count(), 1, "said aloud once: {stderr}");
     assert!(!stderr.contains("ghp_"), "{stderr}");
 }
 

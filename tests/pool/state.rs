@@ -16,7 +16,7 @@ fn browser(server: Value) -> Editor {
 fn an_instance_that_keeps_something_is_not_stopped_when_idle() {
     let mut kept = browser(json!({ "idleTtl": "1s" }));
     let pid = kept.facts(json!({})).pid;
-    let log = log_with(&kept.client, "keeps something between calls");
+    let log = log_with(&kept.client, "keeps client state");
     assert!(log.contains("browser_navigate"), "{log}");
     let mut told = Editor::plain(configured(json!({}), json!({ "idleTtl": "1s", "state": "backend" }), &[]));
     let other = told.facts(json!({})).pid;

@@ -155,17 +155,14 @@ impl Log {
 fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
     match fact {
         Fact::Layers { text, are_wanting: true } => {
-            warn!(layers = text, "not all is there that keeps processes from outliving us");
+            warn!(layers = text, "some protections against leftover processes are not active");
         }
-        Fact::Layers { text, .. } => info!(layers = text, "what keeps processes from outliving us"),
+        Fact::Layers { text, .. } => info!(layers = text, "protections against leftover processes"),
         Fact::Swept { names, left: 0 } => {
-            warn!(ended = names.join(", "), "an earlier run was killed and had left processes; ended");
+            warn!(ended = names.join(", "), "ended processes that a killed run had left");
         }
         Fact::Swept { names, left } => {
-            error!(
-                ended = names.join(", "),
-                left, "an earlier run was killed; some of its processes cannot be ended"
-            );
+            error!(ended = names.join(", "), left, "cannot end some processes that a killed run left");
         }
         Fact::ParentGone => info!("the process that started us has ended"),
         Fact::PlainHttp { address } => warn!(
@@ -175,17 +172,17 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
         ),
         Fact::ConfigApplied { changed, added, removed, needs_restart } => {
             let (changed, added, removed) = (changed.join(", "), added.join(", "), removed.join(", "));
-            info!(changed, added, removed, "a new config counts from now on");
+            info!(changed, added, removed, "config reloaded");
             if !needs_restart.is_empty() {
                 warn!(
                     settings = needs_restart.join(", "),
-                    "these count only after `switchboard daemon stop`"
+                    "these settings take effect after `switchboard daemon stop`"
                 );
             }
         }
         Fact::NotStarted { server, why } => warn!(server, why, "not started without a client"),
         Fact::ConfigRejected { why } => {
-            warn!(why = redact(why), "the config file is not taken over; the old one counts")
+            warn!(why = redact(why), "config file rejected; keeping the previous config")
         }
         Fact::LeftBehind { ended, left: 0, .. } => {
             info!(server, root, ended = ended.join(", "), "left processes behind; ended");
@@ -203,10 +200,10 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
         Fact::RootChosen { client, root: None, why } => info!(%client, server, why, "no root chosen"),
         Fact::Fallback { client } => warn!(
             %client,
-            server, "nothing says which workspace the client works in; an instance without one serves it"
+            server, "no workspace known for this client; serving it without one"
         ),
         Fact::NoRoom { running, limit: Some(limit), .. } => {
-            info!(server, root, running, setting = limit.setting(), "waits for room: as many run as may");
+            info!(server, root, running, setting = limit.setting(), "waiting: instance limit reached");
         }
         Fact::NoRoom { running, limit: None, .. } => {
             info!(server, root, running, "waits for other servers to start");
@@ -217,7 +214,7 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
         Fact::KeepsState { tool, .. } => {
             info!(
                 server,
-                tool, "keeps something between calls, by this tool; each client gets its own instance"
+                tool, "keeps client state, judging by this tool; each client gets its own instance"
             );
         }
         Fact::Separated { clients, why, .. } => {
@@ -229,7 +226,7 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
         Fact::Unheard { text, .. } => {
             info!(server, root, message = redact(text), "log message of the server")
         }
-        Fact::StateLost { why, .. } => warn!(server, root, why, "was stopped, and what it kept is lost"),
+        Fact::StateLost { why, .. } => warn!(server, root, why, "stopped; its state is lost"),
         Fact::Heavy { bytes, limit, .. } => {
             warn!(server, root, bytes, limit, "holds more memory than it may")
         }
@@ -249,16 +246,16 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
             info!(server, root, delay_ms = ms(*delay), crashes, "restarts");
         }
         Fact::BreakerOpened { cooldown, crashes, .. } => {
-            error!(server, root, cooldown_ms = ms(*cooldown), crashes, "crashes too often; resting");
+            error!(server, root, cooldown_ms = ms(*cooldown), crashes, "crashes too often; restarts paused");
         }
         Fact::Stopping { why, .. } => info!(server, root, why, "stopping"),
         Fact::Stopped { how, .. } => info!(server, root, how, "stopped"),
         Fact::FramingDoubted { framing, .. } => {
-            warn!(server, root, framing = framing.name(), "nothing came back to this framing");
+            warn!(server, root, framing = framing.name(), "no answer in this framing");
         }
         Fact::FramingLearnt { framing, .. } => debug!(server, framing = framing.name(), "framing learnt"),
-        Fact::Probing { is_regular: true, .. } => debug!(server, root, "asked for a sign of life"),
-        Fact::Probing { .. } => warn!(server, root, "asked for a sign of life after a time-out"),
+        Fact::Probing { is_regular: true, .. } => debug!(server, root, "health check sent"),
+        Fact::Probing { .. } => warn!(server, root, "health check sent after a timeout"),
         Fact::Routed { client, backend, method, id, minted } => {
             debug!(%client, %backend, server, root, %method, %id, minted, "routed");
         }
@@ -277,10 +274,7 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
             // Said aloud once; a chatty server would fill the IDE's log.
             let text = redact(text);
             match total {
-                1 => warn!(
-                    server,
-                    text, bytes, total, "printed something on stdout that is no message; kept back"
-                ),
+                1 => warn!(server, text, bytes, total, "stdout line is not a message; quarantined"),
                 _ => info!(server, text, bytes, total, "quarantined"),
             }
         }
