@@ -5,7 +5,7 @@ use crate::support::{configured, error, log_with};
 use serde_json::json;
 use switchboard_testkit::client::initialize_params;
 
-const WARNING: &str = "an instance without one serves it";
+const WARNING: &str = "serving it without one";
 
 #[test]
 fn a_server_that_needs_a_root_and_has_none_is_refused_with_a_hint() {
