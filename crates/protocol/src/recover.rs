@@ -28,6 +28,7 @@ pub fn recover(line: &Bytes, reason: Broken) -> Recovered {
     let mut found = Recovered::default();
     let mut from = 0;
     let mut unclosed = 0;
+    let mut has_excerpt = false;
     for _ in 0..MOST_TRIES {
         let Some(open) = memchr::memchr(b'{', &line[from..]).map(|at| from + at) else { break };
         found.noise.extend_from_slice(&line[from..open]);
@@ -37,6 +38,14 @@ pub fn recover(line: &Bytes, reason: Broken) -> Recovered {
                 found.messages.push(message);
                 from = behind;
                 continue;
+            }
+            // A log of a message, cut off: the message itself comes in a line of its own.
+            Object::Broken { behind, .. }
+                if has_excerpt || (behind.is_none() && !is_at_start && unclosed == 0) =>
+            {
+                has_excerpt = true;
+                unclosed += usize::from(behind.is_none());
+                behind
             }
             Object::Broken { glimpse, fault, behind } => {
                 let fault = fault.unwrap_or(reason.fault);
@@ -52,7 +61,7 @@ pub fn recover(line: &Bytes, reason: Broken) -> Recovered {
         from = behind;
     }
     found.noise.extend_from_slice(&line[from..]);
-    if found.messages.is_empty() && found.broken.is_empty() {
+    if found.messages.is_empty() && found.broken.is_empty() && !has_excerpt {
         found.broken.push(reason);
     }
     found
@@ -203,6 +212,8 @@ mod tests {
         meant(r#"{"jsonrpc":"2.0","id":[5],"result":{}}"#, &["-"]);
         // A text about a message is none, and neither is a log.
         meant(r#"handled {"jsonrpc":"2.0","id":5}"#, &[]);
+        meant(r#"sending {"jsonrpc":"2.0","id":5,"result":{"content":[{"te..."#, &[]);
+        meant(r#"sending {"jsonrpc":"2.0","id":5,"result":{"a":{"id":6,"result":{"b"..."#, &[]);
         meant(r#"{"level":30,"id":5,"msg":"x"}"#, &[]);
         meant(r#"{"jsonrpc":"2.0","id":5,"method":5}"#, &[]);
     }
