@@ -192,6 +192,9 @@ pub(crate) struct Backend {
     pub(crate) is_at_rest: bool,
     /// It is a daemon that ends, and takes nothing more. What comes waits for the next.
     pub(crate) turns_away: bool,
+    /// A notification was written, and no request has been answered whose id is this or a later one: a word without an id may
+    /// be about the notification.
+    pub(crate) doubtful_from: Option<u64>,
     /// How many processes were started so far, and when the last was.
     pub(crate) launches: u32,
     pub(crate) launched_at: Moment,
@@ -268,6 +271,7 @@ impl Backend {
             is_heavy: false,
             is_at_rest: true,
             turns_away: false,
+            doubtful_from: None,
             launches: 0,
             launched_at: now,
             is_used: false,

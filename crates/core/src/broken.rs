@@ -37,7 +37,7 @@ impl Core {
         let error = self.bad_answer(launch.backend, &broken.fault.explain());
         match &broken.id {
             Some(id) => self.fail_minted(launch, id, &error),
-            None if broken.is_answer && broken.is_envelope => self.fail_only_open(launch, &error),
+            None if broken.is_answer && broken.is_envelope => self.fail_only_open(launch, false, &error),
             None => {}
         }
     }
@@ -58,29 +58,44 @@ impl Core {
                     self.backend_spoke(launch, true);
                     self.fail_minted(launch, id, &error);
                 }
-                None if glimpse.is_answer && glimpse.has_version => self.fail_only_open(launch, &error),
+                // Nobody says that much about a notification.
+                None if glimpse.is_answer && glimpse.has_version => self.fail_only_open(launch, true, &error),
                 None => {}
             }
         }
     }
 
-    /// The request that a word without an id must be about: the only one that is open.
-    pub(crate) fn only_open(&self, launch: Launch) -> Option<u64> {
+    /// The request that a word without an id must be about: the only one that is open. Some servers answer notifications in
+    /// this way; `answers_request` says that this is no such answer.
+    pub(crate) fn only_open(&self, launch: Launch, answers_request: bool) -> Option<u64> {
         // Or it is about headers that it does not understand: then the other framing is still to be tried.
         let b = self.backends.get(&launch.backend)?;
         if b.framing == Framing::ContentLength && !b.manner.is_known() {
             return None;
         }
-        let sent = |p: &Pending| p.backend == launch.backend && matches!(p.progress, Progress::Sent(_));
-        let &[only] = self.pending.ids(sent).as_slice() else { return None };
+        if b.doubtful_from.is_some() && !answers_request {
+            return None;
+        }
+        // One that was cancelled is still open for the server.
+        let &[only] = self.pending.ids(|p| p.was_sent_to(launch.backend)).as_slice() else { return None };
+        if self.pending.get(only).is_some_and(|p| matches!(p.progress, Progress::Cancelled)) {
+            return None;
+        }
         // With other users it may be about a request that is over for us, and not for the server.
         let client = self.pending.get(only).and_then(Pending::client);
         let is_certain = client.is_none_or(|client| !b.users.has_others(self.face(client)));
         is_certain.then_some(only)
     }
 
-    fn fail_only_open(&mut self, launch: Launch, error: &ErrorAnswer) {
-        match self.only_open(launch) {
+    /// A request was answered: so were the notifications before it, if they are at all.
+    pub(crate) fn note_answered(&mut self, launch: Launch, minted: u64) {
+        if let Some(b) = self.backends.get_mut(&launch.backend) {
+            b.doubtful_from = b.doubtful_from.filter(|from| minted < *from);
+        }
+    }
+
+    fn fail_only_open(&mut self, launch: Launch, answers_request: bool, error: &ErrorAnswer) {
+        match self.only_open(launch, answers_request) {
             Some(minted) => self.fail_open(launch, minted, error),
             None => self.late_answer(launch),
         }
@@ -91,6 +106,7 @@ impl Core {
         let minted = RawId::minted(id.as_bytes());
         let is_open = |minted: &u64| self.pending.get(*minted).is_some_and(|p| p.was_sent_to(launch.backend));
         if let Some(minted) = minted.filter(is_open) {
+            self.note_answered(launch, minted);
             self.fail_open(launch, minted, error);
         }
     }

@@ -11,11 +11,15 @@ use crate::redact::redact;
 use crate::settings::FramingChoice;
 use crate::sharing::Addressee;
 use crate::status::LastStart;
+use serde::Deserialize;
 use switchboard_protocol::dialect::{self, Ear};
 use switchboard_protocol::{ErrorAnswer, Framing, Kind, Message, Method, Outgoing, Part, Patch, RawId};
 
 /// So many bytes of a log message that no client gets are written to our log.
 const UNHEARD_TEXT: usize = 500;
+
+/// The code of JSON-RPC for a message that could not be read, and so had no id.
+const PARSE_ERROR: i64 = -32700;
 
 impl Core {
     pub(crate) fn backend_sent(&mut self, launch: Launch, message: Message) {
@@ -62,8 +66,10 @@ impl Core {
         let minted = message.part(Part::Id).and_then(RawId::minted);
         let known = minted.filter(|&id| self.pending.get(id).is_some_and(|p| p.was_sent_to(launch.backend)));
         let is_without_id = message.part(Part::Id) == Some(RawId::NULL);
-        let meant = || is_without_id.then(|| self.only_open(launch)).flatten();
+        let is_unparsed = || failed && error_code(&message) == Some(PARSE_ERROR);
+        let meant = || is_without_id.then(|| self.only_open(launch, is_unparsed())).flatten();
         let Some(minted) = known.or_else(meant) else { return self.late_answer(launch) };
+        self.note_answered(launch, minted);
         if known.is_none() && !failed {
             let error = self.bad_answer(launch.backend, "a result without an id");
             return self.fail_open(launch, minted, &error);
@@ -342,4 +348,16 @@ fn is_plausible(backend: &Backend, message: &Message) -> bool {
         Kind::Response { .. } => message.part(Part::Id).and_then(RawId::minted).is_some(),
         Kind::Request | Kind::Notification => speaks_bare && message.method().comes_from_servers(),
     }
+}
+
+fn error_code(message: &Message) -> Option<i64> {
+    #[derive(Deserialize)]
+    struct Failed {
+        error: Code,
+    }
+    #[derive(Deserialize)]
+    struct Code {
+        code: i64,
+    }
+    serde_json::from_slice::<Failed>(message.bytes()).ok().map(|failed| failed.error.code)
 }

@@ -63,6 +63,7 @@ impl Core {
         b.memory = None;
         b.is_at_rest = false;
         b.turns_away = false;
+        b.doubtful_from = None;
         b.last_used = now;
         b.state = State::Starting { number: b.launches, since: now, is_spawned: false };
         let spawn_by = now + b.settings.start_timeout;
@@ -200,7 +201,7 @@ impl Core {
         }
         let mut out = Outgoing::of(initialized);
         dialect::translate(initialized, Dialect::Standard, &mut out);
-        self.send_to_backend(launch, out);
+        self.send_notice(launch, out);
     }
 
     /// No process came of it, or no connection.

@@ -136,10 +136,19 @@ impl Core {
         self.actions.push(Action::ToBackend { launch, out });
     }
 
+    /// Sends a notification, which some servers answer all the same.
+    pub(crate) fn send_notice(&mut self, launch: Launch, out: Outgoing) {
+        let next = self.pending.next_id();
+        if let Some(b) = self.backends.get_mut(&launch.backend).filter(|b| b.is_current(launch)) {
+            b.doubtful_from = Some(next);
+        }
+        self.send_to_backend(launch, out);
+    }
+
     /// A notification for a backend; counted and dropped if the backend does not read.
     pub(crate) fn tell_backend(&mut self, launch: Launch, out: Outgoing) {
         if self.has_room(launch.backend, 2 * out.len()) {
-            return self.send_to_backend(launch, out);
+            return self.send_notice(launch, out);
         }
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         b.dropped += 1;

@@ -194,6 +194,11 @@ impl<T> Table<T> {
         id
     }
 
+    /// The id that is given out next.
+    pub(crate) fn next_id(&self) -> u64 {
+        self.next
+    }
+
     /// Whether an id was given out, whatever became of its entry.
     pub(crate) fn has_minted(&self, id: u64) -> bool {
         (self.first..self.next).contains(&id)

@@ -96,6 +96,51 @@ fn with_two_open_requests_an_error_without_an_id_belongs_to_neither() {
     );
 }
 
+/// Many hand-written servers answer `notifications/initialized` as if it were a request.
+#[test]
+fn an_answer_to_a_notification_ends_no_request() {
+    for answer in [
+        r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}"#,
+        r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid request"}}"#,
+        r#"{"jsonrpc":"2.0","id":null,"result":{}}"#,
+    ] {
+        check(&format!(
+            r#"
+            greeted
+            client> {{"jsonrpc":"2.0","id":"a","method":"tools/call"}}
+                server< {{"jsonrpc":"2.0","id":2,"method":"tools/call"}}
+            server> {answer}
+                - a late word, dropped
+            server> {{"jsonrpc":"2.0","id":2,"result":{{}}}}
+                client< {{"jsonrpc":"2.0","id":"a","result":{{}}}}
+            client> {{"jsonrpc":"2.0","id":"b","method":"tools/call"}}
+                server< {{"jsonrpc":"2.0","id":3,"method":"tools/call"}}
+            server> {{"jsonrpc":"2.0","id":null,"error":{{"code":-32601,"message":"what?"}}}}
+                client< {{"jsonrpc":"2.0","id":"b","error":{{"code":-32601,"message":"what?"}}}}
+            "#
+        ));
+    }
+}
+
+#[test]
+fn an_error_about_a_cancelled_request_ends_no_other() {
+    check(
+        r#"
+        greeted
+        client> {"jsonrpc":"2.0","id":"a","method":"tools/call"}
+            server< {"jsonrpc":"2.0","id":2,"method":"tools/call"}
+        client> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a"}}
+            server< {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}
+        client> {"jsonrpc":"2.0","id":"b","method":"tools/call"}
+            server< {"jsonrpc":"2.0","id":3,"method":"tools/call"}
+        server> {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what?"}}
+            - a late word, dropped
+        server> {"jsonrpc":"2.0","id":3,"result":{}}
+            client< {"jsonrpc":"2.0","id":"b","result":{}}
+        "#,
+    );
+}
+
 #[test]
 fn progress_tokens_are_mapped_and_given_back_in_their_own_spelling() {
     for token in ["\"t\"", "0", "1.50", "\"2\""] {

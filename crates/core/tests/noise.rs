@@ -141,9 +141,30 @@ fn answers_without_their_parts_are_errors() {
     broken_answer(r#"{"jsonrpc":"2.0","\u0069d":2,"result":{}}"#);
     broken_answer(r#"{"jsonrpc":"2.0","ID":2,"result":{}}"#);
     broken_answer(r#"{"jsonrpc":"2.0","id":2,"\u0072esult":{}}"#);
-    broken_answer(r#"{"jsonrpc":"2.0","id":[2],"result":{}}"#);
-    broken_answer(r#"{"jsonrpc":"2.0","result":{}}"#);
     broken_answer(r#"[info] {"jsonrpc":"2.0","id":2,"result":NaN}"#);
+}
+
+/// Right after the handshake it could be about `notifications/initialized`.
+#[test]
+fn a_result_without_an_id_is_an_error() {
+    for line in [r#"{"jsonrpc":"2.0","id":[3],"result":{}}"#, r#"{"jsonrpc":"2.0","result":{}}"#] {
+        let story = r#"
+            greeted
+            client> {"jsonrpc":"2.0","id":"first","method":"tools/call"}
+                server< {"jsonrpc":"2.0","id":2,"method":"tools/call"}
+            server> LINE
+                - quarantined: …
+                - a late word, dropped
+            server> {"jsonrpc":"2.0","id":2,"result":{}}
+                client< {"jsonrpc":"2.0","id":"first","result":{}}
+            client> {"jsonrpc":"2.0","id":"a","method":"tools/call"}
+                server< {"jsonrpc":"2.0","id":3,"method":"tools/call"}
+            server> LINE
+                - quarantined: …
+                client< {"jsonrpc":"2.0","id":"a","error":{"code":-32603,…"kind":"bad_answer"…
+        "#;
+        check(&story.replace("LINE", line));
+    }
 }
 
 #[test]
