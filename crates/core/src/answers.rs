@@ -63,6 +63,9 @@ pub(crate) enum Cause {
     Removed,
 }
 
+/// The key under which a daemon's refusal has the mark of the attachment that it is for.
+pub(crate) const MARK: &str = "mark";
+
 impl Core {
     /// The name of a backend's server; of what concerns none, that of the only one there is.
     fn name_of(&self, of: Option<BackendId>) -> &str {
@@ -315,10 +318,15 @@ impl Core {
     }
 
     /// For a request that comes when we end. Nobody acts upon it; and where a daemon ends, another follows.
-    pub(crate) fn turned_away(&self) -> ErrorAnswer {
-        match self.is_succeeded() {
-            true => self.shutting_down().retryable(true).hint("ask again: another daemon is started"),
-            false => self.shutting_down(),
+    /// `mark` shows an attachment that this is no server's answer.
+    pub(crate) fn turned_away(&self, mark: Option<&str>) -> ErrorAnswer {
+        if !self.is_succeeded() {
+            return self.shutting_down();
+        }
+        let answer = self.shutting_down().retryable(true).hint("ask again: another daemon is started");
+        match mark {
+            Some(mark) => answer.with(MARK, json!(mark)),
+            None => answer,
         }
     }
 

@@ -233,6 +233,8 @@ pub(crate) struct Client {
     pub(crate) ear: Ear,
     /// It wants to know what messages are about.
     pub(crate) goes_by_request: bool,
+    /// What tells it that a refusal is ours.
+    pub(crate) refusal_mark: Option<Arc<str>>,
     /// Its folders are none of ours.
     pub(crate) is_elsewhere: bool,
     pub(crate) presence: Presence,

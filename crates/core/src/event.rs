@@ -81,6 +81,8 @@ pub struct Surroundings {
     pub goes_by_request: bool,
     /// It is on another machine, or nobody knows who it is: what it calls a folder is none of ours.
     pub is_elsewhere: bool,
+    /// The secret of an attachment that carries the messages itself: by this it knows our refusals from a server's.
+    pub refusal_mark: Option<Arc<str>>,
 }
 
 /// A place, and which member of the frame named it.

@@ -289,6 +289,7 @@ impl Core {
             return;
         };
         let Surroundings { principal, goes_by_request, is_elsewhere, .. } = surroundings;
+        let refusal_mark = surroundings.refusal_mark.clone();
         let environment = surroundings.environment.clone();
         let known = self.what_is_known(surroundings);
         let client = Client {
@@ -296,6 +297,7 @@ impl Core {
             environment,
             known,
             goes_by_request,
+            refusal_mark,
             is_elsewhere,
             ..self.newcomer(id, server, settings)
         };
@@ -341,6 +343,7 @@ impl Core {
             level: None,
             ear: self.settings.dialect,
             goes_by_request: false,
+            refusal_mark: None,
             is_elsewhere: false,
             presence: Presence::Here,
             farewell: None,

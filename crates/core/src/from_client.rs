@@ -257,7 +257,7 @@ impl Core {
             return Some(self.shutting_down());
         }
         if !self.is_running() {
-            return Some(self.turned_away());
+            return Some(self.turned_away(c.refusal_mark.as_deref()));
         }
         let unanswered = c.unanswered;
         (unanswered >= self.settings.limits.pending_per_client)

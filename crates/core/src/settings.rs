@@ -155,6 +155,8 @@ pub struct ServerSettings {
     pub needs_root: bool,
     /// It is another Switchboard, which knows its clients: what it asks for is passed on as it is.
     pub relays: bool,
+    /// The secret under which it refuses what it has not acted upon. A server behind it could say the same, and has acted.
+    pub refusal_mark: Option<Arc<str>>,
     pub state: State,
     pub capabilities: Capabilities,
     /// How many of its instances may run.
@@ -207,6 +209,7 @@ impl ServerSettings {
             splits: false,
             needs_root: false,
             relays: false,
+            refusal_mark: None,
             state: State::None,
             capabilities: Capabilities::Auto,
             max_backends: 8,

@@ -1,6 +1,7 @@
 //! A daemon that ends turns new requests away. An attachment that carries the messages itself keeps them for the next
 //! daemon: nobody has acted upon them.
 
+use crate::answers::MARK;
 use crate::backend::Waiting;
 use crate::event::Launch;
 use crate::exchange::Core;
@@ -11,9 +12,8 @@ use switchboard_protocol::{ErrorKind, Message, Method};
 impl Core {
     /// Whether this is a daemon's word that it has turned a request away.
     pub(crate) fn is_turned_away(&self, launch: Launch, minted: u64, answer: &Message) -> bool {
-        if !self.settings_of(launch.backend).relays {
-            return false;
-        }
+        let settings = self.settings_of(launch.backend);
+        let Some(mark) = settings.refusal_mark.as_deref().filter(|_| settings.relays) else { return false };
         let is_kept = self.pending.get(minted).is_some_and(|pending| {
             matches!(
                 (&pending.asker, &pending.progress),
@@ -26,7 +26,7 @@ impl Core {
         };
         is_kept && {
             let data = data();
-            data["kind"] == ErrorKind::ShuttingDown.name() && data["retryable"] == true
+            data["kind"] == ErrorKind::ShuttingDown.name() && data["retryable"] == true && data[MARK] == mark
         }
     }
 

@@ -1,6 +1,7 @@
 //! The end: no new requests, what is in flight may finish within a grace time, and nothing is left running.
 
 use crate::script::{check, check_with};
+use switchboard_core::Settings;
 
 #[test]
 fn shutdown_is_answered_when_everything_before_it_is() {
@@ -231,11 +232,16 @@ fn a_crash_in_the_end_is_the_end() {
     );
 }
 
+fn attached(settings: &mut Settings) {
+    settings.servers[0].relays = true;
+    settings.servers[0].refusal_mark = Some("m1".into());
+}
+
 /// Behind an attachment that carries the messages: what an ending daemon turns away waits for the next one, in order.
 #[test]
 fn what_a_daemon_turns_away_waits_for_the_next() {
     check_with(
-        |settings| settings.servers[0].relays = true,
+        attached,
         r#"
         greeted
         client> {"jsonrpc":"2.0","id":"a","method":"tools/call"}
@@ -244,9 +250,9 @@ fn what_a_daemon_turns_away_waits_for_the_next() {
             server< {"jsonrpc":"2.0","id":3,"method":"tools/call"}
         client> {"jsonrpc":"2.0","id":"c","method":"tools/call"}
             server< {"jsonrpc":"2.0","id":4,"method":"tools/call"}
-        server> {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"m","data":{"kind":"shutting_down","retryable":true}}}
+        server> {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"m","data":{"kind":"shutting_down","retryable":true,"mark":"m1"}}}
         client> {"jsonrpc":"2.0","id":"d","method":"tools/list"}
-        server> {"jsonrpc":"2.0","id":4,"error":{"code":-32603,"message":"m","data":{"kind":"shutting_down","retryable":true}}}
+        server> {"jsonrpc":"2.0","id":4,"error":{"code":-32603,"message":"m","data":{"kind":"shutting_down","retryable":true,"mark":"m1"}}}
         server> {"jsonrpc":"2.0","id":2,"result":"done"}
             client< {"jsonrpc":"2.0","id":"a","result":"done"}
         ended: the connection to the daemon ended
@@ -264,16 +270,35 @@ fn what_a_daemon_turns_away_waits_for_the_next() {
     );
 }
 
-/// A call that was open until the end may have run: nobody asks for it again.
+/// What a server says is passed on, whatever it sounds like: it may have acted.
 #[test]
-fn what_a_daemon_drops_in_the_end_is_not_repeated() {
+fn what_a_server_says_of_its_end_is_an_answer() {
     check_with(
-        |settings| settings.servers[0].relays = true,
+        attached,
         r#"
         greeted
         client> {"jsonrpc":"2.0","id":"a","method":"tools/call"}
             server< {"jsonrpc":"2.0","id":2,"method":"tools/call"}
-        server> {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"m","data":{"kind":"shutting_down","retryable":false}}}
+        server> {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"m","data":{"kind":"shutting_down","retryable":true}}}
+            client< {"jsonrpc":"2.0","id":"a","error":{"code":-32603,…
+        client> {"jsonrpc":"2.0","id":"b","method":"tools/call"}
+            server< {"jsonrpc":"2.0","id":3,"method":"tools/call"}
+        server> {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"m","data":{"kind":"shutting_down","retryable":true,"mark":"m2"}}}
+            client< {"jsonrpc":"2.0","id":"b","error":{"code":-32603,…
+        "#,
+    );
+}
+
+/// A call that was open until the end may have run: nobody asks for it again.
+#[test]
+fn what_a_daemon_drops_in_the_end_is_not_repeated() {
+    check_with(
+        attached,
+        r#"
+        greeted
+        client> {"jsonrpc":"2.0","id":"a","method":"tools/call"}
+            server< {"jsonrpc":"2.0","id":2,"method":"tools/call"}
+        server> {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"m","data":{"kind":"shutting_down","retryable":false,"mark":"m1"}}}
             client< {"jsonrpc":"2.0","id":"a","error":{"code":-32603,…
         "#,
     );

@@ -5,6 +5,7 @@
 use crate::backends::{Plan, launch};
 use crate::config::Config;
 use crate::environments::Vars;
+use crate::fronts::http::token;
 use crate::fronts::{self, Arrival, Wanted};
 use crate::handed::ledger::State;
 use crate::handed::lend::{self, Lent, Watch};
@@ -124,7 +125,8 @@ pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
     };
     let name = link.newcomer.shown().to_owned();
     let telemetry = Telemetry::silent();
-    let hub = Hub::new(Core::new(settings(&attach.config, &name)), Plan::Daemon(Box::new(link)), telemetry);
+    let settings = settings(&attach.config, &name, link.newcomer.refusal_mark.as_deref());
+    let hub = Hub::new(Core::new(settings), Plan::Daemon(Box::new(link)), telemetry);
     let client = ClientId(1);
     let time = task::spawn("time", hub.clone().keep_time());
     let ending = task::spawn("ending", solo::obey(hub.clone(), signals));
@@ -172,14 +174,17 @@ fn newcomer(server: Option<&str>, ad_hoc: Option<AdHoc>, roots: &RootOptions) ->
         default: own.default,
         env: Vars::own().all().filter_map(text).collect(),
         handover: 0,
+        // Without random numbers a request that is turned away is answered with an error.
+        refusal_mark: token::random().ok(),
         log: None,
     }
 }
 
 /// Everything passes: limits and deadlines are the daemon's.
-fn settings(config: &Config, server: &str) -> Settings {
+fn settings(config: &Config, server: &str, refusal_mark: Option<&str>) -> Settings {
     let relay = ServerSettings {
         relays: true,
+        refusal_mark: refusal_mark.map(Into::into),
         framing: FramingChoice::Fixed(Framing::Newline),
         start_timeout: FOR_EVER,
         timeout: FOR_EVER,

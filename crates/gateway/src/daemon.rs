@@ -470,5 +470,6 @@ fn surroundings(environment: Environment, newcomer: Newcomer, vars: &Arc<Vars>) 
         working_folder: newcomer.working_folder,
         goes_by_request: false,
         is_elsewhere: false,
+        refusal_mark: newcomer.refusal_mark.map(Into::into),
     }
 }

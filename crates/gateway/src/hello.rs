@@ -97,6 +97,8 @@ pub(crate) struct Newcomer {
     /// It offers its client's own streams, with a file of this [form](HANDOVER); 0 is none. Whoever does not know it
     /// takes no notice.
     pub(crate) handover: u32,
+    /// What its refusals are to be marked with, for it alone to know.
+    pub(crate) refusal_mark: Option<String>,
     /// Its own log settings, if it has any.
     pub(crate) log: Option<WindowLog>,
 }

@@ -45,6 +45,7 @@ pub(crate) fn own_surroundings(roots: &RootOptions) -> Surroundings {
         working_folder: places::working_folder(),
         goes_by_request: false,
         is_elsewhere: false,
+        refusal_mark: None,
     }
 }
 
@@ -162,6 +163,7 @@ pub(crate) fn server_settings(server: &ServerConfig, vars: Lookup<'_>, record: R
         splits,
         needs_root: expand::needs_root(server, vars),
         relays: false,
+        refusal_mark: None,
         state: known::state_of(server).0,
         capabilities: match server.capabilities {
             Capabilities::Auto => switchboard_core::Capabilities::Auto,

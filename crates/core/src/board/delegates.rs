@@ -74,6 +74,7 @@ impl Core {
         only: Option<Vec<ServerId>>,
     ) {
         let Surroundings { principal, goes_by_request, is_elsewhere, .. } = surroundings;
+        let refusal_mark = surroundings.refusal_mark.clone();
         let known = self.what_is_known(surroundings);
         let board = Board { environments: environments.into_iter().collect(), only, ..Board::default() };
         let role = Role::Board(Box::new(board));
@@ -82,6 +83,7 @@ impl Core {
             principal,
             known,
             goes_by_request,
+            refusal_mark,
             is_elsewhere,
             ..self.newcomer(id, EVERY, self.nobody.clone())
         };
