@@ -122,9 +122,9 @@ impl Guest {
         !self.is_known.load(Ordering::Relaxed)
     }
 
-    /// Whether its place is needed.
+    /// Whether its place is needed. One who has shown the token in the meantime stays: its request is being worked on.
     pub(super) fn is_dismissed(&self) -> bool {
-        self.notice.is_given.load(Ordering::Relaxed)
+        self.is_stranger() && self.notice.is_given.load(Ordering::Relaxed)
     }
 
     pub(super) async fn dismissed(&self) {
@@ -201,6 +201,7 @@ mod tests {
         let dismissed: Vec<bool> = strangers.iter().map(|guest| guest.is_dismissed()).collect();
         assert_eq!(dismissed.iter().filter(|is| **is).count(), 1);
         assert!(dismissed[1] && !newest.is_dismissed() && !another.is_dismissed());
+        assert!(strangers[1].admit() && !strangers[1].is_dismissed(), "its token came first");
     }
 
     #[test]

@@ -225,7 +225,8 @@ where
             }
             // Once they have been told whom to wake they need not be asked again until the time has come: they would be at
             // each request.
-            if (!listens || guest.is_dismissed()) && dismissed.as_mut().poll(context).is_ready() {
+            let may_go = guest.is_stranger() && (!listens || guest.is_dismissed());
+            if may_go && dismissed.as_mut().poll(context).is_ready() {
                 return Poll::Ready(Next::Gone);
             }
             if !is_leaving && (!listens || guests.is_closing()) && seen_off.as_mut().poll(context).is_ready()
