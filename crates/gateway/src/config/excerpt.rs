@@ -6,6 +6,8 @@ use std::ops::Range;
 
 /// How much of the line is shown. With the line's number it fits into 80 columns.
 const WIDTH: usize = 72;
+/// How far back the start of the line is looked for, in characters. A minified file may be one line of megabytes.
+const LOOKBACK: usize = 4096;
 const MASK: char = '•';
 const CUT: char = '…';
 
@@ -20,22 +22,26 @@ pub(super) struct Excerpt {
 
 impl Excerpt {
     /// The line that `span` (in bytes) starts on; `reveal` says whether what is inside `span` may be read.
-    /// Looks at no more of the line than it shows, since a minified file is a single one.
+    /// The line is masked from its start if that is near: a piece of it does not tell keys from values.
     pub(super) fn of(source: &str, span: Range<usize>, reveal: bool) -> Self {
         let on_line = |c: &char| !matches!(c, '\n' | '\r');
         let (before, rest) = source.split_at(span.start);
-        let before: Vec<char> = before.chars().rev().take_while(on_line).take(WIDTH + 1).collect();
+        let before: Vec<char> = before.chars().rev().take_while(on_line).take(LOOKBACK + 1).collect();
         let after: Vec<char> = rest.chars().take_while(on_line).take(WIDTH + 1).collect();
         // The part that is meant, and what follows it, has at least half of the room.
         let room_after = after.len().min(WIDTH.saturating_sub(before.len()).max(WIDTH / 2));
         let start = before.len().min(WIDTH - room_after);
         let (is_cut_before, is_cut_after) = (before.len() > start, after.len() > room_after);
 
-        let before = before.into_iter().take(start).rev();
-        let line: Vec<char> = before.chain(after.into_iter().take(room_after)).collect();
+        let starts_line = before.len() <= LOOKBACK;
+        let masked_from = if starts_line { before.len() } else { start };
+        let hidden = masked_from - start;
+        let before = before.into_iter().take(masked_from).rev();
+        let whole: Vec<char> = before.chain(after.into_iter().take(room_after)).collect();
+        let line = &whole[hidden..];
         let meant = source[span].chars().take_while(on_line).take(line.len() - start).count();
 
-        let mut shown = mask(&line, is_cut_before);
+        let mut shown = mask(&whole, !starts_line).split_off(hidden);
         if reveal {
             shown[start..start + meant].copy_from_slice(&line[start..start + meant]);
         }
@@ -276,6 +282,30 @@ mod tests {
         let source = format!("{{ \"env\": {{ \"T\": \"{}s3cret\" }}, \"x\": y }}", "s3cret ".repeat(20));
         let at = source.find('y').expect("there is a y");
         assert!(!Excerpt::of(&source, at..at + 1, true).text.contains('3'));
+    }
+
+    #[test]
+    fn shows_keys_far_from_the_start_of_the_line() {
+        let filler = "\"TOKEN\": \"ghp_1\", ".repeat(20);
+        let source = format!("{{ {filler}\"tools\": {{ \"alow\": [] }}, \"TOKEN\": \"ghp_1\" }}");
+        for shift in 0..20 {
+            let source = format!("{}{source}", " ".repeat(shift));
+            let at = source.find("\"alow\"").expect("the key is in the source");
+            let text = Excerpt::of(&source, at..at + 6, false).text;
+            assert!(text.contains("\"TOKEN\": \"•••••\", \"tools\": { \"alow\": [] }, \"TOKEN\": \"••"), "{text}");
+            assert!(!text.contains("ghp_1"), "{text}");
+        }
+    }
+
+    #[test]
+    fn hides_values_where_the_start_of_the_line_is_too_far() {
+        let filler = "\"TOKEN\": \"ghp_1\", ".repeat(LOOKBACK / 8);
+        let source = format!("{{ {filler}\"alow\": [] }}");
+        for shift in 0..20 {
+            let source = format!("{}{source}", " ".repeat(shift));
+            let at = source.find("\"alow\"").expect("the key is in the source");
+            assert!(!Excerpt::of(&source, at..at + 6, false).text.contains("ghp_1"));
+        }
     }
 
     #[test]
