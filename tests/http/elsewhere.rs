@@ -110,3 +110,19 @@ fn arguments_that_name_places_do_not_choose_an_instance() {
     assert_eq!(cwd(&served.web), json!(folder), "here they do");
     assert_eq!(cwd(&there), json!(usual));
 }
+
+/// Behind a proxy of this machine everybody comes from here.
+#[test]
+fn clients_behind_a_proxy_are_elsewhere() {
+    let scratch = Scratch::new();
+    let [shop, other] = ["shop", "other"].map(|name| scratch.folder(name));
+    let file = json!({ "serve": { "rootMap": { "shop": shop }, "allowedHosts": ["mcp.example.com"] } });
+    let served = Served::start(House::with(file, json!({}), &[]), &[]);
+    for (header, value) in [("Host", "mcp.example.com"), ("X-Forwarded-For", "203.0.113.9")] {
+        let proxied = served.web.with(header, value);
+        assert_eq!(folder_of(&proxied.with("Switchboard-Root", "shop")), json!(shop), "{header}");
+        let hello = hello("2025-11-25", json!({})).to_string();
+        refused(at(&proxied, &other).post(FAKE, hello), 403);
+    }
+    assert_eq!(folder_of(&at(&served.web, &other)), json!(other));
+}

@@ -69,6 +69,17 @@ impl Gate {
     }
 }
 
+/// Headers that proxies add.
+const FORWARDED: [&str; 6] =
+    ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"];
+
+/// Whether a proxy has passed a request on: it says so, or the client called us by a name that is not this machine's own. The
+/// connection is the proxy's then, and does not tell where the client is.
+pub(crate) fn is_forwarded(headers: &HeaderMap) -> bool {
+    FORWARDED.iter().any(|name| headers.contains_key(*name))
+        || text(headers, &HOST).is_some_and(|host| !host_of(host).is_some_and(is_this_machine))
+}
+
 /// The credentials of a request, however their scheme is spelled. They decide whose a session is.
 pub(crate) fn credentials(headers: &HeaderMap) -> Option<&[u8]> {
     let given = headers.get(AUTHORIZATION)?.as_bytes();
@@ -140,6 +151,18 @@ mod tests {
             headers.append(name.parse::<HeaderName>().unwrap(), value.parse().unwrap());
         }
         headers
+    }
+
+    #[test]
+    fn proxies_are_recognised() {
+        for host in ["localhost", "127.0.0.1:7411", "[::1]:7411"] {
+            assert!(!is_forwarded(&headers(&[("host", host)])), "{host}");
+            for name in FORWARDED {
+                assert!(is_forwarded(&headers(&[("host", host), (name, "x")])), "{host} {name}");
+            }
+        }
+        assert!(!is_forwarded(&headers(&[])));
+        assert!(is_forwarded(&headers(&[("host", "mcp.example.com")])));
     }
 
     fn gate() -> Gate {

@@ -1,6 +1,6 @@
 //! All sessions: made, found, and ended. A session is a client to everybody else.
 
-use super::gate::{credentials, same, text};
+use super::gate::{credentials, is_forwarded, same, text};
 use super::guests::Caller;
 use super::listen::Origin;
 use super::news::Heap;
@@ -68,7 +68,7 @@ impl Front {
         caller: &Caller,
     ) -> Result<Arc<Session>, HttpRefusal> {
         let wants = self.wanted(target)?;
-        let may_name_folders = self.may_name_folders(caller.origin);
+        let may_name_folders = self.may_name_folders(caller.origin) && !is_forwarded(headers);
         let pinned = self.root_of(headers, may_name_folders)?;
         let household = &self.household;
         if !household.hub.is_serving() {
