@@ -14,6 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use switchboard_core::redact::redact;
 use switchboard_core::{BackendId, Fact, Outcome};
 use switchboard_process::stderr::{self, StderrFile};
+use switchboard_protocol::Method;
 use tracing::level_filters::LevelFilter;
 use tracing::{Dispatch, debug, error, info, warn};
 use tracing_subscriber::fmt::MakeWriter;
@@ -263,6 +264,9 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
             let (ms, outcome) = (ms(*took), word(*outcome));
             if with_ids {
                 debug!(method = &**method, server, root, ms, outcome, %id, "answered");
+            } else if Method::Servers.name() == Some(&**method) {
+                // Commands of ours ask again and again while they wait.
+                debug!(method = &**method, server, root, ms, outcome, "answered");
             } else {
                 info!(method = &**method, server, root, ms, outcome, "answered");
             }
