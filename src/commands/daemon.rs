@@ -7,7 +7,7 @@ use anyhow::Context;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use switchboard_gateway::auggie;
-use switchboard_gateway::config::discover::{Origin, reread};
+use switchboard_gateway::config::discover::{DiscoverError, Discovery, Origin, discover, reread};
 use switchboard_gateway::config::environment::Inherited;
 use switchboard_gateway::config::owners::Owners;
 use switchboard_gateway::config::{Config, InheritEnv, Preset, ServerConfig, expand, spell_time};
@@ -17,6 +17,8 @@ use switchboard_gateway::telemetry::{self, LogOptions};
 use switchboard_gateway::{
     Address, DaemonCommand as Command, Overrides, Source, allow_many_files, check_room,
 };
+
+const NO_PLACE: &str = "there is no place for the daemon's socket";
 
 /// What the daemon gets of its starter's environment, beside what every program needs.
 #[cfg(not(debug_assertions))]
@@ -131,12 +133,11 @@ impl Identity {
 
 pub(crate) fn run(args: &DaemonArgs) -> anyhow::Result<Exit> {
     let overrides = args.overrides();
-    let Plan { what, config, servers, source } = plan(args, overrides)?;
-    let address =
-        Identity { what, overrides }.address().context("there is no place for the daemon's socket")?;
     if let Some(DaemonCommand::Stop) = args.command {
-        return stop(&address);
+        return stop(to_stop(args, overrides)?, overrides);
     }
+    let Plan { what, config, servers, source } = plan(args, overrides)?;
+    let address = Identity { what, overrides }.address().context(NO_PLACE)?;
     check_room()
         .context("cannot open what is needed to serve (hint: raise the limit of open files, `ulimit -n`)")?;
     allow_many_files();
@@ -236,10 +237,12 @@ pub(super) fn log_options(
 ) -> anyhow::Result<LogOptions> {
     let file = path.map(|path| expand::log_file(&config.log, path, &super::vars)).transpose();
     let file = file.map_err(|error| fatal(Exit::Config, error.to_string()))?.flatten();
+    let file = args.log_file.clone().or(file);
+    super::warn_of_log_file(file.as_deref());
     Ok(LogOptions {
         level: super::log_level(args.log_level).unwrap_or(config.log.level),
         format: args.log_format.map_or(config.log.format, Into::into),
-        file: args.log_file.clone().or(file),
+        file,
         folder: state_folder.join("logs"),
         bodies: config.log.bodies,
         server: String::new(),
@@ -247,12 +250,38 @@ pub(super) fn log_options(
     })
 }
 
-fn stop(address: &Address) -> anyhow::Result<Exit> {
-    let answer =
-        super::on_runtime(control::ask(address, Request::Stop))?.context("the daemon does not answer")?;
-    match answer {
-        Some(answer) => super::print(&format!("the daemon (pid {}) ends\n", answer.pid))?,
-        None => super::print("no daemon runs for this config\n")?,
+/// What the daemon serves that is to be stopped; one of these, if the config file is gone. The file is found and not
+/// read: a daemon can be stopped whatever has become of its config.
+fn to_stop(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Vec<What>> {
+    if args.backend.is_some() {
+        return Ok(vec![plan(args, overrides)?.what]);
     }
+    let owners = args.owners();
+    let what = |path: PathBuf, is_project: bool| What::Config { path, is_project, owners };
+    if let (Some(path), true) = (&args.config, args.project) {
+        return Ok(vec![what(path.clone(), true)]);
+    }
+    let project = std::env::current_dir().ok();
+    Ok(match discover(args.config.as_deref(), project.as_deref(), owners, &super::vars) {
+        Ok(Discovery { file: Some(file), .. }) => vec![what(file.path, file.origin == Origin::Project)],
+        Ok(Discovery { file: None, searched, .. }) => {
+            let is_projects = |path: &Path| path.parent() == project.as_deref();
+            searched.into_iter().map(|path| (is_projects(&path), path)).map(|(is, path)| what(path, is)).collect()
+        }
+        Err(DiscoverError { path, origin, .. }) => vec![what(path, origin == Origin::Project)],
+    })
+}
+
+fn stop(candidates: Vec<What>, overrides: Overrides) -> anyhow::Result<Exit> {
+    for what in candidates {
+        let address = Identity { what, overrides }.address().context(NO_PLACE)?;
+        let answer =
+            super::on_runtime(control::ask(&address, Request::Stop))?.context("the daemon does not answer")?;
+        if let Some(answer) = answer {
+            super::print(&format!("the daemon (pid {}) ends\n", answer.pid))?;
+            return Ok(Exit::Ok);
+        }
+    }
+    super::print("no daemon runs for this config\n")?;
     Ok(Exit::Ok)
 }

@@ -39,7 +39,8 @@ use switchboard_gateway::Source;
 use switchboard_gateway::auggie;
 use switchboard_gateway::config::discover::{ConfigFile, discover};
 use switchboard_gateway::config::owners::Owners;
-use switchboard_gateway::config::{Config, LogLevel, Problem, ServerConfig, Severity, expand};
+use switchboard_gateway::config::{Config, LogLevel, Problem, STDERR, ServerConfig, Severity, expand};
+use switchboard_gateway::telemetry;
 use switchboard_gateway::wiring::RootOptions;
 
 /// The environment, as the gateway's functions want to be given it.
@@ -84,6 +85,17 @@ fn warn_of_untrusted() {
         complain(&terminal::wrap(
             &format!("warning: {untrusted}"),
             terminal::screen_width(terminal::Stream::Err),
+        ));
+    }
+}
+
+/// Warns of a log file that cannot be written to: it is no reason not to serve, but the lines are lost.
+fn warn_of_log_file(file: Option<&Path>) {
+    let Some(file) = file.filter(|file| *file != Path::new(STDERR)) else { return };
+    if let Err(error) = telemetry::try_log_file(file) {
+        complain(&format!(
+            "switchboard: warning: cannot write the log file {}: {error}\n  hint: name another with `--log-file`, or with `log.file` in the config",
+            file.display()
         ));
     }
 }

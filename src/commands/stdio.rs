@@ -273,7 +273,13 @@ fn choose_from(args: &StdioArgs) -> anyhow::Result<(Config, Choice, Option<Sourc
 /// The user's own config file, never a project's, if it has `defaults`: they are for all servers, those of command lines
 /// included. A file with errors is no reason not to serve.
 fn with_defaults(owners: Owners) -> Option<(Config, Source)> {
-    let file = discover(None, None, owners, &super::vars).ok()?.file?;
+    let file = match discover(None, None, owners, &super::vars) {
+        Ok(found) => found.file?,
+        Err(error) => {
+            complain(&format!("switchboard: warning: `defaults` do not count here: {error}"));
+            return None;
+        }
+    };
     let Some(config) = auggie::load(&file, &super::vars).config else {
         let path = file.path.display();
         complain(&format!(
@@ -399,6 +405,7 @@ fn window_log(args: &StdioArgs) -> WindowLog {
         }
         file => file.map(|file| std::path::absolute(file).unwrap_or_else(|_| file.to_owned())),
     };
+    super::warn_of_log_file(file.as_deref());
     WindowLog {
         level: super::log_level(args.log_level),
         format: args.log_format.map(Into::into),
@@ -420,10 +427,12 @@ fn log_options(
             .map_err(|error| fatal(Exit::Config, error.to_string()))?,
         None => None,
     };
+    let file = args.log_file.clone().or(configured);
+    super::warn_of_log_file(file.as_deref());
     Ok(LogOptions {
         level: super::log_level(args.log_level).unwrap_or(config.log.level),
         format: args.log_format.map_or(config.log.format, Into::into),
-        file: args.log_file.clone().or(configured),
+        file,
         folder: state_folder.join("logs"),
         bodies: args.log_bodies || config.log.bodies,
         server: server.to_owned(),

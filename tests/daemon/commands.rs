@@ -5,6 +5,7 @@ use crate::support::error;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use std::fs;
+use std::path::Path;
 use switchboard_testkit::client::End;
 use switchboard_testkit::patience;
 use switchboard_testkit::pids;
@@ -214,6 +215,24 @@ fn daemon_stop_ends_it() {
     patience::until_true("its end", || !daemon.is_alive() && !pids::is_alive(server));
     assert!(window.call("echo", json!({})).get("result").is_some(), "the window goes on");
     assert_ne!(house.daemon().pid, daemon.pid);
+}
+
+#[test]
+fn daemon_stop_needs_no_valid_config() {
+    let spoils: [(&str, fn(&Path)); 3] = [
+        ("broken", |config| fs::write(config, "{").unwrap()),
+        ("not text", |config| fs::write(config, b"\xff").unwrap()),
+        ("gone", |config| fs::remove_file(config).unwrap()),
+    ];
+    for (name, spoil) in spoils {
+        let house = House::new();
+        let _window = house.open("a");
+        let daemon = house.daemon();
+        spoil(house.config());
+        let stop = ["daemon", "stop", "--config", house.config().to_str().unwrap()];
+        assert_eq!(house.say(&stop), format!("the daemon (pid {}) ends\n", daemon.pid), "{name}");
+        patience::until_true("its end", || !daemon.is_alive());
+    }
 }
 
 /// In the foreground it says why there is nothing to do.

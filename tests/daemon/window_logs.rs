@@ -95,6 +95,18 @@ fn window_log_on_stderr_needs_solo() {
     assert!(end.stderr.contains("INFO answered"), "{}", end.stderr);
 }
 
+/// A folder cannot be a log file. It is no reason not to serve.
+#[test]
+fn log_file_that_cannot_be_written_is_told() {
+    let (house, _first) = with_daemon();
+    for flags in [&[][..], &["--solo"]] {
+        let mut window = greeted(house.window("second").args(["--log-file", "."]).args(flags));
+        assert!(window.call("echo", json!({})).get("result").is_some());
+        let end = window.finish();
+        assert!(end.stderr.contains("warning: cannot write the log file"), "{flags:?}: {}", end.stderr);
+    }
+}
+
 #[test]
 fn daemon_logs_to_stderr_as_json() {
     let house = House::new();

@@ -130,3 +130,19 @@ fn token_that_others_can_read_is_closed() {
     assert_ne!(end.code, Some(0));
     assert!(end.stderr.contains("others can write") && end.stderr.contains("remove it"), "{}", end.stderr);
 }
+
+/// A server of a command line is served without the `defaults` of a file that is refused, and with a warning.
+#[test]
+fn defaults_of_a_refused_file_are_missed_aloud() {
+    let house = House::new();
+    let own = house.path("home/.config/switchboard/config.json");
+    fs::create_dir_all(own.parent().unwrap()).unwrap();
+    fs::write(&own, r#"{ "defaults": { "timeout": "1h" } }"#).unwrap();
+    set_mode(&own, 0o666);
+    let mut window =
+        house.program("a").args(["stdio", "--", crate::support::fake_backend().to_str().unwrap()]).start();
+    window.initialize();
+    window.wait_for_stderr("`defaults` do not count here");
+    window.wait_for_stderr("chmod o-w");
+    assert_eq!(window.finish().code, Some(0));
+}

@@ -17,10 +17,11 @@ mod windows;
 
 pub use windows::WindowLog;
 
-use crate::config::{LogFormat, LogLevel};
+use crate::config::{LogFormat, LogLevel, os};
 use bad_messages::BadMessages;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -47,10 +48,19 @@ const LONGEST_STDERR: u64 = 1 << 20;
 
 /// Where a daemon's stderr goes that is about to be started, ready for it. Nothing if there is no place.
 pub fn stderr_for_daemon(folder: &Path) -> Option<PathBuf> {
-    std::fs::create_dir_all(folder).ok()?;
+    os::create_private_dir(folder).ok()?;
     let path = folder.join(DAEMON_STDERR);
     stderr::begin_anew_if_long(&path, LONGEST_STDERR);
     Some(path)
+}
+
+/// Whether a log file can be written to. Asked before serving: afterwards nobody is told of lines that are lost.
+pub fn try_log_file(path: &Path) -> io::Result<()> {
+    // A named pipe would make us wait for its reader.
+    if std::fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
+        return Ok(());
+    }
+    rolling::open(path).map(drop)
 }
 
 /// Where logs go, and how.

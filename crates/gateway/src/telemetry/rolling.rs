@@ -4,7 +4,7 @@
 use super::clock::Day;
 use crate::config::os;
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -61,16 +61,9 @@ impl Rolling {
             }
         }
         if self.file.is_none() {
-            self.file = self.open(&path);
+            self.file = open(&path).ok();
             self.prune();
         }
-    }
-
-    fn open(&self, path: &Path) -> Option<File> {
-        if let Some(folder) = path.parent() {
-            let _ = os::create_private_dir(folder);
-        }
-        os::append_to_private_file(path).ok()
     }
 
     fn path(&self) -> PathBuf {
@@ -106,6 +99,14 @@ impl Rolling {
             let _ = fs::remove_file(path);
         }
     }
+}
+
+/// A log file to append to, made with its folders if it is not there.
+pub(super) fn open(path: &Path) -> io::Result<File> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        os::create_private_dir(folder)?;
+    }
+    os::append_to_private_file(path)
 }
 
 #[cfg(test)]
