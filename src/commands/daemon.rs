@@ -266,7 +266,11 @@ fn to_stop(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Vec<What>>
         Ok(Discovery { file: Some(file), .. }) => vec![what(file.path, file.origin == Origin::Project)],
         Ok(Discovery { file: None, searched, .. }) => {
             let is_projects = |path: &Path| path.parent() == project.as_deref();
-            searched.into_iter().map(|path| (is_projects(&path), path)).map(|(is, path)| what(path, is)).collect()
+            searched
+                .into_iter()
+                .map(|path| (is_projects(&path), path))
+                .map(|(is, path)| what(path, is))
+                .collect()
         }
         Err(DiscoverError { path, origin, .. }) => vec![what(path, origin == Origin::Project)],
     })
@@ -275,8 +279,8 @@ fn to_stop(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Vec<What>>
 fn stop(candidates: Vec<What>, overrides: Overrides) -> anyhow::Result<Exit> {
     for what in candidates {
         let address = Identity { what, overrides }.address().context(NO_PLACE)?;
-        let answer =
-            super::on_runtime(control::ask(&address, Request::Stop))?.context("the daemon does not answer")?;
+        let answer = super::on_runtime(control::ask(&address, Request::Stop))?
+            .context("the daemon does not answer")?;
         if let Some(answer) = answer {
             super::print(&format!("the daemon (pid {}) ends\n", answer.pid))?;
             return Ok(Exit::Ok);

@@ -108,7 +108,7 @@ async fn noise(screen: &Screen, sandbox: &Sandbox, client: &mut Client) -> anyho
         said(reply, "stdout").with_context(|| format!("`{asked}`"))?;
         screen.ask(asked, "the answer, and nothing else", Some(took));
     }
-    let line = sandbox.log_line("printed something on stdout").await?;
+    let line = sandbox.log_line("stdout line is not a message").await?;
     // Without the time that it begins with.
     screen.quote(line.split_once(' ').map_or(&*line, |(_, rest)| rest));
     screen

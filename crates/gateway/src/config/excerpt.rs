@@ -292,7 +292,10 @@ mod tests {
             let source = format!("{}{source}", " ".repeat(shift));
             let at = source.find("\"alow\"").expect("the key is in the source");
             let text = Excerpt::of(&source, at..at + 6, false).text;
-            assert!(text.contains("\"TOKEN\": \"•••••\", \"tools\": { \"alow\": [] }, \"TOKEN\": \"••"), "{text}");
+            assert!(
+                text.contains("\"TOKEN\": \"•••••\", \"tools\": { \"alow\": [] }, \"TOKEN\": \"••"),
+                "{text}"
+            );
             assert!(!text.contains("ghp_1"), "{text}");
         }
     }
