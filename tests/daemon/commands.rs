@@ -5,7 +5,6 @@ use crate::support::error;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use std::fs;
-use std::path::Path;
 use switchboard_testkit::client::End;
 use switchboard_testkit::patience;
 use switchboard_testkit::pids;
@@ -219,16 +218,14 @@ fn daemon_stop_ends_it() {
 
 #[test]
 fn daemon_stop_needs_no_valid_config() {
-    let spoils: [(&str, fn(&Path)); 3] = [
-        ("broken", |config| fs::write(config, "{").unwrap()),
-        ("not text", |config| fs::write(config, b"\xff").unwrap()),
-        ("gone", |config| fs::remove_file(config).unwrap()),
-    ];
-    for (name, spoil) in spoils {
+    for (name, content) in [("broken", Some(&b"{"[..])), ("not text", Some(b"\xff")), ("gone", None)] {
         let house = House::new();
         let _window = house.open("a");
         let daemon = house.daemon();
-        spoil(house.config());
+        match content {
+            Some(content) => fs::write(house.config(), content).unwrap(),
+            None => fs::remove_file(house.config()).unwrap(),
+        }
         let stop = ["daemon", "stop", "--config", house.config().to_str().unwrap()];
         assert_eq!(house.say(&stop), format!("the daemon (pid {}) ends\n", daemon.pid), "{name}");
         patience::until_true("its end", || !daemon.is_alive());
