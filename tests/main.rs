@@ -23,7 +23,7 @@ mod pool;
 #[cfg(target_os = "linux")]
 mod daemon;
 #[cfg(target_os = "linux")]
-mod board;
+mod aggregate;
 #[cfg(target_os = "linux")]
 mod http;
 #[cfg(target_os = "linux")]

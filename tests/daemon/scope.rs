@@ -1,7 +1,7 @@
 //! `scope: auto`: servers that ignore the folder run once, in the home folder, on every route. Others run once per folder.
 
 use super::house::{House, server_of};
-use crate::board::servers::greet_with;
+use crate::aggregate::servers::greet_with;
 use crate::isolation::routes::{on_every_route, servers};
 use crate::support::fake_backend;
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! A server's question goes to the one client that has used its process, or to nobody.
 
 use super::routes::{Guest, Site, on_shared_routes, servers};
-use crate::board::servers::Servers;
+use crate::aggregate::servers::Servers;
 use serde_json::json;
 use switchboard_testkit::patience;
 

@@ -13,7 +13,7 @@
 //! The server under test is `s`. Tools and prompts of it have a prefix on routes to several servers, and its URIs are
 //! wrapped there: [`Route::tool`], [`Route::uri`] and [`Route::template`] give the name on a route.
 
-use crate::board::servers::Servers;
+use crate::aggregate::servers::Servers;
 use crate::http::served::address;
 use serde_json::{Value, json};
 use std::collections::VecDeque;

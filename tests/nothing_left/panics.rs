@@ -50,7 +50,7 @@ fn in_every_task_leaves_nothing() {
         let flags: &[&str] = if RAW.contains(&task) { &["--raw"] } else { &[] };
         let start = match task {
             "measuring" => USUAL.start_with(json!({}), json!({ "memoryLimit": "1GiB" }), zoo::EIGHT),
-            "offer" => USUAL.start_board(json!({}), json!({}), zoo::EIGHT),
+            "offer" => USUAL.start_aggregate(json!({}), json!({}), zoo::EIGHT),
             "lookup" => USUAL.start_by_flags(&["--root-argument", "dir"]),
             "remains" => USUAL.start_with(json!({ "shutdownGrace": "1h" }), json!({}), zoo::EIGHT),
             _ => USUAL.start_by_flags(flags),

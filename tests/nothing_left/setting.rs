@@ -90,11 +90,11 @@ impl Setting {
     /// tree of processes is below the program itself then; `windows` is about the daemon's.
     /// Graces are short, so that a test that has to wait for them does not take long.
     pub(super) fn start_with(self, file: Value, server: Value, options: &[&str]) -> Start {
-        self.start_board(file, server, options).args(["--server", "fake"])
+        self.start_aggregate(file, server, options).args(["--server", "fake"])
     }
 
     /// The same, for a client that sees all servers as one.
-    pub(super) fn start_board(self, file: Value, server: Value, options: &[&str]) -> Start {
+    pub(super) fn start_aggregate(self, file: Value, server: Value, options: &[&str]) -> Start {
         let start = program();
         let record = start.record();
         let mut file = merged(json!({ "shutdownGrace": "200ms" }), file);

@@ -1,7 +1,7 @@
 //! The real Codex: it is told of us as a person would tell it, connects when a conversation begins, and uses what is
 //! behind us. Without an account or a network: nothing here asks a model.
 
-use super::board::Board;
+use super::aggregate::Aggregate;
 use super::peers::node_package;
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -12,19 +12,19 @@ fn codex() -> Vec<OsString> {
 }
 
 /// In a home of its own. Whatever it would say to the world ends on this machine.
-fn dressed(start: Start, board: &Board) -> Start {
+fn dressed(start: Start, aggregate: &Aggregate) -> Start {
     let nowhere = "http://127.0.0.1:9";
     let names = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
     let start = names.iter().fold(start, |start, name| start.env(name, nowhere));
-    let start = start.env("HOME", board.folder().folder("home")).cwd(board.folder().folder("work"));
-    start.env("CODEX_HOME", board.folder().folder("home/.codex"))
+    let start = start.env("HOME", aggregate.folder().folder("home")).cwd(aggregate.folder().folder("work"));
+    start.env("CODEX_HOME", aggregate.folder().folder("home/.codex"))
 }
 
 /// What a command prints.
 #[track_caller]
-fn run(board: &Board, words: Vec<OsString>) -> String {
+fn run(aggregate: &Aggregate, words: Vec<OsString>) -> String {
     let own = codex();
-    let end = dressed(Start::new(&own[0]).args(&own[1..]).args(words), board).start().finish();
+    let end = dressed(Start::new(&own[0]).args(&own[1..]).args(words), aggregate).start().finish();
     assert_eq!(end.code, Some(0), "{}", end.stderr);
     String::from_utf8(end.stdout).unwrap()
 }
@@ -34,14 +34,14 @@ struct Window(Client);
 
 impl Window {
     #[track_caller]
-    fn open(board: &Board) -> Self {
+    fn open(aggregate: &Aggregate) -> Self {
         let provider = r#"model_providers.nobody={ name = "nobody", base_url = "http://127.0.0.1:9/v1" }"#;
         let settings =
             [provider, r#"model_provider="nobody""#, r#"model="none""#, "check_for_update_on_startup=false"];
         let words = codex();
         let start = Start::new(&words[0]).args(&words[1..]).arg("app-server");
         let start = settings.iter().fold(start, |start, setting| start.arg("-c").arg(setting));
-        let mut client = dressed(start, board).start();
+        let mut client = dressed(start, aggregate).start();
         let info = json!({ "name": "test", "title": "test", "version": "1" });
         let answer = client.request("initialize", json!({ "clientInfo": info }));
         assert!(answer.get("result").is_some(), "{answer}");
@@ -59,15 +59,15 @@ impl Window {
 
 #[test]
 fn lists_calls_and_reads() {
-    let board = Board::four();
+    let aggregate = Aggregate::four();
     let add = ["mcp", "add", "switchboard", "--"].map(OsString::from);
-    let home = board.folder().folder("home/.codex");
-    run(&board, [add.to_vec(), board.command()].concat());
+    let home = aggregate.folder().folder("home/.codex");
+    run(&aggregate, [add.to_vec(), aggregate.command()].concat());
     assert!(home.join("config.toml").exists(), "it is written down");
-    let listed = run(&board, ["mcp", "list"].map(OsString::from).to_vec());
+    let listed = run(&aggregate, ["mcp", "list"].map(OsString::from).to_vec());
     assert!(listed.contains("switchboard") && listed.contains("enabled"), "{listed}");
 
-    let mut window = Window::open(&board);
+    let mut window = Window::open(&aggregate);
     let status = window.ask("mcpServerStatus/list", json!({ "detail": "full" }));
     let us = &status["data"][0];
     assert_eq!(
@@ -86,7 +86,7 @@ fn lists_calls_and_reads() {
 
     // A conversation has a connection of its own.
     let thread =
-        window.ask("thread/start", json!({ "cwd": board.folder().join("work") }))["thread"]["id"].take();
+        window.ask("thread/start", json!({ "cwd": aggregate.folder().join("work") }))["thread"]["id"].take();
     let is_ready = |message: &Value| {
         message["method"] == "mcpServer/startupStatus/updated"
             && message["params"]["name"] == "switchboard"
@@ -116,5 +116,5 @@ fn lists_calls_and_reads() {
         assert!(read["contents"][0]["text"].as_str().unwrap().contains("Everything Server"), "{read}");
     }
     assert_eq!(window.0.finish().code, Some(0));
-    switchboard_testkit::patience::until_true("nothing is left", || board.processes().is_empty());
+    switchboard_testkit::patience::until_true("nothing is left", || aggregate.processes().is_empty());
 }

@@ -5,7 +5,7 @@
 //! - `elsewhere`: servers that we do not start, and reach by HTTP.
 //! - `talk`: a conversation with a server, written down and compared.
 //! - `window`: us with a server behind that is several processes deep, and whether all of them are gone.
-//! - `board`: several servers as one, compared with each of them; `board_clients`, `codex`: its clients.
+//! - `aggregate`: several servers as one, compared with each of them; `aggregate_clients`, `codex`: its clients.
 //! - `matrix`: every front to every kind of server, with every feature.
 //! - the rest: a server, or a kind of client, each.
 
@@ -30,8 +30,8 @@ mod chains;
 mod remote;
 mod sdk_clients;
 mod rmcp_client;
-mod board;
-mod board_clients;
+mod aggregate;
+mod aggregate_clients;
 mod codex;
 #[cfg(target_os = "linux")]
 mod conformance;

@@ -4,7 +4,7 @@
 //! The client's own ids come back as they were sent, so they are compared too. Only the ids under which a
 //! server asks its client are masked: those are ours to choose.
 
-use super::board::Board;
+use super::aggregate::Aggregate;
 use super::peers::{Server, Way};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -68,10 +68,10 @@ pub(crate) fn hold(server: &Server, way: Way, script: &impl Fn(&mut Talk)) -> Ve
 
 /// The same with several servers as one.
 #[track_caller]
-pub(crate) fn hold_with_all(board: &Board, script: &impl Fn(&mut Talk)) -> Vec<String> {
-    let mut talk = Talk::with(board.start().start());
+pub(crate) fn hold_with_all(aggregate: &Aggregate, script: &impl Fn(&mut Talk)) -> Vec<String> {
+    let mut talk = Talk::with(aggregate.start().start());
     script(&mut talk);
-    let processes = board.processes();
+    let processes = aggregate.processes();
     let end = talk.client.finish();
     assert_eq!((end.code, end.stderr.as_str()), (Some(0), ""));
     let left: Vec<u32> = processes.into_iter().filter(|&pid| pids::is_alive(pid)).collect();

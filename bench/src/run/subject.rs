@@ -19,7 +19,7 @@ pub(super) enum Role {
     /// The one that the targets are for.
     Switchboard,
     /// The same over HTTP, where all servers are one.
-    Board,
+    Aggregate,
     /// The same without a guard, to see what a guard costs at the start.
     Unguarded,
     /// Another proxy, to be seen beside.
@@ -99,7 +99,7 @@ impl Subject {
         match self.role {
             Role::Unguarded => section == Section::ColdStart,
             Role::Aggregator => !matches!(section, Section::Lists | Section::Starts),
-            Role::Board => matches!(section, Section::Latency | Section::Throughput),
+            Role::Aggregate => matches!(section, Section::Latency | Section::Throughput),
             // It has no sessions.
             Role::Direct | Role::Pump | Role::Bridge => section != Section::Sessions,
             Role::Switchboard | Role::Peer => true,

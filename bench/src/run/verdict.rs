@@ -111,8 +111,9 @@ fn of_measure(bench: &Bench, ours: usize, measure: Measure) -> Vec<Line> {
             let limit = if bench.suite == Suite::Http { 0.75 } else { 0.6 };
             let title = format!("calls/s with {callers} callers, of {floors}");
             let mut lines = vec![line(&title, "×", to_floor(), Target::AtLeast(limit))];
-            if let Some(board) = position(Role::Board) {
-                let share = figures.related(measure, [board, floor], |[board, floor]| board / floor);
+            if let Some(aggregate) = position(Role::Aggregate) {
+                let share =
+                    figures.related(measure, [aggregate, floor], |[aggregate, floor]| aggregate / floor);
                 lines.push(line(&format!("the same at /mcp, of {floors}"), "×", share, Target::None));
             }
             lines

@@ -49,7 +49,8 @@ impl Core {
                 bytes += bytes_kept(pending);
             }
         }
-        let spellings = self.clients.get(&face).and_then(Client::board).map(|board| &board.spellings);
+        let spellings =
+            self.clients.get(&face).and_then(Client::aggregate).map(|aggregate| &aggregate.spellings);
         let spelt = spellings.into_iter().flatten();
         bytes += spelt.map(|known| known.public.len() + known.original.len()).sum::<usize>();
         let limits = &self.settings.limits;

@@ -1,6 +1,6 @@
 //! A backend: the life of its process, and what waits for it. See `LIFECYCLE.md` beside this file.
 
-use crate::board::Fetch;
+use crate::aggregate::Fetch;
 use crate::catalogue::Offer;
 use crate::client::Greeting;
 use crate::environment::Environment;

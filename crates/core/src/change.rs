@@ -13,7 +13,7 @@ use crate::moment::Moment;
 use crate::pending::NOWHERE;
 use crate::roots::{NamedBy, Place, Policy};
 use crate::route::Route;
-use crate::settings::{Boards, Pool, Scope, ServerSettings};
+use crate::settings::{Aggregates, Pool, Scope, ServerSettings};
 use std::sync::Arc;
 use std::time::Duration;
 use switchboard_protocol::Method;
@@ -34,7 +34,7 @@ pub struct Change {
     pub dialect: Ear,
     pub shutdown_grace: Duration,
     pub linger: Option<Duration>,
-    pub boards: Boards,
+    pub aggregates: Aggregates,
 }
 
 /// What a client wants to hear of, and where: at home if nowhere else.
@@ -57,7 +57,7 @@ impl Core {
         self.settings.dialect = change.dialect;
         self.settings.shutdown_grace = change.shutdown_grace;
         self.settings.linger = change.linger;
-        self.settings.boards = change.boards;
+        self.settings.aggregates = change.aggregates;
         // Deadlines may be earlier than they were.
         self.wake_at(self.now);
         for (client, server, environment) in change.environments {

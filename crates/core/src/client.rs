@@ -1,7 +1,7 @@
 //! A client: its handshake, its dialect, and what waits for it.
 
+use crate::aggregate::Aggregate;
 use crate::batch::Batches;
-use crate::board::Board;
 use crate::catalogue::Listing;
 use crate::environment::Environment;
 use crate::event::{BackendId, ClientId, Principal, ServerId};
@@ -189,7 +189,7 @@ pub(crate) struct Level {
 #[derive(Debug)]
 pub(crate) enum Role {
     Plain,
-    Board(Box<Board>),
+    Aggregate(Box<Aggregate>),
     Delegate {
         of: ClientId,
     },
@@ -248,16 +248,16 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub(crate) fn board(&self) -> Option<&Board> {
+    pub(crate) fn aggregate(&self) -> Option<&Aggregate> {
         match &self.role {
-            Role::Board(board) => Some(board),
+            Role::Aggregate(aggregate) => Some(aggregate),
             Role::Plain | Role::Delegate { .. } | Role::Prefetch { .. } | Role::Standby => None,
         }
     }
 
-    pub(crate) fn board_mut(&mut self) -> Option<&mut Board> {
+    pub(crate) fn aggregate_mut(&mut self) -> Option<&mut Aggregate> {
         match &mut self.role {
-            Role::Board(board) => Some(board),
+            Role::Aggregate(aggregate) => Some(aggregate),
             Role::Plain | Role::Delegate { .. } | Role::Prefetch { .. } | Role::Standby => None,
         }
     }
@@ -266,7 +266,7 @@ impl Client {
     pub(crate) fn face(&self) -> ClientId {
         match self.role {
             Role::Delegate { of } => of,
-            Role::Plain | Role::Board(_) | Role::Prefetch { .. } | Role::Standby => self.id,
+            Role::Plain | Role::Aggregate(_) | Role::Prefetch { .. } | Role::Standby => self.id,
         }
     }
 
@@ -286,7 +286,7 @@ impl Client {
     /// It has a connection of its own.
     pub(crate) fn is_connected(&self) -> bool {
         match self.role {
-            Role::Plain | Role::Board(_) => true,
+            Role::Plain | Role::Aggregate(_) => true,
             Role::Delegate { .. } | Role::Prefetch { .. } | Role::Standby => false,
         }
     }

@@ -49,7 +49,7 @@ impl Core {
             self.tick_idle(backend);
         }
         self.tick_merging();
-        self.tick_boards();
+        self.tick_aggregates();
         self.tick_unused();
         self.check_drained();
     }
@@ -81,7 +81,7 @@ impl Core {
             .chain(drain)
             .chain(self.next_merge())
             .chain(self.next_in_line())
-            .chain(self.next_of_boards())
+            .chain(self.next_of_aggregates())
             .chain(self.unused_at())
             .chain(self.next_standby_start())
             .min()

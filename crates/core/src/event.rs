@@ -101,7 +101,7 @@ pub enum Event {
         surroundings: Surroundings,
     },
     /// A client that wants all servers of the config, as one.
-    BoardConnected {
+    AggregateConnected {
         client: ClientId,
         surroundings: Surroundings,
         /// What it brings along for each server, in place of the one environment of the surroundings.

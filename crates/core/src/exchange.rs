@@ -1,9 +1,9 @@
 //! The core itself: its state, and the dispatch of events to the transitions in the files beside this one.
 
+use crate::aggregate::{Views, delegate_numbers};
 use crate::answers::Cause;
 use crate::backend::{Backend, Manner};
 use crate::batch::Batches;
-use crate::board::{Views, delegate_numbers};
 use crate::catalogue::Offers;
 use crate::client::{Client, Handshake, Presence, Role, Roots};
 use crate::crowding::Evictions;
@@ -247,8 +247,8 @@ impl Core {
             Event::ClientConnected { client, server, surroundings } => {
                 self.client_connected(client, server, surroundings);
             }
-            Event::BoardConnected { client, surroundings, environments, only } => {
-                self.board_connected(client, surroundings, environments, only);
+            Event::AggregateConnected { client, surroundings, environments, only } => {
+                self.aggregate_connected(client, surroundings, environments, only);
             }
             Event::OfferRead { launch, round, offer } => self.offer_read(launch, round, offer),
             Event::FromClient { client, frame, places } => self.client_sent(client, frame, places),

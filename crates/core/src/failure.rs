@@ -106,8 +106,8 @@ impl Core {
 
     /// The servers that a client of many sees: which are still starting, and why the others failed.
     pub(crate) fn servers_of_client(&self, client: ClientId) -> Value {
-        let board = self.clients.get(&client).and_then(|c| c.board());
-        let delegates = board.into_iter().flat_map(|board| &board.delegates);
+        let aggregate = self.clients.get(&client).and_then(|c| c.aggregate());
+        let delegates = aggregate.into_iter().flat_map(|aggregate| &aggregate.delegates);
         let shown = delegates.filter_map(|(server, delegate)| {
             let name = &self.servers.get(server.0 as usize)?.settings.name;
             // A failure in another workspace is not this client's.

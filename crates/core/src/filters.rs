@@ -1,5 +1,5 @@
 //! The filters of a server's entry, for clients that see this server alone. What they name is checked before it is sent,
-//! and what they are shown is cut out of the server's own answers. Clients of many servers have views for that (`board`).
+//! and what they are shown is cut out of the server's own answers. Clients of many servers have views for that (`aggregate`).
 //! A server without filters costs nothing here.
 
 use crate::backend::State;

@@ -1,8 +1,8 @@
 //! What a client sends: requests go to its backend under a minted id. What wants no answer is for `notices`.
 
+use crate::aggregate::face_of;
 use crate::answers::Cause;
 use crate::backend::{State, Waiting};
-use crate::board::face_of;
 use crate::client::{Farewell, Presence};
 use crate::event::{Action, BackendId, ClientId, Named};
 use crate::exchange::Core;
@@ -145,7 +145,7 @@ impl Core {
                 let minted = self.accept(client, NOWHERE, id, batch, message);
                 return self.conclude_empty(minted);
             }
-            Method::Servers if self.has_board(client) => {
+            Method::Servers if self.has_aggregate(client) => {
                 let minted = self.accept(client, NOWHERE, id, batch, message);
                 let result = self.servers_of_client(client).to_string();
                 return self.conclude_with(minted, &result);
@@ -161,8 +161,8 @@ impl Core {
         if let Some(error) = self.why_not(client).or_else(|| self.why_not_kept(client, &message)) {
             return self.refuse(client, &id, batch, &message, &error);
         }
-        if self.has_board(client) {
-            return self.board_request(client, id, batch, message, places);
+        if self.has_aggregate(client) {
+            return self.aggregate_request(client, id, batch, message, places);
         }
         let screened = self.screen(client, &mut message);
         if let Screened::Refused(error) = &screened {

@@ -26,8 +26,8 @@ impl Core {
     /// The client of a server that speaks through this connection.
     pub(crate) fn client_at(&self, face: ClientId, server: ServerId) -> Option<ClientId> {
         let c = self.clients.get(&face)?;
-        match c.board() {
-            Some(board) => board.delegates.get(&server).map(|delegate| delegate.client),
+        match c.aggregate() {
+            Some(aggregate) => aggregate.delegates.get(&server).map(|delegate| delegate.client),
             None => Some(face).filter(|_| c.server == server),
         }
     }

@@ -18,7 +18,7 @@
 //!   `unfit`: processes whose handshake fails.
 //! - `route`: which backend a message goes to; `joining`: which one a client shares; `workspace`: the clients' roots; `shared_roots`: clients that share a process
 //!   have equal ones.
-//! - [`catalogue`]: what servers offer, and how several look like one. `board`: clients of many servers; `stored`: clients of
+//! - [`catalogue`]: what servers offer, and how several look like one. `aggregate`: clients of many servers; `stored`: clients of
 //!   one, answered while it starts; `filters`: what they may name and see.
 //! - `pool`: how many backends run; `crowding`: backends that stop each other. `sharing`: who shares one, and whom its messages concern; `users`: the clients that have
 //!   used one; `stateful`: servers that keep a client's state; `isolation`: clients that may no longer share; `tasks`:
@@ -44,7 +44,7 @@ pub mod record;
 pub mod environment;
 pub mod roots;
 
-mod board;
+mod aggregate;
 mod stored;
 mod filters;
 mod key;
@@ -106,8 +106,8 @@ pub use moment::Moment;
 pub use orders::{Done, Order};
 pub use record::{Record, SeenOffers, Slow};
 pub use settings::{
-    Boards, Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope, ScopeReason,
-    ServerSettings, Settings, State,
+    Aggregates, Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope,
+    ScopeReason, ServerSettings, Settings, State,
 };
 pub use standby::StandbyState;
 pub use stateful::{StateHint, state_hint};

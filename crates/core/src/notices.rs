@@ -16,7 +16,9 @@ impl Core {
             Method::Exit => return self.leave_now(),
             Method::Cancelled => return self.client_cancels(client, &message),
             Method::Progress => return self.client_progress(client, &message),
-            Method::Initialized if self.has_board(client) => return self.board_initialized(client, &message),
+            Method::Initialized if self.has_aggregate(client) => {
+                return self.aggregate_initialized(client, &message);
+            }
             Method::Initialized => return self.client_initialized(client, &message),
             _ => {}
         }
@@ -27,7 +29,7 @@ impl Core {
 
     pub(crate) fn pass_notification(&mut self, client: ClientId, message: &Message) {
         match message.method() {
-            _ if self.has_board(client) => self.pass_to_delegates(client, message),
+            _ if self.has_aggregate(client) => self.pass_to_delegates(client, message),
             Method::RootsChanged => self.roots_changed(client, message),
             _ => self.notify_home(client, message),
         }

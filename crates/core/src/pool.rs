@@ -1,8 +1,8 @@
 //! How many backends run: started where there is room, stopped when they are of no use, the least recently used
 //! first. What waits for room waits in a line.
 
+use crate::aggregate::Fetch;
 use crate::backend::{Backend, State, Then, Waiting};
-use crate::board::Fetch;
 use crate::client::Role;
 use crate::crowding::Limit;
 use crate::event::{BackendId, ClientId, Launch, ServerId, StopHow};

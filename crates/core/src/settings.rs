@@ -283,7 +283,7 @@ impl Default for Roots {
 
 /// What clients of many servers have in common.
 #[derive(Debug, Clone)]
-pub struct Boards {
+pub struct Aggregates {
     /// How long a client waits, from its handshake on, for servers whose lists are not known yet.
     pub list_grace: Duration,
     /// How many things a page of a list has; `None`: all of them.
@@ -292,7 +292,7 @@ pub struct Boards {
     pub notifications: Vec<(String, Vec<String>)>,
 }
 
-impl Default for Boards {
+impl Default for Aggregates {
     fn default() -> Self {
         Self { list_grace: Duration::from_secs(10), page_size: None, notifications: Vec::new() }
     }
@@ -355,7 +355,7 @@ pub struct Settings {
     /// The first id of requests to clients. One that no earlier daemon has used: a client may still answer those.
     pub first_question: u64,
     /// For clients of many servers.
-    pub boards: Boards,
+    pub aggregates: Aggregates,
     /// For the jitter of restarts.
     pub seed: u64,
     /// Whether anyone wants to see [`crate::Fact::Routed`] for every request.

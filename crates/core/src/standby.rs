@@ -2,8 +2,8 @@
 //! holds the lease. Switchboard is the client: it makes the handshake and asks for the lists, nothing else, so that the process
 //! has no user. Real clients join it by the usual rules.
 
+use crate::aggregate::{delegate_numbers, initialized_notice, own_message};
 use crate::backend::State;
-use crate::board::{delegate_numbers, initialized_notice, own_message};
 use crate::client::{Client, Greeting, Handshake, Presence, Role, Roots};
 use crate::event::{Action, BackendId, ClientId, ServerId, Surroundings};
 use crate::exchange::Core;

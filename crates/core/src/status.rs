@@ -105,7 +105,7 @@ impl Core {
                 ClientStatus {
                     id: c.id.to_string(),
                     name: info,
-                    server: if c.board().is_some() { "all".to_owned() } else { c.settings.name.clone() },
+                    server: if c.aggregate().is_some() { "all".to_owned() } else { c.settings.name.clone() },
                     root: home
                         .and_then(|home| home.key.root.clone())
                         .or_else(|| c.known.working_folder.clone()),
@@ -172,7 +172,7 @@ impl Core {
 
     /// In what clients of many servers see now.
     fn collisions(&self) -> Vec<String> {
-        let views = self.clients.values().filter_map(|c| c.board()?.view.as_ref());
+        let views = self.clients.values().filter_map(|c| c.aggregate()?.view.as_ref());
         let mut all: Vec<String> = views.flat_map(|view| view.collisions().iter().map(told)).collect();
         all.sort();
         all.dedup();

@@ -121,7 +121,7 @@ impl Core {
         let paths: Vec<String> = roots.iter().filter_map(|root| root.path.clone()).collect();
         let (is_split, is_delegate) = (c.settings.is_split(), c.is_delegate());
         c.known.client.clone_from(&paths);
-        if c.board().is_some() {
+        if c.aggregate().is_some() {
             c.roots = Roots::Told(roots.clone());
             self.report(Fact::RootsKnown { client, roots: paths });
             return self.tell_delegates_roots(client, &roots);

@@ -32,8 +32,8 @@ use std::time::Duration;
 use switchboard_core::environment::{Source, Variable};
 use switchboard_core::roots::{NamedBy, Place};
 use switchboard_core::{
-    Action, Boards, Change, ClientId, Core, Environment, Event, Fact, Launch, Limits, Moment, Named, Order,
-    Peer, Pool, Principal, Roots, ServerId, ServerSettings, Settings, Surroundings,
+    Action, Aggregates, Change, ClientId, Core, Environment, Event, Fact, Launch, Limits, Moment, Named,
+    Order, Peer, Pool, Principal, Roots, ServerId, ServerSettings, Settings, Surroundings,
 };
 use switchboard_protocol::dialect::Ear;
 use switchboard_protocol::{Framing, Parsed, parse};
@@ -68,7 +68,7 @@ pub(crate) fn settings() -> Settings {
         shutdown_grace: Duration::from_secs(5),
         limits: Limits::default(),
         linger: None,
-        boards: Boards::default(),
+        aggregates: Aggregates::default(),
         stays: false,
         first_question: 1,
         seed: 1,
@@ -220,7 +220,7 @@ impl Stage {
             "is as it was" | "denies read" => Vec::new(),
             other => panic!("a config does nothing of this kind: {other}"),
         };
-        let Settings { pool, roots, dialect, shutdown_grace, linger, boards, .. } = self.settings.clone();
+        let Settings { pool, roots, dialect, shutdown_grace, linger, aggregates, .. } = self.settings.clone();
         let mut naming = (*self.settings.servers[0].naming).clone();
         naming.tools.deny = vec!["read".into()];
         naming.resources.deny = vec!["read".into()];
@@ -234,7 +234,7 @@ impl Stage {
             dialect,
             shutdown_grace,
             linger,
-            boards,
+            aggregates,
         };
         let mut actions = Vec::new();
         self.core.reconfigure(self.now, change, &mut actions);
@@ -394,7 +394,7 @@ fn of_client(client: ClientId, what: &str) -> Event {
         }
         return match server {
             Some(server) => Event::ClientConnected { client, server, surroundings },
-            None => Event::BoardConnected { client, surroundings, environments: Vec::new(), only: None },
+            None => Event::AggregateConnected { client, surroundings, environments: Vec::new(), only: None },
         };
     }
     if let Some(capabilities) = what.strip_prefix(" greets") {

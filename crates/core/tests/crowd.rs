@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use switchboard_core::{
-    Action, Boards, ClientId, Core, Event, FramingChoice, Launch, Limits, Moment, Peer, Pool, Roots,
+    Action, Aggregates, ClientId, Core, Event, FramingChoice, Launch, Limits, Moment, Peer, Pool, Roots,
     ServerId, ServerSettings, Settings, Surroundings,
 };
 use switchboard_protocol::dialect::Ear;
@@ -93,7 +93,7 @@ impl Crowd {
             shutdown_grace: Duration::from_secs(5),
             limits: Limits::default(),
             linger: Some(Duration::from_secs(30)),
-            boards: Boards::default(),
+            aggregates: Aggregates::default(),
             stays: false,
             first_question: 1,
             seed: 1,

@@ -176,7 +176,7 @@ fn task_owner_is_not_longest_user() {
 fn known_roots_are_not_waited_for() {
     play(
         |s| {
-            super::boards::two(s);
+            super::aggregates::two(s);
             for x in &mut s.servers {
                 x.record.asks_roots = true;
             }
@@ -196,7 +196,7 @@ fn known_roots_are_not_waited_for() {
     B> {{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"more__read"}}}}
         2< …
     "#,
-            super::boards::OPEN
+            super::aggregates::OPEN
         ),
     );
 }

@@ -9,7 +9,7 @@ mod handshake;
 mod ids;
 mod progress;
 mod batches;
-mod boards;
+mod aggregates;
 mod budget;
 mod prefetch;
 mod stored;

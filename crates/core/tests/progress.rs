@@ -1,6 +1,6 @@
 //! Progress notifications in both directions: after the answer, with unknown tokens, and with tokens of other clients.
 
-use super::boards::{OPEN, two};
+use super::aggregates::{OPEN, two};
 use super::cast::play;
 use super::script::check;
 

@@ -23,7 +23,7 @@
 use bytes::Bytes;
 use std::time::Duration;
 use switchboard_core::{
-    Action, Boards, ClientId, Core, Event, Fact, Launch, Limits, Moment, Peer, Pool, Roots, ServerId,
+    Action, Aggregates, ClientId, Core, Event, Fact, Launch, Limits, Moment, Peer, Pool, Roots, ServerId,
     ServerSettings, Settings, StopHow, Surroundings,
 };
 use switchboard_protocol::dialect::Ear;
@@ -73,7 +73,7 @@ fn settings() -> Settings {
         shutdown_grace: Duration::from_secs(5),
         limits: Limits::default(),
         linger: None,
-        boards: Boards::default(),
+        aggregates: Aggregates::default(),
         stays: false,
         first_question: 1,
         seed: 1,

@@ -24,8 +24,8 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 use switchboard_core::{
-    Boards, ClientId, Core, Event, FramingChoice, Limits, OnTimeout, Pool, Roots, ServerId, ServerSettings,
-    Settings, Surroundings,
+    Aggregates, ClientId, Core, Event, FramingChoice, Limits, OnTimeout, Pool, Roots, ServerId,
+    ServerSettings, Settings, Surroundings,
 };
 use switchboard_process::handover::Streams;
 use switchboard_process::local::Address;
@@ -203,7 +203,7 @@ fn settings(config: &Config, server: &str, refusal_mark: Option<&str>) -> Settin
         shutdown_grace: config.shutdown_grace,
         limits: wiring::limits(config),
         linger: None,
-        boards: Boards::default(),
+        aggregates: Aggregates::default(),
         stays: false,
         first_question: 1,
         seed: u64::from(std::process::id()),

@@ -9,7 +9,7 @@ use crate::solo;
 use crate::task;
 use crate::telemetry::Telemetry;
 use std::time::Duration;
-use switchboard_core::{Boards, ClientId, Core, Limits, Pool, Roots, Settings, Surroundings};
+use switchboard_core::{Aggregates, ClientId, Core, Limits, Pool, Roots, Settings, Surroundings};
 use switchboard_process::parent::Parent;
 use switchboard_process::signals::Signals;
 use switchboard_process::stdio::OwnStdio;
@@ -62,7 +62,7 @@ fn settings() -> Settings {
         shutdown_grace: LAST_ANSWERS,
         limits: Limits::default(),
         linger: None,
-        boards: Boards::default(),
+        aggregates: Aggregates::default(),
         stays: false,
         first_question: 1,
         seed: u64::from(std::process::id()),

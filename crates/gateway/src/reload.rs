@@ -289,7 +289,7 @@ fn change(
         dialect: wiring::ear(config.dialect),
         shutdown_grace: config.shutdown_grace,
         linger: Some(config.linger),
-        boards: wiring::boards(config),
+        aggregates: wiring::aggregates(config),
     }
 }
 

@@ -19,7 +19,7 @@ use switchboard_core::catalogue::{Filter, Kept, Naming, OfferKey, Style as NameS
 use switchboard_core::roots::Policy;
 use switchboard_core::roots::path::Style;
 use switchboard_core::{
-    Boards, Environment, FramingChoice, Limits, Pool, Principal, Record, Roots, ServerSettings, Settings,
+    Aggregates, Environment, FramingChoice, Limits, Pool, Principal, Record, Roots, ServerSettings, Settings,
     Surroundings,
 };
 use switchboard_process::machine;
@@ -67,7 +67,7 @@ pub(crate) fn settings(
     };
     Settings {
         servers: servers.iter().zip(stored).map(server_settings).collect(),
-        boards: boards(config),
+        aggregates: aggregates(config),
         pool: pool(config),
         roots: Roots { home: places::home(&|name| vars.get(name)), policy: policy(config) },
         dialect: ear(config.dialect),
@@ -82,8 +82,8 @@ pub(crate) fn settings(
     }
 }
 
-pub(crate) fn boards(config: &Config) -> Boards {
-    Boards {
+pub(crate) fn aggregates(config: &Config) -> Aggregates {
+    Aggregates {
         list_grace: config.list_grace,
         page_size: config.page_size,
         notifications: config.notifications.clone(),

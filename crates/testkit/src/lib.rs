@@ -3,7 +3,7 @@
 //! # Layout
 //! - [`simulator`]: the core among seeded random clients and backends, with its invariants.
 //! - [`pool`]: the same for workspaces, sharing and budgets: many clients, few backends.
-//! - [`board`]: the same for many servers as one: lists, names, and where requests go.
+//! - [`aggregate`]: the same for many servers as one: lists, names, and where requests go.
 //! - `variables`: the environments of simulated clients.
 //! - [`client`]: a scripted client that starts the real program and speaks to it over pipes.
 //! - [`terminal`]: the program in a terminal, as a person sees it.
@@ -21,7 +21,7 @@
 
 pub mod simulator;
 pub mod pool;
-pub mod board;
+pub mod aggregate;
 mod variables;
 
 #[cfg(unix)]

@@ -40,7 +40,7 @@ pub(in crate::run) fn subjects(options: &Options, scratch: &Path) -> Result<Vec<
         let one = http(&format!("/servers/{SERVER}/mcp"));
         subjects.push(subject("switchboard", Role::Switchboard, serve("one")?, tiny(), one));
         let tool = format!("{SERVER}{BETWEEN}tiny");
-        subjects.push(subject("all as one", Role::Board, serve("board")?, tool, http("/mcp")));
+        subjects.push(subject("all as one", Role::Aggregate, serve("aggregate")?, tool, http("/mcp")));
     }
     Ok(subjects)
 }

@@ -28,10 +28,10 @@ impl Wanted {
         match self {
             Self::One(server) => Event::ClientConnected { client, server, surroundings },
             Self::All(environments) => {
-                Event::BoardConnected { client, surroundings, environments, only: None }
+                Event::AggregateConnected { client, surroundings, environments, only: None }
             }
             Self::Some(environments, only) => {
-                Event::BoardConnected { client, surroundings, environments, only: Some(only) }
+                Event::AggregateConnected { client, surroundings, environments, only: Some(only) }
             }
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use switchboard_core::roots::Policy;
 use switchboard_core::roots::path::Style;
 use switchboard_core::{
-    Boards, Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope,
+    Aggregates, Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope,
     ServerSettings, Settings, State,
 };
 use switchboard_protocol::dialect::Ear;
@@ -134,7 +134,7 @@ fn settings(rng: &mut Rng, seed: u64) -> Settings {
         shutdown_grace: rng.millis(200..=3000),
         limits: Limits::default(),
         linger: None,
-        boards: Boards::default(),
+        aggregates: Aggregates::default(),
         stays: false,
         first_question: 1,
         seed,

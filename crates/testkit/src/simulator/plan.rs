@@ -3,7 +3,8 @@
 use super::rng::Rng;
 use std::time::Duration;
 use switchboard_core::{
-    Boards, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope, ServerSettings, Settings,
+    Aggregates, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope, ServerSettings,
+    Settings,
 };
 use switchboard_protocol::dialect::Ear;
 use switchboard_protocol::{Dialect, Framing};
@@ -103,7 +104,7 @@ fn settings(rng: &mut Rng, seed: u64) -> Settings {
         shutdown_grace: rng.millis(200..=5000),
         limits: if rng.percent(50) { Limits::default() } else { tight_limits(rng) },
         linger: None,
-        boards: Boards::default(),
+        aggregates: Aggregates::default(),
         stays: false,
         first_question: 1,
         seed,

@@ -2,7 +2,7 @@
 
 use super::cast::play;
 use std::time::Duration;
-use switchboard_core::{Boards, Settings};
+use switchboard_core::{Aggregates, Settings};
 
 /// Two servers, `files` and `more`.
 pub(crate) fn two(settings: &mut Settings) {
@@ -242,7 +242,7 @@ fn pages_go_on_in_what_their_first_one_was_of() {
     play(
         |settings| {
             two(settings);
-            settings.boards = Boards { page_size: Some(2), ..Boards::default() };
+            settings.aggregates = Aggregates { page_size: Some(2), ..Aggregates::default() };
         },
         &OPEN.replace(
             r#"A< {"id":1,"result":{"tools":[{"name":"files__read","x":0.70},{"name":"more__read"},{"name":"more__write"}]}}"#,

@@ -16,8 +16,8 @@ impl Core {
             Method::LogMessage => name_logger(&c.settings.naming.server, message, out),
             Method::ResourceUpdated => {
                 let Some(uri) = message.part(Part::Uri).map(same_spelling) else { return };
-                let Some(board) = self.board(c.face()) else { return };
-                let known = board.spellings.iter().find(|it| it.delegate == c.id && it.original == *uri);
+                let Some(aggregate) = self.aggregate(c.face()) else { return };
+                let known = aggregate.spellings.iter().find(|it| it.delegate == c.id && it.original == *uri);
                 if let Some(known) = known {
                     out.replace(message.span(Part::Uri), Patch::Text(known.public.clone().into()));
                 }
@@ -37,7 +37,10 @@ impl Core {
         let Some(c) = self.clients.get(&delegate) else { return };
         match pending.method {
             Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead | Method::TaskResult => {
-                let Some(view) = self.board(c.face()).and_then(|board| board.view.as_ref()) else { return };
+                let Some(view) = self.aggregate(c.face()).and_then(|aggregate| aggregate.view.as_ref())
+                else {
+                    return;
+                };
                 let Some(at) = view.members().iter().position(|member| member.server == c.server) else {
                     return;
                 };

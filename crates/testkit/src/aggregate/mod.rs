@@ -56,7 +56,7 @@ use world::World;
 
 /// One run.
 pub fn run(seed: u64) -> Result<Stats, Box<Failure>> {
-    attempt::run("boards", seed, |trace, step| {
+    attempt::run("aggregates", seed, |trace, step| {
         let mut world = World::new(seed, trace.clone());
         live(&mut world, step).map(|()| world.stats)
     })

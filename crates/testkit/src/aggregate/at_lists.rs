@@ -136,10 +136,10 @@ impl World {
         if !self.plan.is_punctual {
             return Ok(());
         }
-        let grace = self.plan.settings.boards.list_grace;
+        let grace = self.plan.settings.aggregates.list_grace;
         for request in self.requests.iter().filter(|request| request.is_open()) {
             let c = &self.clients[&request.client];
-            if !matches!(request.verb, Verb::List { .. }) || !c.is_board() || request.is_in_batch {
+            if !matches!(request.verb, Verb::List { .. }) || !c.is_aggregate() || request.is_in_batch {
                 continue;
             }
             if self.now.since(request.waits_since) > grace {

@@ -86,7 +86,7 @@ impl World {
             Some("notifications/resources/list_changed") => &[List::Resources, List::Templates],
             _ => return Ok(()),
         };
-        if !c.is_board() {
+        if !c.is_aggregate() {
             return Ok(());
         }
         // What was answered in a batch reaches it with the rest of the batch.
@@ -146,7 +146,7 @@ impl World {
                     request.waits_since = now;
                 }
             }
-            Verb::SetLevel { .. } if c.is_board() => c.is_level_open |= failed,
+            Verb::SetLevel { .. } if c.is_aggregate() => c.is_level_open |= failed,
             Verb::SetLevel { rank } => {
                 if !failed && !is_cancelled {
                     c.level = Some(rank);
@@ -213,14 +213,14 @@ impl World {
     }
 
     fn our_answer(&mut self, client: ClientId, tag: usize, result: &RawValue) -> Check {
-        let is_board = self.clients[&client].is_board();
+        let is_aggregate = self.clients[&client].is_aggregate();
         match (self.requests[tag].verb.clone(), result.get()) {
-            (Verb::List { list, walk, .. }, _) if is_board => {
+            (Verb::List { list, walk, .. }, _) if is_aggregate => {
                 self.page_at_client(client, tag, list, walk, result)
             }
             (Verb::List { list, .. }, _) => self.stored_at_client(client, list, result),
             (Verb::Initialize, _) => Ok(()),
-            (Verb::SetLevel { .. }, "{}") if is_board => Ok(()),
+            (Verb::SetLevel { .. }, "{}") if is_aggregate => Ok(()),
             (Verb::Ping, "{}") => Ok(()),
             (Verb::Unsubscribe, "{}") => {
                 let uri = self.requests[tag].name.clone().unwrap_or_default();

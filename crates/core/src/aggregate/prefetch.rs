@@ -156,7 +156,7 @@ impl Core {
     fn prefetches(&self) -> impl Iterator<Item = (ClientId, Moment)> {
         self.clients.values().filter(|c| c.presence != Presence::Lost).filter_map(|c| match c.role {
             Role::Prefetch { until } => Some((c.id, until)),
-            Role::Plain | Role::Board(_) | Role::Delegate { .. } | Role::Standby => None,
+            Role::Plain | Role::Aggregate(_) | Role::Delegate { .. } | Role::Standby => None,
         })
     }
 }

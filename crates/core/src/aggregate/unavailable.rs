@@ -12,7 +12,7 @@ use serde_json::json;
 impl Core {
     /// The names of the servers that a client has to do without for now.
     pub(super) fn unavailable(&self, client: ClientId) -> Vec<String> {
-        let Some(board) = self.board(client) else { return Vec::new() };
+        let Some(aggregate) = self.aggregate(client) else { return Vec::new() };
         let is_missing = |it: &&Delegate| {
             let is_over = match it.news {
                 News::Missed => true,
@@ -23,7 +23,7 @@ impl Core {
             is_over && !is_known && self.shown_offer(it.client).is_none()
         };
         let missing =
-            board.delegates.values().filter(is_missing).filter_map(|it| self.clients.get(&it.client));
+            aggregate.delegates.values().filter(is_missing).filter_map(|it| self.clients.get(&it.client));
         missing.map(|c| c.settings.name.clone()).collect()
     }
 
@@ -34,8 +34,9 @@ impl Core {
             return;
         }
         let name = known.settings.name.clone();
-        for client in self.boards() {
-            let has_it = self.board(client).is_some_and(|board| board.delegates.contains_key(&server));
+        for client in self.aggregates() {
+            let has_it =
+                self.aggregate(client).is_some_and(|aggregate| aggregate.delegates.contains_key(&server));
             if has_it {
                 self.warn_of(client, &name);
             }

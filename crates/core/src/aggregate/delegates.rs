@@ -1,7 +1,7 @@
 //! A client's delegates: made, renewed and lost; and how they share its connection, its ear and its roots.
 
 use super::requests::initialized_notice;
-use super::{Board, Delegate, News};
+use super::{Aggregate, Delegate, News};
 use crate::client::{Client, ClientRoot, Greeting, Handshake, Presence, Role, Roots};
 use crate::environment::Environment;
 use crate::event::{ClientId, ServerId, Surroundings};
@@ -34,26 +34,28 @@ impl Core {
         face_of(&self.clients, client)
     }
 
-    pub(crate) fn has_board(&self, client: ClientId) -> bool {
-        self.clients.get(&client).is_some_and(|c| c.board().is_some())
+    pub(crate) fn has_aggregate(&self, client: ClientId) -> bool {
+        self.clients.get(&client).is_some_and(|c| c.aggregate().is_some())
     }
 
-    pub(super) fn board(&self, client: ClientId) -> Option<&Board> {
-        self.clients.get(&client)?.board()
+    pub(super) fn aggregate(&self, client: ClientId) -> Option<&Aggregate> {
+        self.clients.get(&client)?.aggregate()
     }
 
-    pub(super) fn board_mut(&mut self, client: ClientId) -> Option<&mut Board> {
-        self.clients.get_mut(&client)?.board_mut()
+    pub(super) fn aggregate_mut(&mut self, client: ClientId) -> Option<&mut Aggregate> {
+        self.clients.get_mut(&client)?.aggregate_mut()
     }
 
     pub(crate) fn delegates(&self, client: ClientId) -> Vec<ClientId> {
-        let board = self.clients.get(&client).and_then(Client::board);
-        board.map(|board| board.delegates.values().map(|it| it.client).collect()).unwrap_or_default()
+        let aggregate = self.clients.get(&client).and_then(Client::aggregate);
+        aggregate
+            .map(|aggregate| aggregate.delegates.values().map(|it| it.client).collect())
+            .unwrap_or_default()
     }
 
     /// All clients of many servers that are there.
-    pub(super) fn boards(&self) -> Vec<ClientId> {
-        let is_there = |c: &&Client| c.board().is_some() && c.presence != Presence::Lost;
+    pub(super) fn aggregates(&self) -> Vec<ClientId> {
+        let is_there = |c: &&Client| c.aggregate().is_some() && c.presence != Presence::Lost;
         self.clients.values().filter(is_there).map(|c| c.id).collect()
     }
 
@@ -66,7 +68,7 @@ impl Core {
         face
     }
 
-    pub(crate) fn board_connected(
+    pub(crate) fn aggregate_connected(
         &mut self,
         id: ClientId,
         surroundings: Surroundings,
@@ -76,8 +78,9 @@ impl Core {
         let Surroundings { principal, goes_by_request, is_elsewhere, .. } = surroundings;
         let refusal_mark = surroundings.refusal_mark.clone();
         let known = self.what_is_known(surroundings);
-        let board = Board { environments: environments.into_iter().collect(), only, ..Board::default() };
-        let role = Role::Board(Box::new(board));
+        let aggregate =
+            Aggregate { environments: environments.into_iter().collect(), only, ..Aggregate::default() };
+        let role = Role::Aggregate(Box::new(aggregate));
         let client = Client {
             role,
             principal,
@@ -94,7 +97,7 @@ impl Core {
     /// The servers that a client of all of them, or of some, sees.
     pub(super) fn servers_of(&self, client: ClientId) -> Vec<ServerId> {
         let listed = self.servers.iter().enumerate().filter(|(_, it)| !it.is_gone && it.settings.is_listed);
-        let only = self.board(client).and_then(|board| board.only.as_ref());
+        let only = self.aggregate(client).and_then(|aggregate| aggregate.only.as_ref());
         let is_wanted = |server: &ServerId| only.is_none_or(|only| only.contains(server));
         listed.map(|(at, _)| ServerId(at as u32)).filter(is_wanted).collect()
     }
@@ -104,11 +107,11 @@ impl Core {
         for delegate in self.delegates(client) {
             self.retire_delegate(delegate);
         }
-        if let Some(board) = self.board_mut(client) {
-            board.delegates.clear();
-            board.view = None;
-            board.seen = Default::default();
-            board.spellings.clear();
+        if let Some(aggregate) = self.aggregate_mut(client) {
+            aggregate.delegates.clear();
+            aggregate.view = None;
+            aggregate.seen = Default::default();
+            aggregate.spellings.clear();
         }
         for server in self.servers_of(client) {
             self.make_delegate(client, server, initialize);
@@ -136,7 +139,11 @@ impl Core {
         let delegate = Client {
             role: Role::Delegate { of: client },
             principal: c.principal,
-            environment: c.board().and_then(|it| it.environments.get(&server)).cloned().unwrap_or_default(),
+            environment: c
+                .aggregate()
+                .and_then(|it| it.environments.get(&server))
+                .cloned()
+                .unwrap_or_default(),
             known: c.known.clone(),
             declared: Declared::of(initialize, with_capabilities).here(!c.is_elsewhere),
             is_elsewhere: c.is_elsewhere,
@@ -151,8 +158,8 @@ impl Core {
         };
         self.next_delegate += 1;
         self.clients.insert(id, delegate);
-        if let Some(board) = self.board_mut(client) {
-            board.delegates.insert(server, Delegate { client: id, news: News::Unasked });
+        if let Some(aggregate) = self.aggregate_mut(client) {
+            aggregate.delegates.insert(server, Delegate { client: id, news: News::Unasked });
         }
         if !settings.lazy || self.offer_for(id).is_none() {
             self.rouse(id);
@@ -220,7 +227,7 @@ impl Core {
     pub(super) fn set_news(&mut self, delegate: ClientId, news: News) {
         let Some(c) = self.clients.get(&delegate) else { return };
         let (face, server) = (c.face(), c.server);
-        let known = self.board_mut(face).and_then(|board| board.delegates.get_mut(&server));
+        let known = self.aggregate_mut(face).and_then(|aggregate| aggregate.delegates.get_mut(&server));
         if let Some(known) = known.filter(|known| known.client == delegate) {
             known.news = news;
         }
@@ -236,14 +243,15 @@ impl Core {
         }
     }
 
-    pub(crate) fn board_initialized(&mut self, client: ClientId, message: &Message) {
+    pub(crate) fn aggregate_initialized(&mut self, client: ClientId, message: &Message) {
         if let Some(c) = self.clients.get_mut(&client) {
             c.handshake.confirm(message.clone());
         }
         for delegate in self.delegates(client) {
             self.ask_roots_if_wanted(delegate);
             // One that had to make room, after it was greeted, is yet to be asked what it offers.
-            let news = self.clients.get(&delegate).and_then(|c| self.board(client)?.delegates.get(&c.server));
+            let news =
+                self.clients.get(&delegate).and_then(|c| self.aggregate(client)?.delegates.get(&c.server));
             if news.is_some_and(|it| matches!(it.news, News::Awaited { until } if until > self.now)) {
                 self.rouse_if_unknown(delegate);
             }
@@ -253,12 +261,12 @@ impl Core {
     /// A notification goes where the config says, or to every server that runs.
     pub(crate) fn pass_to_delegates(&mut self, client: ClientId, message: &Message) {
         if message.method() == Method::RootsChanged
-            && let Some(board) = self.board_mut(client)
+            && let Some(aggregate) = self.aggregate_mut(client)
         {
-            board.has_other_roots = true;
+            aggregate.has_other_roots = true;
         }
         let name = message.method_name();
-        let rule = self.settings.boards.notifications.iter().find(|(method, _)| *method == *name);
+        let rule = self.settings.aggregates.notifications.iter().find(|(method, _)| *method == *name);
         let meant = rule.map(|(_, servers)| servers.clone());
         for delegate in self.delegates(client) {
             let Some(c) = self.clients.get(&delegate) else { continue };
@@ -279,7 +287,9 @@ impl Core {
             let before = c.named_roots(style);
             c.roots = Roots::Asked { before, said: Vec::new() };
         }
-        let is_stale = self.board_mut(client).is_some_and(|board| std::mem::take(&mut board.has_other_roots));
+        let is_stale = self
+            .aggregate_mut(client)
+            .is_some_and(|aggregate| std::mem::take(&mut aggregate.has_other_roots));
         match self.clients.get(&client).map(|c| &c.roots) {
             Some(Roots::Told(roots)) if !is_stale => {
                 let roots = roots.clone();
@@ -306,10 +316,10 @@ impl Core {
     /// What of a client's environment reaches a server is for the server's settings to say.
     pub(crate) fn set_environment(&mut self, client: ClientId, server: ServerId, environment: Environment) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        let delegate = match c.board_mut() {
-            Some(board) => {
-                board.environments.insert(server, environment.clone());
-                board.delegates.get(&server).map(|it| it.client)
+        let delegate = match c.aggregate_mut() {
+            Some(aggregate) => {
+                aggregate.environments.insert(server, environment.clone());
+                aggregate.delegates.get(&server).map(|it| it.client)
             }
             None => Some(client),
         };
@@ -320,30 +330,30 @@ impl Core {
 
     /// The config is another: servers have come, gone, or offer something else now.
     pub(crate) fn renew_delegates(&mut self) {
-        for client in self.boards() {
+        for client in self.aggregates() {
             let all = self.servers_of(client);
             let Some(c) = self.clients.get(&client) else { continue };
-            let Some(board) = c.board() else { continue };
+            let Some(aggregate) = c.aggregate() else { continue };
             // One in the middle of its handshake has its delegates by what it says there.
-            let opening = board.opening.and_then(|minted| self.pending.get(minted)?.waiting().cloned());
+            let opening = aggregate.opening.and_then(|minted| self.pending.get(minted)?.waiting().cloned());
             let greeted = || c.handshake.to_replay().map(|greeting| greeting.initialize.clone());
             let Some(initialize) = opening.or_else(greeted) else { continue };
-            let gone = board.delegates.iter().filter(|(server, _)| !all.contains(server));
+            let gone = aggregate.delegates.iter().filter(|(server, _)| !all.contains(server));
             let gone: Vec<(ServerId, ClientId)> = gone.map(|(server, it)| (*server, it.client)).collect();
-            let new = all.iter().filter(|server| !board.delegates.contains_key(server));
+            let new = all.iter().filter(|server| !aggregate.delegates.contains_key(server));
             let new: Vec<ServerId> = new.copied().collect();
             for (server, delegate) in gone {
                 // Its instances end when they have done what they are at.
                 self.move_client(delegate);
                 self.retire_delegate(delegate);
-                if let Some(board) = self.board_mut(client) {
-                    board.delegates.remove(&server);
+                if let Some(aggregate) = self.aggregate_mut(client) {
+                    aggregate.delegates.remove(&server);
                 }
             }
             for server in new {
                 self.make_delegate(client, server, &initialize);
             }
-            self.renew_board_soon(client);
+            self.renew_aggregate_soon(client);
         }
     }
 }

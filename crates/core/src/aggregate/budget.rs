@@ -36,7 +36,7 @@ impl Core {
         let name = serde_json::from_slice::<Opening<'_>>(params).map(|opening| opening.client.name);
         let name = name.unwrap_or_default().to_ascii_lowercase();
         let own = IMPATIENT.iter().find(|(start, _)| name.starts_with(start)).map(|(_, most)| *most);
-        let grace = self.settings.boards.list_grace;
+        let grace = self.settings.aggregates.list_grace;
         match own {
             None => grace,
             Some(_) if self.has_stored(client) => Duration::ZERO,
@@ -55,21 +55,23 @@ impl Core {
     pub(super) fn waits_until(&self, client: ClientId, server: ServerId) -> Moment {
         match self.retry_of(server) {
             Some(retry) if retry.is_slow => self.now,
-            Some(_) | None => self.board(client).and_then(|board| board.budget).unwrap_or(self.now),
+            Some(_) | None => {
+                self.aggregate(client).and_then(|aggregate| aggregate.budget).unwrap_or(self.now)
+            }
         }
     }
 
     /// A client's time is over: those it still waits for are remembered as slow.
     pub(super) fn end_budget(&mut self, client: ClientId) {
         let now = self.now;
-        let Some(board) = self.board_mut(client) else { return };
-        if board.budget.is_none_or(|ends| ends > now) {
+        let Some(aggregate) = self.aggregate_mut(client) else { return };
+        if aggregate.budget.is_none_or(|ends| ends > now) {
             return;
         }
-        board.budget = None;
+        aggregate.budget = None;
         // Others' lists may have to stand in now.
-        board.view = None;
-        let Some(board) = self.board(client) else { return };
+        aggregate.view = None;
+        let Some(aggregate) = self.aggregate(client) else { return };
         let is_late = |it: &&Delegate| {
             let home = self.clients.get(&it.client).and_then(|c| self.backends.get(&c.home?));
             matches!(it.news, News::Awaited { .. })
@@ -77,7 +79,7 @@ impl Core {
                 && home.is_some_and(|b| b.number().is_some())
                 && self.offer_for(it.client).is_none()
         };
-        let late = board.delegates.iter().filter(|(_, it)| is_late(it)).map(|(server, _)| *server);
+        let late = aggregate.delegates.iter().filter(|(_, it)| is_late(it)).map(|(server, _)| *server);
         for server in late.collect::<Vec<ServerId>>() {
             self.plan_retry(server, true);
             self.tell_unavailable(server);
@@ -134,9 +136,9 @@ impl Core {
         for delegate in self.lacking(server) {
             self.start_for_lists(delegate);
         }
-        for client in self.boards() {
-            if self.board(client).is_some_and(|board| board.delegates.contains_key(&server)) {
-                self.renew_board_soon(client);
+        for client in self.aggregates() {
+            if self.aggregate(client).is_some_and(|aggregate| aggregate.delegates.contains_key(&server)) {
+                self.renew_aggregate_soon(client);
             }
         }
     }
@@ -154,8 +156,9 @@ impl Core {
             });
             is_down && self.offer_for(*delegate).is_none()
         };
-        let boards = self.boards().into_iter();
-        let own = boards.filter_map(|client| Some(self.board(client)?.delegates.get(&server)?.client));
+        let aggregates = self.aggregates().into_iter();
+        let own =
+            aggregates.filter_map(|client| Some(self.aggregate(client)?.delegates.get(&server)?.client));
         own.filter(lacks).collect()
     }
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use switchboard_protocol::{HANDSHAKE_VERSIONS, Message, Part, RawId};
 
 impl Core {
-    pub(super) fn board_opens(
+    pub(super) fn aggregate_opens(
         &mut self,
         client: ClientId,
         id: RawId,
@@ -36,18 +36,18 @@ impl Core {
         if let Some(budget) = budget {
             self.wake_at(budget);
         }
-        if let Some(board) = self.board_mut(client) {
-            board.budget = budget;
-            board.opening = Some(minted);
+        if let Some(aggregate) = self.aggregate_mut(client) {
+            aggregate.budget = budget;
+            aggregate.opening = Some(minted);
         }
         self.make_delegates(client, &initialize);
         self.give_time(client, minted);
-        self.board_progress(client);
+        self.aggregate_progress(client);
     }
 
     /// A client that makes its handshake again does not wait for the answer to the one before.
     fn refuse_opening(&mut self, client: ClientId) {
-        let before = self.board_mut(client).and_then(|board| board.opening.take());
+        let before = self.aggregate_mut(client).and_then(|aggregate| aggregate.opening.take());
         if let Some(pending) = before.and_then(|minted| self.close(minted)) {
             let error = self.greeted_again();
             self.fail(&pending, &error);
@@ -56,8 +56,8 @@ impl Core {
 
     /// What waits for servers waits as long as they may take.
     pub(super) fn give_time(&mut self, client: ClientId, minted: u64) {
-        let Some(board) = self.board(client) else { return };
-        let latest = board.delegates.values().filter_map(|delegate| match delegate.news {
+        let Some(aggregate) = self.aggregate(client) else { return };
+        let latest = aggregate.delegates.values().filter_map(|delegate| match delegate.news {
             News::Awaited { until } => Some(until),
             News::Unasked | News::Missed => None,
         });
@@ -71,7 +71,7 @@ impl Core {
 
     /// Answers the handshake, if nobody has to be waited for any more.
     pub(super) fn finish_opening(&mut self, client: ClientId) {
-        let Some(board) = self.board(client) else { return };
+        let Some(aggregate) = self.aggregate(client) else { return };
         let is_awaited = |it: &&super::Delegate| match it.news {
             News::Awaited { until } => {
                 let c = self.clients.get(&it.client);
@@ -80,10 +80,12 @@ impl Core {
             }
             News::Unasked | News::Missed => false,
         };
-        if board.opening.is_none() || board.delegates.values().any(|it| is_awaited(&it)) {
+        if aggregate.opening.is_none() || aggregate.delegates.values().any(|it| is_awaited(&it)) {
             return;
         }
-        let Some(minted) = self.board_mut(client).and_then(|board| board.opening.take()) else { return };
+        let Some(minted) = self.aggregate_mut(client).and_then(|aggregate| aggregate.opening.take()) else {
+            return;
+        };
         let Some(pending) = self.close(minted) else { return };
         let (Some(initialize), Asker::Client { id, batch, .. }) =
             (pending.waiting().cloned(), &pending.asker)
@@ -102,8 +104,8 @@ impl Core {
         // It did not wait for the answer.
         let early = self.clients.get(&client).and_then(|c| c.handshake.to_replay()?.initialized.clone());
         if let Some(early) = early {
-            self.board_initialized(client, &early);
-        } else if self.board(client).is_some_and(|board| !board.held.is_empty()) {
+            self.aggregate_initialized(client, &early);
+        } else if self.aggregate(client).is_some_and(|aggregate| !aggregate.held.is_empty()) {
             self.confirm_for(client);
         }
     }
@@ -124,13 +126,13 @@ impl Core {
         client: ClientId,
         known: impl Fn(&Self, &Client) -> Option<Arc<Offer>>,
     ) -> Vec<Member> {
-        let Some(board) = self.board(client) else { return Vec::new() };
+        let Some(aggregate) = self.aggregate(client) else { return Vec::new() };
         let member = |delegate: &super::Delegate| {
             let c = self.clients.get(&delegate.client)?;
             let offer = known(self, c);
             Some(Member { server: c.server, naming: c.settings.naming.clone(), offer })
         };
-        board.delegates.values().filter_map(member).collect()
+        aggregate.delegates.values().filter_map(member).collect()
     }
 }
 

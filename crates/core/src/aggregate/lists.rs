@@ -51,7 +51,7 @@ impl Core {
     pub(super) fn shown_offer(&self, delegate: ClientId) -> Option<Arc<Offer>> {
         self.offer_for(delegate).or_else(|| {
             let c = self.clients.get(&delegate)?;
-            let news = self.board(c.face())?.delegates.get(&c.server)?.news;
+            let news = self.aggregate(c.face())?.delegates.get(&c.server)?.news;
             let is_awaited = matches!(news, News::Awaited { until } if until > self.now);
             let root = self.offer_root(c).filter(|_| !is_awaited)?;
             self.servers.get(c.server.0 as usize)?.offers.newest(root.as_deref())?.offer().cloned()
@@ -65,10 +65,10 @@ impl Core {
             let is_asked = match c.role {
                 Role::Prefetch { .. } | Role::Standby => true,
                 Role::Delegate { of } => {
-                    let it = self.board(of).and_then(|board| board.delegates.get(&c.server));
+                    let it = self.aggregate(of).and_then(|aggregate| aggregate.delegates.get(&c.server));
                     it.is_some_and(|it| matches!(it.news, News::Awaited { .. }))
                 }
-                Role::Plain | Role::Board(_) => false,
+                Role::Plain | Role::Aggregate(_) => false,
             };
             is_asked && self.offer_for(client).is_none()
         };
@@ -81,7 +81,7 @@ impl Core {
             News::Awaited { until } => until > self.now && self.offer_for(it.client).is_none(),
             News::Unasked | News::Missed => false,
         };
-        self.board(client).is_none_or(|board| !board.delegates.values().any(is_awaited))
+        self.aggregate(client).is_none_or(|aggregate| !aggregate.delegates.values().any(is_awaited))
     }
 
     /// Keeps a request until it is known what all servers offer.
@@ -95,44 +95,49 @@ impl Core {
     ) {
         let minted = self.accept(client, NOWHERE, id, batch, message);
         self.give_time(client, minted);
-        if let Some(board) = self.board_mut(client) {
-            board.held.push(Held { minted, places });
+        if let Some(aggregate) = self.aggregate_mut(client) {
+            aggregate.held.push(Held { minted, places });
         }
     }
 
     /// More is known: goes on with what waited for it.
-    pub(super) fn board_progress(&mut self, client: ClientId) {
+    pub(super) fn aggregate_progress(&mut self, client: ClientId) {
         if let Ending::Stopping { .. } | Ending::Finished = self.ending {
             // All of it is answered in a moment.
             return;
         }
         self.finish_opening(client);
-        if self.board(client).is_none_or(|board| board.held.is_empty()) || !self.is_settled(client) {
+        if self.aggregate(client).is_none_or(|aggregate| aggregate.held.is_empty())
+            || !self.is_settled(client)
+        {
             return;
         }
-        let held = self.board_mut(client).map(|board| std::mem::take(&mut board.held)).unwrap_or_default();
+        let held = self
+            .aggregate_mut(client)
+            .map(|aggregate| std::mem::take(&mut aggregate.held))
+            .unwrap_or_default();
         for Held { minted, places } in held {
             let Some(pending) = self.close(minted) else { continue };
             let Asker::Client { id, batch, .. } = &pending.asker else { continue };
             let Some(message) = pending.waiting().cloned() else { continue };
             self.one_fewer(client);
-            self.board_request(client, id.clone(), *batch, message, places);
+            self.aggregate_request(client, id.clone(), *batch, message, places);
         }
     }
 
     /// How the servers look to a client now.
     pub(super) fn view(&mut self, client: ClientId) -> Option<Arc<View>> {
-        let board = self.board(client)?;
-        if let Some(view) = &board.view {
+        let aggregate = self.aggregate(client)?;
+        if let Some(view) = &aggregate.view {
             return Some(view.clone());
         }
         let members = self.members(client, |core, c| core.shown_offer(c.id));
         let view = self.views.of(members);
-        self.board_mut(client)?.view = Some(view.clone());
+        self.aggregate_mut(client)?.view = Some(view.clone());
         Some(view)
     }
 
-    pub(super) fn board_list(
+    pub(super) fn aggregate_list(
         &mut self,
         client: ClientId,
         id: RawId,
@@ -149,20 +154,20 @@ impl Core {
             return self.refuse(client, &id, batch, &message, &error);
         };
         let Some(dialect) = self.clients.get(&client).map(|c| c.ear.dialect()) else { return };
-        let out = view.answer(list, page, self.settings.boards.page_size, &id, dialect);
+        let out = view.answer(list, page, self.settings.aggregates.page_size, &id, dialect);
         let minted = self.accept(client, NOWHERE, id.clone(), batch, message);
         let Some(pending) = self.close(minted) else { return };
         if !self.answer(client, &id, batch, out) {
             return self.conclude(&pending, Outcome::Refused(ErrorKind::ClientTooSlow));
         }
-        if let (Page::First, Some(board)) = (page, self.board_mut(client)) {
-            board.shown[list as usize] = Some(view.clone());
-            board.seen[list as usize] = Some(view.clone());
-            if !board.older.iter().any(|older| Arc::ptr_eq(older, &view)) {
-                if board.older.len() == OLDER {
-                    board.older.pop_front();
+        if let (Page::First, Some(aggregate)) = (page, self.aggregate_mut(client)) {
+            aggregate.shown[list as usize] = Some(view.clone());
+            aggregate.seen[list as usize] = Some(view.clone());
+            if !aggregate.older.iter().any(|older| Arc::ptr_eq(older, &view)) {
+                if aggregate.older.len() == OLDER {
+                    aggregate.older.pop_front();
                 }
-                board.older.push_back(view);
+                aggregate.older.push_back(view);
             }
         }
         self.conclude(&pending, Outcome::Ok);
@@ -172,56 +177,56 @@ impl Core {
     fn page_meant(&self, client: ClientId, message: &Message) -> Option<(Arc<View>, Page)> {
         let cursor = message.text(Part::Cursor)?;
         let (number, offset) = View::read_cursor(&cursor)?;
-        let view = self.board(client)?.older.iter().find(|view| view.number() == number)?;
+        let view = self.aggregate(client)?.older.iter().find(|view| view.number() == number)?;
         Some((view.clone(), Page::At(offset)))
     }
 
     /// What a delegate's server offers may be something else now.
     pub(crate) fn renew_soon(&mut self, delegate: ClientId) {
-        self.renew_board_soon(self.face(delegate));
+        self.renew_aggregate_soon(self.face(delegate));
     }
 
-    pub(super) fn renew_board_soon(&mut self, client: ClientId) {
+    pub(super) fn renew_aggregate_soon(&mut self, client: ClientId) {
         let at = self.now + BURST;
-        let Some(board) = self.board_mut(client) else { return };
-        board.view = None;
-        board.renew_at.get_or_insert(at);
+        let Some(aggregate) = self.aggregate_mut(client) else { return };
+        aggregate.view = None;
+        aggregate.renew_at.get_or_insert(at);
         self.wake_at(at);
     }
 
     /// Tells a client which of the lists that it has seen are others now. One that does not read is told later.
     fn renew(&mut self, client: ClientId) {
         let Some(view) = self.view(client) else { return };
-        let Some(board) = self.board_mut(client) else { return };
-        board.renew_at = None;
+        let Some(aggregate) = self.aggregate_mut(client) else { return };
+        aggregate.renew_at = None;
         let is_another = |list: &List| {
-            let shown = &board.shown[*list as usize];
+            let shown = &aggregate.shown[*list as usize];
             shown.as_ref().is_some_and(|shown| items(shown, *list) != items(&view, *list))
         };
         let changed: Vec<List> = List::ALL.into_iter().filter(is_another).collect();
         for method in List::change_notices(|list| changed.contains(&list)) {
             let is_told = self.notify_client(client, json!({ "method": method }));
             let at = self.now + PATIENCE;
-            let Some(board) = self.board_mut(client) else { return };
+            let Some(aggregate) = self.aggregate_mut(client) else { return };
             for list in changed.iter().filter(|list| is_told && list.change_notice() == method) {
-                board.shown[*list as usize] = Some(view.clone());
+                aggregate.shown[*list as usize] = Some(view.clone());
             }
             if !is_told {
-                board.renew_at = Some(at);
+                aggregate.renew_at = Some(at);
                 self.wake_at(at);
             }
         }
     }
 
-    pub(crate) fn next_of_boards(&self) -> Option<Moment> {
+    pub(crate) fn next_of_aggregates(&self) -> Option<Moment> {
         let there = self.clients.values().filter(|c| c.presence != Presence::Lost);
-        let moments = there.filter_map(|c| c.board()).flat_map(|board| {
-            let is_waited_for = board.opening.is_some() || !board.held.is_empty();
-            let awaited = board.delegates.values().filter_map(move |it| match it.news {
+        let moments = there.filter_map(|c| c.aggregate()).flat_map(|aggregate| {
+            let is_waited_for = aggregate.opening.is_some() || !aggregate.held.is_empty();
+            let awaited = aggregate.delegates.values().filter_map(move |it| match it.news {
                 News::Awaited { until } if is_waited_for => Some(until),
                 News::Awaited { .. } | News::Unasked | News::Missed => None,
             });
-            awaited.filter(|until| *until > self.now).chain(board.renew_at).chain(board.budget)
+            awaited.filter(|until| *until > self.now).chain(aggregate.renew_at).chain(aggregate.budget)
         });
         moments
             .chain(self.next_retry())
@@ -230,22 +235,23 @@ impl Core {
             .min()
     }
 
-    pub(crate) fn tick_boards(&mut self) {
+    pub(crate) fn tick_aggregates(&mut self) {
         self.tick_fetches();
         let later = self.now + BURST;
         self.tick_retries();
         self.tick_prefetches();
-        for client in self.boards() {
+        for client in self.aggregates() {
             self.end_budget(client);
-            self.board_progress(client);
-            if self.board(client).and_then(|board| board.renew_at).is_none_or(|at| at > self.now) {
+            self.aggregate_progress(client);
+            if self.aggregate(client).and_then(|aggregate| aggregate.renew_at).is_none_or(|at| at > self.now)
+            {
                 continue;
             }
             if self.is_settled(client) {
                 self.renew(client);
-            } else if let Some(board) = self.board_mut(client) {
+            } else if let Some(aggregate) = self.aggregate_mut(client) {
                 // More is about to come. It is told with that.
-                board.renew_at = Some(later);
+                aggregate.renew_at = Some(later);
                 self.wake_at(later);
             }
         }
@@ -255,13 +261,13 @@ impl Core {
     pub(crate) fn heard_of(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend) else { return };
         let (server, profile) = (b.server, b.key.profile.clone());
-        for client in self.boards() {
-            let delegate = self.board(client).and_then(|board| board.delegates.get(&server));
+        for client in self.aggregates() {
+            let delegate = self.aggregate(client).and_then(|aggregate| aggregate.delegates.get(&server));
             let Some(c) = delegate.and_then(|it| self.clients.get(&it.client)) else { continue };
             // One that has no lists of its own is shown those of others.
             if c.home == Some(backend) || c.declared.profile == profile || self.offer_for(c.id).is_none() {
-                self.renew_board_soon(client);
-                self.board_progress(client);
+                self.renew_aggregate_soon(client);
+                self.aggregate_progress(client);
             }
         }
     }
@@ -290,8 +296,8 @@ impl Core {
     /// Those for whom something was missed go on without it.
     pub(crate) fn after_misses(&mut self) {
         while let Some(client) = self.disappointed.pop() {
-            match self.has_board(client) {
-                true => self.board_progress(client),
+            match self.has_aggregate(client) {
+                true => self.aggregate_progress(client),
                 false => self.unpark(client),
             }
         }
@@ -299,13 +305,14 @@ impl Core {
 
     /// One that was missed gets another chance, and nobody waits for it.
     pub(super) fn try_missed(&mut self, client: ClientId) {
-        let Some(board) = self.board(client) else { return };
+        let Some(aggregate) = self.aggregate(client) else { return };
         let is_missed = |it: &&Delegate| match it.news {
             News::Missed => true,
             News::Awaited { until } => until <= self.now,
             News::Unasked => false,
         };
-        let missed: Vec<ClientId> = board.delegates.values().filter(is_missed).map(|it| it.client).collect();
+        let missed: Vec<ClientId> =
+            aggregate.delegates.values().filter(is_missed).map(|it| it.client).collect();
         for delegate in missed {
             if self.offer_for(delegate).is_some() {
                 continue;

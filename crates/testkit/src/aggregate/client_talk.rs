@@ -117,7 +117,7 @@ impl World {
     /// What a name stands for in what the client was shown, if that must still be so.
     fn meant(&self, client: ClientId, verb: &Verb, name: Option<&str>) -> Option<usize> {
         let c = &self.clients[&client];
-        let walk = c.newest(verb.list()?).filter(|walk| c.is_board() && walk.change == self.change)?;
+        let walk = c.newest(verb.list()?).filter(|walk| c.is_aggregate() && walk.change == self.change)?;
         // What several show by the same name is nobody's.
         let name = name.filter(|name| !name.starts_with("ui://"))?;
         let mut found = walk.items.iter().filter(|(public, _)| public == name);
@@ -205,8 +205,8 @@ impl World {
             Verb::SetLevel { rank } => {
                 let c = self.client(client);
                 // We answer it ourselves, and it counts at once.
-                c.is_level_open = !c.is_board();
-                c.level = if c.is_board() { Some(*rank) } else { c.level };
+                c.is_level_open = !c.is_aggregate();
+                c.level = if c.is_aggregate() { Some(*rank) } else { c.level };
                 format!(r#""level":"{}","#, LEVELS[*rank])
             }
             Verb::Task { task, .. } => format!(r#""taskId":"t{task}","#),

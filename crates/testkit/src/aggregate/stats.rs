@@ -6,7 +6,7 @@ counters! {
     steps,
     ticks,
     clients,
-    boards,
+    aggregates,
     clients_lost,
     inputs_ended,
     stopped_reading,

@@ -23,7 +23,7 @@ enum Owner {
 }
 
 impl Core {
-    pub(crate) fn board_request(
+    pub(crate) fn aggregate_request(
         &mut self,
         client: ClientId,
         id: RawId,
@@ -32,12 +32,12 @@ impl Core {
         places: Vec<Place>,
     ) {
         let list = match message.method() {
-            Method::Initialize => return self.board_opens(client, id, batch, message, places),
+            Method::Initialize => return self.aggregate_opens(client, id, batch, message, places),
             Method::Ping => {
                 let minted = self.accept(client, NOWHERE, id, batch, message);
                 return self.conclude_empty(minted);
             }
-            Method::SetLevel => return self.board_level(client, id, batch, message),
+            Method::SetLevel => return self.aggregate_level(client, id, batch, message),
             Method::ToolsList => Some(List::Tools),
             Method::PromptsList => Some(List::Prompts),
             Method::ResourcesList => Some(List::Resources),
@@ -54,7 +54,7 @@ impl Core {
             if !self.is_settled(client) {
                 return self.hold(client, id, batch, message, places);
             }
-            return self.board_list(client, id, batch, message, list);
+            return self.aggregate_list(client, id, batch, message, list);
         }
         match self.owner(client, &mut message) {
             Owner::Delegate(delegate) => self.client_request(delegate, message, batch, places),
@@ -66,7 +66,7 @@ impl Core {
     /// A client that has made no handshake has no delegates: whatever it asked for, it would seem that there is nothing.
     fn has_begun(&self, client: ClientId) -> bool {
         let has_greeted = self.clients.get(&client).is_some_and(|c| c.handshake.to_replay().is_some());
-        has_greeted || self.board(client).is_some_and(|board| board.opening.is_some())
+        has_greeted || self.aggregate(client).is_some_and(|aggregate| aggregate.opening.is_some())
     }
 
     /// Finds the server that a request concerns, and calls things what it calls them.
@@ -215,21 +215,21 @@ impl Core {
 
     /// What a client was shown, if that is another view than the present one.
     fn seen_before(&self, client: ClientId, list: List, view: &Arc<View>) -> Option<Arc<View>> {
-        let seen = self.board(client)?.seen[list as usize].as_ref()?;
+        let seen = self.aggregate(client)?.seen[list as usize].as_ref()?;
         (!Arc::ptr_eq(seen, view)).then(|| seen.clone())
     }
 
     /// The delegate at a server that a client has seen, unless its things are called or shown otherwise by now.
     fn seen_delegate(&self, client: ClientId, seen: &View, member: usize) -> Option<ClientId> {
         let member = seen.members().get(member)?;
-        let delegate = self.board(client)?.delegates.get(&member.server)?.client;
+        let delegate = self.aggregate(client)?.delegates.get(&member.server)?.client;
         let c = self.clients.get(&delegate)?;
         Arc::ptr_eq(&c.settings.naming, &member.naming).then_some(delegate)
     }
 
     fn delegate_at(&self, client: ClientId, view: &View, member: usize) -> Owner {
         let server = view.members().get(member).map(|member| member.server);
-        let found = server.and_then(|server| self.board(client)?.delegates.get(&server));
+        let found = server.and_then(|server| self.aggregate(client)?.delegates.get(&server));
         match found {
             Some(delegate) => Owner::Delegate(delegate.client),
             None => Owner::Later,
@@ -277,21 +277,21 @@ impl Core {
         let original = message.part(Part::Uri).filter(|_| message.method() == Method::Subscribe);
         let Some(original) = original.map(|original| same_spelling(original).into_owned()) else { return };
         self.forget_spelling(delegate, &original);
-        if let Some(board) = self.board_mut(client).filter(|_| *same_spelling(&public) != *original) {
-            board.spellings.push(Spelling { delegate, original, public });
+        if let Some(aggregate) = self.aggregate_mut(client).filter(|_| *same_spelling(&public) != *original) {
+            aggregate.spellings.push(Spelling { delegate, original, public });
         }
     }
 
     /// It listens no longer. Until its server has agreed to that, it may still hear of it.
     pub(crate) fn forget_spelling(&mut self, delegate: ClientId, original: &[u8]) {
         let face = self.face(delegate);
-        if let Some(board) = self.board_mut(face) {
-            board.spellings.retain(|known| known.delegate != delegate || known.original != original);
+        if let Some(aggregate) = self.aggregate_mut(face) {
+            aggregate.spellings.retain(|known| known.delegate != delegate || known.original != original);
         }
     }
 
     /// All servers that log anything hear how much the client wants to hear; those that do not run, when they do.
-    fn board_level(&mut self, client: ClientId, id: RawId, batch: Option<u32>, message: Message) {
+    fn aggregate_level(&mut self, client: ClientId, id: RawId, batch: Option<u32>, message: Message) {
         let rank = message.part(Part::Level).and_then(rank);
         let level = rank.map(|rank| Level { request: message.clone(), rank });
         let minted = self.accept(client, NOWHERE, id, batch, message);
@@ -318,7 +318,7 @@ impl Core {
             .get(&client)
             .is_some_and(|c| c.handshake.to_replay().is_some_and(|greeting| greeting.initialized.is_none()));
         if is_waited_for && let Some(message) = initialized_notice() {
-            self.board_initialized(client, &message);
+            self.aggregate_initialized(client, &message);
         }
     }
 }

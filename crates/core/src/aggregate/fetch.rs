@@ -98,7 +98,7 @@ impl Core {
             Role::Delegate { .. } | Role::Prefetch { .. } | Role::Standby => true,
             // It asks by itself. But what it was told from the store may be wrong.
             Role::Plain => !c.shown.is_empty() || self.needs_templates(client),
-            Role::Board(_) => false,
+            Role::Aggregate(_) => false,
         }
     }
 

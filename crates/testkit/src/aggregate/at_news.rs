@@ -28,7 +28,7 @@ impl World {
             if c.level.is_some_and(|level| level > rank) && !c.is_level_open {
                 return Err(format!("{client} wants to hear {:?} and more, and hears {words}", c.level));
             }
-            let logger = match (c.is_board(), has_logger) {
+            let logger = match (c.is_aggregate(), has_logger) {
                 (true, true) => json!(format!("{name}/db")),
                 (true, false) => json!(name),
                 (false, true) => json!("db"),
@@ -104,7 +104,7 @@ impl World {
             p.listeners.iter().filter(|(of, _)| of == uri).map(|(_, client)| *client).collect();
         for (client, words) in &heard {
             let c = &self.clients[client];
-            let used = c.spellings.get(&(p.server, uri.to_owned())).filter(|_| c.is_board());
+            let used = c.spellings.get(&(p.server, uri.to_owned())).filter(|_| c.is_aggregate());
             let said = words["params"]["uri"].as_str().unwrap_or_default();
             let is_fine = match used.map(Vec::as_slice) {
                 // One that has made another handshake since listens to nothing; alone with its server it hears it all the same.

@@ -218,7 +218,7 @@ impl World {
             Fact::Separated { backend, .. } => {
                 self.stats.separated += 1;
                 let server = self.processes.values().find(|p| p.launch.backend == *backend).map(|p| p.server);
-                let is_concerned = |c: &&super::client::Client| c.is_board() || c.server == server;
+                let is_concerned = |c: &&super::client::Client| c.is_aggregate() || c.server == server;
                 let clients: Vec<ClientId> =
                     self.clients.values().filter(is_concerned).map(|c| c.id).collect();
                 clients.into_iter().for_each(|client| self.roots_moved(client));

@@ -79,7 +79,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub(super) fn is_board(&self) -> bool {
+    pub(super) fn is_aggregate(&self) -> bool {
         self.server.is_none()
     }
 
@@ -165,10 +165,10 @@ impl World {
             }
             None => {
                 let turn = Turn { must_not_start: true, ..Turn::default() };
-                self.stats.boards += 1;
+                self.stats.aggregates += 1;
                 self.handle_as(
                     turn,
-                    Event::BoardConnected { client: id, surroundings, environments: envs, only: None },
+                    Event::AggregateConnected { client: id, surroundings, environments: envs, only: None },
                 )
             }
         }
@@ -202,7 +202,7 @@ impl World {
     /// With what it says of itself, at first or anew.
     pub(super) fn greets(&mut self, client: ClientId) -> Check {
         let c = self.client(client);
-        if c.stage == Stage::Greeted && c.is_board() {
+        if c.stage == Stage::Greeted && c.is_aggregate() {
             self.stats.handshakes_anew += 1;
         }
         if self.rng.percent(10) {
@@ -243,7 +243,7 @@ impl World {
             let settings = &self.servers[at].settings;
             settings.lazy && self.known.contains(&(at, c.profile(settings.capabilities)))
         };
-        c.is_board() && self.listed().iter().all(is_known)
+        c.is_aggregate() && self.listed().iter().all(is_known)
     }
 
     pub(super) fn client_says(&mut self, turn: Turn, client: ClientId, text: String) -> Check {

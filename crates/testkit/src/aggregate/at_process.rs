@@ -27,10 +27,10 @@ impl World {
 
     fn notice_at_process(&mut self, launch: Launch, method: &str, words: &Value) -> Check {
         let first = self.name_of(0).to_owned();
-        let rules = &self.plan.settings.boards.notifications;
+        let rules = &self.plan.settings.aggregates.notifications;
         let is_bound = rules.iter().any(|(of, servers)| *of == method && servers.contains(&first));
         let from = words["params"]["from"].as_str().unwrap_or_default();
-        let is_boards = self.clients.values().any(|c| c.is_board() && c.id.to_string() == from);
+        let is_aggregates = self.clients.values().any(|c| c.is_aggregate() && c.id.to_string() == from);
         let p = self.process(launch);
         match method {
             "notifications/initialized" if !p.is_greeted && p.class.is_none() => {
@@ -47,7 +47,7 @@ impl World {
                 }
                 Ok(())
             }
-            _ if is_bound && is_boards && p.server != 0 => {
+            _ if is_bound && is_aggregates && p.server != 0 => {
                 Err(format!("{launch} hears {words}, which is for another server"))
             }
             _ => Ok(()),
@@ -97,13 +97,13 @@ impl World {
                 }
                 Job::Page { list, cursor: cursor.unwrap_or_default() }
             }
-            ("logging/setLevel", Some(tag), _) if self.clients[&self.requests[tag].client].is_board() => {
+            ("logging/setLevel", Some(tag), _) if self.clients[&self.requests[tag].client].is_aggregate() => {
                 Job::Other
             }
             ("logging/setLevel", Some(tag), _) if !self.requests[tag].is_open() => Job::Other,
             (_, Some(tag), _) => {
-                let is_board = self.clients[&self.requests[tag].client].is_board();
-                if is_board && !has_class {
+                let is_aggregate = self.clients[&self.requests[tag].client].is_aggregate();
+                if is_aggregate && !has_class {
                     return Err(format!("{launch} was never greeted, and is asked for {words}"));
                 }
                 self.client_request_at_process(launch, tag, words, text)?;
@@ -146,7 +146,7 @@ impl World {
             return Err(format!("{launch} is no server of {}", c.id));
         }
         let client = request.client;
-        match c.is_board() {
+        match c.is_aggregate() {
             true => self.check_owner(launch, tag, words, text)?,
             false => self.check_single_access(launch, tag, words)?,
         }

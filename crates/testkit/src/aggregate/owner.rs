@@ -134,7 +134,7 @@ impl World {
             dialect: all.dialect,
             shutdown_grace: all.shutdown_grace,
             linger: all.linger,
-            boards: all.boards,
+            aggregates: all.aggregates,
         };
         self.note(|| format!("> another config: server {at} is {:?}", change.servers[0].1));
         self.handle_by(Turn::default(), |core, actions| core.reconfigure(now, change, actions))

@@ -3,7 +3,7 @@
 mod seeds;
 
 use seeds::Simulator;
-use switchboard_testkit::board::{Stats, run};
+use switchboard_testkit::aggregate::{Stats, run};
 
 /// So many take about 20 seconds in a debug build on two cores.
 const SEEDS: u64 = 1000;
@@ -16,7 +16,7 @@ fn thousands_of_seeds() {
     SIMULATOR.thousands(SEEDS);
 }
 
-/// `SWITCHBOARD_SEED=7 cargo test -p switchboard-testkit --test boards one_seed` repeats one run.
+/// `SWITCHBOARD_SEED=7 cargo test -p switchboard-testkit --test aggregates one_seed` repeats one run.
 #[test]
 fn one_seed() {
     SIMULATOR.one();

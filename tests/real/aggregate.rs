@@ -15,13 +15,13 @@ use switchboard_testkit::pids;
 use switchboard_testkit::scratch::Scratch;
 
 /// Several servers in one config file.
-pub(crate) struct Board {
+pub(crate) struct Aggregate {
     servers: Vec<(&'static str, Server)>,
     folder: Scratch,
     config: PathBuf,
 }
 
-impl Board {
+impl Aggregate {
     pub(super) fn four() -> Self {
         Self::of(vec![
             ("everything", Server::everything()),
@@ -71,7 +71,7 @@ impl Board {
     }
 }
 
-impl Drop for Board {
+impl Drop for Aggregate {
     fn drop(&mut self) {
         for pid in pids::with_text(&format!("{}/", self.folder.path().display())) {
             pids::tell(pid, pids::Word::Kill);
@@ -150,9 +150,9 @@ fn lists(heard: &[String]) -> Vec<Vec<String>> {
 
 #[test]
 fn every_list_is_that_of_each_server_under_its_prefix() {
-    let board = Board::four();
+    let aggregate = Aggregate::four();
     let alone = |name: &str, capabilities: &Value| {
-        let heard = hold(board.server(name), Way::Direct, &|talk: &mut Talk| {
+        let heard = hold(aggregate.server(name), Way::Direct, &|talk: &mut Talk| {
             talk.greet(capabilities.clone());
             all_lists(talk);
         });
@@ -163,7 +163,7 @@ fn every_list_is_that_of_each_server_under_its_prefix() {
     for (capabilities, tools) in [(json!({}), 13), (json!({ "sampling": {} }), 14), (all, 16)] {
         let everything = alone("everything", &capabilities);
         assert_eq!(everything[0].len(), tools, "for {capabilities}");
-        let heard = hold_with_all(&board, &|talk: &mut Talk| {
+        let heard = hold_with_all(&aggregate, &|talk: &mut Talk| {
             talk.greet(capabilities.clone());
             all_lists(talk);
         });
@@ -190,13 +190,13 @@ fn every_list_is_that_of_each_server_under_its_prefix() {
 /// hear the same. `script` gets the names to use.
 #[track_caller]
 fn same_under_prefix(
-    board: &Board,
+    aggregate: &Aggregate,
     server: &'static str,
     script: impl Fn(&mut Talk, &dyn Fn(&str) -> String),
 ) -> Vec<String> {
-    let direct = hold(board.server(server), Way::Direct, &|talk: &mut Talk| script(talk, &str::to_owned));
+    let direct = hold(aggregate.server(server), Way::Direct, &|talk: &mut Talk| script(talk, &str::to_owned));
     let through =
-        hold_with_all(board, &|talk: &mut Talk| script(talk, &|name: &str| format!("{server}__{name}")));
+        hold_with_all(aggregate, &|talk: &mut Talk| script(talk, &|name: &str| format!("{server}__{name}")));
     let (logger, only) = (format!("\"logger\":\"{server}/"), format!("\"logger\":\"{server}\","));
     // The greeting is ours, and so is the question for roots, which is asked once for all; how often lists change is
     // told by all of them together.
@@ -227,8 +227,8 @@ fn mentions(heard: &[String], text: &str) -> bool {
 
 #[test]
 fn everything_that_only_answers() {
-    let board = Board::four();
-    let heard = same_under_prefix(&board, "everything", |talk, named| {
+    let aggregate = Aggregate::four();
+    let heard = same_under_prefix(&aggregate, "everything", |talk, named| {
         talk.greet(json!({}));
         talk.request("ping", json!({}));
         talk.call(&named("echo"), json!({ "message": "„quoted“ \"text\"\n\t\u{0}\u{2028} äöü 漢字 😀" }));
@@ -262,8 +262,8 @@ fn everything_that_only_answers() {
 /// What a client found in a list, it can use: wrapped, and of a template what it made of it.
 #[test]
 fn everything_by_our_names() {
-    let board = Board::four();
-    hold_with_all(&board, &|talk: &mut Talk| {
+    let aggregate = Aggregate::four();
+    hold_with_all(&aggregate, &|talk: &mut Talk| {
         talk.greet(json!({}));
         let list = talk.request("resources/list", json!({}));
         let own =
@@ -284,9 +284,9 @@ fn everything_by_our_names() {
 
 #[test]
 fn progress_cancellation_subscriptions_and_levels() {
-    let board = Board::four();
+    let aggregate = Aggregate::four();
     let uri = "demo://resource/dynamic/text/1";
-    let heard = same_under_prefix(&board, "everything", |talk, named| {
+    let heard = same_under_prefix(&aggregate, "everything", |talk, named| {
         talk.greet(json!({}));
         let operation = |seconds: f64, steps: u32, token: &str| {
             let arguments = json!({ "duration": seconds, "steps": steps });
@@ -314,8 +314,8 @@ fn progress_cancellation_subscriptions_and_levels() {
 
 #[test]
 fn sampling_elicitation_and_roots() {
-    let board = Board::four();
-    let heard = same_under_prefix(&board, "everything", |talk, named| {
+    let aggregate = Aggregate::four();
+    let heard = same_under_prefix(&aggregate, "everything", |talk, named| {
         talk.greet(json!({ "roots": { "listChanged": true }, "sampling": {}, "elicitation": { "form": {}, "url": {} } }));
         talk.told("roots/list");
         talk.told("notifications/message");
@@ -335,8 +335,8 @@ fn sampling_elicitation_and_roots() {
 
 #[test]
 fn a_task() {
-    let board = Board::four();
-    let heard = same_under_prefix(&board, "everything", |talk, named| {
+    let aggregate = Aggregate::four();
+    let heard = same_under_prefix(&aggregate, "everything", |talk, named| {
         talk.greet(json!({ "elicitation": {}, "tasks": {} }));
         talk.replies(|_| {
             Some(json!({ "result": { "action": "accept", "content": { "interpretation": "technical" } } }))
@@ -358,10 +358,10 @@ fn a_task() {
 
 #[test]
 fn files() {
-    let board = Board::four();
-    let files = board.server("filesystem").folder().folder("files");
+    let aggregate = Aggregate::four();
+    let files = aggregate.server("filesystem").folder().folder("files");
     let at = |name: &str| json!(files.join(name));
-    let heard = same_under_prefix(&board, "filesystem", |talk, named| {
+    let heard = same_under_prefix(&aggregate, "filesystem", |talk, named| {
         fs::remove_dir_all(&files).expect("it was made with the server");
         fs::create_dir_all(files.join("sub")).expect("its folder is there");
         fs::write(files.join("one.txt"), "first\nsecond\nthird – é\n").expect("the folder was just made");
@@ -380,9 +380,9 @@ fn files() {
 
 #[test]
 fn memory() {
-    let board = Board::four();
-    let kept = board.server("memory").folder().join("memory.jsonl");
-    let heard = same_under_prefix(&board, "memory", |talk, named| {
+    let aggregate = Aggregate::four();
+    let kept = aggregate.server("memory").folder().join("memory.jsonl");
+    let heard = same_under_prefix(&aggregate, "memory", |talk, named| {
         let _ = fs::remove_file(&kept);
         talk.greet(json!({}));
         let ada = json!({ "name": "Ada", "entityType": "person", "observations": ["counts – é"] });
@@ -400,8 +400,8 @@ fn memory() {
 
 #[test]
 fn time() {
-    let board = Board::four();
-    let heard = same_under_prefix(&board, "time", |talk, named| {
+    let aggregate = Aggregate::four();
+    let heard = same_under_prefix(&aggregate, "time", |talk, named| {
         talk.greet(json!({}));
         talk.call(&named("get_current_time"), json!({ "timezone": "America/New_York" }));
         talk.call(&named("get_current_time"), json!({ "timezone": "Nowhere/None" }));
@@ -415,8 +415,8 @@ fn time() {
 /// All four are at work; and what was learnt by it is known the next time without any of them.
 #[test]
 fn all_at_once_and_none_the_next_time() {
-    let board = Board::four();
-    let first = hold_with_all(&board, &|talk: &mut Talk| {
+    let aggregate = Aggregate::four();
+    let first = hold_with_all(&aggregate, &|talk: &mut Talk| {
         talk.greet(json!({}));
         all_lists(talk);
         let calls = [
@@ -431,12 +431,12 @@ fn all_at_once_and_none_the_next_time() {
             let answer = talk.answer(call);
             assert!(answer["result"]["isError"] != true && answer.get("result").is_some(), "{answer}");
         }
-        assert!(board.servers.iter().all(|(_, server)| !server.processes().is_empty()));
+        assert!(aggregate.servers.iter().all(|(_, server)| !server.processes().is_empty()));
     });
-    let second = hold_with_all(&board, &|talk: &mut Talk| {
+    let second = hold_with_all(&aggregate, &|talk: &mut Talk| {
         talk.greet(json!({}));
         all_lists(talk);
-        for (name, server) in &board.servers {
+        for (name, server) in &aggregate.servers {
             assert_eq!(server.processes(), Vec::<u32>::new(), "{name} is not needed");
         }
     });

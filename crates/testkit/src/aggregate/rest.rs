@@ -42,19 +42,19 @@ impl World {
                 self.order(at, Order::Start)?;
             }
         }
-        let is_here = |c: &&super::client::Client| c.is_board() && c.presence == Presence::Here;
-        let boards: Vec<ClientId> = self.clients.values().filter(is_here).map(|c| c.id).collect();
-        for &client in &boards {
+        let is_here = |c: &&super::client::Client| c.is_aggregate() && c.presence == Presence::Here;
+        let aggregates: Vec<ClientId> = self.clients.values().filter(is_here).map(|c| c.id).collect();
+        for &client in &aggregates {
             self.greet_calmly(client)?;
         }
         // Those that must make room for others have said what there is to say.
         self.all_say_news()?;
         self.advance(SHORT)?;
-        for &client in &boards {
+        for &client in &aggregates {
             self.look_for_strangers(client)?;
         }
         let mut homes = BTreeMap::new();
-        for &client in &boards {
+        for &client in &aggregates {
             for at in self.listed() {
                 if let Some(launch) = self.wake(client, at)? {
                     homes.insert((client, at), launch);
@@ -64,7 +64,7 @@ impl World {
         self.advance(SHORT)?;
         self.all_say_news()?;
         self.advance(SHORT)?;
-        for &client in &boards {
+        for &client in &aggregates {
             for list in List::ALL {
                 self.look(client, list, &homes)?;
             }
@@ -246,11 +246,11 @@ impl World {
     /// Who is gone is forgotten, and so are its delegates.
     fn check_forgotten(&self) -> Check {
         let there = self.clients.values().filter(|c| c.presence != Presence::Lost);
-        let boards = there.clone().filter(|c| c.is_board()).count();
-        let most = boards * self.listed().len();
+        let aggregates = there.clone().filter(|c| c.is_aggregate()).count();
+        let most = aggregates * self.listed().len();
         let (clients, delegates) = self.core.known_clients();
         if delegates > most {
-            return Err(format!("{delegates} delegates of {boards} clients are known"));
+            return Err(format!("{delegates} delegates of {aggregates} clients are known"));
         }
         if self.plan.settings.linger.is_some() && clients > there.count() {
             return Err(format!("{clients} clients are known"));

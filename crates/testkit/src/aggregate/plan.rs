@@ -9,7 +9,7 @@ use switchboard_core::catalogue::Style as NameStyle;
 use switchboard_core::roots::Policy;
 use switchboard_core::roots::path::Style;
 use switchboard_core::{
-    Boards, Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope,
+    Aggregates, Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope,
     ServerSettings, Settings, State,
 };
 use switchboard_protocol::dialect::Ear;
@@ -109,7 +109,7 @@ fn settings(rng: &mut Rng, servers: Vec<ServerSettings>, seed: u64) -> Settings 
             ..Limits::default()
         },
         linger: rng.weighted(&[(1, None), (1, Some(secs(2))), (1, Some(secs(60)))]),
-        boards: boards(rng, rule),
+        aggregates: aggregates(rng, rule),
         stays: false,
         first_question: 1,
         seed,
@@ -117,11 +117,11 @@ fn settings(rng: &mut Rng, servers: Vec<ServerSettings>, seed: u64) -> Settings 
     }
 }
 
-fn boards(rng: &mut Rng, rule: Vec<(String, Vec<String>)>) -> Boards {
+fn aggregates(rng: &mut Rng, rule: Vec<(String, Vec<String>)>) -> Aggregates {
     let notifications = if rng.percent(50) { rule } else { Vec::new() };
     let list_grace = Duration::from_secs(rng.weighted(&[(2, 10), (1, 1), (1, 0), (1, 30)]));
     let page_size = rng.weighted(&[(2, None), (1, Some(1)), (2, Some(2)), (1, Some(5))]);
-    Boards { list_grace, page_size, notifications }
+    Aggregates { list_grace, page_size, notifications }
 }
 
 pub(super) fn secs(seconds: u64) -> Duration {

@@ -36,7 +36,7 @@ use std::sync::Arc;
 
 /// The side of a client that its delegates have in common.
 #[derive(Debug, Default)]
-pub(crate) struct Board {
+pub(crate) struct Aggregate {
     /// The client's environment for each server.
     pub(crate) environments: BTreeMap<ServerId, Environment>,
     /// The servers that it wants, if not all.

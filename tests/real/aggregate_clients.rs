@@ -1,6 +1,6 @@
 //! Programs built on the official SDKs see four servers as one: server-everything is among them as it is alone.
 
-use super::board::Board;
+use super::aggregate::Aggregate;
 use super::peers::{Way, driver, node_package};
 use super::rmcp_client::converse_with;
 use super::sdk_clients::{check_everything, python_program, run_in, step};
@@ -24,15 +24,15 @@ fn of_everything(list: &Value) -> Vec<Value> {
 /// The program talks to server-everything alone, and then to all four.
 #[track_caller]
 fn check(program: &[OsString], nested: bool) {
-    let board = Board::four();
-    let everything = board.server("everything");
+    let aggregate = Aggregate::four();
+    let everything = aggregate.server("everything");
     let lines = |printed: String| -> Vec<Value> {
         printed.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     };
     let words = [program.to_vec(), everything.command(Way::Direct)].concat();
     let direct = lines(run_in(everything.folder(), "", words, &|| everything.processes()));
-    let words = [program.to_vec(), board.command()].concat();
-    let through = lines(run_in(board.folder(), PREFIX, words, &|| board.processes()));
+    let words = [program.to_vec(), aggregate.command()].concat();
+    let through = lines(run_in(aggregate.folder(), PREFIX, words, &|| aggregate.processes()));
     check_everything(&through);
 
     let names = |steps: &[Value]| steps.iter().map(|step| step["step"].clone()).collect::<Vec<_>>();
@@ -114,15 +114,15 @@ fn python_2_that_probes() {
 #[test]
 fn rmcp() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let board = Board::four();
-    let everything = board.server("everything");
+    let aggregate = Aggregate::four();
+    let everything = aggregate.server("everything");
     let hold = |words, folder, way, prefix| {
         let talk = converse_with(words, folder, way, prefix);
         runtime.block_on(async { tokio::time::timeout(patience::LIMIT, talk).await.unwrap() })
     };
     let direct = hold(everything.command(Way::Direct), everything.folder(), Way::Direct, "");
-    let through = hold(board.command(), board.folder(), Way::Through, PREFIX);
-    let left = board.processes();
+    let through = hold(aggregate.command(), aggregate.folder(), Way::Through, PREFIX);
+    let left = aggregate.processes();
     assert!(left.is_empty(), "still there: {left:?}");
     let ours = ["greeting: ", "tools: ", "resources: ", "prompts: ", "log: ", "progress: ", "unknown: "];
     let said = |seen: &[String]| -> Vec<String> {
@@ -145,23 +145,23 @@ fn rmcp() {
 /// The Inspector's command line.
 #[test]
 fn inspector() {
-    let board = Board::four();
+    let aggregate = Aggregate::four();
     let entry = |words: Vec<OsString>| {
         let words: Vec<String> = words.iter().map(|word| word.to_str().unwrap().to_owned()).collect();
         json!({ "command": words[0], "args": words[1..] })
     };
-    let direct = |name: &str| entry(board.server(name).command(Way::Direct));
+    let direct = |name: &str| entry(aggregate.server(name).command(Way::Direct));
     let config = json!({ "mcpServers": {
-        "all": entry(board.command()), "everything": direct("everything"), "time": direct("time"),
+        "all": entry(aggregate.command()), "everything": direct("everything"), "time": direct("time"),
     } });
-    let config = board.folder().file("inspector.json", config.to_string());
+    let config = aggregate.folder().file("inspector.json", config.to_string());
     let ask = |name: &str, question: &[&str]| -> Value {
         let mut words: Vec<OsString> = vec!["node".into()];
         words.push(node_package("@modelcontextprotocol/inspector/clients/launcher/build/index.js").into());
         words.extend(["--cli", "--config"].map(OsString::from));
         words.push(config.clone().into());
         words.extend(["--server", name].into_iter().chain(question.iter().copied()).map(OsString::from));
-        let printed = run_in(board.folder(), "", words, &|| board.processes());
+        let printed = run_in(aggregate.folder(), "", words, &|| aggregate.processes());
         serde_json::from_str(&printed).unwrap()
     };
     let tools = &["--method", "tools/list"];
