@@ -35,13 +35,13 @@ use clap::ValueEnum;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use switchboard_gateway::RootOptions;
 use switchboard_gateway::Source;
 use switchboard_gateway::auggie;
 use switchboard_gateway::config::discover::{ConfigFile, discover};
 use switchboard_gateway::config::owners::Owners;
 use switchboard_gateway::config::{Config, LogLevel, Problem, STDERR, ServerConfig, Severity, expand};
 use switchboard_gateway::telemetry;
-use switchboard_gateway::wiring::RootOptions;
 
 /// The environment, as the gateway's functions want to be given it.
 fn vars(name: &str) -> Option<OsString> {

@@ -7,6 +7,7 @@ use crate::exit::{self, Exit, Fatal, fatal, fatal_told};
 use anyhow::Context;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+use switchboard_gateway::RootOptions;
 use switchboard_gateway::attach::{self, Alone, Attach};
 use switchboard_gateway::auggie;
 use switchboard_gateway::config::discover::discover;
@@ -16,7 +17,6 @@ use switchboard_gateway::raw::{self, Raw};
 use switchboard_gateway::refusing::{self, Refusal};
 use switchboard_gateway::solo::{self, Solo};
 use switchboard_gateway::telemetry::{LogOptions, WindowLog};
-use switchboard_gateway::wiring::RootOptions;
 use switchboard_gateway::{AdHoc, Ended, OwnStdio, Source, check_room, take_stdio};
 
 pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {

@@ -2,7 +2,7 @@
 //! end, and that for a moment only: what is not written is learnt again.
 
 use crate::backends::process::Processes;
-use crate::task;
+use crate::io::task;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,84 +1,61 @@
 //! The I/O around core: fronts, backends, config, telemetry.
 //!
-//! # Layout, from the outside in
-//! - `command_line`: which runner and which package a server's command line starts.
-//! - [`config`]: what the user wrote down.
-//! - [`auggie`]: a server that we know by name, found and started without a config file.
-//! - [`solo`]: one client and its backend in one process; wires everything below together.
-//! - [`refusing`]: one client, and nothing to serve: each request is answered with the reason.
-//! - [`raw`]: no message is read: the launcher, which only governs the process.
-//! - [`peer`]: the other way round: a client of a program that we start, for the demo.
-//! - [`daemon`]: all windows' clients, and one set of backends; [`attach`]: a client's way to it, by `link`; `sweeps`: what it
-//!   does for one that was killed; `hello`: their
-//!   first words; [`control`]: questions and orders; `register`: the servers that there are; `reload`: a changed config;
-//!   `environments`: what clients bring along; `place`: whether there is room for one more client.
-//! - `handed`: a client whose own streams are handed to whoever serves it.
+//! # Layout
+//! Layers, from the bottom; a module uses only those above its own line.
+//! - [`config`]: what the user wrote down, with `hex`: bytes as text; `command_line`: runner and package of a command line.
+//! - [`auggie`]: a server known by name, found and started without a config file.
+//! - [`telemetry`]: listeners of facts: the log.
 //! - [`places`]: paths that messages and the environment name, looked up on disk.
-//! - [`explain`]: says which workspace a request would be routed to, and why.
-//! - `fronts`: the code that talks to clients.
-//! - `backends`: the code that talks to servers.
-//! - `launches`: what was learnt about each launch, stored between runs; `keeping`: writing it, aside;
-//!   `stored_file`: files that are replaced whole.
-//! - `catalogue`: what servers offer, kept on disk between runs; `collisions`: what of it would have the same name;
-//!   `doubtful`: what of it may mean client state.
-//! - `known`: packages of which we know what they keep between calls, and that they ignore the folder; `scope`: what backends
-//!   of a server are kept apart by, where the config leaves it open.
-//! - `intake`: reading, for both.
-//! - `outbox`: writing, for both; `mailbox`: the same where there is no stream to write to.
-//! - `spare`: a large buffer, kept for the next large message.
-//! - [`task`]: starts what runs side by side.
-//! - `hub`: the core under its lock, and the hands that do what it says.
-//! - [`telemetry`]: the listeners of facts: the log.
+//! - `known`: packages whose state and scope are known; `scope`: the scope of a server whose config leaves it open.
+//! - `stored_file`: files that are replaced whole; `launches`: what was learnt about each launch; `catalogue`: lists of
+//!   servers, stored on disk; `doubtful`: servers whose lists hint at client state.
+//! - `environments`: variables that clients bring along; `settings`: settings of the core, from the config;
+//!   `collisions`: names in stored lists that collide; [`explain`]: the routing decision of one request.
+//! - `io`: reading and writing of messages, tasks; `keeping`: writes what is stored, aside.
+//! - `hub`: the core behind its lock.
+//! - `backends`: processes and remote servers.
+//! - [`fronts`]: clients over stdio, HTTP and the local socket.
+//! - [`daemon`]: the user's one daemon: its clients, its servers, its config.
+//! - [`attach`]: a client's way to the daemon.
+//! - [`runtime`]: ways to run all of this, each with its tasks.
 //!
 //! This crate decides nothing about messages: that is `core`'s.
 
+mod hex;
 mod command_line;
 pub mod config;
 pub mod auggie;
-pub mod solo;
-pub mod refusing;
-pub mod raw;
-pub mod peer;
+pub mod telemetry;
 pub mod places;
-pub mod explain;
-pub mod fronts;
-mod backends;
-mod intake;
-mod catalogue;
-mod collisions;
-mod doubtful;
-mod hex;
-mod keeping;
-mod launches;
-mod stored_file;
 mod known;
 mod scope;
-mod hello;
-mod sweeps;
-mod link;
-mod handed;
-pub mod attach;
-pub mod daemon;
-pub mod control;
-mod place;
+mod stored_file;
+mod launches;
+mod catalogue;
+mod doubtful;
 mod environments;
-mod register;
-mod reload;
-pub mod wiring;
-mod outbox;
-mod mailbox;
-mod prepared;
-mod spare;
-pub mod task;
+mod settings;
+mod collisions;
+pub mod explain;
+mod io;
+mod keeping;
 mod hub;
-pub mod telemetry;
+mod backends;
+pub mod fronts;
+pub mod daemon;
+pub mod attach;
+pub mod runtime;
 
+pub use attach::link::DaemonCommand;
 pub use backends::launch::{Examined, Unready, examine};
 pub use collisions::known_collisions;
+pub use daemon::control;
+pub use daemon::reload::{Overrides, Source};
 pub use doubtful::doubtful_servers;
-pub use hello::AdHoc;
-pub use link::DaemonCommand;
-pub use reload::{Overrides, Source};
+pub use fronts::local::hello::AdHoc;
+pub use io::task;
+pub use runtime::{peer, raw, refusing, solo};
+pub use settings::RootOptions;
 pub use switchboard_core::catalogue::{decode_resource, decode_template};
 pub use switchboard_process::alive::is_alive;
 pub use switchboard_process::child::Ended;

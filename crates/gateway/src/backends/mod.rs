@@ -4,9 +4,10 @@ pub(crate) mod launch;
 pub(crate) mod packages;
 pub(crate) mod process;
 pub(crate) mod remote;
+pub(crate) mod servers;
 mod stderr;
 
-use crate::link::Link;
+use crate::attach::link::Link;
 
 /// What stands behind the clients.
 pub(crate) enum Plan {

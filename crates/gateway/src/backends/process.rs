@@ -4,15 +4,15 @@ use crate::backends::Plan;
 use crate::backends::launch::LaunchPlan;
 use crate::backends::packages::PackagesFolder;
 use crate::backends::remote;
+use crate::backends::servers::Register;
 use crate::backends::stderr::{self, Tail};
 use crate::catalogue::Shelf;
 use crate::config::ServerConfig;
 use crate::environments::{self, Vars};
 use crate::hub::Hub;
-use crate::intake;
+use crate::io::reader;
+use crate::io::task;
 use crate::launches::Launches;
-use crate::register::Register;
-use crate::task;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -134,7 +134,7 @@ pub(crate) async fn run(
         let framer = Framer::new(None, plan.max_message_bytes);
         let hub = hub.clone();
         task::spawn("reading", async move {
-            intake::read_backend(&hub, launch, stdout, framer).await;
+            reader::read_backend(&hub, launch, stdout, framer).await;
             hub.turn().cut_off(launch);
         })
     };

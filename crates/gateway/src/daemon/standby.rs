@@ -4,7 +4,7 @@
 use super::Household;
 use crate::backends::Plan;
 use crate::environments::environment;
-use crate::hello::Reply;
+use crate::fronts::local::hello::Reply;
 use crate::stored_file;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

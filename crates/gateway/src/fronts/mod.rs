@@ -1,9 +1,10 @@
 //! The code that talks to clients.
 
 pub mod http;
+pub(crate) mod local;
 pub(crate) mod stdio;
 
-use crate::intake::ClientReader;
+use crate::io::reader::ClientReader;
 use switchboard_core::{ClientId, Environment, Event, ServerId, Surroundings};
 
 /// A client that comes in.

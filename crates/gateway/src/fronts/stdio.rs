@@ -2,7 +2,7 @@
 
 use super::Arrival;
 use crate::hub::Hub;
-use crate::intake;
+use crate::io::reader;
 use std::sync::Arc;
 use switchboard_core::{Event, Peer};
 use switchboard_process::stdio::OwnStdio;
@@ -20,6 +20,6 @@ pub(crate) async fn serve(
     let peer = Peer::Client(client);
     hub.open_outbox(peer, stdio.output, framing.unwrap_or_default());
     hub.handle(wants.event(client, surroundings));
-    intake::read_client(&hub, client, stdio.input, Framer::new(framing, limit), reader).await;
+    reader::read_client(&hub, client, stdio.input, Framer::new(framing, limit), reader).await;
     hub.handle(Event::ClientInputEnded { client });
 }

@@ -34,9 +34,9 @@ use crate::backends::process::Order;
 use crate::config::ServerConfig;
 use crate::environments::Vars;
 use crate::hub::Hub;
-use crate::intake;
-use crate::mailbox::Mailbox;
-use crate::task;
+use crate::io::mailbox::Mailbox;
+use crate::io::reader;
+use crate::io::task;
 use budget::Budget;
 use bytes::Bytes;
 use fault::{Fault, Words};
@@ -264,7 +264,7 @@ impl Remote {
     async fn hear(&self, bytes: Bytes, wanted: Option<&RawId>) -> bool {
         let frame = Frame::Message(bytes);
         self.hub.turn().show(self.peer(), &frame);
-        let events = intake::understand_backend(self.launch, frame).await;
+        let events = reader::understand_backend(self.launch, frame).await;
         let mut is_answered = false;
         for event in events {
             match self.claim(event, wanted, &mut is_answered) {
@@ -296,7 +296,7 @@ impl Remote {
     fn answer(&self, id: &RawId, fault: &Fault) {
         let answer = fault.answer(&self.target, &self.name, self.root.as_deref());
         let bytes = answer.to_bytes(id, Dialect::Standard);
-        for event in intake::understand_short(self.launch, Frame::Message(bytes)) {
+        for event in reader::understand_short(self.launch, Frame::Message(bytes)) {
             self.hub.handle(event);
         }
     }

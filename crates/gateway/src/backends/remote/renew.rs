@@ -6,7 +6,7 @@ use super::session::{self, Session};
 use super::{FAREWELL, Remote, Way};
 use crate::backends::process::Order;
 use crate::config::Transport;
-use crate::intake;
+use crate::io::reader;
 use std::pin::Pin;
 use std::sync::Arc;
 use switchboard_core::Event;
@@ -121,7 +121,7 @@ impl Remote {
             CHANGES.iter().filter(|what| answer["result"]["capabilities"][**what]["listChanged"] == true);
         for what in changes {
             let text = format!(r#"{{"jsonrpc":"2.0","method":"notifications/{what}/list_changed"}}"#);
-            for event in intake::understand_short(self.launch, Frame::Message(text.into())) {
+            for event in reader::understand_short(self.launch, Frame::Message(text.into())) {
                 self.hub.handle(event);
             }
         }

@@ -10,7 +10,7 @@ use super::route::Target;
 use super::session::{Manner, Reply as Outcome};
 use super::{Front, Reply};
 use crate::config::ServerConfig;
-use crate::task;
+use crate::io::task;
 use hyper::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 use std::collections::HashMap;

@@ -11,7 +11,7 @@ use super::{Front, token};
 use crate::backends::Plan;
 use crate::environments::environment;
 use crate::fronts::Wanted;
-use crate::intake::ClientReader;
+use crate::io::reader::ClientReader;
 use crate::places;
 use hyper::header::{HeaderMap, HeaderName};
 use std::collections::HashMap;

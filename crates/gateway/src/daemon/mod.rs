@@ -1,35 +1,37 @@
 //! The user's one daemon: all windows, one set of backends. Clients come through attachments on a local socket; when the
 //! last has gone, so do the backends, and then it does itself.
 
+mod admission;
+pub mod control;
+pub(crate) mod reload;
 mod standby;
 
 use standby::StartedServers;
 
+use crate::attach::handover::ledger::State;
+use crate::attach::handover::serve::Manner;
+use crate::attach::handover::{hold, lend};
 use crate::backends::Plan;
 use crate::backends::launch;
 use crate::backends::process::Processes;
+use crate::backends::servers::Register;
 use crate::catalogue::Shelf;
 use crate::config::discover::Origin;
 use crate::config::{self, Config, Guard, LogLevel, ServerConfig};
-use crate::control;
+use crate::daemon::admission::Place;
+use crate::daemon::reload::{Applied, Overrides, Source, Standing};
 use crate::environments::{Vars, environment};
 use crate::fronts::http::{Front, Guests, HttpOptions, listen};
+use crate::fronts::local::hello::{self, Envelope, Hello, Newcomer, OrderWord, Reply, Wants};
 use crate::fronts::{Arrival, Wanted};
-use crate::handed::ledger::State;
-use crate::handed::serve::Manner;
-use crate::handed::{hold, lend};
-use crate::hello::{self, Envelope, Hello, Newcomer, OrderWord, Reply, Wants};
 use crate::hub::Hub;
-use crate::intake::{self, ClientReader};
+use crate::io::reader::{self, ClientReader};
+use crate::io::task;
 use crate::launches::Launches;
-use crate::place::Place;
 use crate::places;
-use crate::register::Register;
-use crate::reload::{Applied, Overrides, Source, Standing};
-use crate::solo;
-use crate::task;
+use crate::runtime::solo;
+use crate::settings;
 use crate::telemetry::{LogOptions, Telemetry};
-use crate::wiring;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io;
@@ -127,7 +129,7 @@ pub async fn run(daemon: Daemon) -> io::Result<Served> {
     let linger = Some(daemon.config.linger);
     let shelf = Shelf::new(&daemon.state_folder);
     let mut settings =
-        wiring::settings(&daemon.config, &daemon.servers, &vars, &launches, &shelf, linger, wants_routes);
+        settings::of_config(&daemon.config, &daemon.servers, &vars, &launches, &shelf, linger, wants_routes);
     settings.stays = daemon.http.is_some();
     let (listening, listen_addresses, tls) = match &daemon.http {
         None => (Vec::new(), Vec::new(), None),
@@ -364,7 +366,7 @@ impl Household {
         hub.open_outbox(Peer::Client(client), writer, Framing::Newline);
         hub.handle(wants.event(client, surroundings));
         let framer = Framer::new(Some(Framing::Newline), self.limit);
-        intake::read_client(hub, client, reader, framer, ClientReader::new(habit)).await;
+        reader::read_client(hub, client, reader, framer, ClientReader::new(habit)).await;
         // An attachment closes when it is done, or it is gone: nobody reads any more.
         self.part_with(client);
     }
@@ -372,7 +374,7 @@ impl Household {
     /// The same for one whose own streams we get. The attachment only says when that is to end.
     async fn hold(&self, mut connection: Connection, here: Arrival, server: String, place: Place<'_>) {
         let client = here.client;
-        let framing = wiring::fixed(self.framing);
+        let framing = settings::fixed(self.framing);
         let manner = Manner { framing, limit: self.limit, grace: self.grace, server };
         let received = Streams::receive(&mut connection).await;
         drop(place);

@@ -1,10 +1,10 @@
 //! Reading: bytes from a peer become frames, frames become events. The same loop for both sides.
 
-use crate::handed::ledger::Ledger;
+use crate::attach::handover::ledger::Ledger;
+use crate::backends::servers::Habit;
 use crate::hub::{Hub, Turn};
+use crate::io::spare;
 use crate::places::{self, Resolver};
-use crate::register::Habit;
-use crate::spare;
 use bytes::Bytes;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -5,8 +5,8 @@
 use super::settle::{refuse_open, settle};
 use super::watchdog::{Verdict, Watchdog};
 use super::way::Kept;
-use crate::hello;
-use crate::link::Link;
+use crate::attach::link::Link;
+use crate::fronts::local::hello;
 use bytes::BytesMut;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};

@@ -1,7 +1,7 @@
 //! What an attachment does for a daemon that was killed together with all that watched over its servers: it ends what is
 //! left, at once, and not only when the next daemon starts.
 
-use crate::task;
+use crate::io::task;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;

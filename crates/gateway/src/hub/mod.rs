@@ -1,15 +1,15 @@
 //! The core, and the hands that do what it says. One lock: a [`Turn`] holds it, asks the core about one or
 //! many events, puts what comes out into the outboxes, and writes at its end.
 
+use crate::attach::handover::way::Way;
+use crate::attach::link;
 use crate::backends::Plan;
 use crate::backends::process::{self, Order, Setting};
-use crate::handed::way::Way;
+use crate::io::mailbox::Mailbox;
+use crate::io::outbox::{Left, Outbox};
+use crate::io::task;
 use crate::keeping::Keeping;
-use crate::link;
-use crate::mailbox::Mailbox;
-use crate::outbox::{Left, Outbox};
 use crate::places;
-use crate::task;
 use crate::telemetry::{Desk, Telemetry};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

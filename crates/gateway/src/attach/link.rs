@@ -1,13 +1,13 @@
 //! The way to the daemon: found, or started if there is none. For an attachment it is what a server's process is
 //! otherwise: something that is started, spoken to, and may end at any time.
 
+use crate::attach::handover::lend;
+use crate::attach::sweeps::Sweeps;
 use crate::backends::Plan;
 use crate::backends::process::Order;
-use crate::handed::lend;
-use crate::hello::{self, Newcomer, Reply, Wants};
+use crate::fronts::local::hello::{self, Newcomer, Reply, Wants};
 use crate::hub::Hub;
-use crate::intake;
-use crate::sweeps::Sweeps;
+use crate::io::reader;
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
@@ -134,7 +134,7 @@ pub(crate) async fn run(hub: Arc<Hub>, launch: Launch, mut orders: mpsc::Receive
     hub.open_outbox(Peer::Backend(launch), writer, Framing::Newline);
     hub.handle(Event::Spawned { launch, pid: peer });
     let framer = Framer::new(Some(Framing::Newline), link.max_message_bytes);
-    let reading = intake::read_backend(&hub, launch, reader, framer);
+    let reading = reader::read_backend(&hub, launch, reader, framer);
     tokio::pin!(reading);
     let how = tokio::select! {
         () = &mut reading => {

@@ -1,7 +1,7 @@
 //! Questions and orders to a daemon, from the command line.
 
-use crate::hello::{self, OrderWord, Reply, Wants};
-use crate::link::is_nobody;
+use crate::attach::link::is_nobody;
+use crate::fronts::local::hello::{self, OrderWord, Reply, Wants};
 use serde_json::Value;
 use std::io;
 use switchboard_process::local::{self, Address};

@@ -7,7 +7,7 @@ use super::settle;
 use super::way::{Kept, Way};
 use crate::fronts::Arrival;
 use crate::hub::Hub;
-use crate::intake::{self, ClientReader};
+use crate::io::reader::{self, ClientReader};
 use bytes::Bytes;
 use std::io;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ pub(crate) async fn serve(
     let reading = async {
         let mut reader = reader.noting(ledger.clone());
         say_again(hub, client, &ledger, framing, &mut reader).await?;
-        intake::read_client(hub, client, input, Framer::new(framing, manner.limit), reader).await;
+        reader::read_client(hub, client, input, Framer::new(framing, manner.limit), reader).await;
         io::Result::Ok(())
     };
     tokio::select! {
@@ -103,14 +103,14 @@ async fn say_again(
     });
     for (what, line) in lines {
         let Some(line) = under_own_id(line, ledger) else { continue };
-        intake::repeat(hub, client, line, framing, reader).await;
+        reader::repeat(hub, client, line, framing, reader).await;
         if what == Some(Saying::Initialize) {
             ledger.swallowed(1).await;
         }
     }
     for asked in open {
         ledger.repeated(&asked.id)?;
-        intake::repeat(hub, client, asked.again.into(), framing, reader).await;
+        reader::repeat(hub, client, asked.again.into(), framing, reader).await;
     }
     Ok(())
 }

@@ -20,8 +20,8 @@ use switchboard_process::private;
 
 pub(crate) use local::hint;
 
-const NPM_SHELL: &str = include_str!("packages/npm-shell.sh");
-const BUN_NODE: &str = include_str!("packages/bun-node.sh");
+const NPM_SHELL: &str = include_str!("npm-shell.sh");
+const BUN_NODE: &str = include_str!("bun-node.sh");
 
 /// Where `bun-node.sh` finds the server's working folder.
 const WORKING_FOLDER: &str = "SWITCHBOARD_WORKING_FOLDER";

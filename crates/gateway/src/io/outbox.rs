@@ -1,9 +1,9 @@
 //! What waits to be written to one peer. A message is written by the task that brought it, directly, while
 //! the peer keeps up; what does not go is left to the outbox's own task. Must not know what a message means.
 
-use crate::handed::ledger::State;
-use crate::handed::way::{Kept, Way};
-use crate::{prepared, spare};
+use crate::attach::handover::ledger::State;
+use crate::attach::handover::way::{Kept, Way};
+use crate::io::{prepared, spare};
 use bytes::{Buf, Bytes};
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};

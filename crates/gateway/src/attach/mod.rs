@@ -2,23 +2,27 @@
 //! a gateway: if it ends, what was open gets an error, another one is started, and hears the client's handshake again. So
 //! the core does here what it does there.
 
+pub(crate) mod handover;
+pub(crate) mod link;
+pub(crate) mod sweeps;
+
+use crate::attach::handover::ledger::State;
+use crate::attach::handover::lend::{self, Lent, Watch};
+use crate::attach::handover::serve::{Manner, serve};
+use crate::attach::link::{DaemonCommand, Link};
+use crate::attach::sweeps::Sweeps;
 use crate::backends::{Plan, launch};
 use crate::config::Config;
 use crate::environments::Vars;
 use crate::fronts::http::token;
+use crate::fronts::local::hello::{AdHoc, Newcomer};
 use crate::fronts::{self, Arrival, Wanted};
-use crate::handed::ledger::State;
-use crate::handed::lend::{self, Lent, Watch};
-use crate::handed::serve::{Manner, serve};
-use crate::hello::{AdHoc, Newcomer};
 use crate::hub::Hub;
-use crate::intake::ClientReader;
-use crate::link::{DaemonCommand, Link};
-use crate::solo;
-use crate::sweeps::Sweeps;
-use crate::task;
+use crate::io::reader::ClientReader;
+use crate::io::task;
+use crate::runtime::solo;
+use crate::settings::{self, RootOptions, fixed};
 use crate::telemetry::{Telemetry, WindowLog};
-use crate::wiring::{self, RootOptions, fixed};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -160,7 +164,7 @@ pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
 }
 
 fn newcomer(server: Option<&str>, ad_hoc: Option<AdHoc>, roots: &RootOptions) -> Newcomer {
-    let own = wiring::own_surroundings(roots);
+    let own = settings::own_surroundings(roots);
     let text = |pair: (std::ffi::OsString, std::ffi::OsString)| {
         Some((pair.0.into_string().ok()?, pair.1.into_string().ok()?))
     };
@@ -199,9 +203,9 @@ fn settings(config: &Config, server: &str, refusal_mark: Option<&str>) -> Settin
         servers: vec![relay],
         pool: Pool::default(),
         roots: Roots::default(),
-        dialect: wiring::ear(config.dialect),
+        dialect: settings::ear(config.dialect),
         shutdown_grace: config.shutdown_grace,
-        limits: wiring::limits(config),
+        limits: settings::limits(config),
         linger: None,
         aggregates: Aggregates::default(),
         stays: false,

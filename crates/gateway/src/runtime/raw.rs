@@ -5,7 +5,7 @@ use crate::backends::launch::{self, LaunchPlan};
 use crate::backends::packages::PackagesFolder;
 use crate::config::ServerConfig;
 use crate::environments::Vars;
-use crate::task;
+use crate::io::task;
 use bytes::{Buf, BytesMut};
 use std::io::{self, IoSlice};
 use std::path::PathBuf;

@@ -3,14 +3,14 @@
 
 use crate::auggie;
 use crate::backends::Plan;
+use crate::backends::servers::{AdHoc, Changes};
 use crate::config::discover::{ConfigFile, Origin, reread};
 use crate::config::owners::Owners;
 use crate::config::{Config, Guard, ServerConfig};
 use crate::daemon::Household;
 use crate::environments::environment;
-use crate::hello;
-use crate::register::{AdHoc, Changes};
-use crate::wiring;
+use crate::fronts::local::hello;
+use crate::settings;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -206,7 +206,8 @@ impl Household {
             let settings = server.as_ref().map(|server| self.settings_for(config, server));
             (*id, settings)
         });
-        let shown = changes.shown.iter().map(|(id, server)| (*id, wiring::naming(config, server))).collect();
+        let shown =
+            changes.shown.iter().map(|(id, server)| (*id, settings::naming(config, server))).collect();
         let change = change(config, settings.collect(), shown, self.environments(&changes));
         self.hub.turn().reconfigure(change);
         self.start_wanted();
@@ -230,8 +231,8 @@ impl Household {
         let AdHoc { id, server, is_new } = found.ok_or("it has too many servers of command lines already")?;
         if is_new {
             let settings =
-                wiring::server_settings(&server, &|name| self.vars.get(name), self.record_of(&server));
-            let naming = wiring::naming(config, &server);
+                settings::server_settings(&server, &|name| self.vars.get(name), self.record_of(&server));
+            let naming = settings::naming(config, &server);
             let settings = ServerSettings { is_listed: false, naming, ..settings };
             self.hub.turn().reconfigure(change(config, vec![(id, Some(settings))], Vec::new(), Vec::new()));
         }
@@ -254,10 +255,10 @@ impl Household {
 
     /// With what an earlier run learnt of it.
     fn settings_for(&self, config: &Config, server: &ServerConfig) -> ServerSettings {
-        let settings = wiring::server_settings(server, &|name| self.vars.get(name), self.record_of(server));
-        let settings = ServerSettings { naming: wiring::naming(config, server), ..settings };
+        let settings = settings::server_settings(server, &|name| self.vars.get(name), self.record_of(server));
+        let settings = ServerSettings { naming: settings::naming(config, server), ..settings };
         match self.hub.plan() {
-            Plan::Processes(processes) => wiring::with_offers(settings, processes.shelf.load(server)),
+            Plan::Processes(processes) => settings::with_offers(settings, processes.shelf.load(server)),
             Plan::Daemon(_) | Plan::Nothing => settings,
         }
     }
@@ -284,12 +285,12 @@ fn change(
         servers,
         shown,
         environments,
-        pool: wiring::pool(config),
-        policy: wiring::policy(config),
-        dialect: wiring::ear(config.dialect),
+        pool: settings::pool(config),
+        policy: settings::policy(config),
+        dialect: settings::ear(config.dialect),
         shutdown_grace: config.shutdown_grace,
         linger: Some(config.linger),
-        aggregates: wiring::aggregates(config),
+        aggregates: settings::aggregates(config),
     }
 }
 

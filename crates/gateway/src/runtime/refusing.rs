@@ -4,9 +4,9 @@
 use crate::backends::Plan;
 use crate::fronts::{self, Arrival, Wanted};
 use crate::hub::Hub;
-use crate::intake::ClientReader;
-use crate::solo;
-use crate::task;
+use crate::io::reader::ClientReader;
+use crate::io::task;
+use crate::runtime::solo;
 use crate::telemetry::Telemetry;
 use std::time::Duration;
 use switchboard_core::{Aggregates, ClientId, Core, Limits, Pool, Roots, Settings, Surroundings};

@@ -50,7 +50,7 @@ pub(crate) fn own_surroundings(roots: &RootOptions) -> Surroundings {
 }
 
 /// What the core is made with.
-pub(crate) fn settings(
+pub(crate) fn of_config(
     config: &Config,
     servers: &[ServerConfig],
     vars: &Vars,

@@ -1,0 +1,3 @@
+//! Clients over the daemon's local socket.
+
+pub(crate) mod hello;
