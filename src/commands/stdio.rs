@@ -8,14 +8,14 @@ use anyhow::Context;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use switchboard_gateway::RootOptions;
-use switchboard_gateway::attach::{self, Alone, Attach};
 use switchboard_gateway::auggie;
 use switchboard_gateway::config::discover::discover;
 use switchboard_gateway::config::owners::Owners;
 use switchboard_gateway::config::{Config, InheritEnv, Preset, STDERR, ServerConfig, expand};
-use switchboard_gateway::raw::{self, Raw};
-use switchboard_gateway::refusing::{self, Refusal};
-use switchboard_gateway::solo::{self, Solo};
+use switchboard_gateway::runtime::attach::{self, Alone, Attach};
+use switchboard_gateway::runtime::raw::{self, Raw};
+use switchboard_gateway::runtime::refusing::{self, Refusal};
+use switchboard_gateway::runtime::solo::{self, Solo};
 use switchboard_gateway::telemetry::{LogOptions, WindowLog};
 use switchboard_gateway::{AdHoc, Ended, OwnStdio, Source, check_room, take_stdio};
 

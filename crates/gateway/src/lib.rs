@@ -15,8 +15,8 @@
 //! - `hub`: the core behind its lock.
 //! - `backends`: processes and remote servers.
 //! - [`fronts`]: clients over stdio, HTTP and the local socket.
-//! - [`daemon`]: the user's one daemon: its clients, its servers, its config.
-//! - [`attach`]: a client's way to the daemon.
+//! - `daemon`: the user's one daemon: its clients, its servers, its config.
+//! - `attach`: a client's way to the daemon.
 //! - [`runtime`]: ways to run all of this, each with its tasks.
 //!
 //! This crate decides nothing about messages: that is `core`'s.
@@ -42,8 +42,8 @@ mod keeping;
 mod hub;
 mod backends;
 pub mod fronts;
-pub mod daemon;
-pub mod attach;
+mod daemon;
+mod attach;
 pub mod runtime;
 
 pub use attach::link::DaemonCommand;
@@ -54,7 +54,6 @@ pub use daemon::reload::{Overrides, Source};
 pub use doubtful::doubtful_servers;
 pub use fronts::local::hello::AdHoc;
 pub use io::task;
-pub use runtime::{peer, raw, refusing, solo};
 pub use settings::RootOptions;
 pub use switchboard_core::catalogue::{decode_resource, decode_template};
 pub use switchboard_process::alive::is_alive;

@@ -1,13 +1,12 @@
-//! The way to the daemon: found, or started if there is none. For an attachment it is what a server's process is
-//! otherwise: something that is started, spoken to, and may end at any time.
+//! The connection to the daemon, which is started if there is none: a kind of backend, which is started, spoken to, and may
+//! end at any time. Must not know what a client's streams are handed over for.
 
-use crate::attach::handover::lend;
 use crate::attach::sweeps::Sweeps;
-use crate::backends::Plan;
-use crate::backends::process::Order;
-use crate::fronts::local::hello::{self, Newcomer, Reply, Wants};
-use crate::hub::Hub;
-use crate::io::reader;
+use crate::backends::{BackendKind, BackendOrder, BackendOrders};
+use crate::fronts::local::hello::{self, Newcomer, Reply, Wants, is_nobody};
+use crate::hub::reading::read_backend;
+use crate::hub::{BackendSetting, Hub};
+use crate::io::task;
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
@@ -16,11 +15,10 @@ use std::time::{Duration, Instant};
 use switchboard_core::{Event, Launch, Peer, StopHow};
 use switchboard_process::local::{self, Address, Connection, StartLock};
 use switchboard_protocol::{Framer, Framing};
-use tokio::sync::mpsc;
 
 /// How long a daemon may take until it listens.
-const START: Duration = Duration::from_secs(10);
-const LOOK: Duration = Duration::from_millis(2);
+const START_TIMEOUT: Duration = Duration::from_secs(10);
+const CONNECT_RETRY_INTERVAL: Duration = Duration::from_millis(2);
 
 /// How a daemon is started.
 #[derive(Debug, Clone)]
@@ -33,22 +31,45 @@ pub struct DaemonCommand {
 }
 
 pub(crate) struct Link {
-    pub(crate) address: Address,
-    pub(crate) command: DaemonCommand,
-    pub(crate) newcomer: Newcomer,
-    pub(crate) max_message_bytes: usize,
-    pub(crate) sweeps: Sweeps,
+    address: Address,
+    command: DaemonCommand,
+    newcomer: Newcomer,
+    max_message_bytes: usize,
+    sweeps: Sweeps,
     /// A connection that was made before anybody needed it.
-    pub(crate) first: Mutex<Option<Connection>>,
+    first: Mutex<Option<Connection>>,
 }
 
 impl Link {
+    pub(crate) fn new(
+        address: Address,
+        command: DaemonCommand,
+        newcomer: Newcomer,
+        max_message_bytes: usize,
+        sweeps: Sweeps,
+    ) -> Arc<Self> {
+        Arc::new(Self { address, command, newcomer, max_message_bytes, sweeps, first: Mutex::default() })
+    }
+
+    pub(crate) fn newcomer(&self) -> &Newcomer {
+        &self.newcomer
+    }
+
+    pub(crate) fn sweeps(&self) -> &Sweeps {
+        &self.sweeps
+    }
+
+    /// Keeps a connection for the first start.
+    pub(crate) fn keep(&self, connection: Connection) {
+        *self.first.lock().unwrap_or_else(PoisonError::into_inner) = Some(connection);
+    }
+
     /// Connected and greeted; and whether the other takes the client's own streams, if they are offered.
     pub(crate) async fn open(&self, streams: bool) -> io::Result<(Connection, bool)> {
         if let Some(opened) = self.try_open(streams).await? {
             return Ok(opened);
         }
-        let lock = tokio::time::timeout(START, StartLock::take(&self.address)).await;
+        let lock = tokio::time::timeout(START_TIMEOUT, StartLock::take(&self.address)).await;
         let late = || {
             io::Error::new(io::ErrorKind::TimedOut, "another window has been starting a daemon for too long")
         };
@@ -59,16 +80,16 @@ impl Link {
         }
         let DaemonCommand { program, args, env, log } = &self.command;
         local::start_detached(program, args, env, log.as_deref())?;
-        let deadline = Instant::now() + START;
+        let deadline = Instant::now() + START_TIMEOUT;
         loop {
             if let Some(opened) = self.try_open(streams).await? {
                 return Ok(opened);
             }
             if Instant::now() > deadline {
-                let text = format!("the daemon did not answer within {} s", START.as_secs());
+                let text = format!("the daemon did not answer within {} s", START_TIMEOUT.as_secs());
                 return Err(io::Error::new(io::ErrorKind::TimedOut, text));
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(CONNECT_RETRY_INTERVAL).await;
         }
     }
 
@@ -94,7 +115,7 @@ impl Link {
         }
         match reply {
             Reply { error: Some(why), .. } => Err(io::Error::other(why)),
-            reply => Ok(Some((connection, streams && lend::takes_streams(&reply)))),
+            reply => Ok(Some((connection, streams && reply.takes_streams()))),
         }
     }
 
@@ -106,15 +127,14 @@ impl Link {
     }
 }
 
-/// Nobody listens there, or not any more.
-pub(crate) fn is_nobody(error: &io::Error) -> bool {
-    use io::ErrorKind::{BrokenPipe, ConnectionRefused, ConnectionReset, NotFound, UnexpectedEof};
-    matches!(error.kind(), NotFound | ConnectionRefused | ConnectionReset | BrokenPipe | UnexpectedEof)
+impl BackendKind for Link {
+    fn start(self: Arc<Self>, hub: Arc<Hub>, launch: Launch, _: BackendSetting, orders: BackendOrders) {
+        task::spawn("link", async move { run(&self, hub, launch, orders).await });
+    }
 }
 
 /// One connection, from its start to its end.
-pub(crate) async fn run(hub: Arc<Hub>, launch: Launch, mut orders: mpsc::Receiver<Order>) {
-    let Plan::Daemon(link) = hub.plan() else { return };
+async fn run(link: &Link, hub: Arc<Hub>, launch: Launch, mut orders: BackendOrders) {
     let ready = link.first.lock().unwrap_or_else(PoisonError::into_inner).take();
     let opened = match ready {
         Some(connection) => Ok(connection),
@@ -134,7 +154,7 @@ pub(crate) async fn run(hub: Arc<Hub>, launch: Launch, mut orders: mpsc::Receive
     hub.open_outbox(Peer::Backend(launch), writer, Framing::Newline);
     hub.handle(Event::Spawned { launch, pid: peer });
     let framer = Framer::new(Some(Framing::Newline), link.max_message_bytes);
-    let reading = reader::read_backend(&hub, launch, reader, framer);
+    let reading = read_backend(&hub, launch, reader, framer);
     tokio::pin!(reading);
     let how = tokio::select! {
         () = &mut reading => {
@@ -143,7 +163,7 @@ pub(crate) async fn run(hub: Arc<Hub>, launch: Launch, mut orders: mpsc::Receive
         }
         order = orders.recv() => {
             // Our side is closed already. What the daemon still says is heard, for a while.
-            if let Some(Order::Stop(StopHow::Gently { grace })) = order {
+            if let Some(BackendOrder::Stop(StopHow::Gently { grace })) = order {
                 let _ = tokio::time::timeout(grace, &mut reading).await;
             }
             "it was closed"

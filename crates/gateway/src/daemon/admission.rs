@@ -1,22 +1,22 @@
-//! Whether there is room for one more client. A daemon that let everybody in would have no descriptors left to start a server
-//! for any of them; whoever is turned away serves himself.
+//! Room for one more client. A daemon that let everybody in would have no descriptors left to start a server for any of
+//! them; a window that is turned away serves itself.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use switchboard_process::room;
 
-/// What a client's streams need, beside its connection: both, the file that goes along, and a copy of each that is
+/// Descriptors for a client's streams, beside its connection: both, the file that goes along, and a copy of each that is
 /// waited for.
-const STREAMS: usize = 5;
+const DESCRIPTORS_PER_CLIENT: usize = 5;
 
-/// A place for a client that was let in. It is held until its streams are here, so that those who come meanwhile do not
-/// take what it needs.
-pub(crate) struct Place<'a>(&'a AtomicUsize);
+/// Admission of one client. It is held until the client's streams are here, so that clients that come meanwhile do not take
+/// the descriptors that it needs.
+pub(crate) struct Admission<'a>(&'a AtomicUsize);
 
-impl<'a> Place<'a> {
-    /// `arriving` counts those who are on their way. An error says why there is no place.
+impl<'a> Admission<'a> {
+    /// `arriving` counts those who are on their way. An error says why there is no room.
     pub(crate) fn take(arriving: &'a AtomicUsize, offers_streams: bool) -> Result<Self, String> {
         let expected = arriving.load(Ordering::Relaxed) + usize::from(offers_streams);
-        if room::beside_the_reserve(expected * STREAMS) {
+        if room::beside_the_reserve(expected * DESCRIPTORS_PER_CLIENT) {
             arriving.fetch_add(1, Ordering::Relaxed);
             return Ok(Self(arriving));
         }
@@ -28,7 +28,7 @@ impl<'a> Place<'a> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for Admission<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

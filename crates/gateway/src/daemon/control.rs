@@ -1,7 +1,6 @@
 //! Questions and orders to a daemon, from the command line.
 
-use crate::attach::link::is_nobody;
-use crate::fronts::local::hello::{self, OrderWord, Reply, Wants};
+use crate::fronts::local::hello::{self, OrderWord, Reply, Wants, is_nobody};
 use serde_json::Value;
 use std::io;
 use switchboard_process::local::{self, Address};

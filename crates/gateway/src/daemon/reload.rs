@@ -1,13 +1,12 @@
 //! A changed config file, applied while we serve. It is validated first: one with errors, or a project's that is not
 //! trusted as it is now, changes nothing, and says why.
 
+use super::DaemonState;
 use crate::auggie;
-use crate::backends::Plan;
-use crate::backends::servers::{AdHoc, Changes};
+use crate::backends::servers::{AdHocServer, Changes};
 use crate::config::discover::{ConfigFile, Origin, reread};
 use crate::config::owners::Owners;
 use crate::config::{Config, Guard, ServerConfig};
-use crate::daemon::Household;
 use crate::environments::environment;
 use crate::fronts::local::hello;
 use crate::settings;
@@ -24,10 +23,10 @@ use tokio::sync::Mutex;
 
 /// How often the file is looked at. What systems offer to be told of changes differs on each of them, misses what happens
 /// on network folders, and loses a file that an editor replaces; a look each second costs a few microseconds.
-const LOOK: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// A file that was written so short a time ago may be written again without its time being another: some file systems
 /// count in seconds, or two of them.
-const FRESH: Duration = Duration::from_secs(4);
+const FRESH_FILE_AGE: Duration = Duration::from_secs(4);
 
 /// Where the config comes from.
 #[derive(Debug, Clone)]
@@ -72,25 +71,25 @@ impl Overrides {
 type Mark = [u8; 32];
 
 /// The config that counts, and the file that it came from.
-pub(crate) struct Standing {
-    state: Mutex<State>,
+pub(crate) struct CurrentConfig {
+    state: Mutex<ConfigState>,
     pub(crate) source: Option<(PathBuf, Origin)>,
     pub(crate) owners: Owners,
 }
 
-struct State {
+struct ConfigState {
     config: Config,
     overrides: Overrides,
     /// The content that was applied.
     applied: Mark,
     /// The file as it was looked at last.
-    seen: Option<Stamp>,
+    seen: Option<FileStamp>,
     /// Why it was not taken over at the last look, and whether that was said.
     doubt: Option<(String, bool)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
+struct FileStamp {
     length: u64,
     written: Option<SystemTime>,
 }
@@ -110,23 +109,23 @@ impl Applied {
     }
 }
 
-impl Standing {
+impl CurrentConfig {
     pub(crate) fn new(config: Config, source: Option<Source>, overrides: Overrides) -> Self {
         let applied = source.as_ref().map(|source| mark(&source.text)).unwrap_or_default();
-        let state = State { config, overrides, applied, seen: None, doubt: None };
+        let state = ConfigState { config, overrides, applied, seen: None, doubt: None };
         let owners = source.as_ref().map(|source| source.owners).unwrap_or_default();
         Self { state: Mutex::new(state), owners, source: source.map(|source| (source.path, source.origin)) }
     }
 }
 
-impl Household {
+impl DaemonState {
     /// Reads the file and takes it over, because somebody says so.
     pub(crate) async fn reload(&self) -> Result<Applied, String> {
-        let Some((path, origin)) = self.standing.source.clone() else {
+        let Some((path, origin)) = self.current.source.clone() else {
             return Err("this daemon has no config file".to_owned());
         };
-        let owners = self.standing.owners;
-        let mut state = self.standing.state.lock().await;
+        let owners = self.current.owners;
+        let mut state = self.current.state.lock().await;
         let file = aside::run(move || reread(&path, origin, owners, &|name| std::env::var_os(name))).await;
         let result = file.and_then(|file| self.take_over(&mut state, &file));
         if let Err(why) = &result {
@@ -138,11 +137,11 @@ impl Household {
 
     /// Looks at the file again and again.
     pub(crate) async fn watch(&self) {
-        let Some((path, origin)) = self.standing.source.clone() else { return };
-        let owners = self.standing.owners;
+        let Some((path, origin)) = self.current.source.clone() else { return };
+        let owners = self.current.owners;
         loop {
-            tokio::time::sleep(LOOK).await;
-            let mut state = self.standing.state.lock().await;
+            tokio::time::sleep(CHECK_INTERVAL).await;
+            let mut state = self.current.state.lock().await;
             let (path, seen, is_doubted) = (path.clone(), state.seen, state.doubt.is_some());
             // Also one that was refused: it may be trusted by now.
             let look = move || {
@@ -166,7 +165,7 @@ impl Household {
     }
 
     /// An editor may be writing it just now: what is wrong with it is said at the second look.
-    fn doubt(&self, state: &mut State, why: String) {
+    fn doubt(&self, state: &mut ConfigState, why: String) {
         let is_told = match state.doubt.take() {
             Some((before, true)) if before == why => true,
             Some((before, false)) if before == why => {
@@ -178,7 +177,7 @@ impl Household {
         state.doubt = Some((why, is_told));
     }
 
-    fn take_over(&self, state: &mut State, file: &ConfigFile) -> Result<Applied, String> {
+    fn take_over(&self, state: &mut ConfigState, file: &ConfigFile) -> Result<Applied, String> {
         let loaded = auggie::load(file, &|name| self.vars.get(name));
         let Some(config) = loaded.config else {
             let problems: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
@@ -199,9 +198,9 @@ impl Household {
     }
 
     fn apply(&self, before: &Config, config: &Config, overrides: Overrides) -> Applied {
-        let waiting = needs_restart(before, config, |server| self.register.any(server));
+        let waiting = needs_restart(before, config, |server| self.servers.any(server));
         self.set_profiles(config.profiles.clone());
-        let changes = self.register.replace(overrides.servers(config), config.share_ad_hoc);
+        let changes = self.servers.replace(overrides.servers(config), config.share_ad_hoc);
         let settings = changes.servers.iter().map(|(id, server)| {
             let settings = server.as_ref().map(|server| self.settings_for(config, server));
             (*id, settings)
@@ -217,9 +216,9 @@ impl Household {
     /// The server of a command line, if our own config, which is not a project's, says that we start such. The lock is held: whoever comes at the
     /// same time gets the next number.
     pub(crate) async fn bring(&self, name: &str, launch: hello::AdHoc) -> Result<ServerId, String> {
-        let state = self.standing.state.lock().await;
+        let state = self.current.state.lock().await;
         let config = &state.config;
-        let is_users = self.standing.source.as_ref().is_some_and(|(_, origin)| *origin != Origin::Project);
+        let is_users = self.current.source.as_ref().is_some_and(|(_, origin)| *origin != Origin::Project);
         if !config.share_ad_hoc || !is_users {
             return Err(
                 "its config does not say `shareAdHoc: true`, so it starts no command of a command line"
@@ -227,8 +226,9 @@ impl Household {
             );
         }
         let server = launch.server(name, config);
-        let found = self.register.ad_hoc(server);
-        let AdHoc { id, server, is_new } = found.ok_or("it has too many servers of command lines already")?;
+        let found = self.servers.ad_hoc(server);
+        let AdHocServer { id, server, is_new } =
+            found.ok_or("it has too many servers of command lines already")?;
         if is_new {
             let settings =
                 settings::server_settings(&server, &|name| self.vars.get(name), self.record_of(&server));
@@ -257,17 +257,11 @@ impl Household {
     fn settings_for(&self, config: &Config, server: &ServerConfig) -> ServerSettings {
         let settings = settings::server_settings(server, &|name| self.vars.get(name), self.record_of(server));
         let settings = ServerSettings { naming: settings::naming(config, server), ..settings };
-        match self.hub.plan() {
-            Plan::Processes(processes) => settings::with_offers(settings, processes.shelf.load(server)),
-            Plan::Daemon(_) | Plan::Nothing => settings,
-        }
+        settings::with_offers(settings, self.backends.shelf().load(server))
     }
 
     fn record_of(&self, server: &ServerConfig) -> Record {
-        match self.hub.plan() {
-            Plan::Processes(processes) => processes.launches.load(server),
-            Plan::Daemon(_) | Plan::Nothing => Record::default(),
-        }
+        self.backends.launches().load(server)
     }
 
     fn report(&self, fact: Fact) {
@@ -318,12 +312,12 @@ fn mark(text: &str) -> Mark {
     Sha256::digest(text).into()
 }
 
-fn stamp(path: &std::path::Path) -> Option<Stamp> {
+fn stamp(path: &std::path::Path) -> Option<FileStamp> {
     let data = fs::metadata(path).ok()?;
-    Some(Stamp { length: data.len(), written: data.modified().ok() })
+    Some(FileStamp { length: data.len(), written: data.modified().ok() })
 }
 
-fn is_fresh(stamp: Stamp) -> bool {
+fn is_fresh(stamp: FileStamp) -> bool {
     let age = stamp.written.and_then(|written| SystemTime::now().duration_since(written).ok());
-    age.is_none_or(|age| age < FRESH)
+    age.is_none_or(|age| age < FRESH_FILE_AGE)
 }

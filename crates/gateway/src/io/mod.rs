@@ -2,11 +2,14 @@
 //!
 //! # Layout
 //! - `reader`: from bytes to events.
-//! - `outbox`: messages that wait to be written to a stream; `mailbox`: the same for a peer without a stream.
+//! - `input`: the way in from a peer; `stream_writer`: writing to a stream that is no pipe; `output`: the way out to a peer; `outbox`: messages that wait to be written there; `mailbox`: the same for a peer without a stream.
 //! - `prepared`: long lists that the system sends without a copy; `spare`: a large buffer for the next large message.
 //! - `task`: named tasks.
 
 pub(crate) mod reader;
+pub(crate) mod input;
+pub(crate) mod stream_writer;
+pub(crate) mod output;
 pub(crate) mod outbox;
 pub(crate) mod mailbox;
 pub(crate) mod prepared;

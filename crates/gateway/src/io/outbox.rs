@@ -1,8 +1,7 @@
 //! What waits to be written to one peer. A message is written by the task that brought it, directly, while
 //! the peer keeps up; what does not go is left to the outbox's own task. Must not know what a message means.
 
-use crate::attach::handover::ledger::State;
-use crate::attach::handover::way::{Kept, Way};
+use crate::io::output::{Output, StoredOutput};
 use crate::io::{prepared, spare};
 use bytes::{Buf, Bytes};
 use std::collections::VecDeque;
@@ -15,11 +14,11 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 /// Messages below this are copied together, so that many go out in one system call.
-const SMALL: usize = 16 << 10;
-/// So many pieces are given to one system call.
-const PIECES: usize = 64;
+const SMALL_MESSAGE_BYTES: usize = 16 << 10;
+/// Pieces that are given to one system call at most.
+const MAX_PIECES: usize = 64;
 /// The gathering buffer is given back when a burst made it larger than this.
-const KEPT: usize = 64 << 10;
+const MAX_IDLE_BUFFER_BYTES: usize = 64 << 10;
 
 /// What a flush left behind.
 #[derive(Debug, PartialEq, Eq)]
@@ -32,7 +31,7 @@ pub(crate) enum Left {
 }
 
 pub(crate) struct Outbox {
-    way: Arc<Way>,
+    output: Arc<Output>,
     framing: Framing,
     /// Pieces in order; then `small`.
     queue: VecDeque<Part>,
@@ -69,9 +68,9 @@ impl Part {
 }
 
 impl Outbox {
-    pub(crate) fn new(way: Way, framing: Framing) -> Self {
+    pub(crate) fn new(output: Output, framing: Framing) -> Self {
         Self {
-            way: Arc::new(way),
+            output: Arc::new(output),
             framing,
             queue: VecDeque::new(),
             small: Vec::new(),
@@ -83,8 +82,8 @@ impl Outbox {
         }
     }
 
-    pub(crate) fn way(&self) -> Arc<Way> {
-        self.way.clone()
+    pub(crate) fn output(&self) -> Arc<Output> {
+        self.output.clone()
     }
 
     pub(crate) fn left(&self) -> Arc<Notify> {
@@ -102,9 +101,9 @@ impl Outbox {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.holds_nothing()
-            && match &*self.way {
-                Way::Direct(_) => true,
-                Way::Kept(kept) => kept.log.unsent() == 0,
+            && match &*self.output {
+                Output::Direct(_) | Output::Buffered(_) => true,
+                Output::Stored(stored) => stored.unsent() == 0,
             }
     }
 
@@ -119,8 +118,8 @@ impl Outbox {
     /// Puts a message in, framed in the peer's manner.
     pub(crate) fn put(&mut self, out: Outgoing) {
         self.gathered += 1;
-        if let Way::Kept(kept) = &*self.way
-            && !kept.note(&out)
+        if let Output::Stored(stored) = &*self.output
+            && !stored.admit(&out)
         {
             self.swallowed += out.len();
             return;
@@ -133,18 +132,19 @@ impl Outbox {
         if let Some(head) = self.framing.head(length) {
             self.small.extend_from_slice(head.as_bytes());
         }
-        if length < SMALL {
+        if length < SMALL_MESSAGE_BYTES {
             out.write_to(&mut self.small);
         } else {
             for piece in out.pieces() {
                 match piece {
-                    Piece::Kept(range) if range.len() < SMALL => {
+                    Piece::Kept(range) if range.len() < SMALL_MESSAGE_BYTES => {
                         self.small.extend_from_slice(&out.original()[range]);
                     }
                     Piece::Kept(range) => {
                         self.close_small();
-                        let is_prepared =
-                            out.is_prepared() && range.len() >= prepared::LONG && self.way.is_pipe();
+                        let is_prepared = out.is_prepared()
+                            && range.len() >= prepared::MIN_SHARED_BYTES
+                            && self.output.is_pipe();
                         let source = is_prepared.then(|| prepared::source(out.original())).flatten();
                         let source = source.map(|sealed| (sealed, range.start));
                         self.queue.push_back(Part { bytes: out.original().slice(range), source });
@@ -166,8 +166,8 @@ impl Outbox {
     pub(crate) fn flush(&mut self) -> (usize, Left) {
         let mut flushed = std::mem::take(&mut self.swallowed);
         self.gathered = 0;
-        if let Way::Kept(kept) = &*self.way.clone() {
-            let (sent, left) = self.flush_kept(kept);
+        if let Output::Stored(stored) = &*self.output.clone() {
+            let (sent, left) = self.flush_stored(&**stored);
             return (flushed + sent, left);
         }
         while !self.holds_nothing() && !self.broken {
@@ -191,15 +191,14 @@ impl Outbox {
     }
 
     /// All of it goes where it outlives us, and from there to the peer.
-    fn flush_kept(&mut self, kept: &Kept) -> (usize, Left) {
+    fn flush_stored(&mut self, stored: &dyn StoredOutput) -> (usize, Left) {
         let mut flushed = 0;
-        let kept_all = match self.holds_nothing() || self.broken {
+        let mut outcome = match self.holds_nothing() || self.broken {
             true => Ok(()),
-            false => self.keep(kept),
+            false => self.store(stored),
         };
-        let mut outcome = kept_all;
-        while outcome.is_ok() && !self.broken && kept.log.unsent() > 0 {
-            outcome = kept.log.send().map(|sent| flushed += sent);
+        while outcome.is_ok() && !self.broken && stored.unsent() > 0 {
+            outcome = stored.send().map(|sent| flushed += sent);
         }
         match outcome {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -208,21 +207,20 @@ impl Outbox {
             }
             Err(_) => {
                 self.broken = true;
-                // Nobody reads any more, whoever serves.
-                kept.ledger.close(State::Over);
+                stored.lost();
             }
             Ok(()) => {}
         }
         (flushed, if self.broken { Left::Broken } else { Left::Nothing })
     }
 
-    fn keep(&mut self, kept: &Kept) -> io::Result<()> {
+    fn store(&mut self, stored: &dyn StoredOutput) -> io::Result<()> {
         let pieces = self.queue.iter().map(|part| &part.bytes[..]).chain([&self.small[..]]);
         let slices: Vec<IoSlice<'_>> = pieces.filter(|piece| !piece.is_empty()).map(IoSlice::new).collect();
-        kept.keep(&slices)?;
+        stored.store(&slices)?;
         drop(slices);
         self.queue.drain(..).for_each(|part| spare::give(part.bytes));
-        if self.small.capacity() <= KEPT {
+        if self.small.capacity() <= MAX_IDLE_BUFFER_BYTES {
             self.small.clear();
         } else {
             self.small = Vec::new();
@@ -231,10 +229,9 @@ impl Outbox {
     }
 
     fn write_some(&mut self) -> io::Result<usize> {
-        let Way::Direct(writer) = &*self.way else { return Err(io::ErrorKind::Unsupported.into()) };
         if self.queue.is_empty() {
-            let written = writer.try_write(&[IoSlice::new(&self.small)])?;
-            if written == self.small.len() && self.small.capacity() <= KEPT {
+            let written = self.output.try_write(&[IoSlice::new(&self.small)])?;
+            if written == self.small.len() && self.small.capacity() <= MAX_IDLE_BUFFER_BYTES {
                 self.small.clear();
             } else {
                 let mut rest = Bytes::from(std::mem::take(&mut self.small));
@@ -244,7 +241,7 @@ impl Outbox {
             return Ok(written);
         }
         if let Some(Part { bytes, source: Some((sealed, at)) }) = self.queue.front() {
-            match writer.try_give(sealed, *at, bytes.len()) {
+            match self.output.try_give(sealed, *at, bytes.len()) {
                 Ok(given) => {
                     self.forget(given);
                     return Ok(given);
@@ -254,7 +251,7 @@ impl Outbox {
                 Err(_) => self.queue.iter_mut().for_each(|part| part.source = None),
             }
         }
-        let mut slices = [IoSlice::new(&[]); PIECES];
+        let mut slices = [IoSlice::new(&[]); MAX_PIECES];
         let mut count = 0;
         let copied = self.queue.iter().take_while(|part| part.source.is_none());
         let ends_with_small = copied.clone().count() == self.queue.len();
@@ -263,7 +260,7 @@ impl Outbox {
             *slice = IoSlice::new(piece);
             count += 1;
         }
-        let written = writer.try_write(&slices[..count])?;
+        let written = self.output.try_write(&slices[..count])?;
         self.forget(written);
         Ok(written)
     }

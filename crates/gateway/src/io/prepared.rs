@@ -1,23 +1,23 @@
-//! Long lists that are sent to one client after the other. From the second time on the system has a copy, out of which it
-//! can send without another.
+//! Long lists that are sent to one client after the other. From the second time on the system keeps a copy, and sends from it
+//! without copying again. Must not know what the lists hold.
 
 use bytes::Bytes;
 use std::sync::{Arc, Mutex, PoisonError};
 use switchboard_process::pipe::Sealed;
 
 /// Shorter ones are copied as fast.
-pub(crate) const LONG: usize = 64 << 10;
+pub(crate) const MIN_SHARED_BYTES: usize = 64 << 10;
 /// Four kinds of lists, and some clients that see others than the rest.
-const MOST: usize = 8;
+const MAX_KNOWN_LISTS: usize = 8;
 
-static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
+static KNOWN: Mutex<Vec<KnownList>> = Mutex::new(Vec::new());
 
-struct Known {
+struct KnownList {
     bytes: Bytes,
-    copy: Copy,
+    copy: SystemCopy,
 }
 
-enum Copy {
+enum SystemCopy {
     /// It was sent once.
     NotYet,
     Made(Arc<Sealed>),
@@ -29,20 +29,21 @@ pub(crate) fn source(bytes: &Bytes) -> Option<Arc<Sealed>> {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     // Nobody else has those any more: they were replaced by others.
     known.retain(|it| !it.bytes.is_unique());
-    let is_it = |it: &Known| it.bytes.as_ptr() == bytes.as_ptr() && it.bytes.len() == bytes.len();
+    let is_it = |it: &KnownList| it.bytes.as_ptr() == bytes.as_ptr() && it.bytes.len() == bytes.len();
     let Some(at) = known.iter().position(is_it) else {
-        if known.len() == MOST {
+        if known.len() == MAX_KNOWN_LISTS {
             known.remove(0);
         }
-        known.push(Known { bytes: bytes.clone(), copy: Copy::NotYet });
+        known.push(KnownList { bytes: bytes.clone(), copy: SystemCopy::NotYet });
         return None;
     };
     let it = &mut known[at];
-    if let Copy::NotYet = it.copy {
-        it.copy = Sealed::new(&it.bytes).map_or(Copy::Impossible, |sealed| Copy::Made(Arc::new(sealed)));
+    if let SystemCopy::NotYet = it.copy {
+        it.copy = Sealed::new(&it.bytes)
+            .map_or(SystemCopy::Impossible, |sealed| SystemCopy::Made(Arc::new(sealed)));
     }
     match &it.copy {
-        Copy::Made(sealed) => Some(sealed.clone()),
-        Copy::NotYet | Copy::Impossible => None,
+        SystemCopy::Made(sealed) => Some(sealed.clone()),
+        SystemCopy::NotYet | SystemCopy::Impossible => None,
     }
 }

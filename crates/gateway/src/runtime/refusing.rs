@@ -1,13 +1,13 @@
 //! A client on our standard streams when there is nothing to serve: each of its requests gets the reason as its answer. An
 //! IDE shows the error that `initialize` gets; of a process that only ends it shows "connection closed".
 
-use crate::backends::Plan;
+use super::tasks::Tasks;
+use crate::backends::{Dispatch, NoBackends};
 use crate::fronts::{self, Arrival, Wanted};
 use crate::hub::Hub;
 use crate::io::reader::ClientReader;
-use crate::io::task;
-use crate::runtime::solo;
 use crate::telemetry::Telemetry;
+use std::sync::Arc;
 use std::time::Duration;
 use switchboard_core::{Aggregates, ClientId, Core, Limits, Pool, Roots, Settings, Surroundings};
 use switchboard_process::parent::Parent;
@@ -18,7 +18,7 @@ use switchboard_protocol::framing::DEFAULT_LIMIT;
 use switchboard_protocol::{ErrorAnswer, ErrorKind};
 
 /// Time for the last answers to be read.
-const LAST_ANSWERS: Duration = Duration::from_secs(1);
+const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Why there is nothing to serve.
 #[derive(Debug, Clone)]
@@ -36,19 +36,20 @@ pub async fn run(refusal: Refusal, stdio: OwnStdio) -> std::io::Result<()> {
     let signals = Signals::new()?;
     let error = ErrorAnswer::new(ErrorKind::ConfigError, refusal.message).retryable(false).hint(refusal.hint);
     let core = Core::refusing(settings(), error);
-    let hub = Hub::new(core, Plan::Nothing, Telemetry::silent());
+    let hub = Hub::new(core, Dispatch::to(Arc::new(NoBackends)), Telemetry::silent());
     let client = ClientId(1);
     let surroundings = Surroundings::default();
-    let here =
-        Arrival { client, wants: Wanted::All(Vec::new()), surroundings, reader: ClientReader::default() };
-    let tasks = [
-        task::spawn("time", hub.clone().keep_time()),
-        task::spawn("ending", solo::obey(hub.clone(), signals)),
-        task::spawn("serving", fronts::stdio::serve(hub.clone(), here, stdio, None, DEFAULT_LIMIT)),
-        task::spawn("following", solo::follow(hub.clone(), client, parent, refusal.ignore_parent)),
-    ];
-    hub.finished(client, LAST_ANSWERS).await;
-    tasks.iter().for_each(|task| task.abort());
+    let (wants, reader) = (Wanted::All(Vec::new()), ClientReader::default());
+    let arrival = Arrival { client, wants, surroundings, reader };
+    let mut tasks = Tasks::of(&hub);
+    tasks.obey(&hub, signals);
+    let streams = (stdio.input, stdio.output);
+    tasks.spawn("serving", fronts::stdio::serve(hub.clone(), arrival, streams, None, DEFAULT_LIMIT));
+    if !refusal.ignore_parent {
+        tasks.follow(&hub, client, parent);
+    }
+    hub.finished(client, LAST_ANSWERS_TIMEOUT).await;
+    tasks.end();
     Ok(())
 }
 
@@ -59,7 +60,7 @@ fn settings() -> Settings {
         pool: Pool::default(),
         roots: Roots::default(),
         dialect: Ear::Open,
-        shutdown_grace: LAST_ANSWERS,
+        shutdown_grace: LAST_ANSWERS_TIMEOUT,
         limits: Limits::default(),
         linger: None,
         aggregates: Aggregates::default(),

@@ -1,30 +1,62 @@
-//! The daemon's side: holds a client's streams as long as the one who gave them is there.
+//! The daemon's side: holds a client's streams as long as its attachment is there.
 
-use super::ledger::State;
+use super::journal::HoldState;
 use super::lend::{self, ALIVE, END};
-use super::serve::{Manner, serve};
-use crate::fronts::Arrival;
+use super::serve::serve;
+use crate::daemon::{HeldClient, StreamHolder};
+use crate::fronts::{Arrival, StreamOptions};
 use crate::hub::Hub;
 use bytes::BytesMut;
+use std::pin::Pin;
 use std::sync::Arc;
 use switchboard_process::handover::Streams;
 use switchboard_process::local::Connection;
 use switchboard_process::pipe::{ByteReader, ByteWriter};
 use tokio::sync::Notify;
 
-pub(crate) async fn hold(
+/// Serves clients that hand their streams over.
+pub(crate) struct Handover;
+
+impl StreamHolder for Handover {
+    fn hold<'a>(
+        &'a self,
+        hub: &'a Arc<Hub>,
+        held: HeldClient<'a>,
+    ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        Box::pin(receive(hub, held))
+    }
+}
+
+async fn receive(hub: &Arc<Hub>, held: HeldClient<'_>) {
+    let HeldClient { mut connection, arrival, options, admission, part } = held;
+    let received = Streams::receive(&mut connection).await;
+    drop(admission);
+    let hold = match received {
+        Ok(streams) => hold(hub, arrival, &streams, options, &mut connection).await,
+        Err(_) => HoldState::LetGo,
+    };
+    part();
+    let last_word = match hold {
+        HoldState::Over => lend::OVER,
+        HoldState::Exited => lend::EXITED,
+        HoldState::Serving | HoldState::LetGo => return,
+    };
+    let _ = lend::say(&connection.writer, last_word).await;
+}
+
+async fn hold(
     hub: &Arc<Hub>,
-    here: Arrival,
+    arrival: Arrival,
     streams: &Streams,
-    manner: Manner,
+    options: StreamOptions,
     connection: &mut Connection,
-) -> State {
+) -> HoldState {
     let end = Notify::new();
     let Connection { reader, writer, .. } = connection;
     tokio::select! {
-        // Whoever gave them is gone, or wants them back: nobody else may be kept waiting for their end.
-        () = listen(reader, writer, &end) => State::LetGo,
-        served = serve(hub, here, streams, manner, end.notified()) => served.unwrap_or(State::LetGo),
+        // The attachment is gone, or wants them back: nobody else may be kept waiting for their end.
+        () = listen(reader, writer, &end) => HoldState::LetGo,
+        served = serve(hub, arrival, streams, options, end.notified()) => served.unwrap_or(HoldState::LetGo),
     }
 }
 

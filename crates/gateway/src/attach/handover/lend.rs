@@ -1,12 +1,12 @@
-//! The side that gives a client's streams away, and outlives all who hold them. While one holds them there is nothing to
-//! do but to watch it; when it is gone, what it owed is settled at once, and the streams are given to the next as soon
-//! as the client wants something.
+//! The attachment's side: lends a client's streams to a daemon, and outlives all daemons. While one holds them there is
+//! nothing to do but to watch it; when it is gone, what it owed is settled at once, and the streams are lent to the next as
+//! soon as the client wants something.
 
+use super::output::JournaledOutput;
 use super::settle::{refuse_open, settle};
 use super::watchdog::{Verdict, Watchdog};
-use super::way::Kept;
 use crate::attach::link::Link;
-use crate::fronts::local::hello;
+use crate::io::output::StoredOutput;
 use bytes::BytesMut;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -27,28 +27,29 @@ pub(crate) const OVER: u8 = b'o';
 pub(crate) const EXITED: u8 = b'x';
 
 /// How long the last answers may take to be read.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// So many that die within this time are enough: the slower way knows how to wait between tries.
-const MOST_DEATHS: usize = 5;
-const WITHIN: Duration = Duration::from_secs(60);
+const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_secs(1);
+/// Daemons that may die within [`DEATHS_WINDOW`]; after that the relay, which waits between tries, takes over.
+const MAX_DEATHS: usize = 5;
+const DEATHS_WINDOW: Duration = Duration::from_secs(60);
 
-/// Who we look out for.
-pub(crate) struct Watch {
+/// Whose end is the end of lending.
+pub(crate) struct Lookout {
     pub(crate) signals: Signals,
     pub(crate) parent: Parent,
     pub(crate) ignore_parent: bool,
     pub(crate) grace: Duration,
 }
 
-/// What became of it.
+/// Outcome of lending.
 pub(crate) enum Lent {
     /// The client has ended, or we are to.
     Over,
-    /// Nobody can be had who takes them.
-    Back(Streams, Watch),
+    /// No daemon takes the streams.
+    Back(Streams, Lookout),
 }
 
-enum End {
+/// How one daemon's hold ended.
+enum HoldEnd {
     Over,
     /// The client has said `exit`.
     Exited,
@@ -57,35 +58,35 @@ enum End {
 }
 
 /// The connection is with one who has said that it takes them.
-pub(crate) async fn lend(link: &Link, connection: Connection, streams: Streams, mut watch: Watch) -> Lent {
+pub(crate) async fn lend(link: &Link, connection: Connection, streams: Streams, mut watch: Lookout) -> Lent {
     let mut connection = connection;
     let mut deaths = VecDeque::new();
     loop {
-        let witness = link.sweeps.witness(connection.peer);
+        let witness = link.sweeps().witness(connection.peer);
         let end = match streams.pass(&connection).await {
             Ok(()) => watch.over(&mut connection, &streams).await,
-            Err(_) => End::Lost,
+            Err(_) => HoldEnd::Lost,
         };
         match end {
-            End::Over => return Lent::Over,
-            End::Exited => {
+            HoldEnd::Over => return Lent::Over,
+            HoldEnd::Exited => {
                 drop(connection);
-                if let Ok(kept) = refuse_open(&streams, link.newcomer.shown()) {
-                    let _ = tokio::time::timeout(PATIENCE, give_out(&kept)).await;
+                if let Ok(output) = refuse_open(&streams, link.newcomer().shown()) {
+                    let _ = tokio::time::timeout(LAST_ANSWERS_TIMEOUT, give_out(&output)).await;
                 }
                 return Lent::Over;
             }
-            End::Lost => drop(connection),
+            HoldEnd::Lost => drop(connection),
         }
-        link.sweeps.clear_up_after(witness);
+        link.sweeps().clear_up_after(witness);
         let now = Instant::now();
         deaths.push_back(now);
-        deaths.retain(|&death| now.duration_since(death) < WITHIN);
-        let Ok(kept) = settle(&streams, link.newcomer.shown()) else { return Lent::Over };
-        if let End::Over = watch.until_wanted(&streams, kept).await {
+        deaths.retain(|&death| now.duration_since(death) < DEATHS_WINDOW);
+        let Ok(output) = settle(&streams, link.newcomer().shown()) else { return Lent::Over };
+        if let HoldEnd::Over = watch.until_wanted(&streams, output).await {
             return Lent::Over;
         }
-        if deaths.len() > MOST_DEATHS {
+        if deaths.len() > MAX_DEATHS {
             return Lent::Back(streams, watch);
         }
         let opened = tokio::select! {
@@ -99,7 +100,7 @@ pub(crate) async fn lend(link: &Link, connection: Connection, streams: Streams, 
     }
 }
 
-impl Watch {
+impl Lookout {
     /// A signal, or the end of whoever started us.
     async fn ended(&mut self) {
         let Self { signals, parent, ignore_parent, .. } = self;
@@ -110,7 +111,7 @@ impl Watch {
     }
 
     /// While another holds the streams.
-    async fn over(&mut self, connection: &mut Connection, streams: &Streams) -> End {
+    async fn over(&mut self, connection: &mut Connection, streams: &Streams) -> HoldEnd {
         let mut words = BytesMut::with_capacity(64);
         let mut watchdog = Watchdog::new(Instant::now());
         let Self { signals, parent, ignore_parent, grace } = self;
@@ -118,13 +119,13 @@ impl Watch {
             tokio::select! {
                 read = connection.reader.read(&mut words) => {
                     if !matches!(read, Ok(1..)) {
-                        return End::Lost;
+                        return HoldEnd::Lost;
                     }
                     if words.contains(&OVER) {
-                        return End::Over;
+                        return HoldEnd::Over;
                     }
                     if words.contains(&EXITED) {
-                        return End::Exited;
+                        return HoldEnd::Exited;
                     }
                     words.clear();
                     watchdog.heard(Instant::now());
@@ -138,24 +139,24 @@ impl Watch {
                     tokio::select! {
                         () = orderly => {}
                         _ = signals.next() => {}
-                        () = tokio::time::sleep(*grace + 2 * PATIENCE) => {}
+                        () = tokio::time::sleep(*grace + 2 * LAST_ANSWERS_TIMEOUT) => {}
                     }
-                    return End::Over;
+                    return HoldEnd::Over;
                 }
-                () = parent.gone(), if !*ignore_parent => return End::Over,
+                () = parent.gone(), if !*ignore_parent => return HoldEnd::Over,
                 () = tokio::time::sleep_until(watchdog.wake().into()) => {
                     let has_work = streams.open_requests() > 0 || streams.waiting() == Waiting::Something;
                     match watchdog.look(Instant::now(), has_work) {
                         Verdict::Fine => {}
                         Verdict::Ask => {
                             if say(&connection.writer, ALIVE).await.is_err() {
-                                return End::Lost;
+                                return HoldEnd::Lost;
                             }
                         }
                         Verdict::Hung => {
                             // It must not wake up and go on with what is another's by then. Its guards clear up.
                             connection.kill_peer();
-                            return End::Lost;
+                            return HoldEnd::Lost;
                         }
                     }
                 }
@@ -164,46 +165,46 @@ impl Watch {
     }
 
     /// While nobody holds them: gives out what is left, until the client says something.
-    async fn until_wanted(&mut self, streams: &Streams, kept: Kept) -> End {
-        let has_open = kept.ledger.with_books(|books| !books.open.is_empty());
-        let taken = kept.ledger.with_books(|books| books.taken);
+    async fn until_wanted(&mut self, streams: &Streams, output: JournaledOutput) -> HoldEnd {
+        let has_open = output.journal().with_state(|state| !state.open.is_empty());
+        let taken = output.journal().with_state(|state| state.taken);
         if has_open || streams.has_unread(taken).unwrap_or(true) {
-            return End::Lost;
+            return HoldEnd::Lost;
         }
         let wanted = async {
             loop {
                 match streams.waiting() {
-                    Waiting::Something => return End::Lost,
+                    Waiting::Something => return HoldEnd::Lost,
                     Waiting::Nothing => {
                         if streams.readable().await.is_err() {
-                            return End::Over;
+                            return HoldEnd::Over;
                         }
                     }
                     Waiting::Ended => {
-                        let _ = tokio::time::timeout(PATIENCE, give_out(&kept)).await;
-                        return End::Over;
+                        let _ = tokio::time::timeout(LAST_ANSWERS_TIMEOUT, give_out(&output)).await;
+                        return HoldEnd::Over;
                     }
                 }
             }
         };
         let giving = async {
-            give_out(&kept).await;
+            give_out(&output).await;
             std::future::pending::<()>().await;
         };
         tokio::select! {
             end = wanted => end,
-            () = giving => End::Over,
-            () = self.ended() => End::Over,
+            () = giving => HoldEnd::Over,
+            () = self.ended() => HoldEnd::Over,
         }
     }
 }
 
-async fn give_out(kept: &Kept) {
-    while kept.log.unsent() > 0 {
-        match kept.log.send() {
+async fn give_out(output: &JournaledOutput) {
+    while output.unsent() > 0 {
+        match output.send() {
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                if kept.log.writable().await.is_err() {
+                if output.writable().await.is_err() {
                     return;
                 }
             }
@@ -229,9 +230,4 @@ pub(crate) fn streams_of(stdio: &switchboard_process::stdio::OwnStdio) -> Option
         return None;
     }
     Streams::of(stdio)
-}
-
-/// What a daemon's reply says about them.
-pub(crate) fn takes_streams(reply: &hello::Reply) -> bool {
-    reply.result["streams"] == true
 }

@@ -1,12 +1,27 @@
-//! A client whose streams are handed to whoever serves it: `books` (what must be known of it), `ledger` (where that is
-//! kept), `way` (how bytes get out), `settle` (what is owed after an end), `watchdog` (when a daemon is held to hang), `serve` (from its coming to its going), `hold` (the daemon's
-//! side of it), and `lend` (the side that gives the streams, and outlives all others).
+//! Handover of a client's own streams to the daemon that serves it, and from one daemon to the next. Lower layers know it only
+//! as a [`StoredOutput`](crate::io::output::StoredOutput), an [`InputTap`](crate::io::reader::tap::InputTap) and a
+//! [`StreamHolder`](crate::daemon::StreamHolder).
+//!
+//! # Layout
+//! - `entry`: entries of a client's journal; `state`: what they add up to; `entries`: from messages to entries.
+//! - `own_ids`: ids of repeated messages; `journal`: the journal and its input tap; `output`: its output.
+//! - `settle`: answers that are owed after a daemon's end; `watchdog`: tells a daemon that hangs.
+//! - `serve`: one client from its coming to its going; `hold`: the daemon's side; `lend`: the attachment's side, which
+//!   outlives all daemons.
 
-pub(crate) mod books;
-pub(crate) mod ledger;
-pub(crate) mod hold;
-pub(crate) mod lend;
-pub(crate) mod serve;
+mod entry;
+mod state;
+mod entries;
+mod own_ids;
+mod journal;
+mod output;
 mod settle;
 mod watchdog;
-pub(crate) mod way;
+mod serve;
+mod hold;
+mod lend;
+
+pub(crate) use hold::Handover;
+pub(crate) use journal::HoldState;
+pub(crate) use lend::{Lent, Lookout, lend, streams_of};
+pub(crate) use serve::serve;

@@ -1,13 +1,16 @@
-//! One who holds a client's streams: says again what a predecessor had heard, reads and writes until the client's end,
-//! or until the streams are another's.
+//! Serves a client whose streams were handed over: repeats what a predecessor had heard, then reads and writes until the
+//! client's end, or until the streams are another's.
 
-use super::books::{Open, Saying};
-use super::ledger::{Ledger, State};
+use super::entry::RepeatedKind;
+use super::journal::{ClientJournal, HoldState};
+use super::output::JournaledOutput;
 use super::settle;
-use super::way::{Kept, Way};
-use crate::fronts::Arrival;
+use super::state::OpenRequest;
+use crate::fronts::{Arrival, StreamOptions};
 use crate::hub::Hub;
-use crate::io::reader::{self, ClientReader};
+use crate::hub::reading;
+use crate::io::output::Output;
+use crate::io::reader::ClientReader;
 use bytes::Bytes;
 use std::io;
 use std::sync::Arc;
@@ -19,54 +22,45 @@ use switchboard_protocol::{
 };
 
 /// How long the last answers may take to be read.
-const PATIENCE: Duration = Duration::from_secs(1);
-
-/// How a client is served.
-pub(crate) struct Manner {
-    pub(crate) framing: Option<Framing>,
-    pub(crate) limit: usize,
-    /// How long what is open may take when the client has closed its end.
-    pub(crate) grace: Duration,
-    /// The server's name.
-    pub(crate) server: String,
-}
+const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Serves until the client's end, until we are `asked` to end, or until we let it go.
 pub(crate) async fn serve(
     hub: &Arc<Hub>,
     arrival: Arrival,
     streams: &Streams,
-    manner: Manner,
+    options: StreamOptions,
     asked: impl Future<Output = ()>,
-) -> io::Result<State> {
-    let ledger = Arc::new(Ledger::of(streams)?);
+) -> io::Result<HoldState> {
+    let journal = Arc::new(ClientJournal::of(streams)?);
     let Arrival { client, wants, surroundings, reader } = arrival;
-    let (written, framing) = ledger.with_books(|books| (books.written, books.framing.or(manner.framing)));
-    let input = streams.reader(ledger.taken(), manner.limit)?;
-    let kept = Kept::new(streams.log(written)?, ledger.clone());
+    let (written, framing) = journal.with_state(|state| (state.written, state.framing.or(options.framing)));
+    let input = streams.reader(journal.taken(), options.max_message_bytes)?;
+    let output = JournaledOutput::new(streams.log(written)?, journal.clone());
     let peer = Peer::Client(client);
-    hub.open_outbox(peer, Way::Kept(kept), framing.unwrap_or_default());
+    hub.open_outbox(peer, Output::Stored(Box::new(output)), framing.unwrap_or_default());
     hub.handle(wants.event(client, surroundings));
     // What a predecessor could not give out any more.
     hub.turn().touch(peer);
     let reading = async {
-        let mut reader = reader.noting(ledger.clone());
-        say_again(hub, client, &ledger, framing, &mut reader).await?;
-        reader::read_client(hub, client, input, Framer::new(framing, manner.limit), reader).await;
+        let mut reader = reader.with_tap(journal.clone());
+        repeat(hub, client, &journal, framing, &mut reader).await?;
+        reading::read_client(hub, client, input, Framer::new(framing, options.max_message_bytes), reader)
+            .await;
         io::Result::Ok(())
     };
     tokio::select! {
-        state = ledger.closed() => return Ok(state),
+        hold = journal.closed() => return Ok(hold),
         done = reading => done?,
         () = asked => {}
     }
     hub.handle(Event::ClientInputEnded { client });
-    let settled = tokio::time::timeout(manner.grace, ledger.settled());
+    let settled = tokio::time::timeout(options.grace, journal.settled());
     tokio::select! {
-        state = ledger.closed() => return Ok(state),
+        hold = journal.closed() => return Ok(hold),
         settled = settled => {
             if settled.is_err() {
-                let late = ledger.with_books(|books| settle::too_late(books, &manner.server));
+                let late = journal.with_state(|state| settle::too_late(state, &options.server));
                 let mut turn = hub.turn();
                 for (id, bytes) in late {
                     turn.say(client, Outgoing::raw(bytes.into()).answering(Answers::One(id)));
@@ -74,43 +68,43 @@ pub(crate) async fn serve(
             }
         }
     }
-    let _ = tokio::time::timeout(PATIENCE, hub.written(peer)).await;
-    ledger.close(State::Over);
-    Ok(State::Over)
+    let _ = tokio::time::timeout(LAST_ANSWERS_TIMEOUT, hub.written(peer)).await;
+    journal.close(HoldState::Over);
+    Ok(HoldState::Over)
 }
 
 /// Tells the core what the client had told a predecessor; nobody but us hears the answers. Then what is open and may be
 /// asked again.
-async fn say_again(
+async fn repeat(
     hub: &Arc<Hub>,
     client: ClientId,
-    ledger: &Arc<Ledger>,
+    journal: &ClientJournal,
     framing: Option<Framing>,
     reader: &mut ClientReader,
 ) -> io::Result<()> {
-    let (lines, open) = ledger.with_books(|books| {
-        let again: Vec<_> = books.open.iter().filter_map(Open::again).cloned().collect();
-        let is_greeting = again.iter().any(|asked| Some(&asked.again) == books.initialize.as_ref());
-        let mut lines: Vec<(Option<Saying>, Vec<u8>)> = Vec::new();
+    let (lines, open) = journal.with_state(|state| {
+        let again: Vec<_> = state.open.iter().filter_map(OpenRequest::again).cloned().collect();
+        let is_greeting = again.iter().any(|asked| Some(&asked.again) == state.initialize.as_ref());
+        let mut lines: Vec<(Option<RepeatedKind>, Vec<u8>)> = Vec::new();
         let mut put = |what, line: &Option<Vec<u8>>| lines.extend(line.clone().map(|line| (what, line)));
         if !is_greeting {
-            put(Some(Saying::Initialize), &books.initialize);
+            put(Some(RepeatedKind::Initialize), &state.initialize);
         }
-        put(Some(Saying::Initialized), &books.initialized);
-        put(Some(Saying::Level), &books.level);
-        lines.extend(books.subscriptions.iter().map(|uri| (None, subscribing(uri, settle::dialect(books)))));
+        put(Some(RepeatedKind::Initialized), &state.initialized);
+        put(Some(RepeatedKind::Level), &state.level);
+        lines.extend(state.subscriptions.iter().map(|uri| (None, subscribing(uri, settle::dialect(state)))));
         (lines, again)
     });
     for (what, line) in lines {
-        let Some(line) = under_own_id(line, ledger) else { continue };
-        reader::repeat(hub, client, line, framing, reader).await;
-        if what == Some(Saying::Initialize) {
-            ledger.swallowed(1).await;
+        let Some(line) = under_own_id(line, journal) else { continue };
+        reading::repeat(hub, client, line, framing, reader).await;
+        if what == Some(RepeatedKind::Initialize) {
+            journal.swallowed(1).await;
         }
     }
     for asked in open {
-        ledger.repeated(&asked.id)?;
-        reader::repeat(hub, client, asked.again.into(), framing, reader).await;
+        journal.repeated(&asked.id)?;
+        reading::repeat(hub, client, asked.again.into(), framing, reader).await;
     }
     Ok(())
 }
@@ -124,13 +118,13 @@ fn subscribing(uri: &[u8], dialect: Dialect) -> Vec<u8> {
     [head, uri, b"}}"].concat()
 }
 
-fn under_own_id(line: Vec<u8>, ledger: &Ledger) -> Option<Bytes> {
+fn under_own_id(line: Vec<u8>, journal: &ClientJournal) -> Option<Bytes> {
     let line = Bytes::from(line);
     let Ok(Parsed::One(message)) = parse(line.clone()) else { return None };
     if message.method() == Method::Initialized || !message.has(Part::Id) {
         return Some(line);
     }
     let mut out = Outgoing::of(&message);
-    out.replace(message.span(Part::Id), Patch::Id(RawId::from_bytes(&ledger.own_id())));
+    out.replace(message.span(Part::Id), Patch::Id(RawId::from_bytes(&journal.own_id())));
     Some(out.to_vec().into())
 }

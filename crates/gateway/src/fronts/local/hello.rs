@@ -197,9 +197,20 @@ impl Reply {
         Self { version: version(), pid: std::process::id(), error: None, result }
     }
 
+    /// Whether the daemon takes the client's own streams.
+    pub(crate) fn takes_streams(&self) -> bool {
+        self.result["streams"] == true
+    }
+
     pub(crate) fn refusal(why: impl Into<String>) -> Self {
         Self { error: Some(why.into()), ..Self::with(Value::Null) }
     }
+}
+
+/// Whether an error says that nobody listens there, or not any more.
+pub(crate) fn is_nobody(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionRefused, ConnectionReset, NotFound, UnexpectedEof};
+    matches!(error.kind(), NotFound | ConnectionRefused | ConnectionReset | BrokenPipe | UnexpectedEof)
 }
 
 /// Says what is wanted, and hears what comes of it.
