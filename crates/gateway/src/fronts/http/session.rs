@@ -2,11 +2,11 @@
 //! waits for it, what comes while a request is worked on goes before its answer, and everything else to the client's own
 //! stream.
 
-use super::body::{Charge, Parcel};
-use super::events::{Again, EventId, EventLog, EventStore, What};
+use super::body::{BodyPart, Charge};
+use super::events::{EventId, EventLog, EventStore, ReplayedEvent, What};
 use super::frames::{dropped, event, joined, old_event};
-use super::news::News;
-use super::route::Target;
+use super::inbox::Inbox;
+use super::route::RouteTarget;
 use crate::io::mailbox::Mailbox;
 use crate::io::reader::ClientReader;
 use bytes::Bytes;
@@ -19,50 +19,50 @@ use switchboard_protocol::{Answers, Broken, Outgoing, Parsed, RawId};
 use tokio::sync::{mpsc, oneshot};
 
 /// Answers of no more bytes than this are not waited for.
-const SHORT: usize = 4 << 10;
+const MAX_SHORT_ANSWER_BYTES: usize = 4 << 10;
 /// The client's own stream.
-const OWN: u64 = 0;
+const OWN_STREAM: u64 = 0;
 /// After how many milliseconds one who has lost a stream should come back.
-const RETRY: u32 = 500;
+const RETRY_MILLISECONDS: u32 = 500;
 
 pub(crate) struct Session {
     pub(crate) id: String,
     pub(crate) client: ClientId,
-    pub(crate) target: Target,
+    pub(crate) target: RouteTarget,
     /// The credentials that it was begun with: nobody else may use it.
     pub(crate) credentials: Option<Box<[u8]>>,
-    pub(crate) manner: Manner,
-    news: Arc<News>,
+    pub(crate) transport: ClientTransport,
+    inbox: Arc<Inbox>,
     gone: mpsc::UnboundedSender<String>,
     /// What is read out of its messages besides their envelopes.
     reader: tokio::sync::Mutex<ClientReader>,
-    inside: Mutex<Inside>,
+    inside: Mutex<SessionState>,
 }
 
 /// Who begins a session, and with whom.
 pub(crate) struct Who {
     pub(crate) id: String,
     pub(crate) client: ClientId,
-    pub(crate) target: Target,
+    pub(crate) target: RouteTarget,
     pub(crate) credentials: Option<Box<[u8]>>,
-    pub(crate) manner: Manner,
+    pub(crate) transport: ClientTransport,
     pub(crate) reader: ClientReader,
 }
 
 /// How a client is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Manner {
+pub(crate) enum ClientTransport {
     Streamable,
     /// HTTP+SSE: all of it on one stream.
     OneStream,
 }
 
-struct Inside {
+struct SessionState {
     /// Open requests, and the call that brought each.
     open: HashMap<RawId, u64>,
     calls: HashMap<u64, Call, BuildHasherDefault<OwnNumber>>,
     /// Where streams lead that somebody reads.
-    streams: HashMap<u64, mpsc::UnboundedSender<Parcel>>,
+    streams: HashMap<u64, mpsc::UnboundedSender<BodyPart>>,
     next: u64,
     log: EventLog,
     version: String,
@@ -99,7 +99,7 @@ struct Call {
 enum Shape {
     /// It may be answered whole as yet.
     Undecided {
-        reply: oneshot::Sender<Reply>,
+        reply: oneshot::Sender<CallOutcome>,
         answers: Vec<(RawId, Bytes)>,
         bytes: usize,
     },
@@ -107,9 +107,9 @@ enum Shape {
 }
 
 /// What becomes of a call.
-pub(crate) enum Reply {
-    Whole(Parcel),
-    Stream(mpsc::UnboundedReceiver<Parcel>),
+pub(crate) enum CallOutcome {
+    Whole(BodyPart),
+    Stream(mpsc::UnboundedReceiver<BodyPart>),
 }
 
 /// Why a stream cannot be had.
@@ -124,26 +124,26 @@ impl Session {
     pub(crate) fn new(
         who: Who,
         events: &Arc<EventStore>,
-        news: Arc<News>,
+        inbox: Arc<Inbox>,
         gone: mpsc::UnboundedSender<String>,
     ) -> Arc<Self> {
-        let inside = Inside {
+        let inside = SessionState {
             open: HashMap::new(),
             calls: HashMap::default(),
             streams: HashMap::new(),
-            next: OWN + 1,
+            next: OWN_STREAM + 1,
             log: EventLog::new(events.clone(), who.client),
             version: String::new(),
             used: Instant::now(),
             is_closed: false,
         };
-        let Who { id, client, target, credentials, manner, reader } = who;
+        let Who { id, client, target, credentials, transport, reader } = who;
         let reader = tokio::sync::Mutex::new(reader);
         let inside = Mutex::new(inside);
-        Arc::new(Self { id, client, target, credentials, manner, news, gone, reader, inside })
+        Arc::new(Self { id, client, target, credentials, transport, inbox, gone, reader, inside })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inside> {
+    fn lock(&self) -> MutexGuard<'_, SessionState> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -198,7 +198,7 @@ impl Session {
         ids: &[RawId],
         is_batch: bool,
         takes_streams: bool,
-    ) -> Option<(u64, oneshot::Receiver<Reply>)> {
+    ) -> Option<(u64, oneshot::Receiver<CallOutcome>)> {
         let mut inside = self.lock();
         let is_twice = ids.iter().enumerate().any(|(at, id)| ids[..at].contains(id));
         if inside.is_closed || is_twice || ids.iter().any(|id| inside.open.contains_key(id)) {
@@ -237,15 +237,15 @@ impl Session {
     }
 
     /// A call can no longer be answered whole.
-    fn to_stream(&self, inside: &mut Inside, number: u64) {
+    fn to_stream(&self, inside: &mut SessionState, number: u64) {
         let Some(call) = inside.calls.get_mut(&number) else { return };
         let Shape::Undecided { reply, answers, bytes } = std::mem::replace(&mut call.shape, Shape::Stream)
         else {
             return;
         };
-        let (sender, parcels) = channel();
+        let (sender, parts) = channel();
         // One who has gone may come back: what it gets is kept.
-        if reply.send(Reply::Stream(parcels)).is_ok() {
+        if reply.send(CallOutcome::Stream(parts)).is_ok() {
             inside.streams.insert(number, sender);
         }
         self.prime(inside, number);
@@ -257,94 +257,96 @@ impl Session {
     }
 
     /// The first event of a stream says nothing but its number, so that it can be come back to from the beginning, and when.
-    fn prime(&self, inside: &mut Inside, stream: u64) {
+    fn prime(&self, inside: &mut SessionState, stream: u64) {
         // Older clients take an event without a message for a broken one.
         let first = match inside.version.as_str() >= "2025-11-25" {
-            true => format!("id: {}\nretry: {RETRY}\ndata: \n\n", inside.log.mint(stream)).into(),
+            true => {
+                format!("id: {}\nretry: {RETRY_MILLISECONDS}\ndata: \n\n", inside.log.mint(stream)).into()
+            }
             false => Bytes::from_static(b": \n\n"),
         };
         self.put_raw(inside, stream, first);
     }
 
     /// The client's own stream.
-    pub(crate) fn open_own(&self) -> Result<mpsc::UnboundedReceiver<Parcel>, NoStream> {
+    pub(crate) fn open_own(&self) -> Result<mpsc::UnboundedReceiver<BodyPart>, NoStream> {
         let inside = &mut *self.lock();
         if inside.is_closed {
             return Err(NoStream::Closed);
         }
-        if inside.streams.get(&OWN).is_some_and(|stream| !stream.is_closed()) {
+        if inside.streams.get(&OWN_STREAM).is_some_and(|stream| !stream.is_closed()) {
             return Err(NoStream::Taken);
         }
-        let (sender, parcels) = channel();
-        inside.streams.insert(OWN, sender);
+        let (sender, parts) = channel();
+        inside.streams.insert(OWN_STREAM, sender);
         inside.used = Instant::now();
-        let last = EventId { stream: OWN, number: u64::MAX };
-        self.say_again(inside, OWN, inside.log.after_or_unread(last));
-        Ok(parcels)
+        let last = EventId { stream: OWN_STREAM, number: u64::MAX };
+        self.say_again(inside, OWN_STREAM, inside.log.after_or_unread(last));
+        Ok(parts)
     }
 
     /// Goes on with a stream after this event.
-    pub(crate) fn resume(&self, after: EventId) -> Result<mpsc::UnboundedReceiver<Parcel>, NoStream> {
+    pub(crate) fn resume(&self, after: EventId) -> Result<mpsc::UnboundedReceiver<BodyPart>, NoStream> {
         let inside = &mut *self.lock();
         if inside.is_closed {
             return Err(NoStream::Closed);
         }
-        let (sender, parcels) = channel();
+        let (sender, parts) = channel();
         let again = match after.stream {
-            OWN => inside.log.after_or_unread(after),
+            OWN_STREAM => inside.log.after_or_unread(after),
             _ => inside.log.after(after),
         };
         // Whoever read it before is gone, or is to be.
         inside.streams.insert(after.stream, sender);
         self.say_again(inside, after.stream, again);
-        if after.stream != OWN && !inside.calls.contains_key(&after.stream) {
+        if after.stream != OWN_STREAM && !inside.calls.contains_key(&after.stream) {
             // Nothing more comes.
             inside.streams.remove(&after.stream);
         }
         inside.used = Instant::now();
-        Ok(parcels)
+        Ok(parts)
     }
 
-    fn say_again(&self, inside: &Inside, stream: u64, again: Vec<Again>) {
+    fn say_again(&self, inside: &SessionState, stream: u64, again: Vec<ReplayedEvent>) {
         let Some(sender) = inside.streams.get(&stream) else { return };
         for again in again {
-            let parcel = match again {
-                Again::Message(id, message) => {
+            let part = match again {
+                ReplayedEvent::Message(id, message) => {
                     let charge = inside.log.hand_out(id);
-                    Parcel::new(event(id, &message), charge).with_receipt(inside.log.receipt(id))
+                    BodyPart::new(event(id, &message), charge).with_receipt(inside.log.receipt(id))
                 }
-                Again::Dropped(id, request) => Parcel::new(event(id, &dropped(&request)), None),
+                ReplayedEvent::Dropped(id, request) => BodyPart::new(event(id, &dropped(&request)), None),
             };
-            let _ = sender.send(parcel);
+            let _ = sender.send(part);
         }
     }
 
     /// The first words on the stream of an old client.
     pub(crate) fn say_endpoint(&self, path: &str) {
         let inside = &mut *self.lock();
-        self.put_raw(inside, OWN, format!("event: endpoint\ndata: {path}\n\n").into());
+        self.put_raw(inside, OWN_STREAM, format!("event: endpoint\ndata: {path}\n\n").into());
     }
 
     fn charge(&self, count: usize) -> Option<Charge> {
-        Some(Charge::new(self.client, count, self.news.clone()))
+        Some(Charge::new(self.client, count, self.inbox.clone()))
     }
 
-    fn put_raw(&self, inside: &mut Inside, stream: u64, bytes: Bytes) {
+    fn put_raw(&self, inside: &mut SessionState, stream: u64, bytes: Bytes) {
         if let Some(sender) = inside.streams.get(&stream) {
-            let _ = sender.send(Parcel::new(bytes, None));
+            let _ = sender.send(BodyPart::new(bytes, None));
         }
     }
 
     /// Says something on a stream, and keeps it for one who comes back.
-    fn say(&self, inside: &mut Inside, stream: u64, message: Bytes, what: What, count: usize) {
+    fn say(&self, inside: &mut SessionState, stream: u64, message: Bytes, what: What, count: usize) {
         let is_open = inside.streams.get(&stream).is_some_and(|stream| !stream.is_closed());
         if !is_open {
             inside.streams.remove(&stream);
         }
         let charge = self.charge(count);
-        let parcel = match self.manner {
-            Manner::OneStream => Parcel::new(old_event(&message), charge),
-            Manner::Streamable => {
+        let part = match self.transport {
+            ClientTransport::OneStream => BodyPart::new(old_event(&message), charge),
+            ClientTransport::Streamable => {
                 // The log has what nobody else holds: it waits there, and is counted.
                 let (waits, goes) = match what {
                     What::Question => (charge, None),
@@ -355,19 +357,19 @@ impl Session {
                 if !is_open {
                     return;
                 }
-                Parcel::new(event(id, &message), goes).with_receipt(inside.log.receipt(id))
+                BodyPart::new(event(id, &message), goes).with_receipt(inside.log.receipt(id))
             }
         };
         if let Some(sender) = inside.streams.get(&stream) {
-            let _ = sender.send(parcel);
+            let _ = sender.send(part);
         }
     }
 
     /// How many bytes are as good as gone.
-    fn answer(&self, inside: &mut Inside, id: RawId, message: Bytes, count: usize) -> usize {
+    fn answer(&self, inside: &mut SessionState, id: RawId, message: Bytes, count: usize) -> usize {
         let Some(number) = inside.open.remove(&id) else {
             // Of a request that came by another way.
-            self.say(inside, OWN, message, What::Answer { to: id, is_last: false }, count);
+            self.say(inside, OWN_STREAM, message, What::Answer { to: id, is_last: false }, count);
             return 0;
         };
         inside.used = Instant::now();
@@ -396,25 +398,27 @@ impl Session {
         };
         // A short one fits into what the system holds for a connection, and each connection has one at a time: nobody need
         // come back to say that it has gone.
-        let gone = if bytes <= SHORT { bytes } else { 0 };
-        let _ = reply.send(Reply::Whole(Parcel::new(joined(answers, is_batch), self.charge(bytes - gone))));
+        let gone = if bytes <= MAX_SHORT_ANSWER_BYTES { bytes } else { 0 };
+        let _ = reply
+            .send(CallOutcome::Whole(BodyPart::new(joined(answers, is_batch), self.charge(bytes - gone))));
         gone
     }
 
     /// Where something goes that answers nothing.
-    fn stream_for(&self, inside: &mut Inside, about: &About) -> Option<u64> {
+    fn stream_for(&self, inside: &mut SessionState, about: &About) -> Option<u64> {
         let related = match about {
             About::Request(id) => inside.open.get(id).copied(),
             About::Nothing => None,
         };
-        let takes =
-            |inside: &Inside, number: &u64| inside.calls.get(number).is_some_and(|call| call.takes_streams);
+        let takes = |inside: &SessionState, number: &u64| {
+            inside.calls.get(number).is_some_and(|call| call.takes_streams)
+        };
         if let Some(number) = related.filter(|number| takes(inside, number)) {
             self.to_stream(inside, number);
             return Some(number);
         }
-        if inside.streams.get(&OWN).is_some_and(|stream| !stream.is_closed()) {
-            return Some(OWN);
+        if inside.streams.get(&OWN_STREAM).is_some_and(|stream| !stream.is_closed()) {
+            return Some(OWN_STREAM);
         }
         // Better beside another request than not at all: it may be a question.
         let open = inside.calls.keys().copied().filter(|number| takes(inside, number)).max();
@@ -434,15 +438,15 @@ impl Mailbox for Session {
         if inside.is_closed {
             return count;
         }
-        if self.manner == Manner::OneStream {
-            self.say(inside, OWN, message, what, count);
+        if self.transport == ClientTransport::OneStream {
+            self.say(inside, OWN_STREAM, message, what, count);
             return 0;
         }
         if let Answers::One(id) = answers {
             return self.answer(inside, id, message, count);
         }
         // Without any stream it waits for the client's own.
-        let stream = self.stream_for(inside, &about).unwrap_or(OWN);
+        let stream = self.stream_for(inside, &about).unwrap_or(OWN_STREAM);
         self.say(inside, stream, message, what, count);
         0
     }
@@ -459,6 +463,6 @@ impl Mailbox for Session {
 
 /// A stream to one client. What waits in it is counted by the core, which gives a client that does not read nothing more.
 #[expect(clippy::disallowed_methods, reason = "the core's byte credits bound it")]
-fn channel() -> (mpsc::UnboundedSender<Parcel>, mpsc::UnboundedReceiver<Parcel>) {
+fn channel() -> (mpsc::UnboundedSender<BodyPart>, mpsc::UnboundedReceiver<BodyPart>) {
     mpsc::unbounded_channel()
 }
