@@ -1,9 +1,9 @@
 //! The handshake, and how it is repeated when the server does not know us any more.
 
 use super::fault::Fault;
-use super::letter::Letter;
+use super::requests::RemoteRequest;
 use super::session::{self, Session};
-use super::{FAREWELL, Remote, Way};
+use super::{CLOSE_TIMEOUT, Endpoint, Remote};
 use crate::backends::BackendOrder;
 use crate::config::Transport;
 use crate::io::reader::events;
@@ -17,17 +17,17 @@ const CHANGES: [&str; 3] = ["tools", "prompts", "resources"];
 
 impl Remote {
     /// A client's own handshake. Finds out how the server is spoken to.
-    pub(super) async fn greet(self: &Arc<Self>, letter: &Letter) -> Result<(), Fault> {
+    pub(super) async fn greet(self: &Arc<Self>, request: &RemoteRequest) -> Result<(), Fault> {
         let before = self.session();
         let number = before.number + 1;
         if self.is_legacy() {
             self.open_legacy(number).await?;
         }
-        let (answer, id) = match self.ask(letter, &Session::default()).await {
+        let (answer, id) = match self.ask(request, &Session::default()).await {
             Err(fault)
                 if fault.may_be_older() && self.target.transport == Transport::Auto && !self.is_legacy() =>
             {
-                self.greet_older(letter, number, fault).await?
+                self.greet_older(request, number, fault).await?
             }
             asked => asked?,
         };
@@ -48,14 +48,14 @@ impl Remote {
     /// It takes no POST here; perhaps it is older. If not, the first fault is the one to tell.
     async fn greet_older(
         self: &Arc<Self>,
-        letter: &Letter,
+        request: &RemoteRequest,
         number: u32,
         fault: Fault,
     ) -> Result<(Message, Option<reqwest::header::HeaderValue>), Fault> {
         if self.open_legacy(number).await.is_err() {
             return Err(fault);
         }
-        self.ask(letter, &Session::default()).await
+        self.ask(request, &Session::default()).await
     }
 
     /// A new session in place of the one with this number, unless somebody else has made one meanwhile. What the server
@@ -78,7 +78,7 @@ impl Remote {
         if self.is_legacy() {
             self.open_legacy(number + 1).await?;
         }
-        let (answer, id) = self.ask(&self.own_letter(&initialize), &Session::default()).await?;
+        let (answer, id) = self.ask(&self.own_request(&initialize), &Session::default()).await?;
         if session::is_refusal(&answer) {
             let what = "it refuses the handshake that it accepted before".to_owned();
             return Err(Fault::Unexpected { what });
@@ -89,11 +89,11 @@ impl Remote {
             (state.memory.initialized().cloned(), state.memory.settings())
         };
         if let Some(bytes) = &initialized {
-            self.post(&Letter::of(&Outgoing::raw(bytes.clone())), Some(&session)).await?;
+            self.post(&RemoteRequest::of(&Outgoing::raw(bytes.clone())), Some(&session)).await?;
         }
         for message in settings {
             // What it does not want to hear again is not worth failing for.
-            let _ = self.ask(&self.own_letter(&message), &session).await;
+            let _ = self.ask(&self.own_request(&message), &session).await;
         }
         let is_another = {
             let mut state = self.state();
@@ -110,8 +110,8 @@ impl Remote {
         Ok(())
     }
 
-    fn own_letter(&self, message: &Message) -> Letter {
-        Letter::of(&session::readdressed(message, &self.next_id()))
+    fn own_request(&self, message: &Message) -> RemoteRequest {
+        RemoteRequest::of(&session::readdressed(message, &self.next_id()))
     }
 
     /// It may offer other things than before.
@@ -131,11 +131,13 @@ impl Remote {
     pub(super) async fn say_farewell(&self, order: Option<BackendOrder>) {
         let Some(grace) = order.as_ref().and_then(BackendOrder::grace) else { return };
         let session = self.session();
-        let _ = tokio::time::timeout(grace.min(FAREWELL), self.close(&session)).await;
+        let _ = tokio::time::timeout(grace.min(CLOSE_TIMEOUT), self.close(&session)).await;
     }
 
     async fn close(&self, session: &Session) {
-        let (Way::Streamable(url), Some(_)) = (self.state().way.clone(), &session.id) else { return };
+        let (Endpoint::Streamable(url), Some(_)) = (self.state().endpoint.clone(), &session.id) else {
+            return;
+        };
         // Not every server knows how; it is none of our business then.
         let _ = self.client.delete(url).headers(self.headers(session)).send().await;
     }
