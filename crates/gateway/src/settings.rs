@@ -70,7 +70,7 @@ pub(crate) fn of_config(
         aggregates: aggregates(config),
         pool: pool(config),
         roots: Roots { home: places::home(&|name| vars.get(name)), policy: policy(config) },
-        dialect: ear(config.dialect),
+        dialect: dialect(config.dialect),
         shutdown_grace: config.shutdown_grace,
         limits: limits(config),
         linger,
@@ -134,7 +134,7 @@ pub(crate) fn policy(config: &Config) -> Policy {
     Policy { open_roots: config.open_roots, fallback: config.fallback, style: Style::OWN }
 }
 
-pub(crate) fn ear(dialect: Dialect) -> Ear {
+pub(crate) fn dialect(dialect: Dialect) -> Ear {
     match dialect {
         Dialect::Auto => Ear::Open,
         Dialect::Standard => Ear::Fixed(switchboard_protocol::Dialect::Standard),

@@ -11,6 +11,7 @@
 //! - [`id`], [`method`], [`dialect`]: small parts of an envelope.
 //! - [`splice`]: the bytes that go out: those that came in, with a few places replaced.
 //! - [`error`]: the answers that we give ourselves.
+//! - [`setup`]: what a new peer must be told again.
 //!
 //! This crate must not know who talks to whom, nor when.
 
@@ -30,6 +31,7 @@ pub mod method;
 pub mod dialect;
 pub mod splice;
 pub mod error;
+pub mod setup;
 
 pub use dialect::Dialect;
 pub use envelope::{Broken, Parsed, parse};
@@ -38,6 +40,7 @@ pub use framing::{Frame, Framer, Framing};
 pub use id::RawId;
 pub use message::{Kind, Message};
 pub use method::Method;
+pub use setup::{PeerSetup, SetupMessage};
 pub use splice::{Answers, Outgoing, Patch};
 pub use sse::{SseItem, SseParser};
 pub use touch::{Part, Span};

@@ -2,7 +2,7 @@
 //! argument.
 //!
 //! A request is seen at the next look, the daemon is asked in the same moment, and has [`ANSWER_TIMEOUT`] from there: a
-//! request that comes to a hung daemon waits for [`GIVE_UP`] at most, whenever it comes.
+//! request that comes to a hung daemon waits for [`GIVE_UP_TIMEOUT`] at most, whenever it comes.
 
 use std::time::{Duration, Instant};
 
@@ -11,11 +11,11 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(5);
 /// How long a daemon that has work may take for a sign of life.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(9);
 /// What `docs/daemon.md` promises.
-const GIVE_UP: Duration = Duration::from_secs(15);
+const GIVE_UP_TIMEOUT: Duration = Duration::from_secs(15);
 /// Woken so much later than we wanted to be, we have been suspended, and perhaps the daemon with us.
-const OVERSLEPT: Duration = Duration::from_secs(3);
+const MAX_OVERSLEEP: Duration = Duration::from_secs(3);
 
-const _: () = assert!(LOOK_INTERVAL.as_secs() + ANSWER_TIMEOUT.as_secs() < GIVE_UP.as_secs());
+const _: () = assert!(LOOK_INTERVAL.as_secs() + ANSWER_TIMEOUT.as_secs() < GIVE_UP_TIMEOUT.as_secs());
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Watchdog {
@@ -26,7 +26,7 @@ pub(super) struct Watchdog {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum WatchdogVerdict {
     Fine,
     /// It is to be asked for a sign of life.
     Ask,
@@ -49,17 +49,17 @@ impl Watchdog {
     }
 
     /// `has_work`: something is open, or waits to be read.
-    pub(super) fn look(&mut self, now: Instant, has_work: bool) -> Verdict {
-        let has_overslept = now > self.wake + OVERSLEPT;
+    pub(super) fn look(&mut self, now: Instant, has_work: bool) -> WatchdogVerdict {
+        let has_overslept = now > self.wake + MAX_OVERSLEEP;
         match (self.is_asked, has_work) {
-            (true, _) if !has_overslept => Verdict::Hung,
+            (true, _) if !has_overslept => WatchdogVerdict::Hung,
             (true, _) | (false, true) => {
                 *self = Self { wake: now + ANSWER_TIMEOUT, is_asked: true };
-                Verdict::Ask
+                WatchdogVerdict::Ask
             }
             (false, false) => {
                 *self = Self::new(now);
-                Verdict::Fine
+                WatchdogVerdict::Fine
             }
         }
     }
@@ -87,9 +87,9 @@ mod tests {
             let now = watchdog.wake();
             let has_work = busy.is_some() || now >= asked_at;
             match watchdog.look(now, has_work) {
-                Verdict::Fine => {}
-                Verdict::Ask => answer = busy.map(|time| now + time),
-                Verdict::Hung => return now.saturating_duration_since(asked_at),
+                WatchdogVerdict::Fine => {}
+                WatchdogVerdict::Ask => answer = busy.map(|time| now + time),
+                WatchdogVerdict::Hung => return now.saturating_duration_since(asked_at),
             }
         }
     }
@@ -97,10 +97,10 @@ mod tests {
     #[test]
     fn a_hung_daemon_is_given_up_in_time() {
         let mut after = Duration::ZERO;
-        while after < 4 * GIVE_UP {
+        while after < 4 * GIVE_UP_TIMEOUT {
             for busy in [None, Some(Duration::ZERO), Some(LOOK_INTERVAL), Some(ANSWER_TIMEOUT - STEP)] {
                 let waited = wait_at_hung(after, busy);
-                assert!(waited < GIVE_UP, "{waited:?} for a request after {after:?}, busy: {busy:?}");
+                assert!(waited < GIVE_UP_TIMEOUT, "{waited:?} for a request after {after:?}, busy: {busy:?}");
             }
             after += STEP;
         }
@@ -110,7 +110,7 @@ mod tests {
     fn a_daemon_without_work_is_not_asked() {
         let mut watchdog = Watchdog::new(Instant::now());
         for _ in 0..100 {
-            assert_eq!(watchdog.look(watchdog.wake(), false), Verdict::Fine);
+            assert_eq!(watchdog.look(watchdog.wake(), false), WatchdogVerdict::Fine);
         }
     }
 
@@ -118,7 +118,7 @@ mod tests {
     fn a_daemon_that_answers_late_is_kept() {
         let mut watchdog = Watchdog::new(Instant::now());
         for _ in 0..100 {
-            assert_eq!(watchdog.look(watchdog.wake(), true), Verdict::Ask);
+            assert_eq!(watchdog.look(watchdog.wake(), true), WatchdogVerdict::Ask);
             watchdog.heard(watchdog.wake() - STEP);
         }
     }
@@ -126,9 +126,9 @@ mod tests {
     #[test]
     fn nobody_is_given_up_by_one_who_was_suspended() {
         let mut watchdog = Watchdog::new(Instant::now());
-        assert_eq!(watchdog.look(watchdog.wake(), true), Verdict::Ask);
-        let late = watchdog.wake() + OVERSLEPT + STEP;
-        assert_eq!(watchdog.look(late, true), Verdict::Ask);
-        assert_eq!(watchdog.look(watchdog.wake(), true), Verdict::Hung);
+        assert_eq!(watchdog.look(watchdog.wake(), true), WatchdogVerdict::Ask);
+        let late = watchdog.wake() + MAX_OVERSLEEP + STEP;
+        assert_eq!(watchdog.look(late, true), WatchdogVerdict::Ask);
+        assert_eq!(watchdog.look(watchdog.wake(), true), WatchdogVerdict::Hung);
     }
 }

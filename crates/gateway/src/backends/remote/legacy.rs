@@ -4,7 +4,7 @@
 use super::budget::pause;
 use super::fault::{Fault, Prospect};
 use super::post::MAX_CONNECTS;
-use super::session::Session;
+use super::session::RemoteSession;
 use super::streams::{Heard, Mark};
 use super::{Endpoint, Remote};
 use reqwest::{Response, Url};
@@ -46,7 +46,7 @@ impl Remote {
     async fn open_patiently(&self) -> Result<Response, Fault> {
         let mut tries = 0;
         loop {
-            match self.open_stream(&Session::default(), None).await {
+            match self.open_stream(&RemoteSession::default(), None).await {
                 Err(Fault::Unreachable { prospect: Prospect::Soon, .. })
                     if tries < MAX_CONNECTS && self.may_try_again() =>
                 {

@@ -3,7 +3,7 @@
 use super::Remote;
 use super::budget::pause;
 use super::fault::Fault;
-use super::session::Session;
+use super::session::RemoteSession;
 use super::streams::{Heard, Mark};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -35,7 +35,7 @@ impl Remote {
     }
 
     /// Until the server says that there is no such stream. Many have none.
-    async fn follow(self: &Arc<Self>, session: &Session) {
+    async fn follow(self: &Arc<Self>, session: &RemoteSession) {
         let mut mark = Mark::default();
         let (mut failures, mut has_one) = (0, false);
         loop {

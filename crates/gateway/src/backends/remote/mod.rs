@@ -38,10 +38,10 @@ use crate::io::reader::events;
 use crate::io::task;
 use budget::Budget;
 use bytes::Bytes;
-use fault::{Fault, Words};
+use fault::{Fault, FaultWords};
 use requests::InFlightRequests;
 use reqwest::Url;
-use session::{Memory, Session};
+use session::{RemoteSession, RepeatedMessages};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -79,8 +79,8 @@ struct RemoteState {
     endpoint: Endpoint,
     /// The number of the latest stream of events that says everything.
     stream: u32,
-    session: Session,
-    memory: Memory,
+    session: RemoteSession,
+    repeated: RepeatedMessages,
     in_flight: InFlightRequests,
     /// Who waits for the answer to a request of our own.
     own: HashMap<RawId, oneshot::Sender<Message>>,
@@ -123,17 +123,7 @@ pub(crate) async fn run(
     mut orders: BackendOrders,
 ) {
     let (vars, clients, limit) = surroundings;
-    let made = Target::prepare(server, root, vars).and_then(|target| match clients.of(&target) {
-        Ok(client) => Ok((target, client)),
-        Err(error) => {
-            let reason = format!("no secure connection can be made here: {}", fault::innermost(&error));
-            Err(Unready {
-                reason,
-                hint: Some("install this machine's certificates (ca-certificates)".to_owned()),
-            })
-        }
-    });
-    let (target, client) = match made {
+    let (target, client) = match reach(server, root, vars, clients) {
         Ok(made) => made,
         // What is wrong here will be wrong the next time.
         Err(Unready { reason, hint }) => return fail(&hub, launch, reason, hint, (false, None)),
@@ -158,33 +148,11 @@ pub(crate) async fn run(
     hub.open_mailbox(Peer::Backend(launch), Arc::new(RemoteMailbox(Mutex::new(Some(sender)))));
     hub.handle(Event::Spawned { launch, pid: 0 });
     remote.spawn("listening", remote.clone().keep_listening());
-    let failed = {
-        let delivering = requests::deliver_all(&remote, messages);
-        tokio::pin!(delivering);
-        tokio::select! {
-            delivered = &mut delivering => match delivered {
-                // Nothing more comes: the order to stop does.
-                Ok(()) => {
-                    let order = orders.recv().await;
-                    remote.say_farewell(order).await;
-                    None
-                }
-                Err(fault) => Some(fault),
-            },
-            order = orders.recv() => {
-                // What was said before it is still sent.
-                if let Some(grace) = order.as_ref().and_then(BackendOrder::grace) {
-                    let _ = tokio::time::timeout(grace.min(CLOSE_TIMEOUT), &mut delivering).await;
-                }
-                remote.say_farewell(order).await;
-                None
-            }
-        }
-    };
+    let failed = deliver_until(&remote, messages, &mut orders).await.err();
     remote.over.send_replace(true);
     match failed {
         Some(fault) => {
-            let Words { text, hint, retryable, .. } = fault.words(&remote.target);
+            let FaultWords { text, hint, retryable, .. } = fault.words(&remote.target);
             fail(&hub, launch, text, Some(hint), (retryable, fault.after()));
         }
         None => {
@@ -194,6 +162,49 @@ pub(crate) async fn run(
             turn.handle(Event::BackendEnded { launch, how, stderr, hint: None });
         }
     }
+}
+
+/// Where the server is, and how it is connected to.
+fn reach(
+    server: &ServerConfig,
+    root: Option<&Path>,
+    vars: &Vars,
+    clients: &Clients,
+) -> Result<(Target, reqwest::Client), Unready> {
+    let target = Target::prepare(server, root, vars)?;
+    match clients.of(&target) {
+        Ok(client) => Ok((target, client)),
+        Err(error) => Err(Unready {
+            reason: format!("no secure connection can be made here: {}", fault::innermost(&error)),
+            hint: Some("install this machine's certificates (ca-certificates)".to_owned()),
+        }),
+    }
+}
+
+/// Delivers messages until the order to stop comes, and takes leave of the server. Ends early if the handshake fails.
+async fn deliver_until(
+    remote: &Arc<Remote>,
+    messages: mpsc::UnboundedReceiver<Outgoing>,
+    orders: &mut BackendOrders,
+) -> Result<(), Fault> {
+    let delivering = requests::deliver_all(remote, messages);
+    tokio::pin!(delivering);
+    let order = tokio::select! {
+        delivered = &mut delivering => {
+            delivered?;
+            // Nothing more comes: the order to stop does.
+            orders.recv().await
+        }
+        order = orders.recv() => {
+            // What was said before it is still sent.
+            if let Some(grace) = order.as_ref().and_then(BackendOrder::grace) {
+                let _ = tokio::time::timeout(grace.min(CLOSE_TIMEOUT), &mut delivering).await;
+            }
+            order
+        }
+    };
+    remote.say_farewell(order).await;
+    Ok(())
 }
 
 /// `again` says whether it may work later, and when, if that is known.
@@ -221,8 +232,8 @@ impl RemoteState {
         Self {
             endpoint,
             stream: 0,
-            session: Session::default(),
-            memory: Memory::default(),
+            session: RemoteSession::default(),
+            repeated: RepeatedMessages::default(),
             in_flight: InFlightRequests::default(),
             own: HashMap::new(),
             asked: 0,
@@ -235,7 +246,7 @@ impl Remote {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn session(&self) -> Session {
+    fn session(&self) -> RemoteSession {
         self.state().session.clone()
     }
 

@@ -1,11 +1,11 @@
-//! A message is posted, and what comes back is heard, to the answer. Posted again only if that is safe: see `Again`.
+//! A message is posted, and what comes back is heard, to the answer. Posted again only if that is safe: see `Retries`.
 
 use super::body::Trace;
 use super::budget::{jittered, pause};
 use super::fault::{Fault, Prospect};
 use super::lost::{Loss, is_answer, loss};
 use super::requests::RemoteRequest;
-use super::session::Session;
+use super::session::RemoteSession;
 use super::streams;
 use super::{Endpoint, Remote};
 use bytes::BytesMut;
@@ -30,14 +30,14 @@ const SESSION_CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How often a message was posted again, and why.
 #[derive(Default)]
-struct Again {
+struct Retries {
     connects: u32,
     waits: u32,
     is_repeated: bool,
     is_renewed: bool,
 }
 
-impl Again {
+impl Retries {
     /// After which pause it is posted once more, if it is.
     fn after(&mut self, fault: &Fault, request: &RemoteRequest) -> Option<Duration> {
         match fault {
@@ -74,9 +74,9 @@ impl Remote {
     pub(super) async fn post(
         self: &Arc<Self>,
         request: &RemoteRequest,
-        session: Option<&Session>,
+        session: Option<&RemoteSession>,
     ) -> Result<Option<HeaderValue>, Fault> {
-        let mut again = Again::default();
+        let mut again = Retries::default();
         loop {
             let under = session.cloned().unwrap_or_else(|| self.session());
             let fault = match self.attempt(request, &under).await {
@@ -103,7 +103,7 @@ impl Remote {
         self: &Arc<Self>,
         fault: Fault,
         request: &RemoteRequest,
-        under: &Session,
+        under: &RemoteSession,
     ) -> Result<(), Fault> {
         let Fault::PerhapsLost { status, said, answer } = fault else {
             return self.renew(under.number).await;
@@ -129,7 +129,7 @@ impl Remote {
     }
 
     /// Asks for a sign of life under this session.
-    async fn is_forgotten(self: &Arc<Self>, session: &Session) -> bool {
+    async fn is_forgotten(self: &Arc<Self>, session: &RemoteSession) -> bool {
         let id = self.next_id();
         let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
         let request = RemoteRequest::of(&Outgoing::raw(text.into()));
@@ -144,7 +144,7 @@ impl Remote {
     pub(super) async fn ask(
         self: &Arc<Self>,
         request: &RemoteRequest,
-        session: &Session,
+        session: &RemoteSession,
     ) -> Result<(Message, Option<HeaderValue>), Fault> {
         let Some(id) = &request.id else { return Err(no_answer()) };
         let (asker, answer) = oneshot::channel();
@@ -166,7 +166,7 @@ impl Remote {
     async fn attempt(
         &self,
         request: &RemoteRequest,
-        session: &Session,
+        session: &RemoteSession,
     ) -> Result<Option<HeaderValue>, Fault> {
         let response = match self.send(request, session).await {
             Err(Fault::Answered) => return Ok(None),
@@ -187,7 +187,8 @@ impl Remote {
                 false => Err(no_answer()),
             },
             "text/event-stream" => {
-                let session = Session { id: begun.clone().or_else(|| session.id.clone()), ..session.clone() };
+                let session =
+                    RemoteSession { id: begun.clone().or_else(|| session.id.clone()), ..session.clone() };
                 self.hear_to_answer(response, id, &session).await.map(|()| begun)
             }
             "" => Err(Fault::Unexpected { what: format!("nothing ({})", response.status().as_u16()) }),
@@ -199,7 +200,7 @@ impl Remote {
     }
 
     /// Posts it where it belongs. Only a success comes back.
-    async fn send(&self, request: &RemoteRequest, session: &Session) -> Result<Response, Fault> {
+    async fn send(&self, request: &RemoteRequest, session: &RemoteSession) -> Result<Response, Fault> {
         let (endpoint, stream) = {
             let state = self.state();
             (state.endpoint.clone(), state.stream)
@@ -271,7 +272,7 @@ impl Remote {
         }
     }
 
-    pub(super) fn headers(&self, session: &Session) -> HeaderMap {
+    pub(super) fn headers(&self, session: &RemoteSession) -> HeaderMap {
         let mut headers = self.target.headers.clone();
         headers.extend(session.id.clone().map(|id| (SESSION_ID, id)));
         headers.extend(session.version.clone().map(|version| (VERSION, version)));
@@ -286,7 +287,7 @@ impl Remote {
     pub(super) async fn why_not(
         &self,
         response: Response,
-        session: &Session,
+        session: &RemoteSession,
         to: Option<&RemoteRequest>,
     ) -> Fault {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
@@ -392,7 +393,7 @@ mod tests {
             said: String::new(),
         };
         let tries = |method: &str, fault: &Fault| {
-            let (mut again, request) = (Again::default(), request(method));
+            let (mut again, request) = (Retries::default(), request(method));
             std::iter::from_fn(|| again.after(fault, &request)).take(100).count()
         };
         assert_eq!(tries("tools/call", &unreachable), MAX_CONNECTS as usize);

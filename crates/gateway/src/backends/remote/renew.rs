@@ -2,7 +2,7 @@
 
 use super::fault::Fault;
 use super::requests::RemoteRequest;
-use super::session::{self, Session};
+use super::session::{self, RemoteSession};
 use super::{CLOSE_TIMEOUT, Endpoint, Remote};
 use crate::backends::BackendOrder;
 use crate::config::Transport;
@@ -23,7 +23,7 @@ impl Remote {
         if self.is_legacy() {
             self.open_legacy(number).await?;
         }
-        let (answer, id) = match self.ask(request, &Session::default()).await {
+        let (answer, id) = match self.ask(request, &RemoteSession::default()).await {
             Err(fault)
                 if fault.may_be_older() && self.target.transport == Transport::Auto && !self.is_legacy() =>
             {
@@ -33,8 +33,8 @@ impl Remote {
         };
         if !session::is_refusal(&answer) {
             let mut state = self.state();
-            state.memory.welcome(&answer);
-            state.session = Session { number, id, version: session::version(&answer) };
+            state.repeated.welcome(&answer);
+            state.session = RemoteSession { number, id, version: session::version(&answer) };
         }
         if before.id.is_some() {
             // It was left for this one.
@@ -55,7 +55,7 @@ impl Remote {
         if self.open_legacy(number).await.is_err() {
             return Err(fault);
         }
-        self.ask(request, &Session::default()).await
+        self.ask(request, &RemoteSession::default()).await
     }
 
     /// A new session in place of the one with this number, unless somebody else has made one meanwhile. What the server
@@ -73,20 +73,20 @@ impl Remote {
         if self.session().number != number {
             return Ok(());
         }
-        let initialize = self.state().memory.initialize().cloned();
+        let initialize = self.state().repeated.initialize();
         let Some(initialize) = initialize.filter(|_| number > 0) else { return Err(Fault::SessionLost) };
         if self.is_legacy() {
             self.open_legacy(number + 1).await?;
         }
-        let (answer, id) = self.ask(&self.own_request(&initialize), &Session::default()).await?;
+        let (answer, id) = self.ask(&self.own_request(&initialize), &RemoteSession::default()).await?;
         if session::is_refusal(&answer) {
             let what = "it refuses the handshake that it accepted before".to_owned();
             return Err(Fault::Unexpected { what });
         }
-        let session = Session { number: number + 1, id, version: session::version(&answer) };
+        let session = RemoteSession { number: number + 1, id, version: session::version(&answer) };
         let (initialized, settings) = {
             let state = self.state();
-            (state.memory.initialized().cloned(), state.memory.settings())
+            (state.repeated.initialized().cloned(), state.repeated.settings())
         };
         if let Some(bytes) = &initialized {
             self.post(&RemoteRequest::of(&Outgoing::raw(bytes.clone())), Some(&session)).await?;
@@ -98,7 +98,7 @@ impl Remote {
         let is_another = {
             let mut state = self.state();
             state.session = session;
-            state.memory.welcome(&answer)
+            state.repeated.welcome(&answer)
         };
         self.note("the server had forgotten the session; a new one was made");
         if is_another {
@@ -134,7 +134,7 @@ impl Remote {
         let _ = tokio::time::timeout(grace.min(CLOSE_TIMEOUT), self.close(&session)).await;
     }
 
-    async fn close(&self, session: &Session) {
+    async fn close(&self, session: &RemoteSession) {
         let (Endpoint::Streamable(url), Some(_)) = (self.state().endpoint.clone(), &session.id) else {
             return;
         };

@@ -159,7 +159,7 @@ pub(super) async fn deliver_all(
         let request = RemoteRequest::read(&out).await;
         drop(out);
         if let Some(message) = &request.message {
-            remote.state().memory.note(message);
+            remote.state().repeated.note(message);
         }
         match request.method {
             Method::Initialize => {

@@ -3,7 +3,7 @@
 use super::budget::{pause, prolonged};
 use super::fault::{Fault, Prospect, innermost};
 use super::post::MAX_REDIRECTS;
-use super::session::Session;
+use super::session::RemoteSession;
 use super::{Endpoint, Remote};
 use reqwest::Response;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderName};
@@ -53,7 +53,7 @@ impl Remote {
         &self,
         mut response: Response,
         id: &RawId,
-        session: &Session,
+        session: &RemoteSession,
     ) -> Result<(), Fault> {
         let mut mark = Mark::default();
         let mut fruitless = 0;
@@ -76,7 +76,12 @@ impl Remote {
         }
     }
 
-    async fn resume(&self, session: &Session, mark: &Mark, patience: Duration) -> Result<Response, Fault> {
+    async fn resume(
+        &self,
+        session: &RemoteSession,
+        mark: &Mark,
+        patience: Duration,
+    ) -> Result<Response, Fault> {
         let mut tries = 0;
         loop {
             tokio::time::sleep(mark.pause().max(patience)).await;
@@ -156,7 +161,7 @@ impl Remote {
     /// Asks for a stream of events: what the server says by itself, or what follows on an event.
     pub(super) async fn open_stream(
         &self,
-        session: &Session,
+        session: &RemoteSession,
         last_id: Option<&str>,
     ) -> Result<Response, Fault> {
         let mut url = match self.state().endpoint.clone() {
