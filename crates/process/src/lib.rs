@@ -25,6 +25,7 @@
 //! - [`room`]: whether we may open what we need.
 //! - [`alive`]: whether a process is there, for reports.
 //! - [`machine`]: how much memory there is.
+//! - [`lock`]: a mutex without poisoning.
 //! - [`memory`]: makes the allocator give big buffers back.
 //!
 //! All that waits needs a tokio runtime with I/O and time enabled, and is made inside its context.
@@ -39,6 +40,7 @@ pub mod handover;
 #[cfg(unix)]
 mod inherit;
 pub mod local;
+pub mod lock;
 pub mod machine;
 pub mod memory;
 pub mod ownership;

@@ -15,17 +15,12 @@ mod name;
 mod suspended;
 
 use super::{Ended, Launch, Remains, SpawnError, Spawned, Stopped, StoppedBy, resolve};
+use crate::lock::Lock;
 use crate::pipe::{ByteReader, ByteWriter};
 use crate::tree::{Held, OsTree};
 use job::Job;
 use std::{
-    borrow::Cow,
-    ffi::OsStr,
-    io,
-    os::windows::io::BorrowedHandle,
-    path::Path,
-    process::Stdio,
-    sync::{Arc, Mutex, PoisonError},
+    borrow::Cow, ffi::OsStr, io, os::windows::io::BorrowedHandle, path::Path, process::Stdio, sync::Arc,
     time::Duration,
 };
 use tokio::{
@@ -93,7 +88,7 @@ fn cause(path: &Path, source: io::Error) -> SpawnError {
 /// Dropping it kills the process by itself, and by the job's last handle all the others.
 pub(crate) struct Child {
     /// Locked only by `kill_now`, which has no `&mut`.
-    process: Mutex<tokio::process::Child>,
+    process: Lock<tokio::process::Child>,
     /// The process and its job. Nobody else has it for longer than a look.
     held: Arc<Held>,
     /// Who was still there when the job was ended, apart from the process itself; none before.
@@ -110,7 +105,7 @@ impl Child {
         let handle = unsafe { BorrowedHandle::borrow_raw(handle) };
         let job = job.filter(|job| job.assign(handle).is_ok());
         suspended::resume(handle)?;
-        Ok(Self { process: Mutex::new(process), held: Arc::new(Held { pid, job }), outlived: None })
+        Ok(Self { process: Lock::new(process), held: Arc::new(Held { pid, job }), outlived: None })
     }
 
     pub(super) fn pid(&self) -> u32 {
@@ -122,7 +117,7 @@ impl Child {
     }
 
     pub(super) async fn wait(&mut self) -> Ended {
-        let process = self.process.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let process = self.process.get_mut();
         match process.wait().await {
             Ok(status) => status.code().map_or(Ended::Unknown, Ended::Exited),
             Err(_) => Ended::Unknown,
@@ -181,7 +176,7 @@ impl Child {
         match &self.held.job {
             Some(job) => job.kill(),
             // An error says that it has ended already.
-            None => drop(self.process.lock().unwrap_or_else(PoisonError::into_inner).start_kill()),
+            None => drop(self.process.lock().start_kill()),
         }
     }
 }

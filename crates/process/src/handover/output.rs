@@ -9,13 +9,14 @@
 //! numbers are read once, by the one who takes over, and are then within what was committed.
 
 use super::store::{Mapping, OUTPUT, PAGE, Store};
+use crate::lock::{Lock, LockGuard};
 use crate::pipe::{Descriptor, Kind};
 use rustix::io::Errno;
 use std::io::{self, IoSlice};
 use std::os::fd::AsRawFd;
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
@@ -29,7 +30,7 @@ const PIECE: u64 = 256 << 10;
 pub struct Log {
     store: Arc<Store>,
     fd: AsyncFd<Descriptor>,
-    state: Mutex<State>,
+    state: Lock<State>,
 }
 
 struct State {
@@ -52,7 +53,7 @@ impl Log {
     pub(super) fn at(store: &Arc<Store>, fd: AsyncFd<Descriptor>, committed: u64) -> Self {
         let sent = noted(store, fd.get_ref().kind()).min(committed);
         let state = State { end: committed, committed, sent, freed: sent, window: None, tail: None };
-        Self { store: store.clone(), fd, state: Mutex::new(state) }
+        Self { store: store.clone(), fd, state: Lock::new(state) }
     }
 
     /// Puts bytes behind the others; they stay here until they are committed. Says where they end.
@@ -202,8 +203,8 @@ impl Log {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> LockGuard<'_, State> {
+        self.state.lock()
     }
 }
 

@@ -4,11 +4,12 @@
 //! The threads are detached: one that is blocked in a terminal's read cannot be woken, and ends with the
 //! process. What a writer was handed over is therefore only certain to be written after `drained`.
 
+use crate::lock::{Condition, Lock, LockGuard};
 use bytes::{Buf, Bytes, BytesMut};
 use std::{
     io::{self, IoSlice, Read, Write},
     pin::pin,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     thread,
 };
 use tokio::sync::{Notify, mpsc};
@@ -67,9 +68,9 @@ fn read_all(mut source: impl Read, chunks: &mpsc::Sender<io::Result<Bytes>>) {
 pub(super) struct ThreadedWriter(Arc<Shared>);
 
 struct Shared {
-    queue: Mutex<Queue>,
+    queue: Lock<Queue>,
     /// For the thread: there is something to write, or no more to come.
-    filled: Condvar,
+    filled: Condition,
     /// For the tasks: something was written, or failed.
     moved: Notify,
 }
@@ -93,8 +94,8 @@ enum State {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> LockGuard<'_, Queue> {
+        self.queue.lock()
     }
 
     /// Waits until `fact` holds. The notification is listened to before the look, so none is missed.
@@ -123,8 +124,8 @@ impl Queue {
 impl ThreadedWriter {
     pub(super) fn start(sink: impl Write + Send + 'static) -> io::Result<Self> {
         let shared = Arc::new(Shared {
-            queue: Mutex::new(Queue { bytes: BytesMut::new(), in_flight: 0, state: State::Open }),
-            filled: Condvar::new(),
+            queue: Lock::new(Queue { bytes: BytesMut::new(), in_flight: 0, state: State::Open }),
+            filled: Condition::new(),
             moved: Notify::new(),
         });
         let theirs = shared.clone();
@@ -179,7 +180,7 @@ fn write_all(mut sink: impl Write, shared: &Shared) {
             while queue.bytes.is_empty() {
                 match queue.state {
                     State::Open => {
-                        queue = shared.filled.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                        queue = shared.filled.wait(queue);
                     }
                     State::Closing | State::Failed { .. } => return,
                 }
