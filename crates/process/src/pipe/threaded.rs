@@ -79,10 +79,10 @@ struct Queue {
     bytes: BytesMut,
     /// How many bytes the thread holds in its hands.
     in_flight: usize,
-    state: State,
+    state: QueueState,
 }
 
-enum State {
+enum QueueState {
     Open,
     /// The writer was dropped: write what is there, then close.
     Closing,
@@ -117,14 +117,14 @@ impl Queue {
     }
 
     fn failed(&self) -> bool {
-        matches!(self.state, State::Failed { .. })
+        matches!(self.state, QueueState::Failed { .. })
     }
 }
 
 impl ThreadedWriter {
     pub(super) fn start(sink: impl Write + Send + 'static) -> io::Result<Self> {
         let shared = Arc::new(Shared {
-            queue: Lock::new(Queue { bytes: BytesMut::new(), in_flight: 0, state: State::Open }),
+            queue: Lock::new(Queue { bytes: BytesMut::new(), in_flight: 0, state: QueueState::Open }),
             filled: Condition::new(),
             moved: Notify::new(),
         });
@@ -135,7 +135,7 @@ impl ThreadedWriter {
 
     pub(super) fn try_write(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
         let mut queue = self.0.lock();
-        if let State::Failed { kind, code } = queue.state {
+        if let QueueState::Failed { kind, code } = queue.state {
             return Err(code.map_or_else(|| kind.into(), io::Error::from_raw_os_error));
         }
         let room = QUEUE - queue.pending();
@@ -166,7 +166,7 @@ impl Drop for ThreadedWriter {
     fn drop(&mut self) {
         let mut queue = self.0.lock();
         if !queue.failed() {
-            queue.state = State::Closing;
+            queue.state = QueueState::Closing;
         }
         self.0.filled.notify_one();
     }
@@ -179,10 +179,10 @@ fn write_all(mut sink: impl Write, shared: &Shared) {
             let mut queue = shared.lock();
             while queue.bytes.is_empty() {
                 match queue.state {
-                    State::Open => {
+                    QueueState::Open => {
                         queue = shared.filled.wait(queue);
                     }
-                    State::Closing | State::Failed { .. } => return,
+                    QueueState::Closing | QueueState::Failed { .. } => return,
                 }
             }
             let size = queue.bytes.len().min(CHUNK);
@@ -195,7 +195,7 @@ fn write_all(mut sink: impl Write, shared: &Shared) {
         queue.in_flight = 0;
         if let Err(error) = result {
             queue.bytes.clear();
-            queue.state = State::Failed { kind: error.kind(), code: error.raw_os_error() };
+            queue.state = QueueState::Failed { kind: error.kind(), code: error.raw_os_error() };
         }
         drop(queue);
         shared.moved.notify_waiters();
