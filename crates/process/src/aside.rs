@@ -8,8 +8,8 @@ use std::thread;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// A thread stays for so long without work: large messages come one after the other.
-const IDLE: Duration = Duration::from_secs(2);
+/// Time that a thread stays without work: large messages come one after the other.
+const MAX_IDLE: Duration = Duration::from_secs(2);
 
 type Work = Box<dyn FnOnce() + Send>;
 
@@ -68,7 +68,7 @@ fn start_with(work: Work, worker: &mut Option<SyncSender<Work>>) -> bool {
 
 fn serve(first: Work, more: &Receiver<Work>) {
     first();
-    while let Ok(work) = more.recv_timeout(IDLE) {
+    while let Ok(work) = more.recv_timeout(MAX_IDLE) {
         work();
     }
 }

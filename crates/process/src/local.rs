@@ -24,12 +24,12 @@ use std::time::Duration;
 use std::{fmt, process};
 use thiserror::Error;
 
-/// How often is looked whether somebody else has let go of a lock.
-const LOOK: Duration = Duration::from_millis(5);
-/// How much of a description is read.
-const LONGEST_DESCRIPTION: u64 = 64 * 1024;
-/// How the files that stand for a daemon end.
-const SOCKET: &str = "sock";
+/// Time between two attempts to take a lock, or to reach a listener that is busy.
+const RETRY_INTERVAL: Duration = Duration::from_millis(5);
+/// Part of a description that is read.
+const MAX_DESCRIPTION_BYTES: u64 = 64 * 1024;
+/// Extension of the files that stand for a daemon.
+const SOCKET_EXTENSION: &str = "sock";
 
 /// Where a daemon is found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +54,8 @@ impl Address {
         for entry in fs::read_dir(&folder)? {
             let path = PathBuf::from(entry?.file_name());
             let stem = path.file_stem().and_then(|stem| stem.to_str());
-            if let (Some(name), true) = (stem, path.extension().is_some_and(|extension| extension == SOCKET))
+            if let (Some(name), true) =
+                (stem, path.extension().is_some_and(|extension| extension == SOCKET_EXTENSION))
                 && name::is_of(name, &world)
             {
                 all.push(Self { folder: folder.clone(), name: name.to_owned() });
@@ -82,7 +83,7 @@ impl Address {
 
     /// What was left there.
     pub fn description(&self) -> Option<String> {
-        String::from_utf8(private::read(&self.file("json"), LONGEST_DESCRIPTION).ok()?).ok()
+        String::from_utf8(private::read(&self.file("json"), MAX_DESCRIPTION_BYTES).ok()?).ok()
     }
 
     fn file(&self, extension: &str) -> PathBuf {
@@ -167,7 +168,7 @@ impl StartLock {
             if let Some(lock) = os::FileLock::try_take(&path)? {
                 return Ok(Self(lock));
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(RETRY_INTERVAL).await;
         }
     }
 }
