@@ -199,7 +199,7 @@ fn settings(config: &Config, server: &str, refusal_mark: Option<&str>) -> Settin
         servers: vec![relay],
         pool: Pool::default(),
         roots: Roots::default(),
-        dialect: wiring::ear(config.dialect),
+        dialect: wiring::learnt_dialect(config.dialect),
         shutdown_grace: config.shutdown_grace,
         limits: wiring::limits(config),
         linger: None,

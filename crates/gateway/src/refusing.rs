@@ -13,8 +13,8 @@ use switchboard_core::{Aggregates, ClientId, Core, Limits, Pool, Roots, Settings
 use switchboard_process::parent::Parent;
 use switchboard_process::signals::Signals;
 use switchboard_process::stdio::OwnStdio;
-use switchboard_protocol::dialect::Ear;
-use switchboard_protocol::framing::DEFAULT_LIMIT;
+use switchboard_protocol::dialect::LearntDialect;
+use switchboard_protocol::framing::DEFAULT_MESSAGE_LIMIT_BYTES;
 use switchboard_protocol::{ErrorAnswer, ErrorKind};
 
 /// Time for the last answers to be read.
@@ -44,7 +44,10 @@ pub async fn run(refusal: Refusal, stdio: OwnStdio) -> std::io::Result<()> {
     let tasks = [
         task::spawn("time", hub.clone().keep_time()),
         task::spawn("ending", solo::obey(hub.clone(), signals)),
-        task::spawn("serving", fronts::stdio::serve(hub.clone(), here, stdio, None, DEFAULT_LIMIT)),
+        task::spawn(
+            "serving",
+            fronts::stdio::serve(hub.clone(), here, stdio, None, DEFAULT_MESSAGE_LIMIT_BYTES),
+        ),
         task::spawn("following", solo::follow(hub.clone(), client, parent, refusal.ignore_parent)),
     ];
     hub.finished(client, LAST_ANSWERS).await;
@@ -58,7 +61,7 @@ fn settings() -> Settings {
         servers: Vec::new(),
         pool: Pool::default(),
         roots: Roots::default(),
-        dialect: Ear::Open,
+        dialect: LearntDialect::Open,
         shutdown_grace: LAST_ANSWERS,
         limits: Limits::default(),
         linger: None,

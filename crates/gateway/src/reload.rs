@@ -286,7 +286,7 @@ fn change(
         environments,
         pool: wiring::pool(config),
         policy: wiring::policy(config),
-        dialect: wiring::ear(config.dialect),
+        dialect: wiring::learnt_dialect(config.dialect),
         shutdown_grace: config.shutdown_grace,
         linger: Some(config.linger),
         aggregates: wiring::aggregates(config),

@@ -13,7 +13,7 @@ const MAX_IDLE: Duration = Duration::from_secs(2);
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// The way to the thread that is there, if one is.
+/// The queue of the thread that waits for work, if there is one.
 static WORKER: Lock<Option<SyncSender<Work>>> = Lock::new(None);
 
 pub async fn run<T, F>(work: F) -> T

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use switchboard_process::handover::{Journal, Streams};
 use switchboard_protocol::hunt::Glimpse;
-use switchboard_protocol::{Answers, Broken, Framing, Kind, Message, Method, Outgoing, Parsed, Part, parse};
+use switchboard_protocol::{Broken, Framing, Kind, Message, Method, Outgoing, OutgoingKind, Parsed, Part};
 use tokio::sync::Notify;
 
 /// A request that is longer is not repeated.
@@ -226,8 +226,9 @@ impl Ledger {
 
     /// Whether this is an answer to something that we said again ourselves. Nobody else is to see it.
     pub(crate) fn swallow(&self, out: &Outgoing) -> bool {
-        let is_ours = matches!(out.answers(), Answers::One(id)
-            if id.as_bytes().starts_with(OURS) && self.inner().own.swallow(id.as_bytes()));
+        let is_response = matches!(out.kind(), OutgoingKind::Response { .. });
+        let id = out.id().filter(|id| is_response && id.starts_with(OURS));
+        let is_ours = id.is_some_and(|id| self.inner().own.swallow(id));
         if is_ours {
             self.changed.notify_waiters();
         }
@@ -246,21 +247,12 @@ impl Ledger {
 
 /// What a message means for the books of its receiver.
 pub(crate) fn meaning(out: &Outgoing) -> Option<Entry> {
-    match out.answers() {
-        Answers::One(id) => Some(Entry::Answered { id: id.as_bytes().to_vec() }),
-        Answers::Batch => {
-            // One member stands for all.
-            let Ok(Parsed::Batch(members)) = parse(out.to_vec().into()) else { return None };
-            let id = members.into_iter().flatten().find_map(|member| member.id())?;
-            Some(Entry::Answered { id: id.as_bytes().to_vec() })
-        }
-        Answers::Nothing => {
-            // Most that is no answer is a notification, and has none.
-            memchr::memmem::find(out.original(), b"\"id\"")?;
-            let Ok(Parsed::One(message)) = parse(out.to_vec().into()) else { return None };
-            let id = message.id().filter(|_| message.kind() == Kind::Request)?;
-            Some(Entry::Question { id: id.as_bytes().to_vec() })
-        }
+    let id = out.id()?.to_vec();
+    match out.kind() {
+        // Of a batch, one member stands for all.
+        OutgoingKind::Response { .. } | OutgoingKind::BatchResponse => Some(Entry::Answered { id }),
+        OutgoingKind::Request => Some(Entry::Question { id }),
+        OutgoingKind::Notification => None,
     }
 }
 

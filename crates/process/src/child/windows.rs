@@ -147,7 +147,7 @@ impl OsChild {
         Remains { ended: self.outlived.clone().unwrap_or_default(), left }
     }
 
-    /// Kills all, and notes who they were.
+    /// Kills all, and remembers who they were.
     fn end_all(&mut self) {
         // While the process itself runs, those below it are its own affair.
         let (pid, members) = (self.pid(), self.members());
