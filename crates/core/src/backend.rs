@@ -13,7 +13,7 @@ use crate::users::Users;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_protocol::dialect::Ear;
+use switchboard_protocol::dialect::LearntDialect;
 use switchboard_protocol::{Framing, Message, Outgoing, RawId};
 
 /// Where a backend is in its life. Each state has the data that only it needs.
@@ -211,7 +211,7 @@ pub(crate) struct Backend {
     pub(crate) proven: bool,
     /// Started after the breaker was open, and has answered nothing yet.
     pub(crate) on_trial: bool,
-    pub(crate) ear: Ear,
+    pub(crate) dialect: LearntDialect,
     pub(crate) waiting: VecDeque<Waiting>,
     pub(crate) probe: Option<Probe>,
     /// When it crashed, within the last minute.
@@ -281,7 +281,7 @@ impl Backend {
             heard: false,
             proven: false,
             on_trial: false,
-            ear: Ear::Open,
+            dialect: LearntDialect::Open,
             waiting: VecDeque::new(),
             probe: None,
             crashes: VecDeque::new(),

@@ -11,7 +11,7 @@ use crate::roots::{Known, Place};
 use crate::settings::ServerSettings;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use switchboard_protocol::dialect::Ear;
+use switchboard_protocol::dialect::LearntDialect;
 use switchboard_protocol::{Message, Part, RawId};
 
 /// The client's half of the handshake. What it said is kept, to be replayed to a backend that is started anew.
@@ -230,7 +230,7 @@ pub(crate) struct Client {
     pub(crate) shown: Vec<Arc<Listing>>,
     /// The log level that it asked for.
     pub(crate) level: Option<Level>,
-    pub(crate) ear: Ear,
+    pub(crate) dialect: LearntDialect,
     /// It wants to know what messages are about.
     pub(crate) goes_by_request: bool,
     /// What tells it that a refusal is ours.

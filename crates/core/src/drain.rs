@@ -128,7 +128,7 @@ impl Core {
             let Some(farewell) = c.farewell.as_mut().filter(|farewell| !farewell.answered) else { continue };
             farewell.answered = true;
             let (id, batch) = (farewell.id.clone(), farewell.batch);
-            let answer = own_result(&id, c.ear.dialect(), "null");
+            let answer = own_result(&id, c.dialect.current(), "null");
             self.answer(client, &id, batch, answer);
         }
     }

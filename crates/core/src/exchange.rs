@@ -341,7 +341,7 @@ impl Core {
             parked: VecDeque::new(),
             shown: Vec::new(),
             level: None,
-            ear: self.settings.dialect,
+            dialect: self.settings.dialect,
             goes_by_request: false,
             refusal_mark: None,
             is_elsewhere: false,

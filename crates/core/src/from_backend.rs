@@ -12,7 +12,7 @@ use crate::settings::FramingChoice;
 use crate::sharing::Addressee;
 use crate::status::LastStart;
 use serde::Deserialize;
-use switchboard_protocol::dialect::{self, Ear};
+use switchboard_protocol::dialect::{self, LearntDialect};
 use switchboard_protocol::{ErrorAnswer, Framing, Kind, Message, Method, Outgoing, Part, Patch, RawId};
 
 /// So many bytes of a log message that no client gets are written to our log.
@@ -30,7 +30,7 @@ impl Core {
         if !is_plausible(b, &message) {
             return self.backend_noise(launch, &message.bytes().clone(), Vec::new());
         }
-        b.ear.hear(&message);
+        b.dialect.learn(&message);
         let answers = matches!(message.kind(), Kind::Response { .. });
         let is_ours = answers && message.part(Part::Id).and_then(RawId::minted).is_some();
         self.backend_spoke(launch, is_ours);
@@ -134,7 +134,7 @@ impl Core {
             self.fail(&pending, &error);
             return self.check_drained();
         }
-        dialect::translate(&message, c.ear.dialect(), &mut out);
+        dialect::translate(&message, c.dialect.current(), &mut out);
         let passed = self.answer(client, id, batch, out);
         if !cancelled {
             let outcome = match (passed, failed) {
@@ -233,7 +233,7 @@ impl Core {
             out.replace(message.span(Part::MetaProgressToken), Patch::Id(ours));
         }
         let about = self.at_hand(client, backend);
-        if !self.tell_client_about(client, out.asking(), about) {
+        if !self.tell_client_about(client, out, about) {
             let error = self.overloaded(Some(backend), "the client does not read what it is sent");
             return self.refuse_backend(launch, &id, &error);
         }
@@ -255,7 +255,7 @@ impl Core {
         if c.is_delegate() {
             self.name_server(c, message, &mut out);
         }
-        dialect::translate(message, c.ear.dialect(), &mut out);
+        dialect::translate(message, c.dialect.current(), &mut out);
         out
     }
 
@@ -343,7 +343,7 @@ fn is_plausible(backend: &Backend, message: &Message) -> bool {
     if message.has(Part::Jsonrpc) {
         return true;
     }
-    let speaks_bare = matches!(backend.ear, Ear::Open | Ear::HeardBare);
+    let speaks_bare = matches!(backend.dialect, LearntDialect::Open | LearntDialect::HeardBare);
     match message.kind() {
         Kind::Response { .. } => message.part(Part::Id).and_then(RawId::minted).is_some(),
         Kind::Request | Kind::Notification => speaks_bare && message.method().comes_from_servers(),

@@ -108,10 +108,10 @@ impl Core {
 
     fn client_message(&mut self, client: ClientId, message: Message, batch: Option<u32>, places: Vec<Place>) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        let before = c.ear;
-        c.ear.hear(&message);
-        if c.ear != before {
-            self.lend_ear(client);
+        let before = c.dialect;
+        c.dialect.learn(&message);
+        if c.dialect != before {
+            self.lend_dialect(client);
         }
         match message.kind() {
             Kind::Request => self.client_request(client, message, batch, places),
@@ -245,7 +245,7 @@ impl Core {
     fn conclude_with(&mut self, minted: u64, result: &str) {
         let Some(pending) = self.close(minted) else { return };
         let Asker::Client { client, id, batch } = &pending.asker else { return };
-        let dialect = self.clients.get(client).map_or(Dialect::Standard, |c| c.ear.dialect());
+        let dialect = self.clients.get(client).map_or(Dialect::Standard, |c| c.dialect.current());
         self.answer(*client, id, *batch, own_result(id, dialect, result));
         self.conclude(&pending, Outcome::Ok);
     }
@@ -469,7 +469,7 @@ impl Core {
         }
         if self.settings.linger.is_some() {
             // The others go on.
-            let answer = own_result(&id, c.ear.dialect(), "null");
+            let answer = own_result(&id, c.dialect.current(), "null");
             c.farewell = Some(Farewell { id: id.clone(), batch, answered: true });
             self.answer(client, &id, batch, answer);
             return;

@@ -120,7 +120,7 @@ impl Core {
         c.handshake.answer(initialize.clone());
         let mut out = Outgoing::of(&answer);
         out.replace(answer.span(Part::Id), Patch::Id(id.clone()));
-        dialect::translate(&answer, c.ear.dialect(), &mut out);
+        dialect::translate(&answer, c.dialect.current(), &mut out);
         self.answer(client, id, batch, out);
         self.conclude(&pending, Outcome::Ok);
         self.forget_early(backend, client, early);
@@ -421,7 +421,7 @@ impl Core {
         let Some(pending) = self.close(minted) else { return };
         let Some(c) = self.clients.get_mut(&client) else { return };
         c.handshake.answer(initialize);
-        let answer = own_result(id, c.ear.dialect(), &result.to_string());
+        let answer = own_result(id, c.dialect.current(), &result.to_string());
         self.answer(client, id, batch, answer);
         self.conclude(&pending, Outcome::Ok);
     }

@@ -34,6 +34,8 @@
 //! - `last_words`: the output of a process that ended; `failure`: why a server failed last.
 //! - `outgoing`: the one place through which messages leave, with the byte credits of the outboxes.
 
+#![forbid(unsafe_code)]
+
 pub mod catalogue;
 pub mod event;
 pub mod fact;

@@ -7,7 +7,7 @@ use crate::exchange::Core;
 use crate::fact::Fact;
 use crate::pending::{Asker, Pending};
 use serde_json::{Value, json};
-use switchboard_protocol::{Answers, Dialect, ErrorAnswer, Outgoing, RawId};
+use switchboard_protocol::{Dialect, ErrorAnswer, Method, Outgoing, RawId};
 
 impl Core {
     /// Sends an answer to a client, alone or as part of its batch. It must already fit.
@@ -18,9 +18,9 @@ impl Core {
             return;
         }
         let out = match batch {
-            None => out.answering(Answers::One(id.clone())),
-            Some(batch) => match c.batches.done(batch, Some(out.to_vec())) {
-                Some(array) => Outgoing::raw(array.into()).answering(Answers::Batch),
+            None => out,
+            Some(batch) => match c.batches.done(batch, Some((id, out.to_vec()))) {
+                Some((first, array)) => Outgoing::batch_response(first, array.into()),
                 None => return,
             },
         };
@@ -33,10 +33,10 @@ impl Core {
         let Some(batch) = batch else { return };
         let client = self.face(client);
         let Some(c) = self.clients.get_mut(&client) else { return };
-        if let Some(array) = c.batches.done(batch, None)
+        if let Some((first, array)) = c.batches.done(batch, None)
             && c.presence != Presence::Lost
         {
-            let out = Outgoing::raw(array.into()).answering(Answers::Batch);
+            let out = Outgoing::batch_response(first, array.into());
             c.queued += out.len();
             self.actions.push(Action::ToClient { client, out, about: About::Nothing });
         }
@@ -66,8 +66,8 @@ impl Core {
         error: &ErrorAnswer,
     ) {
         let Some(c) = self.clients.get(&client) else { return };
-        let bytes = error.to_bytes(id, c.ear.dialect());
-        self.put_answer(client, id, batch, Outgoing::raw(bytes));
+        let bytes = error.to_bytes(id, c.dialect.current());
+        self.put_answer(client, id, batch, Outgoing::error(id.clone(), bytes));
     }
 
     /// Sends a notification or request of a server to its client; `false` if there is no room or nobody.
@@ -115,10 +115,11 @@ impl Core {
 
     /// Tells a client something of our own, as it speaks itself.
     pub(crate) fn notify_client(&mut self, client: ClientId, mut notice: Value) -> bool {
-        if self.clients.get(&client).is_none_or(|c| c.ear.dialect() == Dialect::Standard) {
+        if self.clients.get(&client).is_none_or(|c| c.dialect.current() == Dialect::Standard) {
             notice["jsonrpc"] = json!("2.0");
         }
-        self.tell_client(client, Outgoing::raw(notice.to_string().into()))
+        let method = notice["method"].as_str().map_or(Method::Other, Method::from_name);
+        self.tell_client(client, Outgoing::notification(method, notice.to_string().into()))
     }
 
     /// Whether a request of this size may still be accepted for the backend.
@@ -158,7 +159,7 @@ impl Core {
 
     /// Answers a backend's own request with an error.
     pub(crate) fn refuse_backend(&mut self, launch: Launch, id: &RawId, error: &ErrorAnswer) {
-        self.send_to_backend(launch, Outgoing::raw(error.to_bytes(id, Dialect::Standard)));
+        self.send_to_backend(launch, Outgoing::error(id.clone(), error.to_bytes(id, Dialect::Standard)));
     }
 
     /// Answers a server's ping in place of its clients.
@@ -194,7 +195,7 @@ impl Core {
 /// An answer of our own; the result is JSON.
 pub(crate) fn own_result(id: &RawId, dialect: Dialect, result: &str) -> Outgoing {
     let version = version_member(dialect);
-    Outgoing::raw(format!(r#"{{{version}"id":{id},"result":{result}}}"#).into())
+    Outgoing::response(id.clone(), format!(r#"{{{version}"id":{id},"result":{result}}}"#).into())
 }
 
 /// The `jsonrpc` member, for those who have it.

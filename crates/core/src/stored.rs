@@ -98,7 +98,7 @@ impl Core {
         let minted = self.accept(client, NOWHERE, id.clone(), batch, request.clone());
         let Some(pending) = self.close(minted) else { return };
         let Some(c) = self.clients.get(&client) else { return };
-        let answer = own_result(id, c.ear.dialect(), result);
+        let answer = own_result(id, c.dialect.current(), result);
         self.answer(client, id, batch, answer);
         self.conclude(&pending, Outcome::Ok);
     }

@@ -1,27 +1,28 @@
 //! Work on another thread, for what takes longer than the event loop should stand still. tokio's own pool panics
 //! when the system has no thread to give; here the work is then done at once, on the spot.
 
+use crate::lock::Lock;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// A thread stays for so long without work: large messages come one after the other.
-const IDLE: Duration = Duration::from_secs(2);
+/// Time that a thread stays without work: large messages come one after the other.
+const MAX_IDLE: Duration = Duration::from_secs(2);
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// The way to the thread that is there, if one is.
-static WORKER: Mutex<Option<SyncSender<Work>>> = Mutex::new(None);
+/// The queue of the thread that waits for work, if there is one.
+static WORKER: Lock<Option<SyncSender<Work>>> = Lock::new(None);
 
 pub async fn run<T, F>(work: F) -> T
 where
     T: Send + 'static,
     F: FnOnce() -> T + Send + 'static,
 {
-    let work = Arc::new(Mutex::new(Some(work)));
-    let take = |work: &Mutex<Option<F>>| work.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let work = Arc::new(Lock::new(Some(work)));
+    let take = |work: &Lock<Option<F>>| work.lock().take();
     let (give, done) = oneshot::channel();
     let theirs = work.clone();
     let is_given = hand_over(Box::new(move || {
@@ -42,7 +43,7 @@ where
 
 /// To the thread that waits for work, or to a new one. Says whether there was any.
 fn hand_over(work: Work) -> bool {
-    let mut worker = WORKER.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut worker = WORKER.lock();
     let work = match &*worker {
         None => work,
         Some(waiting) => match waiting.try_send(work) {
@@ -67,7 +68,7 @@ fn start_with(work: Work, worker: &mut Option<SyncSender<Work>>) -> bool {
 
 fn serve(first: Work, more: &Receiver<Work>) {
     first();
-    while let Ok(work) = more.recv_timeout(IDLE) {
+    while let Ok(work) = more.recv_timeout(MAX_IDLE) {
         work();
     }
 }

@@ -24,12 +24,12 @@ use std::time::Duration;
 use std::{fmt, process};
 use thiserror::Error;
 
-/// How often is looked whether somebody else has let go of a lock.
-const LOOK: Duration = Duration::from_millis(5);
-/// How much of a description is read.
-const LONGEST_DESCRIPTION: u64 = 64 * 1024;
-/// How the files that stand for a daemon end.
-const SOCKET: &str = "sock";
+/// Time between two attempts to take a lock, or to reach a listener that is busy.
+const RETRY_INTERVAL: Duration = Duration::from_millis(5);
+/// Part of a description that is read.
+const MAX_DESCRIPTION_BYTES: u64 = 64 * 1024;
+/// Extension of the files that stand for a daemon.
+const SOCKET_EXTENSION: &str = "sock";
 
 /// Where a daemon is found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +54,8 @@ impl Address {
         for entry in fs::read_dir(&folder)? {
             let path = PathBuf::from(entry?.file_name());
             let stem = path.file_stem().and_then(|stem| stem.to_str());
-            if let (Some(name), true) = (stem, path.extension().is_some_and(|extension| extension == SOCKET))
+            if let (Some(name), true) =
+                (stem, path.extension().is_some_and(|extension| extension == SOCKET_EXTENSION))
                 && name::is_of(name, &world)
             {
                 all.push(Self { folder: folder.clone(), name: name.to_owned() });
@@ -82,7 +83,7 @@ impl Address {
 
     /// What was left there.
     pub fn description(&self) -> Option<String> {
-        String::from_utf8(private::read(&self.file("json"), LONGEST_DESCRIPTION).ok()?).ok()
+        String::from_utf8(private::read(&self.file("json"), MAX_DESCRIPTION_BYTES).ok()?).ok()
     }
 
     fn file(&self, extension: &str) -> PathBuf {
@@ -107,13 +108,13 @@ pub enum BindError {
 }
 
 /// The one who listens at an address. Dropping it takes the socket away, if it is still its own.
-pub struct Listener(os::Listener);
+pub struct Listener(os::OsListener);
 
 impl Listener {
     /// Listens, if nobody does: of several that try at once one gets it. What a dead one left is replaced. Must be
     /// called in the context of a tokio runtime.
     pub fn bind(address: &Address) -> Result<Self, BindError> {
-        os::Listener::bind(address).map(Self)
+        os::OsListener::bind(address).map(Self)
     }
 
     /// The next who comes. Another user is turned away without a word. After an error (no descriptor is free) it
@@ -157,17 +158,17 @@ pub async fn connect(address: &Address) -> io::Result<Connection> {
 /// Held by whoever starts a daemon, so that many who want one at once start one: take it, look again whether one
 /// is there, start it if not, and let go when it answers. Ends with its process, whatever ends that.
 #[derive(Debug)]
-pub struct StartLock(#[expect(dead_code, reason = "its drop is what it is for")] os::Lock);
+pub struct StartLock(#[expect(dead_code, reason = "its drop is what it is for")] os::FileLock);
 
 impl StartLock {
     /// Waits for its turn. Cancel-safe.
     pub async fn take(address: &Address) -> io::Result<Self> {
         let path = address.file("start");
         loop {
-            if let Some(lock) = os::Lock::try_take(&path)? {
+            if let Some(lock) = os::FileLock::try_take(&path)? {
                 return Ok(Self(lock));
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(RETRY_INTERVAL).await;
         }
     }
 }

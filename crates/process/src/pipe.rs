@@ -20,6 +20,8 @@ mod threaded;
 use crate::memory;
 use bytes::BytesMut;
 use std::io::{self, IoSlice};
+#[cfg(target_os = "linux")]
+use std::task::{Context, Poll};
 
 #[cfg(unix)]
 pub(crate) use descriptor::Inherited;
@@ -37,11 +39,11 @@ pub(crate) use windows::{NamedPipe, both_ways};
 pub use sealed::Sealed;
 
 /// With less spare room than this a read is not worth its system call.
-const LEAST_ROOM: usize = 4 * 1024;
-/// What is reserved then: as much as a pipe holds.
-const ROOM: usize = 64 * 1024;
-/// So much of one message makes it a large one, for which pipes are widened and reads are longer.
-const LARGE: usize = 256 * 1024;
+const MIN_SPARE_BYTES: usize = 4 * 1024;
+/// Bytes reserved then: the capacity of a pipe.
+const RESERVED_BYTES: usize = 64 * 1024;
+/// A message above this is a large one, for which pipes are widened and reads are longer.
+const LARGE_MESSAGE_BYTES: usize = 256 * 1024;
 
 /// The end of a stream that bytes come out of. Dropping it closes it (a thread that is blocked in a read
 /// holds it open until that read returns).
@@ -53,8 +55,15 @@ enum Reader {
     #[cfg(windows)]
     Named(named::NamedReader),
     #[cfg(target_os = "linux")]
-    Handed(Box<crate::handover::Input>),
+    Custom(Box<dyn PollRead>),
     Threaded(threaded::ThreadedReader),
+}
+
+/// A source of bytes that is defined elsewhere in this crate.
+#[cfg(target_os = "linux")]
+pub(crate) trait PollRead: Send + Sync {
+    /// Appends what has arrived to `buf` and says how much; 0 is the end of the stream.
+    fn poll_read(&mut self, cx: &mut Context<'_>, buf: &mut BytesMut) -> Poll<io::Result<usize>>;
 }
 
 impl ByteReader {
@@ -64,13 +73,13 @@ impl ByteReader {
     /// come can reserve much; 64 KiB are reserved when less than 4 KiB are spare. Cancel-safe: a future that
     /// is dropped has read nothing.
     pub async fn read(&mut self, buf: &mut BytesMut) -> io::Result<usize> {
-        let times = if buf.len() > LARGE { 8 } else { 1 };
-        if buf.capacity() - buf.len() < LEAST_ROOM * times {
-            buf.reserve(ROOM * times);
+        let times = if buf.len() > LARGE_MESSAGE_BYTES { 8 } else { 1 };
+        if buf.capacity() - buf.len() < MIN_SPARE_BYTES * times {
+            buf.reserve(RESERVED_BYTES * times);
         }
         if times > 1 {
             let spare = buf.spare_capacity_mut();
-            let soon = spare.len().min(ROOM * times);
+            let soon = spare.len().min(RESERVED_BYTES * times);
             memory::make_pages(&mut spare[..soon]);
         }
         match &mut self.0 {
@@ -79,7 +88,7 @@ impl ByteReader {
             #[cfg(windows)]
             Reader::Named(named) => named.read(buf).await,
             #[cfg(target_os = "linux")]
-            Reader::Handed(handed) => handed.read(buf).await,
+            Reader::Custom(source) => std::future::poll_fn(|cx| source.poll_read(cx, buf)).await,
             Reader::Threaded(threaded) => threaded.read(buf).await,
         }
     }
@@ -225,15 +234,16 @@ mod linux {
     use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
     impl ByteReader {
-        pub(crate) fn handed(input: crate::handover::Input) -> Self {
-            Self(Reader::Handed(Box::new(input)))
+        /// Reads from a source that is none of those known here.
+        pub(crate) fn from_source(source: impl PollRead + 'static) -> Self {
+            Self(Reader::Custom(Box::new(source)))
         }
 
         /// One more descriptor, if it can be handed to another process.
         pub(crate) fn share(&self) -> Option<OwnedFd> {
             match &self.0 {
                 Reader::Polled(polled) => polled.descriptor().share(),
-                Reader::Handed(_) | Reader::Threaded(_) => None,
+                Reader::Custom(_) | Reader::Threaded(_) => None,
             }
         }
 
@@ -241,7 +251,7 @@ mod linux {
         pub(crate) async fn readable(&self) -> io::Result<()> {
             match &self.0 {
                 Reader::Polled(polled) => polled.readable().await,
-                Reader::Handed(_) | Reader::Threaded(_) => Err(io::ErrorKind::Unsupported.into()),
+                Reader::Custom(_) | Reader::Threaded(_) => Err(io::ErrorKind::Unsupported.into()),
             }
         }
 

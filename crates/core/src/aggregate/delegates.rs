@@ -1,4 +1,4 @@
-//! A client's delegates: made, renewed and lost; and how they share its connection, its ear and its roots.
+//! A client's delegates: made, renewed and lost; and how they share its connection, its dialect and its roots.
 
 use super::requests::initialized_notice;
 use super::{Aggregate, Delegate, News};
@@ -151,7 +151,7 @@ impl Core {
                 initialize: initialize.clone(),
                 initialized: initialized_notice(),
             }),
-            ear: c.ear,
+            dialect: c.dialect,
             presence: c.presence,
             level: c.level.clone(),
             ..self.newcomer(id, server, settings.clone())
@@ -234,11 +234,11 @@ impl Core {
     }
 
     /// Delegates speak as their client does.
-    pub(crate) fn lend_ear(&mut self, client: ClientId) {
-        let Some(ear) = self.clients.get(&client).map(|c| c.ear) else { return };
+    pub(crate) fn lend_dialect(&mut self, client: ClientId) {
+        let Some(dialect) = self.clients.get(&client).map(|c| c.dialect) else { return };
         for delegate in self.delegates(client) {
             if let Some(c) = self.clients.get_mut(&delegate) {
-                c.ear = ear;
+                c.dialect = dialect;
             }
         }
     }

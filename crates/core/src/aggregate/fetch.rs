@@ -11,7 +11,7 @@ use crate::pending::Asker;
 use bytes::Bytes;
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_protocol::{Message, Method, Outgoing, Part};
+use switchboard_protocol::{Message, Method, Outgoing, Part, RawId};
 
 /// More pages than this no server has; one that goes on for ever is not followed.
 const MOST_PAGES: usize = 10_000;
@@ -167,7 +167,8 @@ impl Core {
         let request = format!(r#"{{"jsonrpc":"2.0","id":{minted},"method":"{method}"{params}}}"#);
         let asker = Asker::Catalogue { list, round };
         self.ask_ourselves(launch.backend, minted, asker, list.method(), PAGE_TIME);
-        self.send_to_backend(launch, Outgoing::raw(request.into()));
+        let id = RawId::from_number(minted);
+        self.send_to_backend(launch, Outgoing::request(list.method(), id, request.into()));
     }
 
     pub(crate) fn page_came(

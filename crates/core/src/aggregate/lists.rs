@@ -153,7 +153,7 @@ impl Core {
             let error = self.stale_cursor();
             return self.refuse(client, &id, batch, &message, &error);
         };
-        let Some(dialect) = self.clients.get(&client).map(|c| c.ear.dialect()) else { return };
+        let Some(dialect) = self.clients.get(&client).map(|c| c.dialect.current()) else { return };
         let out = view.answer(list, page, self.settings.aggregates.page_size, &id, dialect);
         let minted = self.accept(client, NOWHERE, id.clone(), batch, message);
         let Some(pending) = self.close(minted) else { return };

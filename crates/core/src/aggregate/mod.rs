@@ -2,7 +2,7 @@
 //! any other: it has a home there, seats, subscriptions, a log level. What this folder adds is the client's own side: one
 //! handshake, one list of everything, and the way of each request to the one server that it concerns.
 //!
-//! - `delegates`: made, renewed, lost; and how they share the client's connection, ear and roots.
+//! - `delegates`: made, renewed, lost; and how they share the client's connection, dialect and roots.
 //! - `opening`: the handshake.
 //! - `budget`: how long the client waits for servers that are not known yet, and when those are retried.
 //! - `requests`: where a request goes. `lists`: what all servers offer, and when that is known.

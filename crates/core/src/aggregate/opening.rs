@@ -98,7 +98,7 @@ impl Core {
         let Some(c) = self.clients.get_mut(&client) else { return };
         c.handshake.answer(initialize.clone());
         let result = view.welcome(version_for(&initialize), &unavailable);
-        let answer = own_result(id, c.ear.dialect(), &result);
+        let answer = own_result(id, c.dialect.current(), &result);
         self.answer(client, id, *batch, answer);
         self.conclude(&pending, Outcome::Ok);
         // It did not wait for the answer.

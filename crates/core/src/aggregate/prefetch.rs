@@ -74,7 +74,7 @@ impl Core {
             roots: Roots::Told(c.roots.latest().to_vec()),
             is_elsewhere: c.is_elsewhere,
             handshake: Handshake::Answered(greeting),
-            ear: c.ear,
+            dialect: c.dialect,
             presence: Presence::Listening,
             home: Some(backend),
             seats: BTreeMap::from([(root, backend)]),

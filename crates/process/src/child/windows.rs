@@ -7,25 +7,18 @@
 //! a console with the sender: an IDE starts us without one, and a child without a window has one of its own. So
 //! the request to end is the closed stdin, and what does not heed it is killed.
 
-#[path = "windows/job.rs"]
-pub(crate) mod job;
 #[path = "windows/name.rs"]
 mod name;
 #[path = "windows/suspended.rs"]
 mod suspended;
 
 use super::{Ended, Launch, Remains, SpawnError, Spawned, Stopped, StoppedBy, resolve};
+use crate::job::Job;
+use crate::lock::Lock;
 use crate::pipe::{ByteReader, ByteWriter};
-use crate::tree::{Held, OsTree};
-use job::Job;
+use crate::tree::{LiveChild, OsTree};
 use std::{
-    borrow::Cow,
-    ffi::OsStr,
-    io,
-    os::windows::io::BorrowedHandle,
-    path::Path,
-    process::Stdio,
-    sync::{Arc, Mutex, PoisonError},
+    borrow::Cow, ffi::OsStr, io, os::windows::io::BorrowedHandle, path::Path, process::Stdio, sync::Arc,
     time::Duration,
 };
 use tokio::{
@@ -34,13 +27,13 @@ use tokio::{
 };
 use windows_sys::Win32::System::Threading::{CREATE_NO_WINDOW, CREATE_SUSPENDED};
 
-/// How long a kill may take. Longer than this takes only a process that hangs in a driver.
-const KILL_PATIENCE: Duration = Duration::from_secs(5);
+/// Time that a kill may take. Longer than this takes only a process that hangs in a driver.
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 /// The system starts it for every console program, inside the job; nobody left it behind.
-const CONSOLE: &str = "conhost.exe";
-/// How often the members of a job that was killed are counted. They are gone within a few of these; a
+const CONSOLE_HOST: &str = "conhost.exe";
+/// Time between two counts of the members of a job that was killed. They are gone within a few of these; a
 /// completion port that would announce it is not worth its thread.
-const LOOK: Duration = Duration::from_millis(2);
+const MEMBERS_INTERVAL: Duration = Duration::from_millis(2);
 
 pub(super) fn spawn(launch: &Launch) -> Result<Spawned, SpawnError> {
     // Where the system has no job for it the server is still of use: it ends with us by the job we are in.
@@ -72,7 +65,7 @@ pub(crate) fn spawn_in(launch: &Launch, job: Option<Job>) -> Result<Spawned, Spa
         unreachable!("all three were asked to be pipes");
     };
     // From here on an early return drops the child, and so kills it.
-    let child = Child::adopt(started, job).map_err(other)?;
+    let child = OsChild::adopt(started, job).map_err(other)?;
     Ok(Spawned {
         child: super::Child(child),
         stdin: stdin.into_owned_handle().and_then(ByteWriter::from_handle).map_err(other)?,
@@ -91,16 +84,16 @@ fn cause(path: &Path, source: io::Error) -> SpawnError {
 }
 
 /// Dropping it kills the process by itself, and by the job's last handle all the others.
-pub(crate) struct Child {
+pub(crate) struct OsChild {
     /// Locked only by `kill_now`, which has no `&mut`.
-    process: Mutex<tokio::process::Child>,
+    process: Lock<tokio::process::Child>,
     /// The process and its job. Nobody else has it for longer than a look.
-    held: Arc<Held>,
+    held: Arc<LiveChild>,
     /// Who was still there when the job was ended, apart from the process itself; none before.
     outlived: Option<Vec<String>>,
 }
 
-impl Child {
+impl OsChild {
     /// Takes over a process that is suspended, puts it into its job, and lets it run.
     fn adopt(process: tokio::process::Child, job: Option<Job>) -> io::Result<Self> {
         let (Some(pid), Some(handle)) = (process.id(), process.raw_handle()) else {
@@ -110,7 +103,7 @@ impl Child {
         let handle = unsafe { BorrowedHandle::borrow_raw(handle) };
         let job = job.filter(|job| job.assign(handle).is_ok());
         suspended::resume(handle)?;
-        Ok(Self { process: Mutex::new(process), held: Arc::new(Held { pid, job }), outlived: None })
+        Ok(Self { process: Lock::new(process), held: Arc::new(LiveChild { pid, job }), outlived: None })
     }
 
     pub(super) fn pid(&self) -> u32 {
@@ -122,7 +115,7 @@ impl Child {
     }
 
     pub(super) async fn wait(&mut self) -> Ended {
-        let process = self.process.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let process = self.process.get_mut();
         match process.wait().await {
             Ok(status) => status.code().map_or(Ended::Unknown, Ended::Exited),
             Err(_) => Ended::Unknown,
@@ -136,7 +129,7 @@ impl Child {
         };
         // Also when the process has ended by itself: what it started is to end with it.
         self.end_all();
-        let ended = timeout(KILL_PATIENCE, self.emptied()).await.unwrap_or(Ended::Unknown);
+        let ended = timeout(KILL_TIMEOUT, self.emptied()).await.unwrap_or(Ended::Unknown);
         Stopped { ended, how }
     }
 
@@ -149,26 +142,26 @@ impl Child {
     pub(super) async fn gone(&mut self) -> Remains {
         self.wait().await;
         self.end_all();
-        let _ = timeout(KILL_PATIENCE, self.emptied()).await;
+        let _ = timeout(KILL_TIMEOUT, self.emptied()).await;
         let left = u32::try_from(self.members().len()).unwrap_or(u32::MAX);
         Remains { ended: self.outlived.clone().unwrap_or_default(), left }
     }
 
-    /// Kills all, and notes who they were.
+    /// Kills all, and remembers who they were.
     fn end_all(&mut self) {
         // While the process itself runs, those below it are its own affair.
         let (pid, members) = (self.pid(), self.members());
         let members = if members.contains(&pid) { Vec::new() } else { members };
         let others = members.into_iter().filter(|member| *member != pid).filter_map(name::name_of);
         self.outlived
-            .get_or_insert_with(|| others.filter(|name| !name.eq_ignore_ascii_case(CONSOLE)).collect());
+            .get_or_insert_with(|| others.filter(|name| !name.eq_ignore_ascii_case(CONSOLE_HOST)).collect());
         self.kill_now();
     }
 
     async fn emptied(&mut self) -> Ended {
         let ended = self.wait().await;
         while !self.members().is_empty() {
-            sleep(LOOK).await;
+            sleep(MEMBERS_INTERVAL).await;
         }
         ended
     }
@@ -181,7 +174,7 @@ impl Child {
         match &self.held.job {
             Some(job) => job.kill(),
             // An error says that it has ended already.
-            None => drop(self.process.lock().unwrap_or_else(PoisonError::into_inner).start_kill()),
+            None => drop(self.process.lock().start_kill()),
         }
     }
 }

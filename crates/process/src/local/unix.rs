@@ -9,7 +9,7 @@ mod lock;
 #[path = "unix/peer.rs"]
 mod peer;
 
-use super::{Address, BindError, Connection, LOOK, SOCKET};
+use super::{Address, BindError, Connection, RETRY_INTERVAL, SOCKET_EXTENSION};
 use crate::{path_socket, pipe, private};
 use rustix::io::Errno;
 use std::fs;
@@ -26,35 +26,35 @@ use tokio::time::sleep;
 
 pub(super) use detach::start_detached;
 pub(super) use folder::{folder, world};
-pub(super) use lock::Lock;
+pub(super) use lock::FileLock;
 pub(super) use peer::PeerProcess;
 
-/// How long nobody is accepted when the system has no room for it. What comes meanwhile waits.
-const PAUSE: Duration = Duration::from_millis(50);
-/// How often one who comes while too many others wait tries again.
-const ATTEMPTS: u32 = 400;
+/// Pause after an accept for which the system had no room. Connections wait meanwhile.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// Attempts to connect while too many others wait to be accepted.
+const MAX_CONNECT_ATTEMPTS: u32 = 400;
 
 pub(super) fn path(address: &Address) -> PathBuf {
-    address.file(SOCKET)
+    address.file(SOCKET_EXTENSION)
 }
 
-pub(super) struct Listener {
+pub(super) struct OsListener {
     socket: AsyncFd<UnixListener>,
     address: Address,
     /// The file that is ours.
     file: FileId,
     /// Held as long as we listen. It is let go last.
-    _lock: Lock,
+    _lock: FileLock,
 }
 
 type FileId = (u64, u64);
 
-impl Listener {
+impl OsListener {
     pub(super) fn bind(address: &Address) -> Result<Self, BindError> {
         // The registration would panic.
         Handle::try_current().map_err(io::Error::other)?;
         private::is_closed(&address.folder)?;
-        let lock = Lock::try_take(&address.file("lock"))?.ok_or(BindError::Taken)?;
+        let lock = FileLock::try_take(&address.file("lock"))?.ok_or(BindError::Taken)?;
         let path = path(address);
         clear(&path)?;
         let _ = fs::remove_file(address.file("json"));
@@ -81,7 +81,7 @@ impl Listener {
                     Some(Errno::INTR | Errno::CONNABORTED) => {}
                     // Whoever waits still does, so that it would come at once again.
                     _ => {
-                        sleep(PAUSE).await;
+                        sleep(ACCEPT_PAUSE).await;
                         return Err(error);
                     }
                 },
@@ -95,7 +95,7 @@ impl Listener {
     }
 }
 
-impl Drop for Listener {
+impl Drop for OsListener {
     fn drop(&mut self) {
         if self.is_found() {
             let _ = fs::remove_file(self.address.file("json"));
@@ -127,14 +127,14 @@ fn id(path: &Path) -> Option<FileId> {
 pub(super) async fn connect(address: &Address) -> io::Result<Connection> {
     private::is_closed(&address.folder)?;
     let path = path(address);
-    let mut attempts = ATTEMPTS;
+    let mut attempts = MAX_CONNECT_ATTEMPTS;
     let socket = loop {
         match tokio::net::UnixStream::connect(&path).await {
             // Too many wait to be accepted.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock && attempts > 0 => attempts -= 1,
             result => break result?.into_std()?,
         }
-        sleep(LOOK).await;
+        sleep(RETRY_INTERVAL).await;
     };
     let peer = peer::same_user(&socket)?;
     let process = PeerProcess::of(&socket, peer);

@@ -4,21 +4,22 @@
 //! The threads are detached: one that is blocked in a terminal's read cannot be woken, and ends with the
 //! process. What a writer was handed over is therefore only certain to be written after `drained`.
 
+use crate::lock::{Condition, Lock, LockGuard};
 use bytes::{Buf, Bytes, BytesMut};
 use std::{
     io::{self, IoSlice, Read, Write},
     pin::pin,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     thread,
 };
 use tokio::sync::{Notify, mpsc};
 
 /// The size of one blocking read or write.
-const CHUNK: usize = 64 * 1024;
+const CHUNK_BYTES: usize = 64 * 1024;
 /// How many chunks are read ahead of the caller.
-const CHUNKS_AHEAD: usize = 2;
-/// How much a writer takes over before it says `WouldBlock`.
-const QUEUE: usize = 256 * 1024;
+const MAX_CHUNKS_AHEAD: usize = 2;
+/// Bytes that a writer takes over before it says `WouldBlock`.
+const MAX_QUEUE_BYTES: usize = 256 * 1024;
 
 pub(super) struct ThreadedReader {
     chunks: mpsc::Receiver<io::Result<Bytes>>,
@@ -28,7 +29,7 @@ pub(super) struct ThreadedReader {
 
 impl ThreadedReader {
     pub(super) fn start(source: impl Read + Send + 'static) -> io::Result<Self> {
-        let (sender, chunks) = mpsc::channel(CHUNKS_AHEAD);
+        let (sender, chunks) = mpsc::channel(MAX_CHUNKS_AHEAD);
         thread::Builder::new().name("switchboard-read".into()).spawn(move || read_all(source, &sender))?;
         Ok(Self { chunks, rest: Bytes::new() })
     }
@@ -49,7 +50,7 @@ impl ThreadedReader {
 
 /// Until the end, an error, or nobody wants more.
 fn read_all(mut source: impl Read, chunks: &mpsc::Sender<io::Result<Bytes>>) {
-    let mut buf = vec![0; CHUNK];
+    let mut buf = vec![0; CHUNK_BYTES];
     loop {
         let chunk = match source.read(&mut buf) {
             Ok(0) => return,
@@ -67,9 +68,9 @@ fn read_all(mut source: impl Read, chunks: &mpsc::Sender<io::Result<Bytes>>) {
 pub(super) struct ThreadedWriter(Arc<Shared>);
 
 struct Shared {
-    queue: Mutex<Queue>,
+    queue: Lock<Queue>,
     /// For the thread: there is something to write, or no more to come.
-    filled: Condvar,
+    filled: Condition,
     /// For the tasks: something was written, or failed.
     moved: Notify,
 }
@@ -78,10 +79,10 @@ struct Queue {
     bytes: BytesMut,
     /// How many bytes the thread holds in its hands.
     in_flight: usize,
-    state: State,
+    state: QueueState,
 }
 
-enum State {
+enum QueueState {
     Open,
     /// The writer was dropped: write what is there, then close.
     Closing,
@@ -93,8 +94,23 @@ enum State {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> LockGuard<'_, Queue> {
+        self.queue.lock()
+    }
+
+    /// Waits for bytes to write, on the thread; `None` when no more will come.
+    fn next_chunk(&self) -> Option<BytesMut> {
+        let mut queue = self.lock();
+        while queue.bytes.is_empty() {
+            match queue.state {
+                QueueState::Open => queue = self.filled.wait(queue),
+                QueueState::Closing | QueueState::Failed { .. } => return None,
+            }
+        }
+        let size = queue.bytes.len().min(CHUNK_BYTES);
+        let chunk = queue.bytes.split_to(size);
+        queue.in_flight = chunk.len();
+        Some(chunk)
     }
 
     /// Waits until `fact` holds. The notification is listened to before the look, so none is missed.
@@ -116,15 +132,15 @@ impl Queue {
     }
 
     fn failed(&self) -> bool {
-        matches!(self.state, State::Failed { .. })
+        matches!(self.state, QueueState::Failed { .. })
     }
 }
 
 impl ThreadedWriter {
     pub(super) fn start(sink: impl Write + Send + 'static) -> io::Result<Self> {
         let shared = Arc::new(Shared {
-            queue: Mutex::new(Queue { bytes: BytesMut::new(), in_flight: 0, state: State::Open }),
-            filled: Condvar::new(),
+            queue: Lock::new(Queue { bytes: BytesMut::new(), in_flight: 0, state: QueueState::Open }),
+            filled: Condition::new(),
             moved: Notify::new(),
         });
         let theirs = shared.clone();
@@ -134,10 +150,10 @@ impl ThreadedWriter {
 
     pub(super) fn try_write(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
         let mut queue = self.0.lock();
-        if let State::Failed { kind, code } = queue.state {
+        if let QueueState::Failed { kind, code } = queue.state {
             return Err(code.map_or_else(|| kind.into(), io::Error::from_raw_os_error));
         }
-        let room = QUEUE - queue.pending();
+        let room = MAX_QUEUE_BYTES - queue.pending();
         let mut taken = 0;
         for buf in bufs {
             let count = buf.len().min(room - taken);
@@ -153,7 +169,7 @@ impl ThreadedWriter {
     }
 
     pub(super) async fn writable(&self) {
-        self.0.until(|queue| queue.failed() || queue.pending() < QUEUE).await;
+        self.0.until(|queue| queue.failed() || queue.pending() < MAX_QUEUE_BYTES).await;
     }
 
     pub(super) async fn drained(&self) {
@@ -165,7 +181,7 @@ impl Drop for ThreadedWriter {
     fn drop(&mut self) {
         let mut queue = self.0.lock();
         if !queue.failed() {
-            queue.state = State::Closing;
+            queue.state = QueueState::Closing;
         }
         self.0.filled.notify_one();
     }
@@ -174,27 +190,13 @@ impl Drop for ThreadedWriter {
 /// Until the writer is dropped and its queue empty, or a write fails. Closes the sink at the end.
 fn write_all(mut sink: impl Write, shared: &Shared) {
     loop {
-        let chunk = {
-            let mut queue = shared.lock();
-            while queue.bytes.is_empty() {
-                match queue.state {
-                    State::Open => {
-                        queue = shared.filled.wait(queue).unwrap_or_else(PoisonError::into_inner);
-                    }
-                    State::Closing | State::Failed { .. } => return,
-                }
-            }
-            let size = queue.bytes.len().min(CHUNK);
-            let chunk = queue.bytes.split_to(size);
-            queue.in_flight = chunk.len();
-            chunk
-        };
+        let Some(chunk) = shared.next_chunk() else { return };
         let result = sink.write_all(&chunk).and_then(|()| sink.flush());
         let mut queue = shared.lock();
         queue.in_flight = 0;
         if let Err(error) = result {
             queue.bytes.clear();
-            queue.state = State::Failed { kind: error.kind(), code: error.raw_os_error() };
+            queue.state = QueueState::Failed { kind: error.kind(), code: error.raw_os_error() };
         }
         drop(queue);
         shared.moved.notify_waiters();
@@ -242,8 +244,11 @@ mod tests {
     async fn a_slow_sink_makes_the_writer_wait() {
         let (writer, permit, pieces) = slow();
         assert!(!is_pending(writer.drained()));
-        let much = vec![7; QUEUE + 1];
-        assert_eq!(writer.try_write(&[IoSlice::new(&much[..10]), IoSlice::new(&much[10..])]).unwrap(), QUEUE);
+        let much = vec![7; MAX_QUEUE_BYTES + 1];
+        assert_eq!(
+            writer.try_write(&[IoSlice::new(&much[..10]), IoSlice::new(&much[10..])]).unwrap(),
+            MAX_QUEUE_BYTES
+        );
         assert_eq!(writer.try_write(&[IoSlice::new(b"x")]).unwrap_err().kind(), io::ErrorKind::WouldBlock);
         assert_eq!(writer.try_write(&[IoSlice::new(b"")]).unwrap(), 0);
         assert!(is_pending(writer.writable()));
@@ -251,9 +256,9 @@ mod tests {
         permit.send(()).unwrap();
         writer.writable().await;
         assert!(is_pending(writer.drained()));
-        (1..QUEUE / CHUNK).for_each(|_| permit.send(()).unwrap());
+        (1..MAX_QUEUE_BYTES / CHUNK_BYTES).for_each(|_| permit.send(()).unwrap());
         writer.drained().await;
-        assert_eq!(pieces.try_iter().sum::<usize>(), QUEUE);
+        assert_eq!(pieces.try_iter().sum::<usize>(), MAX_QUEUE_BYTES);
     }
 
     #[tokio::test]
@@ -269,7 +274,7 @@ mod tests {
     #[tokio::test]
     async fn a_failed_write_is_told_to_all_later_ones() {
         let (writer, permit, _pieces) = slow();
-        writer.try_write(&[IoSlice::new(&[0; QUEUE])]).unwrap();
+        writer.try_write(&[IoSlice::new(&[0; MAX_QUEUE_BYTES])]).unwrap();
         drop(permit);
         writer.drained().await;
         writer.writable().await;
@@ -283,7 +288,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_reader_gives_chunks_in_the_sizes_asked_for_and_survives_cancelling() {
-        let source = io::Cursor::new((0..CHUNK * 3).map(|i| i as u8).collect::<Vec<_>>());
+        let source = io::Cursor::new((0..CHUNK_BYTES * 3).map(|i| i as u8).collect::<Vec<_>>());
         let expect = source.get_ref().clone();
         let mut reader = ThreadedReader::start(source).unwrap();
         let mut all = Vec::new();

@@ -1,10 +1,11 @@
 //! Cleans up after runs that were killed as a whole. Whoever is signalled is a process that such a run started:
 //! known by number and start from its file, or by the mark that only its processes carry.
 
-use super::{Run, Who, host, run_of};
+use super::Swept;
+use super::file::{Run, host};
+use crate::mark::run_of;
 use crate::private;
-use crate::table::{self, Entry, below, carries, is_kept, signal};
-use crate::warden::Swept;
+use crate::table::{self, Entry, ProcessId, below, carries, is_kept};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use rustix::process::Signal;
@@ -13,23 +14,24 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 use std::{fs, thread};
 
-/// How long guards that are still at work may take.
-const GUARDS: Duration = Duration::from_secs(8);
-/// How long those who are found have after SIGTERM.
-const GRACE: Duration = Duration::from_millis(400);
-/// A SIGKILL that takes longer has met a process that hangs in the kernel.
-const KILL_PATIENCE: Duration = Duration::from_secs(5);
-const LOOK: Duration = Duration::from_millis(5);
-/// For so long the newest processes are looked at when nobody is found any more.
-const CHASE: Duration = Duration::from_millis(60);
-/// So many of the newest.
-const NEWEST: u32 = 16;
-/// A file that cannot be judged from here is forgotten after a month.
-const FORGET: Duration = Duration::from_secs(30 * 24 * 3600);
-/// Nobody takes longer to write the beginning of a file: whoever has not was killed at it, or had no room.
-const BEGINNING: Duration = Duration::from_secs(3600);
-/// No file of ours is longer.
-const LONGEST_FILE: u64 = 4 << 20;
+/// Time that guards have that are still at work.
+const GUARDS_TIMEOUT: Duration = Duration::from_secs(8);
+/// Time between SIGTERM and SIGKILL.
+const TERM_GRACE: Duration = Duration::from_millis(400);
+/// Time after which a process that was killed and is still there hangs in the kernel.
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time between two looks at the process table.
+const LOOK_INTERVAL: Duration = Duration::from_millis(5);
+/// Time for which the newest processes are looked at after the table showed none.
+const CHASE_TIME: Duration = Duration::from_millis(60);
+/// Number of the newest processes that are looked at.
+const CHASED_PROCESSES: u32 = 16;
+/// A file that cannot be judged from here is removed after a month.
+const MAX_FOREIGN_FILE_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
+/// No writer takes longer for the beginning of a file: one that did was killed, or had no room.
+const MAX_UNFINISHED_FILE_AGE: Duration = Duration::from_secs(3600);
+/// Length of a run's file.
+const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// Looks at the files of all runs and ends what dead ones have left. Takes a tenth of a second for each of them.
 pub(crate) fn sweep(folder: &Path) -> Vec<Swept> {
@@ -47,12 +49,12 @@ fn sweep_one(path: &Path) -> Option<Swept> {
     if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
         return None;
     }
-    let Some(run) = Run::parse(&private::read(path, LONGEST_FILE).ok()?) else {
-        forget_if_older(path, BEGINNING);
+    let Some(run) = Run::parse(&private::read(path, MAX_FILE_BYTES).ok()?) else {
+        forget_if_older(path, MAX_UNFINISHED_FILE_AGE);
         return None;
     };
     if !run.is_of_here() {
-        forget_if_older(path, FORGET);
+        forget_if_older(path, MAX_FOREIGN_FILE_AGE);
         return None;
     }
     // After a restart of the machine nobody is left.
@@ -67,8 +69,7 @@ fn sweep_one(path: &Path) -> Option<Swept> {
     }
     wait_for_guards(others);
     let swept = end(&run.keep, |entry| {
-        let recorded = Who { pid: entry.pid, start: entry.start };
-        run.backends.contains(&recorded) || carries(entry.pid, |mark| run_of(mark) == run.number)
+        run.backends.contains(&entry.id()) || carries(entry.pid, |mark| run_of(mark) == run.number)
     });
     run.groups.iter().for_each(|group| clear(group, &run.keep));
     if swept.left == 0 {
@@ -92,37 +93,37 @@ fn forget_if_older(path: &Path, than: Duration) {
 }
 
 /// They see to it themselves, unless somebody has suspended them.
-fn wait_for_guards(guards: &[Who]) {
+fn wait_for_guards(guards: &[ProcessId]) {
     let tell = |word| {
         for guard in guards {
-            signal(guard.pid, guard.start, word);
+            guard.signal(word);
         }
     };
-    let deadline = Instant::now() + GUARDS;
+    let deadline = Instant::now() + GUARDS_TIMEOUT;
     tell(Signal::CONT);
     while guards.iter().any(|guard| guard.is_alive()) {
         if Instant::now() > deadline {
             return tell(Signal::KILL);
         }
-        thread::sleep(LOOK);
+        thread::sleep(LOOK_INTERVAL);
     }
 }
 
 /// Kills all that carry this mark, at once: for a tree whose guard is gone. Blocks while it takes.
 pub(crate) fn end_marked(wanted: u64, keep: &[OsString], group: Option<&PathBuf>) {
     let is_meant = |entry: &Entry| carries(entry.pid, |mark| mark == wanted);
-    let deadline = Instant::now() + KILL_PATIENCE;
+    let deadline = Instant::now() + KILL_TIMEOUT;
     while Instant::now() < deadline {
         let Ok(table) = table::all() else { break };
         let found = chosen(&table, keep, &is_meant);
         let is_over = found.is_empty();
         for entry in found {
-            signal(entry.pid, entry.start, Signal::KILL);
+            entry.id().signal(Signal::KILL);
         }
         if is_over && !chase(keep, &is_meant) {
             break;
         }
-        thread::sleep(LOOK);
+        thread::sleep(LOOK_INTERVAL);
     }
     group.into_iter().for_each(|group| clear(group, keep));
 }
@@ -131,30 +132,30 @@ pub(crate) fn end_marked(wanted: u64, keep: &[OsString], group: Option<&PathBuf>
 fn end(keep: &[OsString], is_meant: impl Fn(&Entry) -> bool) -> Swept {
     let started = Instant::now();
     let mut ended: Vec<OsString> = Vec::new();
-    let mut told: Vec<Who> = Vec::new();
+    let mut told: Vec<ProcessId> = Vec::new();
     loop {
         // Without a table nothing is known: the file stays for another time.
         let Ok(table) = table::all() else { return Swept { ended, left: 1 } };
         let found = chosen(&table, keep, &is_meant);
         let passed = started.elapsed();
-        if passed > KILL_PATIENCE || (found.is_empty() && !chase(keep, &is_meant)) {
+        if passed > KILL_TIMEOUT || (found.is_empty() && !chase(keep, &is_meant)) {
             return Swept { ended, left: found.len() };
         }
         for entry in found {
-            let who = Who { pid: entry.pid, start: entry.start };
-            let is_new = !told.contains(&who);
+            let id = entry.id();
+            let is_new = !told.contains(&id);
             if is_new {
-                told.push(who);
+                told.push(id);
                 ended.push(entry.name.clone());
-                signal(who.pid, who.start, Signal::TERM);
+                id.signal(Signal::TERM);
                 // One that is suspended acts on it only when it is continued.
-                signal(who.pid, who.start, Signal::CONT);
+                id.signal(Signal::CONT);
             }
-            if passed > GRACE {
-                signal(who.pid, who.start, Signal::KILL);
+            if passed > TERM_GRACE {
+                id.signal(Signal::KILL);
             }
         }
-        thread::sleep(LOOK);
+        thread::sleep(LOOK_INTERVAL);
     }
 }
 
@@ -175,15 +176,15 @@ fn chosen<'a>(table: &'a [Entry], keep: &[OsString], is_meant: &dyn Fn(&Entry) -
 /// Kills those among the newest processes, as soon as they are there: one that forks itself anew every millisecond is
 /// gone before the whole table was read. Says whether there were any.
 fn chase(keep: &[OsString], is_meant: &dyn Fn(&Entry) -> bool) -> bool {
-    let deadline = Instant::now() + CHASE;
+    let deadline = Instant::now() + CHASE_TIME;
     let mut has_hit = false;
     while Instant::now() < deadline {
         let Some(newest) = table::newest() else { return has_hit };
-        for pid in (newest.saturating_sub(NEWEST)..=newest).rev() {
+        for pid in (newest.saturating_sub(CHASED_PROCESSES)..=newest).rev() {
             let found = table::one(pid).filter(|entry| !entry.is_zombie && is_meant(entry));
             if let Some(entry) = found.filter(|entry| !is_kept(entry, keep)) {
                 has_hit = true;
-                signal(entry.pid, entry.start, Signal::KILL);
+                entry.id().signal(Signal::KILL);
             }
         }
         thread::yield_now();
@@ -194,7 +195,7 @@ fn chase(keep: &[OsString], is_meant: &dyn Fn(&Entry) -> bool) -> bool {
 /// Ends what is in a cgroup that was made for a tree, unless some of it is to be kept.
 fn clear(group: &Path, keep: &[OsString]) {
     #[cfg(target_os = "linux")]
-    crate::guard::cgroup::clear(group, keep.is_empty());
+    crate::cgroup::clear(group, keep.is_empty());
     #[cfg(not(target_os = "linux"))]
     let _ = (group, keep);
 }

@@ -5,6 +5,8 @@
 //!
 //! Never to be used for anything but tests: it does what its client says, including its own end.
 
+#![deny(unsafe_code)]
+
 mod options;
 mod offer;
 mod server;

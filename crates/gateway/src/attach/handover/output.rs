@@ -7,19 +7,19 @@ use crate::io::output::StoredOutput;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use switchboard_process::handover::Log;
+use switchboard_process::handover::Output;
 use switchboard_protocol::Outgoing;
 
 /// Output of a client whose journal is kept. What is put here is sent by us, or by the next.
 pub(crate) struct JournaledOutput {
-    log: Log,
+    log: Output,
     journal: Arc<ClientJournal>,
     /// Entries of the messages that wait to be stored.
     entries: Mutex<Vec<JournalEntry>>,
 }
 
 impl JournaledOutput {
-    pub(crate) fn new(log: Log, journal: Arc<ClientJournal>) -> Self {
+    pub(crate) fn new(log: Output, journal: Arc<ClientJournal>) -> Self {
         Self { log, journal, entries: Mutex::default() }
     }
 

@@ -18,7 +18,7 @@ use switchboard_core::{ClientId, Event, Peer};
 use switchboard_process::handover::Streams;
 use switchboard_protocol::setup::subscribe_request;
 use switchboard_protocol::{
-    Answers, Framer, Framing, Method, Outgoing, Parsed, Part, Patch, RawId, SetupMessage, parse,
+    Framer, Framing, Method, Outgoing, Parsed, Part, Patch, RawId, SetupMessage, parse,
 };
 
 /// How long the last answers may take to be read.
@@ -36,7 +36,7 @@ pub(crate) async fn serve(
     let Arrival { client, wants, surroundings, reader } = arrival;
     let (written, framing) = journal.with_state(|state| (state.written, state.framing.or(options.framing)));
     let input = streams.reader(journal.taken(), options.max_message_bytes)?;
-    let output = JournaledOutput::new(streams.log(written)?, journal.clone());
+    let output = JournaledOutput::new(streams.output(written)?, journal.clone());
     let peer = Peer::Client(client);
     hub.open_outbox(peer, Output::Stored(Box::new(output)), framing.unwrap_or_default());
     hub.handle(wants.event(client, surroundings));
@@ -63,7 +63,7 @@ pub(crate) async fn serve(
                 let late = journal.with_state(|state| settle::too_late(state, &options.server));
                 let mut turn = hub.turn();
                 for (id, bytes) in late {
-                    turn.say(client, Outgoing::raw(bytes.into()).answering(Answers::One(id)));
+                    turn.say(client, Outgoing::error(id, bytes.into()));
                 }
             }
         }

@@ -33,7 +33,7 @@ fn settle_with(
         let (words, entries) = owed(state, error, is_owed);
         (state.written, words, entries)
     });
-    let output = JournaledOutput::new(streams.log(written)?, journal);
+    let output = JournaledOutput::new(streams.output(written)?, journal);
     if !words.is_empty() {
         output.store_with(&[IoSlice::new(&words)], entries)?;
     }

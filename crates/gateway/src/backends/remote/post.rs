@@ -132,7 +132,7 @@ impl Remote {
     async fn is_forgotten(self: &Arc<Self>, session: &RemoteSession) -> bool {
         let id = self.next_id();
         let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
-        let request = RemoteRequest::of(&Outgoing::raw(text.into()));
+        let request = RemoteRequest::of(&Outgoing::request(Method::Ping, id.clone(), text.into()));
         // Asking is posting, which may need this.
         let asking = Box::pin(self.ask(&request, session));
         let asked = tokio::time::timeout(SESSION_CHECK_TIMEOUT, asking).await;
@@ -380,7 +380,7 @@ mod tests {
 
     fn request(method: &str) -> RemoteRequest {
         let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}"}}"#);
-        RemoteRequest::of(&Outgoing::raw(text.into()))
+        RemoteRequest::of(&Outgoing::request(Method::from_name(method), RawId::from_number(1), text.into()))
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::io::reader::events;
 use std::pin::Pin;
 use std::sync::Arc;
 use switchboard_core::Event;
-use switchboard_protocol::{Frame, Message, Outgoing};
+use switchboard_protocol::{Frame, Message, Method, Outgoing};
 
 /// What a client hears whose server came back as another.
 const CHANGES: [&str; 3] = ["tools", "prompts", "resources"];
@@ -89,7 +89,8 @@ impl Remote {
             (state.repeated.initialized().cloned(), state.repeated.settings())
         };
         if let Some(bytes) = &initialized {
-            self.post(&RemoteRequest::of(&Outgoing::raw(bytes.clone())), Some(&session)).await?;
+            let ready = Outgoing::notification(Method::Initialized, bytes.clone());
+            self.post(&RemoteRequest::of(&ready), Some(&session)).await?;
         }
         for message in settings {
             // What it does not want to hear again is not worth failing for.

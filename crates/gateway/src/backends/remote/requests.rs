@@ -6,17 +6,14 @@
 use super::Remote;
 use super::body::RequestBody;
 use super::fault::Fault;
-use bytes::Bytes;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_process::aside;
-use switchboard_protocol::hunt::{self, Glimpse};
-use switchboard_protocol::{Kind, Message, Method, Outgoing, Parsed, Part, RawId, parse};
+use switchboard_protocol::{Message, Method, Outgoing, Parsed, Part, RawId, parse};
 use tokio::sync::{Notify, mpsc, watch};
 
-/// Longer messages are only looked at for what is needed, and on another thread.
-const MAX_INLINE_BYTES: usize = 256 << 10;
+/// Longer messages are not read: nothing that has to be repeated is that long.
+const MAX_PARSED_BYTES: usize = 256 << 10;
 /// How long the answer to a cancelled request is still listened for. The server decides whether there is one.
 const CANCELLED_ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -34,8 +31,6 @@ pub(super) struct RemoteRequest {
     pub(super) method: Method,
     /// Of a request; others are not answered.
     pub(super) id: Option<RawId>,
-    /// The whole of it, if it is short.
-    pub(super) message: Option<Message>,
 }
 
 /// Requests that are on their way or being worked on, by their ids.
@@ -104,40 +99,28 @@ impl InFlightRequests {
 }
 
 impl RemoteRequest {
-    pub(super) async fn read(out: &Outgoing) -> Self {
-        let body = RequestBody::of(out);
-        let bytes = body.to_bytes();
-        if bytes.len() <= MAX_INLINE_BYTES {
-            return Self::short(body, bytes);
-        }
-        let Glimpse { id, method, is_answer, .. } = aside::run(move || hunt::look(&bytes)).await;
-        let method = method.filter(|_| !is_answer);
-        Self {
-            body,
-            id: id.filter(|_| method.is_some()),
-            method: method.map_or(Method::Other, |name| Method::from_name(&name)),
-            message: None,
-        }
-    }
-
-    /// One that is known to be short.
     pub(super) fn of(out: &Outgoing) -> Self {
-        let body = RequestBody::of(out);
-        let bytes = body.to_bytes();
-        Self::short(body, bytes)
+        let id = out.id().filter(|_| out.is_request()).map(RawId::from_bytes);
+        Self { body: RequestBody::of(out), method: out.method(), id }
     }
 
-    fn short(body: RequestBody, bytes: Bytes) -> Self {
-        let message = match parse(bytes) {
+    /// The message itself, for those whose content counts here.
+    fn message(&self) -> Option<Message> {
+        let counts = matches!(
+            self.method,
+            Method::Initialize
+                | Method::Initialized
+                | Method::SetLevel
+                | Method::Subscribe
+                | Method::Unsubscribe
+                | Method::Cancelled
+        );
+        if !counts || self.body.len() > MAX_PARSED_BYTES {
+            return None;
+        }
+        match parse(self.body.to_bytes()) {
             Ok(Parsed::One(message)) => Some(message),
             Ok(Parsed::Batch(_)) | Err(_) => None,
-        };
-        let is_request = message.as_ref().is_some_and(|message| message.kind() == Kind::Request);
-        Self {
-            body,
-            method: message.as_ref().map_or(Method::Other, Message::method),
-            id: message.as_ref().filter(|_| is_request).and_then(Message::id),
-            message,
         }
     }
 
@@ -156,10 +139,10 @@ pub(super) async fn deliver_all(
     let (busy, mut idle) = mpsc::channel::<()>(1);
     let mut before: Option<watch::Receiver<bool>> = None;
     while let Some(out) = messages.recv().await {
-        let request = RemoteRequest::read(&out).await;
+        let request = RemoteRequest::of(&out);
         drop(out);
-        if let Some(message) = &request.message {
-            remote.state().repeated.note(message);
+        if let Some(message) = request.message() {
+            remote.state().repeated.note(&message);
         }
         match request.method {
             Method::Initialize => {
@@ -218,7 +201,7 @@ impl Remote {
         if request.method != Method::Cancelled {
             return None;
         }
-        let id = RawId::from_bytes(request.message.as_ref()?.part(Part::RequestId)?);
+        let id = RawId::from_bytes(request.message()?.part(Part::RequestId)?);
         self.state().in_flight.cancel(&id)
     }
 

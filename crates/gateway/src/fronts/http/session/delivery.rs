@@ -9,7 +9,7 @@ use crate::io::mailbox::Mailbox;
 use bytes::Bytes;
 use std::time::Instant;
 use switchboard_core::About;
-use switchboard_protocol::{Answers, Outgoing, RawId};
+use switchboard_protocol::{Outgoing, OutgoingKind, RawId};
 use tokio::sync::mpsc;
 
 /// Longest answer that is not waited for.
@@ -213,8 +213,10 @@ impl Session {
 
 impl Mailbox for Session {
     fn put(&self, out: Outgoing, about: About) -> usize {
-        let (count, answers) = (out.len(), out.answers().clone());
-        let what = if out.is_question() { What::Question } else { What::Notice };
+        let is_response = matches!(out.kind(), OutgoingKind::Response { .. });
+        let answered = out.id().filter(|_| is_response).map(RawId::from_bytes);
+        let count = out.len();
+        let what = if out.is_request() { What::Question } else { What::Notice };
         let message = Bytes::from(out.on_one_line().to_vec());
         let inside = &mut *self.lock();
         if inside.is_closed {
@@ -224,7 +226,7 @@ impl Mailbox for Session {
             self.say(inside, OWN_STREAM, message, what, count);
             return 0;
         }
-        if let Answers::One(id) = answers {
+        if let Some(id) = answered {
             return self.answer(inside, id, message, count);
         }
         // Without any stream it waits for the client's own.

@@ -10,16 +10,16 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr;
 use std::time::Duration;
 
-const SIGNALS: [Signal; 5] = [Signal::CHILD, Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT];
+const WATCHED_SIGNALS: [Signal; 5] = [Signal::CHILD, Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT];
 
-pub(crate) struct Watch {
+pub(in crate::role) struct WakeSource {
     queue: OwnedFd,
     us: Pid,
 }
 
-impl Watch {
+impl WakeSource {
     /// `us` is our parent now; if it is not any more, it is gone.
-    pub(crate) fn on_parent(us: Pid) -> io::Result<Self> {
+    pub(in crate::role) fn on_parent(us: Pid) -> io::Result<Self> {
         let watch = Self::on(us)?;
         if getppid() != Some(us) {
             return Err(io::Error::other("our parent is gone"));
@@ -28,14 +28,14 @@ impl Watch {
     }
 
     /// The same for another process: a queue does not survive a fork.
-    pub(crate) fn again(&self) -> io::Result<Self> {
+    pub(in crate::role) fn again(&self) -> io::Result<Self> {
         Self::on(self.us)
     }
 
     fn on(us: Pid) -> io::Result<Self> {
         block_signals()?;
         let queue = kqueue()?;
-        let mut wanted: Vec<Event> = SIGNALS
+        let mut wanted: Vec<Event> = WATCHED_SIGNALS
             .iter()
             .map(|signal| {
                 let filter = EventFilter::Signal { signal: *signal, times: 0 };
@@ -51,7 +51,7 @@ impl Watch {
     }
 
     /// Waits for a signal, for the end of us, or until one of these can be read.
-    pub(crate) fn wait(
+    pub(in crate::role) fn wait(
         &self,
         fds: &[Option<BorrowedFd<'_>>; 2],
         time: Option<Duration>,
@@ -93,7 +93,7 @@ fn block_signals() -> io::Result<()> {
     unsafe {
         let mut set: libc::sigset_t = mem::zeroed();
         libc::sigemptyset(&mut set);
-        for signal in SIGNALS {
+        for signal in WATCHED_SIGNALS {
             libc::sigaddset(&mut set, signal.as_raw());
         }
         match libc::sigprocmask(libc::SIG_BLOCK, &set, ptr::null_mut()) {

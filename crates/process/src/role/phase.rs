@@ -1,12 +1,12 @@
 //! How a tree is brought to its end: asked, terminated, killed, each with its time. Pure: time is an argument,
 //! and what is to be done comes back as a value.
 
-use super::wire::By;
+use crate::wire::EndedBy;
 use std::time::{Duration, Instant};
 
-/// When the one who ordered it is gone, the end comes in short: all within a second.
-const SHORT_ASK: Duration = Duration::from_millis(200);
-const SHORT_TERM: Duration = Duration::from_millis(400);
+/// Times of a tree whose owner is gone: all within a second.
+const ABANDONED_ASK_TIME: Duration = Duration::from_millis(200);
+const ABANDONED_TERM_TIME: Duration = Duration::from_millis(400);
 
 /// How far the end has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,12 +63,14 @@ impl Phase {
     /// Those whose tree it is are gone, or do not want to hear of it any more.
     pub(crate) fn abandoned(&mut self, now: Instant) {
         match self {
-            Self::Running => *self = Self::Asked { until: now + SHORT_ASK, grace: SHORT_TERM },
-            Self::Asked { until, grace } => {
-                *until = (*until).min(now + SHORT_ASK);
-                *grace = (*grace).min(SHORT_TERM);
+            Self::Running => {
+                *self = Self::Asked { until: now + ABANDONED_ASK_TIME, grace: ABANDONED_TERM_TIME }
             }
-            Self::Terminating { until } => *until = (*until).min(now + SHORT_TERM),
+            Self::Asked { until, grace } => {
+                *until = (*until).min(now + ABANDONED_ASK_TIME);
+                *grace = (*grace).min(ABANDONED_TERM_TIME);
+            }
+            Self::Terminating { until } => *until = (*until).min(now + ABANDONED_TERM_TIME),
             Self::Killing => {}
         }
     }
@@ -101,19 +103,19 @@ impl Phase {
     }
 
     /// What it took until the program itself had ended, if that is now.
-    pub(crate) fn by(&self) -> By {
+    pub(crate) fn by(&self) -> EndedBy {
         match self {
-            Self::Running | Self::Asked { .. } => By::Itself,
-            Self::Terminating { .. } => By::Term,
-            Self::Killing => By::Kill,
+            Self::Running | Self::Asked { .. } => EndedBy::Itself,
+            Self::Terminating { .. } => EndedBy::Term,
+            Self::Killing => EndedBy::Kill,
         }
     }
 }
 
 /// A grace of years does not overflow.
 fn after(now: Instant, grace: Duration) -> Instant {
-    const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
-    now + grace.min(LONGEST)
+    const MAX_GRACE: Duration = Duration::from_secs(365 * 24 * 3600);
+    now + grace.min(MAX_GRACE)
 }
 
 #[cfg(test)]
@@ -133,12 +135,12 @@ mod tests {
         let mut phase = Phase::Running;
         phase.stop(start, GRACE);
         assert_eq!(phase.tick(at(start, 4999)), Step::Nothing);
-        assert_eq!(phase.by(), By::Itself);
+        assert_eq!(phase.by(), EndedBy::Itself);
         assert_eq!(phase.tick(at(start, 5000)), Step::Terminate);
         assert_eq!(phase.tick(at(start, 9999)), Step::Nothing);
-        assert_eq!(phase.by(), By::Term);
+        assert_eq!(phase.by(), EndedBy::Term);
         assert_eq!(phase.tick(at(start, 10_000)), Step::Kill);
-        assert_eq!(phase.by(), By::Kill);
+        assert_eq!(phase.by(), EndedBy::Kill);
         assert_eq!(phase.tick(at(start, 10_001)), Step::Kill, "again, until nobody is left");
     }
 
