@@ -1,11 +1,10 @@
 //! The one place that turns causes into error answers: what happened, to whom, and what to do next.
 
-use crate::backend::{State, Then};
+use crate::backends::{State, Then};
 use crate::catalogue::List;
-use crate::crowding::Limit;
-use crate::event::{BackendId, ClientId};
-use crate::exchange::Core;
-use crate::last_words::LastWords;
+use crate::core::Core;
+use crate::ids::{BackendId, ClientId};
+use crate::servers::{LastWords, Limit};
 use serde_json::json;
 use std::time::Duration;
 use switchboard_protocol::{ErrorAnswer, ErrorKind};
@@ -254,7 +253,7 @@ impl Core {
             Limit::Memory(bytes) => format!("all servers may use {} MiB", bytes >> 20),
         };
         let running = self.backends.values().filter(|b| matches!(b.state, State::Ready { .. }));
-        let shown = |b: &crate::backend::Backend| {
+        let shown = |b: &crate::backends::Backend| {
             let open = self.pending.iter().filter(|(_, p)| p.backend == b.id && p.is_wanted()).count();
             let root = b.key.root.as_deref().unwrap_or("no workspace");
             format!("{root} ({open} open)")

@@ -1,13 +1,12 @@
 //! Policies and limits, as the config gives them.
 
 use crate::catalogue::{Kept, Naming, OfferKey, Style as NameStyle};
-use crate::record::Record;
-use crate::roots::Policy;
-use crate::roots::path::Style;
+use crate::record::{FramingChoice, Record};
+use crate::routing::Policy;
+use crate::routing::path::Style;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_protocol::Framing;
 use switchboard_protocol::dialect::Ear;
 
 /// Lists and other short questions, whatever time a server's calls are given.
@@ -28,18 +27,6 @@ pub enum RetryAfterCrash {
     /// Lists and reads; never a call.
     Safe,
     Off,
-}
-
-/// How we speak to a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FramingChoice {
-    /// By the config, or by an earlier verdict.
-    Fixed(Framing),
-    /// Newline first; if nothing comes back, `Content-Length` on a fresh process.
-    Try,
-    /// The other way round: at an earlier start nothing came back to newline, and the client did not wait
-    /// for the second try.
-    Doubt,
 }
 
 /// What instances of a server are kept apart by.

@@ -1,12 +1,11 @@
 //! What there is right now, for `switchboard status`: clients, servers, and their instances.
 
-use crate::backend::{Backend, State};
+use crate::backends::{Backend, State};
 use crate::catalogue::{Collision, List};
-use crate::client::Presence;
-use crate::crowding::Crowding;
-use crate::event::{BackendId, ServerId};
-use crate::exchange::Core;
-use crate::failure::LastError;
+use crate::clients::Presence;
+use crate::core::Core;
+use crate::ids::{BackendId, ServerId};
+use crate::servers::{Crowding, LastError, LastStart};
 use crate::settings;
 use serde::Serialize;
 use switchboard_protocol::Part;
@@ -57,17 +56,6 @@ pub struct ServerStatus {
     /// Its backends were stopped to make room, and started again soon after.
     pub crowding: Option<Crowding>,
     pub instances: Vec<InstanceStatus>,
-}
-
-/// What came of a server's last start, whoever wanted it. It outlives the instance, until the config changes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum LastStart {
-    /// Nobody has needed it yet.
-    #[default]
-    Untried,
-    /// It has answered its handshake.
-    Well,
-    Failed,
 }
 
 #[derive(Debug, Clone, Serialize)]

@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use switchboard_core::environment::{Source, Variable};
-use switchboard_core::roots::{NamedBy, Place};
+use switchboard_core::routing::{NamedBy, Place};
 use switchboard_core::{
     Action, Aggregates, Change, ClientId, Core, Environment, Event, Fact, Launch, Limits, Moment, Named,
     Order, Peer, Pool, Principal, Roots, ServerId, ServerSettings, Settings, Surroundings,

@@ -14,8 +14,8 @@ use crate::wiring::{self, RootOptions};
 use ladder::Ladder;
 use serde::Serialize;
 use std::path::Path;
-use switchboard_core::roots::path::{Style, of_uri};
-use switchboard_core::roots::{Decision, Known, Place, Policy, decide};
+use switchboard_core::routing::path::{Style, of_uri};
+use switchboard_core::routing::{Decision, Known, Place, Policy, decide};
 use switchboard_core::{Scope, State};
 
 /// What is asked about.
@@ -137,7 +137,7 @@ pub fn explain(question: &Question<'_>) -> Explained {
         groups.push((manner, Vec::new()));
     }
     let answers = groups.into_iter().map(|(manner, servers)| {
-        let named = switchboard_core::roots::places::named(
+        let named = switchboard_core::routing::places::named(
             question.params.as_bytes(),
             &manner.root_arguments,
             policy.style,

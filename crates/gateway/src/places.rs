@@ -1,5 +1,5 @@
 //! Places on disk: what core has read out of messages, looked up. Links are followed, and the project around a place is
-//! found. Must not know which root a request gets: that is [`decide`](switchboard_core::roots::decide)'s.
+//! found. Must not know which root a request gets: that is [`decide`](switchboard_core::routing::decide)'s.
 //!
 //! Whoever calls this may be held up by a file system that hangs.
 
@@ -9,8 +9,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
-use switchboard_core::roots::path::{self, Style};
-use switchboard_core::roots::{NamedBy, Place};
+use switchboard_core::routing::path::{self, Style};
+use switchboard_core::routing::{NamedBy, Place};
 
 /// What makes a folder a repository.
 const REPOSITORY: [&str; 4] = [".git", ".hg", ".svn", ".jj"];

@@ -16,8 +16,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use switchboard_core::catalogue::{Filter, Kept, Naming, OfferKey, Style as NameStyle};
-use switchboard_core::roots::Policy;
-use switchboard_core::roots::path::Style;
+use switchboard_core::routing::Policy;
+use switchboard_core::routing::path::Style;
 use switchboard_core::{
     Aggregates, Environment, FramingChoice, Limits, Pool, Principal, Record, Roots, ServerSettings, Settings,
     Surroundings,

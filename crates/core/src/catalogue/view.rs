@@ -19,7 +19,7 @@ use super::list::{List, Naming};
 use super::listing::Listing;
 use super::names::Collision;
 use super::offer::Offer;
-use crate::event::ServerId;
+use crate::ids::ServerId;
 use contest::Aliases;
 pub use lookup::Found;
 pub use ownership::FoundUri;

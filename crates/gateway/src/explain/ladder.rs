@@ -2,7 +2,7 @@
 
 use super::{Rung, Spread};
 use std::slice;
-use switchboard_core::roots::{Decision, Known, NamedBy, Place, Policy, Why, decide};
+use switchboard_core::routing::{Decision, Known, NamedBy, Place, Policy, Why, decide};
 
 pub(super) struct Ladder<'a> {
     pub(super) known: &'a Known,

@@ -6,8 +6,8 @@ use crate::variables::ENVIRONMENTS;
 use std::sync::Arc;
 use std::time::Duration;
 use switchboard_core::catalogue::Style as NameStyle;
-use switchboard_core::roots::Policy;
-use switchboard_core::roots::path::Style;
+use switchboard_core::routing::Policy;
+use switchboard_core::routing::path::Style;
 use switchboard_core::{
     Aggregates, Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope,
     ServerSettings, Settings, State,

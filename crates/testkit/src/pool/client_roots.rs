@@ -6,8 +6,8 @@ use super::plan::PROJECTS;
 use super::world::{LookUp, World};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use switchboard_core::roots::path::{Style, is_within};
-use switchboard_core::roots::{Decision, Known, NamedBy, Place, decide};
+use switchboard_core::routing::path::{Style, is_within};
+use switchboard_core::routing::{Decision, Known, NamedBy, Place, decide};
 use switchboard_core::{ClientId, Event, Moment, Scope};
 
 /// What clients may have open, and which folder that is on disk. One is a link, one is not there.

@@ -4,7 +4,7 @@ use super::client::{Presence, Temper};
 use super::ledger::{Check, LEVELS, Request, Verb};
 use super::world::{World, message};
 use serde_json::{Value, json};
-use switchboard_core::roots::{NamedBy, Place};
+use switchboard_core::routing::{NamedBy, Place};
 use switchboard_core::{ClientId, Event, Named};
 use switchboard_protocol::Parsed;
 

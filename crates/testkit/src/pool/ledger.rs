@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use std::collections::BTreeSet;
-use switchboard_core::roots::Place;
+use switchboard_core::routing::Place;
 use switchboard_core::{ClientId, Launch, Moment};
 
 /// `Err` is a broken promise.

@@ -3,8 +3,8 @@
 use crate::simulator::rng::Rng;
 use crate::variables::ENVIRONMENTS;
 use std::time::Duration;
-use switchboard_core::roots::Policy;
-use switchboard_core::roots::path::Style;
+use switchboard_core::routing::Policy;
+use switchboard_core::routing::path::Style;
 use switchboard_core::{
     Aggregates, Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope,
     ServerSettings, Settings, State,

@@ -2,9 +2,9 @@
 //! would be called the same. One pass over the answers, since they may be long.
 
 use super::{Entry, Home, Label, Listing, Named, Shown, Unreadable, unreadable};
-use crate::catalogue::index::{self, Index};
-use crate::catalogue::list::{List, Naming};
-use crate::catalogue::names::{self, Collision, Style};
+use crate::catalogue::{index, index::Index};
+use crate::catalogue::{list::List, list::Naming};
+use crate::catalogue::{names, names::Collision, names::Style};
 use crate::catalogue::{scan, uris};
 use bytes::Bytes;
 use std::collections::{BTreeSet, HashMap};

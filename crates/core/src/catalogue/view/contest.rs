@@ -5,8 +5,8 @@ use super::Member;
 use crate::catalogue::index;
 use crate::catalogue::list::List;
 use crate::catalogue::listing::Listing;
-use crate::catalogue::names::{self, Collision, Style};
 use crate::catalogue::uris;
+use crate::catalogue::{names, names::Collision, names::Style};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Which entry of which member.

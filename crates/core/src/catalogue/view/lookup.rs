@@ -3,8 +3,8 @@
 use super::View;
 use crate::catalogue::index;
 use crate::catalogue::list::List;
-use crate::catalogue::names::{self, Style};
 use crate::catalogue::scan;
+use crate::catalogue::{names, names::Style};
 use bytes::Bytes;
 
 /// Whose a name is. `original` is the server's own name as a JSON string, quotes included.

@@ -1,0 +1,57 @@
+//! The progress of asking a backend for its lists.
+
+use crate::catalogue::{List, Naming};
+use crate::moment::Moment;
+use bytes::Bytes;
+use std::sync::Arc;
+
+/// A backend is asked for its lists, is about to be, or was a moment ago.
+#[derive(Debug)]
+pub(crate) struct Fetch {
+    pub(crate) round: u32,
+    pub(crate) stage: Stage,
+    /// These have changed since they were asked for.
+    pub(crate) again: Vec<List>,
+    /// These could not be had this time.
+    pub(crate) failed: Vec<List>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Stage {
+    Asking([Progress; 4]),
+    /// Everything is there, and being made out, under this naming.
+    Reading(Arc<Naming>),
+    /// Nothing is asked for until then.
+    Resting {
+        until: Moment,
+    },
+}
+
+/// How far one list has come.
+#[derive(Debug)]
+pub(crate) enum Progress {
+    /// It is not offered, or not to be had.
+    Absent,
+    /// As it was.
+    Kept,
+    Asked(Vec<Bytes>),
+    Done(Vec<Bytes>),
+}
+
+impl Fetch {
+    /// It has been asked, and has yet to answer.
+    pub(crate) fn is_under_way(&self) -> bool {
+        match self.stage {
+            Stage::Asking(_) | Stage::Reading(_) => true,
+            Stage::Resting { .. } => false,
+        }
+    }
+
+    /// When it goes on by itself.
+    pub(crate) fn due(&self) -> Option<Moment> {
+        match self.stage {
+            Stage::Resting { until } if !self.again.is_empty() => Some(until),
+            Stage::Resting { .. } | Stage::Asking(_) | Stage::Reading(_) => None,
+        }
+    }
+}

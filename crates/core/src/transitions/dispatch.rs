@@ -1,0 +1,81 @@
+//! The way in: an event is handed to its transition, and the follow-ups of whatever changed are run.
+
+use crate::answers::Cause;
+use crate::core::Core;
+use crate::event::{Action, Event};
+use crate::fact::Fact;
+use crate::moment::Moment;
+
+impl Core {
+    /// Appends to `actions` what is to be done because of `event`.
+    pub fn handle(&mut self, now: Moment, event: Event, actions: &mut Vec<Action>) {
+        self.now = self.now.max(now);
+        std::mem::swap(&mut self.actions, actions);
+        let is_tick = matches!(event, Event::Tick);
+        self.standby_due |= is_tick;
+        self.dispatch(event);
+        self.settle();
+        if is_tick {
+            self.wake = self.next_deadline();
+        }
+        std::mem::swap(&mut self.actions, actions);
+    }
+
+    /// What follows from whatever has happened.
+    pub(crate) fn settle(&mut self) {
+        self.after_failed_greetings();
+        self.after_misses();
+        // Before turns are given: what waits at a process that its client must leave goes with the client.
+        self.move_on();
+        self.see_to_standbys();
+        self.give_turns();
+        self.start_missed();
+        self.end_left();
+        self.serve_line();
+        self.let_clients_go();
+        self.forget_lost();
+        self.note_use();
+    }
+
+    fn dispatch(&mut self, event: Event) {
+        match event {
+            Event::ClientConnected { client, server, surroundings } => {
+                self.client_connected(client, server, surroundings);
+            }
+            Event::AggregateConnected { client, surroundings, environments, only } => {
+                self.aggregate_connected(client, surroundings, environments, only);
+            }
+            Event::OfferRead { launch, round, offer } => self.offer_read(launch, round, offer),
+            Event::FromClient { client, frame, places } => self.client_sent(client, frame, places),
+            Event::RootsLookedUp { client, inquiry, roots } => self.roots_looked_up(client, inquiry, roots),
+            Event::ClientTooLong { client, length, glimpses } => {
+                self.client_too_long(client, length, &glimpses)
+            }
+            Event::ClientInputEnded { client } => self.client_input_ended(client),
+            Event::ClientLost { client } => self.client_lost(client),
+            Event::Spawned { launch, pid } => self.spawned(launch, pid),
+            Event::SpawnFailed { launch, reason, hint } => {
+                let fact = Fact::SpawnFailed { backend: launch.backend, reason: reason.clone() };
+                self.start_failed(launch, fact, &Cause::Spawn { reason, hint });
+            }
+            Event::NotReached { launch, reason, hint, retryable, after } => {
+                let fact = Fact::NotReached { backend: launch.backend, reason: reason.clone() };
+                self.start_failed(launch, fact, &Cause::NotReached { reason, hint, retryable, after });
+            }
+            Event::FromBackend { launch, message } => self.backend_sent(launch, message),
+            Event::BackendNoise { launch, text, broken } => self.backend_noise(launch, &text, broken),
+            Event::BackendTooLong { launch, length, glimpses } => {
+                self.backend_too_long(launch, length, &glimpses);
+            }
+            Event::BackendEnded { launch, how, stderr, hint } => {
+                self.backend_ended(launch, &how, &stderr, hint)
+            }
+            Event::Measured { bytes } => self.measured(&bytes),
+            Event::Flushed { peer, bytes } => self.flushed(peer, bytes),
+            Event::Dropped { client } => self.dropped_for(client),
+            Event::Tick => self.tick(),
+            Event::Drain { why } => self.told_to_end(why),
+            Event::Kill => self.kill(),
+        }
+    }
+}

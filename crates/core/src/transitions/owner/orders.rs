@@ -1,0 +1,136 @@
+//! What the owner says: restart, stop or start a server, or forget what was learnt about it.
+
+use crate::answers::Cause;
+use crate::backends::{State, Then};
+use crate::core::Core;
+use crate::event::Action;
+use crate::ids::{BackendId, ServerId};
+use crate::moment::Moment;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    Restart,
+    /// Its instances go, and none is started until the next [`Order::Start`].
+    Stop,
+    Start,
+    /// What was learnt and stored about it does not count any more.
+    Forget,
+}
+
+/// What came of an order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Done {
+    /// How many instances it concerned.
+    pub instances: usize,
+    /// The server was stopped before, and no longer is.
+    pub is_enabled_again: bool,
+}
+
+impl Core {
+    /// Does what the owner says to the instances of a server, all of them or those at one root.
+    pub fn order(
+        &mut self,
+        now: Moment,
+        server: ServerId,
+        root: Option<&str>,
+        order: Order,
+        actions: &mut Vec<Action>,
+    ) -> Done {
+        self.now = self.now.max(now);
+        std::mem::swap(&mut self.actions, actions);
+        let is_meant = |at: &Option<String>| root.is_none() || at.as_deref() == root;
+        let own = self.backends.values().filter(|b| b.server == server && is_meant(&b.key.root));
+        let own: Vec<BackendId> = own.map(|b| b.id).collect();
+        let mut is_enabled_again = false;
+        if let Some(server) = self.servers.get_mut(server.0 as usize)
+            && root.is_none()
+        {
+            is_enabled_again = server.is_held && order == Order::Start;
+            server.is_held = match order {
+                Order::Stop => true,
+                Order::Start | Order::Restart => false,
+                Order::Forget => server.is_held,
+            };
+        }
+        if order == Order::Forget {
+            self.forget_server(server);
+        }
+        if order == Order::Stop {
+            self.end_standbys(server, root);
+        }
+        let done = own.into_iter().filter(|&backend| match order {
+            Order::Restart => self.restart_by_order(backend) || self.start_by_order(backend),
+            Order::Stop => self.stop_by_order(backend),
+            Order::Start => self.start_by_order(backend),
+            Order::Forget => true,
+        });
+        let instances = done.count();
+        self.settle();
+        std::mem::swap(&mut self.actions, actions);
+        Done { instances, is_enabled_again }
+    }
+
+    /// Why nothing of a server may be started.
+    pub(crate) fn barred(&self, server: ServerId) -> Option<Cause> {
+        let server = self.servers.get(server.0 as usize)?;
+        match (server.is_gone, server.is_held) {
+            (true, _) => Some(Cause::Removed),
+            (false, true) => Some(Cause::Held),
+            (false, false) => None,
+        }
+    }
+
+    /// What is open there gets an error, or goes to the next process where it may.
+    fn restart_by_order(&mut self, backend: BackendId) -> bool {
+        const WHY: &str = "its owner restarts it";
+        let Some(b) = self.backends.get_mut(&backend) else { return false };
+        let (State::Ready { number, .. } | State::Starting { number, .. }) = b.state else { return false };
+        b.forgive();
+        b.state = State::Stopping { number, then: Then::Restart };
+        self.tell_of_loss(backend, WHY);
+        self.settle_sent(backend, &Cause::Restarted { why: WHY });
+        self.end_process(backend, number, WHY);
+        true
+    }
+
+    /// Nobody waits for it any more: it will not come.
+    fn stop_by_order(&mut self, backend: BackendId) -> bool {
+        const WHY: &str = "its owner stops it";
+        let Some(b) = self.backends.get_mut(&backend) else { return false };
+        b.forgive();
+        let runs = match b.state {
+            State::Ready { number, .. } | State::Starting { number, .. } => Some(number),
+            State::Stopping { number, .. } => {
+                b.state = State::Stopping { number, then: Then::Rest };
+                None
+            }
+            State::Stopped | State::Backoff { .. } | State::Failed { .. } => {
+                b.state = State::Stopped;
+                None
+            }
+        };
+        if runs.is_some() {
+            self.tell_of_loss(backend, WHY);
+        }
+        self.fail_all(backend, &Cause::Held);
+        if let (Some(number), Some(b)) = (runs, self.backends.get_mut(&backend)) {
+            b.state = State::Stopping { number, then: Then::Rest };
+            self.end_process(backend, number, WHY);
+        }
+        runs.is_some()
+    }
+
+    /// For those who use it; whatever the breaker says.
+    fn start_by_order(&mut self, backend: BackendId) -> bool {
+        let is_down = self.backends.get(&backend).is_some_and(|b| b.number().is_none() && !b.is_retired());
+        if !is_down || self.lessees(backend).next().is_none() {
+            return false;
+        }
+        if let Some(b) = self.backends.get_mut(&backend) {
+            b.forgive();
+            b.state = State::Stopped;
+        }
+        self.ensure_started(backend);
+        true
+    }
+}
