@@ -9,7 +9,9 @@ use crate::key::{Declared, in_order};
 use crate::moment::Moment;
 use crate::roots::{Known, Place};
 use crate::settings::ServerSettings;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+use std::collections::btree_map::{self, BTreeMap};
+use std::ops::{Deref, DerefMut, RangeFrom};
 use std::sync::Arc;
 use switchboard_protocol::dialect::Ear;
 use switchboard_protocol::{Message, Part, RawId};
@@ -51,7 +53,7 @@ impl Handshake {
             Self::Asked { initialized, .. } => initialized,
             Self::Answered(greeting) => greeting.initialized,
         };
-        *self = Self::Answered(Greeting { initialize, initialized });
+        *self = Self::Answered(Greeting { initialize: initialize.detached(), initialized });
     }
 
     /// The server refused, or nobody answered: what was before counts again.
@@ -61,11 +63,11 @@ impl Handshake {
         }
     }
 
-    pub(crate) fn confirm(&mut self, message: Message) {
+    pub(crate) fn confirm(&mut self, message: &Message) {
         match self {
             Self::New => {}
-            Self::Asked { initialized, .. } => *initialized = Some(message),
-            Self::Answered(greeting) => greeting.initialized = Some(message),
+            Self::Asked { initialized, .. } => *initialized = Some(message.detached()),
+            Self::Answered(greeting) => greeting.initialized = Some(message.detached()),
         }
     }
 
@@ -212,7 +214,7 @@ pub(crate) struct Client {
     pub(crate) principal: Principal,
     pub(crate) environment: Environment,
     /// What is known of its workspaces.
-    pub(crate) known: Known,
+    pub(crate) known: Shared<Known>,
     pub(crate) roots: Roots,
     /// Its last answer to `roots/list`, an error included. Delegates have their client's.
     pub(crate) roots_answer: Option<RootsAnswer>,
@@ -238,7 +240,7 @@ pub(crate) struct Client {
     /// Its folders are none of ours.
     pub(crate) is_elsewhere: bool,
     pub(crate) presence: Presence,
-    pub(crate) farewell: Option<Farewell>,
+    pub(crate) farewell: Option<Box<Farewell>>,
     pub(crate) batches: Batches,
     /// Bytes in its outbox.
     pub(crate) queued: usize,
@@ -289,5 +291,87 @@ impl Client {
             Role::Plain | Role::Aggregate(_) => true,
             Role::Delegate { .. } | Role::Prefetch { .. } | Role::Standby => false,
         }
+    }
+}
+
+/// A value that copies have in common until one of them is changed. The delegates of a client are equal in most.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Shared<T>(Arc<T>);
+
+impl<T> From<T> for Shared<T> {
+    fn from(value: T) -> Self {
+        Self(Arc::new(value))
+    }
+}
+
+impl<T> Deref for Shared<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: Clone> DerefMut for Shared<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        Arc::make_mut(&mut self.0)
+    }
+}
+
+/// All clients by number. Each is boxed: a client of many servers has one delegate for each, whose numbers follow each
+/// other, and the nodes of a tree that grows at its end stay half empty.
+#[derive(Debug, Default)]
+pub(crate) struct Clients(BTreeMap<ClientId, Box<Client>>);
+
+impl Clients {
+    pub(crate) fn get(&self, id: &ClientId) -> Option<&Client> {
+        self.0.get(id).map(|client| &**client)
+    }
+
+    pub(crate) fn get_mut(&mut self, id: &ClientId) -> Option<&mut Client> {
+        self.0.get_mut(id).map(|client| &mut **client)
+    }
+
+    pub(crate) fn insert(&mut self, id: ClientId, client: Client) {
+        self.0.insert(id, Box::new(client));
+    }
+
+    pub(crate) fn contains_key(&self, id: &ClientId) -> bool {
+        self.0.contains_key(id)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn keys(&self) -> btree_map::Keys<'_, ClientId, Box<Client>> {
+        self.0.keys()
+    }
+
+    pub(crate) fn values(&self) -> impl Iterator<Item = &Client> + Clone {
+        self.0.values().map(|client| &**client)
+    }
+
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut Client> {
+        self.0.values_mut().map(|client| &mut **client)
+    }
+
+    pub(crate) fn range(&self, from: RangeFrom<ClientId>) -> impl Iterator<Item = (&ClientId, &Client)> {
+        self.0.range(from).map(|(id, client)| (id, &**client))
+    }
+
+    pub(crate) fn retain(&mut self, mut is_kept: impl FnMut(&ClientId, &mut Client) -> bool) {
+        self.0.retain(|id, client| is_kept(id, client));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A window has one of these for each server.
+    #[test]
+    fn client_stays_small() {
+        assert!(size_of::<Client>() <= 432, "{} bytes", size_of::<Client>());
     }
 }

@@ -5,7 +5,7 @@ use crate::answers::Cause;
 use crate::backend::{Backend, Manner};
 use crate::batch::Batches;
 use crate::catalogue::Offers;
-use crate::client::{Client, Handshake, Presence, Role, Roots};
+use crate::client::{Client, Clients, Handshake, Presence, Role, Roots, Shared};
 use crate::crowding::Evictions;
 use crate::debounce::Merge;
 use crate::drain::Ending;
@@ -82,7 +82,7 @@ pub struct Core {
     /// The answer to every request, if there is nothing to serve.
     pub(crate) refusal: Option<ErrorAnswer>,
     pub(crate) now: Moment,
-    pub(crate) clients: BTreeMap<ClientId, Client>,
+    pub(crate) clients: Clients,
     pub(crate) backends: BTreeMap<BackendId, Backend>,
     pub(crate) next_backend: u32,
     pub(crate) next_delegate: u32,
@@ -137,7 +137,7 @@ impl Core {
             settings,
             refusal: None,
             now: Moment::default(),
-            clients: BTreeMap::new(),
+            clients: Clients::default(),
             backends: BTreeMap::new(),
             next_backend: 1,
             next_delegate: delegate_numbers(),
@@ -307,8 +307,8 @@ impl Core {
     }
 
     /// Where a client that comes from there may work.
-    pub(crate) fn what_is_known(&self, surroundings: Surroundings) -> Known {
-        Known {
+    pub(crate) fn what_is_known(&self, surroundings: Surroundings) -> Shared<Known> {
+        Shared::from(Known {
             pinned: surroundings.pinned,
             given: surroundings.given,
             client: Vec::new(),
@@ -317,7 +317,7 @@ impl Core {
             working_folder: surroundings.working_folder,
             default: surroundings.default,
             home: self.settings.roots.home.clone(),
-        }
+        })
     }
 
     /// A client of which nothing is known yet.
@@ -330,7 +330,7 @@ impl Core {
             since: self.now,
             principal: Principal::OWNER,
             environment: Environment::default(),
-            known: Known::default(),
+            known: Shared::default(),
             roots: Roots::Unasked,
             roots_answer: None,
             inquiries: 0,

@@ -470,11 +470,11 @@ impl Core {
         if self.settings.linger.is_some() {
             // The others go on.
             let answer = own_result(&id, c.ear.dialect(), "null");
-            c.farewell = Some(Farewell { id: id.clone(), batch, answered: true });
+            c.farewell = Some(Box::new(Farewell { id: id.clone(), batch, answered: true }));
             self.answer(client, &id, batch, answer);
             return;
         }
-        c.farewell = Some(Farewell { id, batch, answered: false });
+        c.farewell = Some(Box::new(Farewell { id, batch, answered: false }));
         self.drain_and_stay("the client asked for it");
         self.answer_farewells();
     }

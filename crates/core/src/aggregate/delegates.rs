@@ -2,7 +2,7 @@
 
 use super::requests::initialized_notice;
 use super::{Aggregate, Delegate, News};
-use crate::client::{Client, ClientRoot, Greeting, Handshake, Presence, Role, Roots};
+use crate::client::{Client, ClientRoot, Clients, Greeting, Handshake, Presence, Role, Roots};
 use crate::environment::Environment;
 use crate::event::{ClientId, ServerId, Surroundings};
 use crate::exchange::Core;
@@ -10,7 +10,6 @@ use crate::fact::Fact;
 use crate::key::Declared;
 use crate::route::Route;
 use crate::settings::Capabilities;
-use std::collections::BTreeMap;
 use switchboard_protocol::{Message, Method};
 
 /// The server of a client that has no single one.
@@ -22,7 +21,7 @@ pub(crate) fn delegate_numbers() -> u32 {
 }
 
 /// Through whose connection a client is spoken to.
-pub(crate) fn face_of(clients: &BTreeMap<ClientId, Client>, client: ClientId) -> ClientId {
+pub(crate) fn face_of(clients: &Clients, client: ClientId) -> ClientId {
     if client.0 < delegate_numbers() {
         return client;
     }
@@ -113,8 +112,9 @@ impl Core {
             aggregate.seen = Default::default();
             aggregate.spellings.clear();
         }
+        let initialize = initialize.detached();
         for server in self.servers_of(client) {
-            self.make_delegate(client, server, initialize);
+            self.make_delegate(client, server, &initialize);
         }
     }
 
@@ -245,7 +245,7 @@ impl Core {
 
     pub(crate) fn aggregate_initialized(&mut self, client: ClientId, message: &Message) {
         if let Some(c) = self.clients.get_mut(&client) {
-            c.handshake.confirm(message.clone());
+            c.handshake.confirm(message);
         }
         for delegate in self.delegates(client) {
             self.ask_roots_if_wanted(delegate);
@@ -303,11 +303,13 @@ impl Core {
 
     /// The client has named its roots: whoever wanted to know them hears it.
     pub(crate) fn tell_delegates_roots(&mut self, client: ClientId, roots: &[ClientRoot]) {
-        let known = self.clients.get(&client).map(|c| c.known.client.clone()).unwrap_or_default();
+        let known = self.clients.get(&client).map(|c| c.known.clone()).unwrap_or_default();
         for delegate in self.delegates(client) {
             let Some(c) = self.clients.get_mut(&delegate) else { continue };
             match c.roots {
-                Roots::Unasked => c.known.client.clone_from(&known),
+                // It was made with what its client knew, and only roots have come since.
+                Roots::Unasked if c.known.seen == known.seen => c.known = known.clone(),
+                Roots::Unasked => c.known.client.clone_from(&known.client),
                 Roots::Asked { .. } | Roots::Told(_) => self.roots_known(delegate, roots.to_vec()),
             }
         }

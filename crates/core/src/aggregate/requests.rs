@@ -10,7 +10,7 @@ use crate::restore::same_spelling;
 use crate::roots::Place;
 use crate::sharing::rank;
 use bytes::Bytes;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use switchboard_protocol::{ErrorAnswer, Message, Method, Parsed, Part, RawId, parse};
 
 /// Who is to have a request.
@@ -325,7 +325,10 @@ impl Core {
 
 /// A client's word that it is ready, in our own words.
 pub(crate) fn initialized_notice() -> Option<Message> {
-    own_message(Bytes::from_static(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#))
+    static NOTICE: LazyLock<Option<Message>> = LazyLock::new(|| {
+        own_message(Bytes::from_static(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#))
+    });
+    NOTICE.clone()
 }
 
 /// A message of our own, as if the client had sent it.
