@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use std::borrow::Cow;
+use std::sync::LazyLock;
 use switchboard_protocol::{Dialect, Message, Outgoing, Parsed, Part, RawId, json, parse};
 
 /// One spelling for all JSON strings with the same text: `"\/"` is `"/"`, `"\u00e9"` is `"é"`. Percent-encoding stays, since
@@ -38,7 +39,10 @@ pub(crate) fn version_member(dialect: Dialect) -> &'static str {
 
 /// A client's word that it is ready, in our own words.
 pub(crate) fn initialized_notice() -> Option<Message> {
-    own_message(Bytes::from_static(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#))
+    static NOTICE: LazyLock<Option<Message>> = LazyLock::new(|| {
+        own_message(Bytes::from_static(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#))
+    });
+    NOTICE.clone()
 }
 
 /// A message of our own, as if the client had sent it.

@@ -46,8 +46,9 @@ use switchboard_process::signals::Signals;
 use switchboard_protocol::{Framer, Framing};
 use tokio::sync::Notify;
 
-/// How often is looked whether those who come still find us.
+/// How often is looked whether those who come still find us, where the system does not report changes and where it does.
 const LOOK_FOR_SOCKET: Duration = Duration::from_secs(5);
+const LOOK_FOR_REPORTED_SOCKET: Duration = Duration::from_secs(60);
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How long a killed daemon may take to be gone, and how often is looked for that.
 const DYING: Duration = Duration::from_secs(5);
@@ -230,13 +231,20 @@ async fn is_served(address: &Address) -> bool {
 
 /// Lets clients in, until we end or a newer daemon takes over: then another may listen in our place.
 async fn accept(household: Arc<Household>, address: Address, mut listener: Listener) {
-    let mut look = tokio::time::interval(LOOK_FOR_SOCKET);
+    let mut reports = address.watch().await;
     loop {
+        let time = if reports.reports_all() { LOOK_FOR_REPORTED_SOCKET } else { LOOK_FOR_SOCKET };
+        let disturbed = async {
+            tokio::select! {
+                () = reports.changed() => {}
+                () = tokio::time::sleep(time) => {}
+            }
+        };
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             () = household.retired.notified() => return,
             () = household.hub.draining() => return,
-            _ = look.tick() => {
+            () = disturbed => {
                 if listener.is_found() {
                     continue;
                 }
@@ -246,6 +254,7 @@ async fn accept(household: Arc<Household>, address: Address, mut listener: Liste
                     Ok(again) => listener = again,
                     Err(_) => return,
                 }
+                reports = address.watch().await;
                 continue;
             }
         };

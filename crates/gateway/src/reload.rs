@@ -14,17 +14,21 @@ use crate::wiring;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use switchboard_core::catalogue::Naming;
 use switchboard_core::{Change, ClientId, Environment, Fact, Record, ServerId, ServerSettings};
 use switchboard_process::aside;
+use switchboard_process::file_watch::FileWatch;
 use tokio::sync::Mutex;
 
-/// How often the file is looked at. What systems offer to be told of changes differs on each of them, misses what happens
-/// on network folders, and loses a file that an editor replaces; a look each second costs a few microseconds.
+/// How often the file is looked at where the system does not report every change, and at most otherwise.
 const LOOK: Duration = Duration::from_secs(1);
+/// How often it is looked at where the system does: a folder further up may be another one now.
+const LOOK_REPORTED: Duration = Duration::from_secs(30);
+/// How long a writer gets to finish after the first report.
+const WRITE_TIME: Duration = Duration::from_millis(100);
 /// A file that was written so short a time ago may be written again without its time being another: some file systems
 /// count in seconds, or two of them.
 const FRESH: Duration = Duration::from_secs(4);
@@ -136,23 +140,29 @@ impl Household {
         result
     }
 
-    /// Looks at the file again and again.
+    /// Looks at the file whenever it may have changed.
     pub(crate) async fn watch(&self) {
         let Some((path, origin)) = self.standing.source.clone() else { return };
         let owners = self.standing.owners;
+        let mut reports = FileWatch::new();
+        reports.aim(&path).await;
         loop {
-            tokio::time::sleep(LOOK).await;
+            self.next_look(&path, &mut reports).await;
             let mut state = self.standing.state.lock().await;
-            let (path, seen, is_doubted) = (path.clone(), state.seen, state.doubt.is_some());
+            let (file, seen, is_doubted) = (path.clone(), state.seen, state.doubt.is_some());
             // Also one that was refused: it may be trusted by now.
             let look = move || {
-                let stamp = stamp(&path);
+                let stamp = stamp(&file);
                 let is_same = stamp.is_some() && stamp == seen && !stamp.is_some_and(is_fresh);
                 let file = (!is_same || is_doubted)
-                    .then(|| reread(&path, origin, owners, &|name| std::env::var_os(name)));
+                    .then(|| reread(&file, origin, owners, &|name| std::env::var_os(name)));
                 (stamp, file)
             };
             let (stamp, file) = aside::run(look).await;
+            if stamp != seen {
+                // It may lie elsewhere now, or be there again.
+                reports.aim(&path).await;
+            }
             state.seen = stamp;
             let Some(file) = file else { continue };
             if file.as_ref().is_ok_and(|file| mark(&file.source) == state.applied) {
@@ -161,6 +171,26 @@ impl Household {
             }
             if let Err(why) = file.and_then(|file| self.take_over(&mut state, &file)) {
                 self.doubt(&mut state, why);
+            }
+        }
+    }
+
+    /// Waits until the file is to be looked at: there is a report, or it is time.
+    async fn next_look(&self, path: &Path, reports: &mut FileWatch) {
+        let is_settled = {
+            let state = self.standing.state.lock().await;
+            state.doubt.is_none() && state.seen.is_some_and(|stamp| !is_fresh(stamp))
+        };
+        let soon = tokio::time::Instant::now() + LOOK;
+        let time = if is_settled && reports.reports_all() { LOOK_REPORTED } else { LOOK };
+        tokio::select! {
+            () = tokio::time::sleep(time) => {}
+            () = reports.changed() => {
+                tokio::time::sleep(WRITE_TIME).await;
+                if !is_settled {
+                    tokio::time::sleep_until(soon).await;
+                }
+                reports.aim(path).await;
             }
         }
     }
@@ -317,7 +347,7 @@ fn mark(text: &str) -> Mark {
     Sha256::digest(text).into()
 }
 
-fn stamp(path: &std::path::Path) -> Option<Stamp> {
+fn stamp(path: &Path) -> Option<Stamp> {
     let data = fs::metadata(path).ok()?;
     Some(Stamp { length: data.len(), written: data.modified().ok() })
 }

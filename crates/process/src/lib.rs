@@ -20,6 +20,7 @@
 //! - [`parent`]: the end of whoever started us.
 //! - [`signals`]: requests that we end. [`stderr`]: our own, for those who must not wait for its reader.
 //! - [`aside`]: work on a thread of its own.
+//! - [`file_watch`]: when a file may have changed.
 //! - [`private`]: folders that nobody else can have written to; [`ownership`]: who can change a file; [`drafts`]: files that a killed
 //!   writer left.
 //! - [`room`]: whether we may open what we need.
@@ -33,6 +34,7 @@ pub mod alive;
 pub mod aside;
 pub mod child;
 pub mod drafts;
+pub mod file_watch;
 #[cfg(unix)]
 mod guard;
 pub mod handover;

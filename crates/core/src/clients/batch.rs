@@ -1,11 +1,11 @@
 //! A client's batch: its members are answered one by one, and the answers go back as one array.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 #[derive(Debug, Default)]
 pub(crate) struct Batches {
     next: u32,
-    open: HashMap<u32, Batch>,
+    open: BTreeMap<u32, Batch>,
 }
 
 #[derive(Debug)]

@@ -9,6 +9,7 @@ use crate::moment::Moment;
 use crate::routing::{Known, Place};
 use crate::settings::ServerSettings;
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use switchboard_protocol::dialect::Ear;
 use switchboard_protocol::{Message, RawId};
@@ -74,7 +75,7 @@ pub(crate) struct Client {
     pub(crate) principal: Principal,
     pub(crate) environment: Environment,
     /// What is known of its workspaces.
-    pub(crate) known: Known,
+    pub(crate) known: Shared<Known>,
     pub(crate) roots: Roots,
     /// Its last answer to `roots/list`, an error included. Delegates have their client's.
     pub(crate) roots_answer: Option<RootsAnswer>,
@@ -100,7 +101,7 @@ pub(crate) struct Client {
     /// Its folders are none of ours.
     pub(crate) is_elsewhere: bool,
     pub(crate) presence: Presence,
-    pub(crate) farewell: Option<Farewell>,
+    pub(crate) farewell: Option<Box<Farewell>>,
     pub(crate) batches: Batches,
     /// Bytes in its outbox.
     pub(crate) queued: usize,
@@ -125,7 +126,7 @@ impl Client {
     }
 
     /// Whose connection it speaks through.
-    pub(crate) fn face(&self) -> ClientId {
+    pub(crate) fn connection(&self) -> ClientId {
         match self.role {
             Role::Delegate { of } => of,
             Role::Plain | Role::Aggregate(_) | Role::Prefetch { .. } | Role::Standby => self.id,
@@ -154,18 +155,45 @@ impl Client {
     }
 }
 
-/// The client with the connection through which a client, or a delegate, is spoken to.
-pub(crate) fn connection_of(clients: &BTreeMap<ClientId, Client>, client: ClientId) -> ClientId {
-    if client.0 < ClientId::FIRST_DELEGATE {
-        return client;
-    }
-    clients.get(&client).map_or(client, Client::face)
-}
-
 /// How loud a level is, from its JSON string.
 pub(crate) fn rank(level: &[u8]) -> Option<usize> {
     const LEVELS: [&[u8]; 8] =
         [b"debug", b"info", b"notice", b"warning", b"error", b"critical", b"alert", b"emergency"];
     let level = level.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     LEVELS.iter().position(|known| *known == level)
+}
+
+/// A value that copies have in common until one of them is changed. The delegates of a client are equal in most.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Shared<T>(Arc<T>);
+
+impl<T> From<T> for Shared<T> {
+    fn from(value: T) -> Self {
+        Self(Arc::new(value))
+    }
+}
+
+impl<T> Deref for Shared<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: Clone> DerefMut for Shared<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        Arc::make_mut(&mut self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A window has one of these for each server.
+    #[test]
+    fn client_stays_small() {
+        assert!(size_of::<Client>() <= 432, "{} bytes", size_of::<Client>());
+    }
 }

@@ -39,7 +39,7 @@ impl Handshake {
             Self::Asked { initialized, .. } => initialized,
             Self::Answered(greeting) => greeting.initialized,
         };
-        *self = Self::Answered(Greeting { initialize, initialized });
+        *self = Self::Answered(Greeting { initialize: initialize.detached(), initialized });
     }
 
     /// The server refused, or nobody answered: what was before counts again.
@@ -49,11 +49,11 @@ impl Handshake {
         }
     }
 
-    pub(crate) fn confirm(&mut self, message: Message) {
+    pub(crate) fn confirm(&mut self, message: &Message) {
         match self {
             Self::New => {}
-            Self::Asked { initialized, .. } => *initialized = Some(message),
-            Self::Answered(greeting) => greeting.initialized = Some(message),
+            Self::Asked { initialized, .. } => *initialized = Some(message.detached()),
+            Self::Answered(greeting) => greeting.initialized = Some(message.detached()),
         }
     }
 

@@ -6,13 +6,16 @@
 //! - `roots`: the client's answers to `roots/list`.
 //! - `batch`: JSON-RPC batches whose answers are gathered.
 //! - `client`: the client itself.
+//! - `all`: all clients by number.
 
 mod declared;
 mod handshake;
 mod roots;
 mod batch;
 mod client;
+mod all;
 
+pub(crate) use all::*;
 pub(crate) use batch::*;
 pub(crate) use client::*;
 pub(crate) use declared::*;

@@ -9,7 +9,7 @@ pub(crate) use ending::Ending;
 
 use crate::aggregate::Views;
 use crate::backends::Backend;
-use crate::clients::Client;
+use crate::clients::Clients;
 use crate::event::Action;
 use crate::fact::Fact;
 use crate::ids::{BackendId, ClientId, Peer};
@@ -28,7 +28,7 @@ pub struct Core {
     /// The answer to every request, if there is nothing to serve.
     pub(crate) refusal: Option<ErrorAnswer>,
     pub(crate) now: Moment,
-    pub(crate) clients: BTreeMap<ClientId, Client>,
+    pub(crate) clients: Clients,
     pub(crate) backends: BTreeMap<BackendId, Backend>,
     pub(crate) next_backend: u32,
     pub(crate) next_delegate: u32,
@@ -83,7 +83,7 @@ impl Core {
             settings,
             refusal: None,
             now: Moment::default(),
-            clients: BTreeMap::new(),
+            clients: Clients::default(),
             backends: BTreeMap::new(),
             next_backend: 1,
             next_delegate: ClientId::FIRST_DELEGATE,

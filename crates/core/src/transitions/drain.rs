@@ -166,7 +166,7 @@ impl Core {
         c.unanswered = 0;
         c.queued = 0;
         // Also those that it has no use for any more.
-        let own = self.clients.values().filter(|c| c.is_delegate() && c.face() == client);
+        let own = self.clients.values().filter(|c| c.is_delegate() && c.connection() == client);
         for delegate in own.map(|c| c.id).collect::<Vec<ClientId>>() {
             self.lose(delegate);
         }

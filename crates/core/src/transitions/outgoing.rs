@@ -14,7 +14,7 @@ use switchboard_protocol::{Answers, Dialect, ErrorAnswer, Outgoing, RawId};
 impl Core {
     /// Sends an answer to a client, alone or as part of its batch. It must already fit.
     fn put_answer(&mut self, client: ClientId, id: &RawId, batch: Option<u32>, out: Outgoing) {
-        let client = self.face(client);
+        let client = self.connection_of(client);
         let Some(c) = self.clients.get_mut(&client) else { return };
         if c.presence == Presence::Lost {
             return;
@@ -33,7 +33,7 @@ impl Core {
     /// A member of a batch that gets no answer.
     pub(crate) fn no_answer(&mut self, client: ClientId, batch: Option<u32>) {
         let Some(batch) = batch else { return };
-        let client = self.face(client);
+        let client = self.connection_of(client);
         let Some(c) = self.clients.get_mut(&client) else { return };
         if let Some(array) = c.batches.done(batch, None)
             && c.presence != Presence::Lost
@@ -47,7 +47,7 @@ impl Core {
     /// Passes a server's answer on, or says that the client is too slow for it. `true` if it was passed on.
     pub(crate) fn answer(&mut self, client: ClientId, id: &RawId, batch: Option<u32>, out: Outgoing) -> bool {
         let limit = self.settings.limits.client_bytes;
-        let Some(c) = self.clients.get(&self.face(client)) else { return false };
+        let Some(c) = self.clients.get(&self.connection_of(client)) else { return false };
         // An empty outbox takes any answer: the limit is for what piles up.
         let waits = c.queued + c.batches.bytes();
         if waits > 0 && waits + out.len() > limit {
@@ -80,7 +80,7 @@ impl Core {
     /// The same, of something that belongs to one of its requests.
     pub(crate) fn tell_client_about(&mut self, client: ClientId, out: Outgoing, about: About) -> bool {
         let limit = self.settings.limits.client_bytes / 2;
-        let client = self.face(client);
+        let client = self.connection_of(client);
         let Some(c) = self.clients.get_mut(&client) else { return false };
         if c.presence == Presence::Lost || c.is_stand_in() {
             return false;
@@ -104,7 +104,7 @@ impl Core {
 
     /// The latest request of a client that a backend works on.
     pub(crate) fn at_hand(&self, client: ClientId, backend: BackendId) -> About {
-        if !self.clients.get(&self.face(client)).is_some_and(|c| c.goes_by_request) {
+        if !self.clients.get(&self.connection_of(client)).is_some_and(|c| c.goes_by_request) {
             return About::Nothing;
         }
         let is_open = |pending: &Pending| pending.was_sent_to(backend) && pending.is_wanted();

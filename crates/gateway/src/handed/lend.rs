@@ -143,7 +143,9 @@ impl Watch {
                     return End::Over;
                 }
                 () = parent.gone(), if !*ignore_parent => return End::Over,
-                () = tokio::time::sleep_until(watchdog.wake().into()) => {
+                // A rest ends with the client's next message. If the system cannot tell of it, timers do as before.
+                _ = streams.readable(), if watchdog.wake().is_none() => watchdog.stir(Instant::now()),
+                () = sleep_until(watchdog.wake()) => {
                     let has_work = streams.open_requests() > 0 || streams.waiting() == Waiting::Something;
                     match watchdog.look(Instant::now(), has_work) {
                         Verdict::Fine => {}
@@ -195,6 +197,13 @@ impl Watch {
             () = giving => End::Over,
             () = self.ended() => End::Over,
         }
+    }
+}
+
+async fn sleep_until(wake: Option<Instant>) {
+    match wake {
+        Some(wake) => tokio::time::sleep_until(wake.into()).await,
+        None => std::future::pending().await,
     }
 }
 

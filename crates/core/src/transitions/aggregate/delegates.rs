@@ -1,9 +1,7 @@
 //! A client's delegates: made, renewed and lost; and how they share its connection, its ear and its roots.
 
 use crate::aggregate::{Aggregate, Delegate, News};
-use crate::clients::{
-    Client, ClientRoot, Declared, Greeting, Handshake, Presence, Role, Roots, connection_of,
-};
+use crate::clients::{Client, ClientRoot, Declared, Greeting, Handshake, Presence, Role, Roots};
 use crate::core::Core;
 use crate::environment::Environment;
 use crate::event::Surroundings;
@@ -15,8 +13,8 @@ use crate::transitions::Route;
 use switchboard_protocol::{Message, Method};
 
 impl Core {
-    pub(crate) fn face(&self, client: ClientId) -> ClientId {
-        connection_of(&self.clients, client)
+    pub(crate) fn connection_of(&self, client: ClientId) -> ClientId {
+        self.clients.connection_of(client)
     }
 
     pub(crate) fn has_aggregate(&self, client: ClientId) -> bool {
@@ -46,11 +44,11 @@ impl Core {
 
     /// A request of a client is over.
     pub(crate) fn one_fewer(&mut self, client: ClientId) -> ClientId {
-        let face = self.face(client);
-        if let Some(c) = self.clients.get_mut(&face) {
+        let connection = self.connection_of(client);
+        if let Some(c) = self.clients.get_mut(&connection) {
             c.unanswered -= 1;
         }
-        face
+        connection
     }
 
     pub(crate) fn aggregate_connected(
@@ -98,8 +96,9 @@ impl Core {
             aggregate.seen = Default::default();
             aggregate.spellings.clear();
         }
+        let initialize = initialize.detached();
         for server in self.servers_of(client) {
-            self.make_delegate(client, server, initialize);
+            self.make_delegate(client, server, &initialize);
         }
     }
 
@@ -172,7 +171,7 @@ impl Core {
             && c.declared.has_roots
             && !matches!(c.roots, Roots::Told(_));
         let (home, server, is_lazy) = (c.home, c.server, c.settings.lazy);
-        let until = self.waits_until(c.face(), server);
+        let until = self.waits_until(c.connection(), server);
         self.set_news(delegate, News::Awaited { until });
         self.wake_at(until);
         let route = match home {
@@ -211,8 +210,8 @@ impl Core {
 
     pub(super) fn set_news(&mut self, delegate: ClientId, news: News) {
         let Some(c) = self.clients.get(&delegate) else { return };
-        let (face, server) = (c.face(), c.server);
-        let known = self.aggregate_mut(face).and_then(|aggregate| aggregate.delegates.get_mut(&server));
+        let (connection, server) = (c.connection(), c.server);
+        let known = self.aggregate_mut(connection).and_then(|aggregate| aggregate.delegates.get_mut(&server));
         if let Some(known) = known.filter(|known| known.client == delegate) {
             known.news = news;
         }
@@ -230,7 +229,7 @@ impl Core {
 
     pub(crate) fn aggregate_initialized(&mut self, client: ClientId, message: &Message) {
         if let Some(c) = self.clients.get_mut(&client) {
-            c.handshake.confirm(message.clone());
+            c.handshake.confirm(message);
         }
         for delegate in self.delegates(client) {
             self.ask_roots_if_wanted(delegate);
@@ -288,11 +287,13 @@ impl Core {
 
     /// The client has named its roots: whoever wanted to know them hears it.
     pub(crate) fn tell_delegates_roots(&mut self, client: ClientId, roots: &[ClientRoot]) {
-        let known = self.clients.get(&client).map(|c| c.known.client.clone()).unwrap_or_default();
+        let known = self.clients.get(&client).map(|c| c.known.clone()).unwrap_or_default();
         for delegate in self.delegates(client) {
             let Some(c) = self.clients.get_mut(&delegate) else { continue };
             match c.roots {
-                Roots::Unasked => c.known.client.clone_from(&known),
+                // It was made with what its client knew, and only roots have come since.
+                Roots::Unasked if c.known.seen == known.seen => c.known = known.clone(),
+                Roots::Unasked => c.known.client.clone_from(&known.client),
                 Roots::Asked { .. } | Roots::Told(_) => self.roots_known(delegate, roots.to_vec()),
             }
         }

@@ -52,7 +52,7 @@ impl Core {
     pub(super) fn shown_offer(&self, delegate: ClientId) -> Option<Arc<Offer>> {
         self.offer_for(delegate).or_else(|| {
             let c = self.clients.get(&delegate)?;
-            let news = self.aggregate(c.face())?.delegates.get(&c.server)?.news;
+            let news = self.aggregate(c.connection())?.delegates.get(&c.server)?.news;
             let is_awaited = matches!(news, News::Awaited { until } if until > self.now);
             let root = self.offer_root(c).filter(|_| !is_awaited)?;
             self.servers.get(c.server.0 as usize)?.offers.newest(root.as_deref())?.offer().cloned()
@@ -184,7 +184,7 @@ impl Core {
 
     /// What a delegate's server offers may be something else now.
     pub(crate) fn renew_soon(&mut self, delegate: ClientId) {
-        self.renew_aggregate_soon(self.face(delegate));
+        self.renew_aggregate_soon(self.connection_of(delegate));
     }
 
     pub(super) fn renew_aggregate_soon(&mut self, client: ClientId) {
@@ -283,13 +283,13 @@ impl Core {
         }
         self.end_prefetches(backend);
         for delegate in wanting {
-            if self.face(delegate) == delegate && !self.has_parked(delegate) {
+            if self.connection_of(delegate) == delegate && !self.has_parked(delegate) {
                 continue;
             }
             self.set_news(delegate, News::Missed);
-            let face = self.face(delegate);
-            if !self.disappointed.contains(&face) {
-                self.disappointed.push(face);
+            let connection = self.connection_of(delegate);
+            if !self.disappointed.contains(&connection) {
+                self.disappointed.push(connection);
             }
         }
     }

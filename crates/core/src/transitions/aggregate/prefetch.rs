@@ -25,7 +25,7 @@ impl Core {
         if !self.lives_on() || !self.is_running() {
             return;
         }
-        let is_its = |c: &&Client| c.id == client || (c.is_delegate() && c.face() == client);
+        let is_its = |c: &&Client| c.id == client || (c.is_delegate() && c.connection() == client);
         for leaving in self.clients.values().filter(is_its).map(|c| c.id).collect::<Vec<ClientId>>() {
             self.keep_start(leaving);
         }

@@ -283,8 +283,8 @@ impl Core {
 
     /// It listens no longer. Until its server has agreed to that, it may still hear of it.
     pub(crate) fn forget_spelling(&mut self, delegate: ClientId, original: &[u8]) {
-        let face = self.face(delegate);
-        if let Some(aggregate) = self.aggregate_mut(face) {
+        let connection = self.connection_of(delegate);
+        if let Some(aggregate) = self.aggregate_mut(connection) {
             aggregate.spellings.retain(|known| known.delegate != delegate || known.original != original);
         }
     }

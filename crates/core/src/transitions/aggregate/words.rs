@@ -16,7 +16,7 @@ impl Core {
             Method::LogMessage => name_logger(&c.settings.naming.server, message, out),
             Method::ResourceUpdated => {
                 let Some(uri) = message.part(Part::Uri).map(same_spelling) else { return };
-                let Some(aggregate) = self.aggregate(c.face()) else { return };
+                let Some(aggregate) = self.aggregate(c.connection()) else { return };
                 let known = aggregate.spellings.iter().find(|it| it.delegate == c.id && it.original == *uri);
                 if let Some(known) = known {
                     out.replace(message.span(Part::Uri), Patch::Text(known.public.clone().into()));
@@ -37,7 +37,7 @@ impl Core {
         let Some(c) = self.clients.get(&delegate) else { return };
         match pending.method {
             Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead | Method::TaskResult => {
-                let Some(view) = self.aggregate(c.face()).and_then(|aggregate| aggregate.view.as_ref())
+                let Some(view) = self.aggregate(c.connection()).and_then(|aggregate| aggregate.view.as_ref())
                 else {
                     return;
                 };
@@ -59,7 +59,7 @@ impl Core {
 
     /// The next page of tasks is this server's, or the first one of the server after it.
     fn go_on_to_next(&self, c: &Client, answer: &Message, out: &mut Outgoing) {
-        let keepers = self.task_keepers(c.face());
+        let keepers = self.task_keepers(c.connection());
         let Some(at) = keepers.iter().position(|keeper| *keeper == c.id) else { return };
         let own = answer.text(Part::NextCursor);
         let next = match &own {

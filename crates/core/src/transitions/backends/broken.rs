@@ -83,7 +83,7 @@ impl Core {
         }
         // With other users it may be about a request that is over for us, and not for the server.
         let client = self.pending.get(only).and_then(Pending::client);
-        let is_certain = client.is_none_or(|client| !b.users.has_others(self.face(client)));
+        let is_certain = client.is_none_or(|client| !b.users.has_others(self.connection_of(client)));
         is_certain.then_some(only)
     }
 

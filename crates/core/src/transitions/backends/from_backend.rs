@@ -317,7 +317,7 @@ impl Core {
 
     pub(crate) fn report_asked(&mut self, asked: &Asked, outcome: Outcome) {
         let fact = Fact::Asked {
-            client: self.face(asked.client),
+            client: self.connection_of(asked.client),
             backend: asked.launch().map(|launch| launch.backend),
             method: asked.name.clone(),
             took: self.now.since(asked.accepted),

@@ -17,7 +17,7 @@ impl Core {
             return self.pass_notification(client, message);
         };
         let question = self.question_tokens.find(minted);
-        let Some(own) = question.filter(|question| self.face(question.client) == client) else {
+        let Some(own) = question.filter(|question| self.connection_of(question.client) == client) else {
             return self.report_foreign_token(client);
         };
         let (launch, token) = (own.launch, own.token.clone());
@@ -55,11 +55,11 @@ impl Core {
 
     /// Whether a token that this backend made up could name a request of the client to another backend.
     fn awaits_progress_elsewhere(&self, client: ClientId, backend: BackendId) -> bool {
-        let face = self.face(client);
+        let connection = self.connection_of(client);
         let is_elsewhere = |p: &Pending| {
             p.token.is_some()
                 && p.backend != backend
-                && p.client().is_some_and(|owner| self.face(owner) == face)
+                && p.client().is_some_and(|owner| self.connection_of(owner) == connection)
         };
         self.pending.iter().any(|(_, pending)| is_elsewhere(pending))
     }

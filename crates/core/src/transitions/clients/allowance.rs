@@ -17,19 +17,19 @@ impl Core {
         if message.method() != Method::Subscribe && length <= SMALL_REQUEST {
             return None;
         }
-        let face = self.face(client);
-        if message.method() == Method::Subscribe && self.has_too_many_subscriptions(face, message) {
+        let connection = self.connection_of(client);
+        if message.method() == Method::Subscribe && self.has_too_many_subscriptions(connection, message) {
             return Some(self.too_many_subscriptions());
         }
-        let own = self.pending.iter().filter(|(_, pending)| self.is_of_face(pending, face));
+        let own = self.pending.iter().filter(|(_, pending)| self.is_of_connection(pending, connection));
         let kept: usize = own.map(|(_, pending)| bytes_kept(pending)).sum();
         let is_too_much = kept > 0 && kept + length > self.settings.limits.client_bytes;
         is_too_much.then(|| self.overloaded(None, &format!("{kept} bytes of open requests are kept")))
     }
 
-    fn has_too_many_subscriptions(&self, face: ClientId, message: &Message) -> bool {
+    fn has_too_many_subscriptions(&self, connection: ClientId, message: &Message) -> bool {
         let uri = same_spelling(message.part(Part::Uri).unwrap_or_default());
-        let is_own = |client: &ClientId| self.face(*client) == face;
+        let is_own = |client: &ClientId| self.connection_of(*client) == connection;
         let (mut count, mut bytes) = (1, uri.len());
         let known = self.backends.values().flat_map(|b| &b.subscriptions);
         for subscription in known.filter(|known| known.clients.iter().any(is_own)) {
@@ -40,28 +40,28 @@ impl Core {
             bytes += subscription.uri.len();
         }
         for (_, pending) in self.pending.iter() {
-            if pending.method == Method::Subscribe && self.is_of_face(pending, face) {
+            if pending.method == Method::Subscribe && self.is_of_connection(pending, connection) {
                 count += 1;
                 bytes += bytes_kept(pending);
             }
         }
         let spellings =
-            self.clients.get(&face).and_then(Client::aggregate).map(|aggregate| &aggregate.spellings);
+            self.clients.get(&connection).and_then(Client::aggregate).map(|aggregate| &aggregate.spellings);
         let spelt = spellings.into_iter().flatten();
         bytes += spelt.map(|known| known.public.len() + known.original.len()).sum::<usize>();
         let limits = &self.settings.limits;
         count > limits.subscriptions_per_client || bytes > limits.subscription_bytes
     }
 
-    fn is_of_face(&self, pending: &Pending, face: ClientId) -> bool {
-        pending.client().is_some_and(|owner| self.face(owner) == face)
+    fn is_of_connection(&self, pending: &Pending, connection: ClientId) -> bool {
+        pending.client().is_some_and(|owner| self.connection_of(owner) == connection)
     }
 
     /// A request that its client took back is remembered, since it may be answered all the same; but not any number of them.
     pub(crate) fn forget_cancelled(&mut self, client: ClientId) {
-        let face = self.face(client);
+        let connection = self.connection_of(client);
         let is_cancelled = |pending: &Pending| {
-            matches!(pending.progress, Progress::Cancelled) && self.is_of_face(pending, face)
+            matches!(pending.progress, Progress::Cancelled) && self.is_of_connection(pending, connection)
         };
         let ids = self.pending.ids(is_cancelled);
         if ids.len() > self.settings.limits.pending_per_client {

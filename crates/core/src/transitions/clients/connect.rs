@@ -1,6 +1,6 @@
 //! New clients: where they come from, and whether their backend is started at once.
 
-use crate::clients::{Batches, Client, Declared, Handshake, Presence, Role, Roots};
+use crate::clients::{Batches, Client, Declared, Handshake, Presence, Role, Roots, Shared};
 use crate::core::Core;
 use crate::environment::Environment;
 use crate::event::Surroundings;
@@ -36,8 +36,8 @@ impl Core {
     }
 
     /// Where a client that comes from there may work.
-    pub(crate) fn what_is_known(&self, surroundings: Surroundings) -> Known {
-        Known {
+    pub(crate) fn what_is_known(&self, surroundings: Surroundings) -> Shared<Known> {
+        Shared::from(Known {
             pinned: surroundings.pinned,
             given: surroundings.given,
             client: Vec::new(),
@@ -46,7 +46,7 @@ impl Core {
             working_folder: surroundings.working_folder,
             default: surroundings.default,
             home: self.settings.roots.home.clone(),
-        }
+        })
     }
 
     /// A client of which nothing is known yet.
@@ -59,7 +59,7 @@ impl Core {
             since: self.now,
             principal: Principal::OWNER,
             environment: Environment::default(),
-            known: Known::default(),
+            known: Shared::default(),
             roots: Roots::Unasked,
             roots_answer: None,
             inquiries: 0,

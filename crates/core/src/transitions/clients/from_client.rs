@@ -2,7 +2,7 @@
 
 use crate::answers::Cause;
 use crate::backends::{State, Waiting};
-use crate::clients::{Farewell, Presence, connection_of};
+use crate::clients::{Farewell, Presence};
 use crate::core::Core;
 use crate::event::{Action, Named};
 use crate::fact::{Fact, Outcome};
@@ -92,7 +92,7 @@ impl Core {
 
     /// Answers a backend's request in place of its client.
     fn settle_asked(&mut self, client: ClientId, minted: u64, error: &ErrorAnswer) -> bool {
-        if self.asked.get(minted).is_none_or(|asked| self.face(asked.client) != client) {
+        if self.asked.get(minted).is_none_or(|asked| self.connection_of(asked.client) != client) {
             return false;
         }
         let Some(asked) = self.asked.remove(minted) else { return false };
@@ -250,7 +250,7 @@ impl Core {
 
     /// The reason for which no request of this client can be accepted now.
     fn why_not(&self, client: ClientId) -> Option<ErrorAnswer> {
-        let c = self.clients.get(&self.face(client))?;
+        let c = self.clients.get(&self.connection_of(client))?;
         if c.farewell.is_some() {
             return Some(self.shutting_down());
         }
@@ -307,7 +307,7 @@ impl Core {
         error: &ErrorAnswer,
     ) {
         self.report(Fact::Answered {
-            client: self.face(client),
+            client: self.connection_of(client),
             backend: None,
             method: name_of(message),
             id: id.clone(),
@@ -326,8 +326,8 @@ impl Core {
         batch: Option<u32>,
         message: Message,
     ) -> u64 {
-        let face = self.face(client);
-        if let Some(c) = self.clients.get_mut(&face) {
+        let connection = self.connection_of(client);
+        if let Some(c) = self.clients.get_mut(&connection) {
             c.unanswered += 1;
             if message.method() == Method::Initialize {
                 c.handshake.ask();
@@ -437,7 +437,7 @@ impl Core {
             && self.settings.report_routes
         {
             let (client, method, id) =
-                (connection_of(&self.clients, *client), pending.name.clone(), id.clone());
+                (self.clients.connection_of(*client), pending.name.clone(), id.clone());
             let backend = pending.backend;
             self.actions.push(Action::Report(Fact::Routed { client, backend, method, id, minted }));
         }
@@ -469,11 +469,11 @@ impl Core {
         if self.settings.linger.is_some() {
             // The others go on.
             let answer = own_result(&id, c.ear.dialect(), "null");
-            c.farewell = Some(Farewell { id: id.clone(), batch, answered: true });
+            c.farewell = Some(Box::new(Farewell { id: id.clone(), batch, answered: true }));
             self.answer(client, &id, batch, answer);
             return;
         }
-        c.farewell = Some(Farewell { id, batch, answered: false });
+        c.farewell = Some(Box::new(Farewell { id, batch, answered: false }));
         self.drain_and_stay("the client asked for it");
         self.answer_farewells();
     }

@@ -345,14 +345,14 @@ impl Core {
     /// The second half of the handshake.
     pub(crate) fn client_initialized(&mut self, client: ClientId, message: &Message) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        c.handshake.confirm(message.clone());
+        c.handshake.confirm(message);
         let is_answered = c.handshake.is_answered();
         let home = c.home;
         let seats: Vec<BackendId> = c.seats.values().copied().collect();
         for backend in seats {
             let Some(b) = self.backends.get_mut(&backend) else { continue };
             if is_answered && let Some(Greeting { initialized: missing @ None, .. }) = &mut b.greeting {
-                *missing = Some(message.clone());
+                *missing = Some(message.detached());
             }
             let is_ready = matches!(b.state, State::Ready { .. });
             let is_others = b.is_initialized && b.initialized_by != Some(client);

@@ -66,7 +66,9 @@ impl Core {
     fn client_cancels(&mut self, client: ClientId, message: &Message) {
         let Some(wanted) = message.part(Part::RequestId) else { return };
         let is_meant = |pending: &Pending| match &pending.asker {
-            Asker::Client { client: owner, id, .. } => id.as_bytes() == wanted && self.face(*owner) == client,
+            Asker::Client { client: owner, id, .. } => {
+                id.as_bytes() == wanted && self.connection_of(*owner) == client
+            }
             Asker::Replay | Asker::Probe | Asker::Restore | Asker::Catalogue { .. } => false,
         };
         // The newest: a client may have used the id before. `initialize` cannot be taken back.
@@ -103,7 +105,7 @@ impl Core {
         let Some(pending) = self.pending.get(minted) else { return };
         let Asker::Client { client, id, batch } = pending.asker.clone() else { return };
         let fact = Fact::Answered {
-            client: self.face(client),
+            client: self.connection_of(client),
             backend: Some(pending.backend),
             method: pending.name.clone(),
             id,
@@ -117,8 +119,9 @@ impl Core {
 
     pub(crate) fn client_response(&mut self, client: ClientId, message: &Message, failed: bool) {
         let minted = message.part(Part::Id).and_then(RawId::minted);
-        let known = minted
-            .filter(|&minted| self.asked.get(minted).is_some_and(|asked| self.face(asked.client) == client));
+        let known = minted.filter(|&minted| {
+            self.asked.get(minted).is_some_and(|asked| self.connection_of(asked.client) == client)
+        });
         let Some(asked) = known.and_then(|minted| self.asked.remove(minted)) else {
             let what = "an answer to a request that nobody made, or that is over".to_owned();
             return self.report(Fact::BadMessage { from: client.to_string().into(), what });

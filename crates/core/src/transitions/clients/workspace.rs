@@ -38,16 +38,16 @@ impl Core {
 
     /// Whether the handshake is complete on the client's own connection. A delegate's is before its client's.
     pub(crate) fn may_be_asked(&self, client: ClientId) -> bool {
-        self.clients.get(&self.face(client)).is_some_and(|c| c.handshake.is_complete())
+        self.clients.get(&self.connection_of(client)).is_some_and(|c| c.handshake.is_complete())
     }
 
     pub(crate) fn ask_roots(&mut self, client: ClientId) {
         if let Ending::Stopping { .. } | Ending::Finished = self.ending {
             return;
         }
-        let face = self.face(client);
-        if face != client {
-            return self.ask_roots_through(face, client);
+        let connection = self.connection_of(client);
+        if connection != client {
+            return self.ask_roots_through(connection, client);
         }
         let minted = self.asked.mint();
         let style = self.settings.roots.policy.style;
@@ -214,7 +214,7 @@ impl Core {
         let is_elsewhere = self.clients.get(&client).is_some_and(|c| c.is_elsewhere);
         let is_ours = b.settings.is_split() || is_elsewhere;
         let only = if is_ours { b.key.root.clone() } else { pinned };
-        let answer = self.clients.get(&self.face(client)).and_then(|c| c.roots_answer.as_ref());
+        let answer = self.clients.get(&self.connection_of(client)).and_then(|c| c.roots_answer.as_ref());
         if let Some(RootsAnswer { message, .. }) = answer.filter(|_| only.is_none() && !is_ours) {
             let mut out = Outgoing::of(message);
             out.replace(message.span(Part::Id), Patch::Id(id.clone()));

@@ -15,19 +15,19 @@ impl Core {
         if !is_use(method) {
             return;
         }
-        let face = self.face(client);
-        let Some(principal) = self.clients.get(&face).map(|c| c.principal) else { return };
+        let connection = self.connection_of(client);
+        let Some(principal) = self.clients.get(&connection).map(|c| c.principal) else { return };
         if let Some(b) = self.backends.get_mut(&backend) {
-            b.users.note(face, principal);
+            b.users.note(connection, principal);
         }
     }
 
     /// The client of a server that speaks through this connection.
-    pub(crate) fn client_at(&self, face: ClientId, server: ServerId) -> Option<ClientId> {
-        let c = self.clients.get(&face)?;
+    pub(crate) fn client_at(&self, connection: ClientId, server: ServerId) -> Option<ClientId> {
+        let c = self.clients.get(&connection)?;
         match c.aggregate() {
             Some(aggregate) => aggregate.delegates.get(&server).map(|delegate| delegate.client),
-            None => Some(face).filter(|_| c.server == server),
+            None => Some(connection).filter(|_| c.server == server),
         }
     }
 
@@ -52,7 +52,7 @@ impl Core {
     pub(crate) fn present_users(&self, b: &Backend) -> Vec<ClientId> {
         let is_present = |c: &Client| c.presence != Presence::Lost;
         let present = |client: &ClientId| self.clients.get(client).is_some_and(is_present);
-        b.users.iter().filter_map(|face| self.client_at(face, b.server)).filter(present).collect()
+        b.users.iter().filter_map(|connection| self.client_at(connection, b.server)).filter(present).collect()
     }
 
     /// Its clients get processes of their own. The longest user of each process keeps it, or else its first client.

@@ -63,7 +63,11 @@ impl Core {
         }
         if !c.seats.contains_key(&root) {
             let text = why.map_or_else(|| "nothing says where it belongs".to_owned(), |why| why.to_string());
-            self.report(Fact::RootChosen { client: self.face(client), root: root.clone(), why: text });
+            self.report(Fact::RootChosen {
+                client: self.connection_of(client),
+                root: root.clone(),
+                why: text,
+            });
         }
         Route::To(self.seat(client, root))
     }
@@ -100,7 +104,7 @@ impl Core {
         let is_final = !c.declared.has_roots || matches!(c.roots, Roots::Told(_));
         let has_root = self.backends.get(&home).is_some_and(|b| b.key.root.is_some());
         if before != Some(home) && !has_root && is_final && c.settings.is_split() {
-            self.report(Fact::Fallback { client: self.face(client) });
+            self.report(Fact::Fallback { client: self.connection_of(client) });
         }
     }
 

@@ -25,7 +25,10 @@ impl Core {
             return Some("none".into());
         }
         let Roots::Told(roots) = &c.roots else { return None };
-        let answer = self.clients.get(&self.face(client)).and_then(|face| face.roots_answer.as_ref());
+        let answer = self
+            .clients
+            .get(&self.connection_of(client))
+            .and_then(|connection| connection.roots_answer.as_ref());
         Some(answer.map_or_else(|| key_of(roots), |answer| answer.key.clone()))
     }
 
@@ -44,17 +47,17 @@ impl Core {
 
     /// Others have used a backend's process, or are about to.
     fn has_other_users(&self, client: ClientId, b: &Backend) -> bool {
-        let face = self.face(client);
+        let connection = self.connection_of(client);
         let is_about_to = |p: &Pending| {
-            let other = p.client().map(|other| self.face(other));
+            let other = p.client().map(|other| self.connection_of(other));
             p.backend == b.id
                 && p.waiting().is_some()
                 && is_use(p.method)
-                && other.is_some_and(|it| it != face)
+                && other.is_some_and(|it| it != connection)
         };
         let mut subscribers = b.subscriptions.iter().flat_map(|subscription| &subscription.clients);
-        b.users.has_others(face)
-            || subscribers.any(|other| self.face(*other) != face)
+        b.users.has_others(connection)
+            || subscribers.any(|other| self.connection_of(*other) != connection)
             || self.pending.iter().any(|(_, pending)| is_about_to(pending))
     }
 
@@ -198,7 +201,7 @@ impl Core {
             return true;
         };
         let is_unready = self.roots_key(first).is_none() && !self.may_be_asked(first);
-        if clients.len() == 1 && self.face(first) == first && is_unready {
+        if clients.len() == 1 && self.connection_of(first) == first && is_unready {
             // It may not be asked yet. When it may, it is, and the server is told that its roots have changed.
             let key =
                 self.clients.get(&first).map(|c| key_of(&c.named_roots(self.settings.roots.policy.style)));

@@ -279,8 +279,8 @@ impl Core {
             Principals::Several => false,
         };
         let wants = |client: &ClientId| {
-            let face = self.clients.get(&self.face(*client));
-            face.is_some_and(|c| c.level.is_some() && may_hear(c))
+            let connection = self.clients.get(&self.connection_of(*client));
+            connection.is_some_and(|c| c.level.is_some() && may_hear(c))
         };
         self.real_lessees(b.id).filter(wants).collect()
     }
@@ -310,7 +310,7 @@ impl Core {
     /// Whether a log message is one that the client wants to hear. Alone, that is the server's own affair.
     fn is_loud_enough(&self, client: ClientId, message: &Message) -> bool {
         // A server that logs without having said so cannot be told, but what it says can be left out.
-        let level = self.clients.get(&self.face(client)).and_then(|c| c.level.as_ref());
+        let level = self.clients.get(&self.connection_of(client)).and_then(|c| c.level.as_ref());
         match (level, message.part(Part::Level).and_then(rank)) {
             (Some(level), Some(rank)) => rank >= level.rank,
             (None, _) | (_, None) => true,

@@ -104,7 +104,7 @@ impl Core {
             return false;
         };
         let is_own = b.tasks.iter().any(|known| known.client == client && known.id == *task);
-        !is_own && b.users.has_others(self.face(client))
+        !is_own && b.users.has_others(self.connection_of(client))
     }
 
     /// Leaves the tasks of others out of a page of `tasks/list`.
@@ -115,7 +115,8 @@ impl Core {
         answer: &Message,
         out: &mut Outgoing,
     ) {
-        let Some(b) = self.backends.get(&backend).filter(|b| b.users.has_others(self.face(client))) else {
+        let Some(b) = self.backends.get(&backend).filter(|b| b.users.has_others(self.connection_of(client)))
+        else {
             return;
         };
         let (Some(result), whole) = (answer.part(Part::Result), answer.span(Part::Result)) else { return };
