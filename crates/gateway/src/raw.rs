@@ -50,10 +50,11 @@ pub async fn run(raw: Raw, stdio: OwnStdio) -> Result<Ended, NotStarted> {
     let prepared =
         plan.prepare().map_err(|unready| failure(unready.reason, unready.hint.unwrap_or_default()))?;
     let warden = Arc::new(launch::warden(&plan.server, &state_folder));
-    let spawned = warden.spawn(&prepared.launch, &plan.care()).await.map_err(|error| NotStarted {
-        is_missing: matches!(error, SpawnError::NotFound { .. }),
-        ..failure(error.to_string(), prepared.explain(&error))
-    })?;
+    let spawned =
+        warden.spawn(&prepared.launch, &plan.guard_options()).await.map_err(|error| NotStarted {
+            is_missing: matches!(error, SpawnError::NotFound { .. }),
+            ..failure(error.to_string(), prepared.explain(&error))
+        })?;
     let mut signals = Signals::new().map_err(|error| failure(error.to_string(), String::new()))?;
     let Spawned { mut child, stdin, stdout, stderr } = spawned;
 

@@ -1,8 +1,9 @@
 //! Work on another thread, for what takes longer than the event loop should stand still. tokio's own pool panics
 //! when the system has no thread to give; here the work is then done at once, on the spot.
 
+use crate::lock::Lock;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -13,15 +14,15 @@ const IDLE: Duration = Duration::from_secs(2);
 type Work = Box<dyn FnOnce() + Send>;
 
 /// The way to the thread that is there, if one is.
-static WORKER: Mutex<Option<SyncSender<Work>>> = Mutex::new(None);
+static WORKER: Lock<Option<SyncSender<Work>>> = Lock::new(None);
 
 pub async fn run<T, F>(work: F) -> T
 where
     T: Send + 'static,
     F: FnOnce() -> T + Send + 'static,
 {
-    let work = Arc::new(Mutex::new(Some(work)));
-    let take = |work: &Mutex<Option<F>>| work.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let work = Arc::new(Lock::new(Some(work)));
+    let take = |work: &Lock<Option<F>>| work.lock().take();
     let (give, done) = oneshot::channel();
     let theirs = work.clone();
     let is_given = hand_over(Box::new(move || {
@@ -42,7 +43,7 @@ where
 
 /// To the thread that waits for work, or to a new one. Says whether there was any.
 fn hand_over(work: Work) -> bool {
-    let mut worker = WORKER.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut worker = WORKER.lock();
     let work = match &*worker {
         None => work,
         Some(waiting) => match waiting.try_send(work) {

@@ -78,7 +78,7 @@ pub fn spawn(launch: &Launch) -> Result<Spawned, SpawnError> {
 
 /// A started process and all that belongs to it: below a guard the whole tree, else the group it leads. Dropping
 /// it kills them and leaves no zombie.
-pub struct Child(os::Child);
+pub struct Child(os::OsChild);
 
 impl Child {
     /// The process id. Without a guard it is not reused by the system before this value is dropped or has been

@@ -4,64 +4,81 @@
 //! not know what the bytes mean: no JSON, no MCP, no configuration.
 //!
 //! # Layout
-//! - [`pipe`]: [`ByteReader`](pipe::ByteReader) and [`ByteWriter`](pipe::ByteWriter), one type each whatever
-//!   stands behind: `polled` for pipes and sockets, `threaded` for all that cannot be polled, `descriptor`
-//!   for what makes a descriptor non-blocking without harm to those who share it.
-//! - [`stdio`]: our own standard streams, moved away from where a stray print could reach them.
-//! - [`child`]: `resolve` (which file a command means), `error` (why it did not start, and what to do), and per
-//!   system what is started: on Unix `bare` (a process group) or `guarded`.
-//! - [`warden`]: starts processes and sees to it that none outlives us. On Unix with `guard` (what runs in
-//!   processes of its own), `runs` (what is left on disk for the next start) and `table` (who is whose child).
-//! - [`tree`]: all that belongs to a child, and how much memory it holds.
-//! - [`local`]: the socket over which the processes of one user meet: `name` (what it is called) and per system
-//!   the folder, the lock, who the other is, and how a process is started that outlives us.
-//! - [`handover`]: a client's streams, in the hands of another process of ours: `store` (what outlives it), `input`,
-//!   `output`, `journal`, and `pass` (how they get there).
-//! - [`parent`]: the end of whoever started us.
-//! - [`signals`]: requests that we end. [`stderr`]: our own, for those who must not wait for its reader.
-//! - [`aside`]: work on a thread of its own.
-//! - [`file_watch`]: when a file may have changed.
-//! - [`private`]: folders that nobody else can have written to; [`ownership`]: who can change a file; [`drafts`]: files that a killed
-//!   writer left.
-//! - [`room`]: whether we may open what we need.
-//! - [`alive`]: whether a process is there, for reports.
-//! - [`machine`]: how much memory there is.
-//! - [`memory`]: makes the allocator give big buffers back.
+//! Lowest layer first: a module uses only modules listed before it.
+//! - Tools that know neither processes nor streams:
+//!   - [`lock`]: a mutex without poisoning. [`aside`]: work on a thread of its own.
+//!   - [`memory`]: an allocator that gives big buffers back. [`room`]: free descriptors. `inherit`: our inheritance from
+//!     our parent, and our children's from us.
+//!   - [`drafts`]: files of killed writers. [`private`]: files and folders that nobody else can have written.
+//!     [`ownership`]: the users who can change a file. [`file_watch`]: notice of changes of a file.
+//!   - [`signals`]: requests that we end. [`stderr`]: writes to our own stderr that never wait.
+//! - Streams:
+//!   - `fd_passing`: descriptors through a socket.
+//!   - [`pipe`]: [`ByteReader`](pipe::ByteReader) and [`ByteWriter`](pipe::ByteWriter), one type each for everything that can
+//!     be read or written.
+//!   - [`stdio`]: our own standard streams, moved away from where a stray print could reach them.
+//!   - [`path_socket`]: a socket with a path as its address.
+//!   - [`local`]: the socket between the processes of one user, and the start of a process that outlives us.
+//!   - [`handover`]: a client's streams in the hands of another process of ours.
+//! - The processes of this machine:
+//!   - `mark`: the number that all processes of a tree carry.
+//!   - `table`: the process table. [`alive`]: the presence of one process. [`parent`]: the end of our parent.
+//!   - `cgroup`: control groups of Linux. `job`: job objects of Windows. [`machine`]: the memory of this machine.
+//! - The processes that we start:
+//!   - `wire`: messages between us, the warden and the guards.
+//!   - `runs`: records of our runs on disk, and the cleanup after a run that was killed as a whole.
+//!   - [`tree`]: the processes that belong to a child, and their memory.
+//!   - [`child`]: one child with its pipes, with or without a guard.
+//!   - [`warden`]: the start of processes that cannot outlive us.
+//!   - `role`: our own processes beside us, the warden's and the guards'.
 //!
-//! All that waits needs a tokio runtime with I/O and time enabled, and is made inside its context.
+//! Everything that waits needs a tokio runtime with I/O and time enabled, and is made inside its context.
 
-pub mod alive;
+pub mod lock;
 pub mod aside;
-pub mod child;
-pub mod drafts;
-pub mod file_watch;
-#[cfg(unix)]
-mod guard;
-pub mod handover;
-#[cfg(unix)]
-mod inherit;
-pub mod local;
-pub mod machine;
 pub mod memory;
-pub mod ownership;
-pub mod parent;
-pub mod path_socket;
-pub mod pipe;
-pub mod private;
 pub mod room;
 #[cfg(unix)]
-mod runs;
+mod inherit;
+pub mod drafts;
+pub mod private;
+pub mod ownership;
+pub mod file_watch;
 pub mod signals;
 pub mod stderr;
+
+#[cfg(unix)]
+mod fd_passing;
+pub mod pipe;
 pub mod stdio;
+pub mod path_socket;
+pub mod local;
+pub mod handover;
+
+#[cfg(unix)]
+mod mark;
 #[cfg(unix)]
 mod table;
+pub mod alive;
+pub mod parent;
+#[cfg(target_os = "linux")]
+mod cgroup;
+#[cfg(windows)]
+mod job;
+pub mod machine;
+
+#[cfg(unix)]
+mod wire;
+mod runs;
 pub mod tree;
+pub mod child;
 pub mod warden;
+#[cfg(unix)]
+mod role;
 
 /// Becomes what guards our processes, if that is what this process was started as. To be called before anything
 /// else, while there is one thread.
 pub fn take_role() {
     #[cfg(unix)]
-    guard::take_role();
+    role::take_role();
 }

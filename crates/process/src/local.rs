@@ -115,13 +115,13 @@ pub enum BindError {
 }
 
 /// The one who listens at an address. Dropping it takes the socket away, if it is still its own.
-pub struct Listener(os::Listener);
+pub struct Listener(os::OsListener);
 
 impl Listener {
     /// Listens, if nobody does: of several that try at once one gets it. What a dead one left is replaced. Must be
     /// called in the context of a tokio runtime.
     pub fn bind(address: &Address) -> Result<Self, BindError> {
-        os::Listener::bind(address).map(Self)
+        os::OsListener::bind(address).map(Self)
     }
 
     /// The next who comes. Another user is turned away without a word. After an error (no descriptor is free) it
@@ -165,14 +165,14 @@ pub async fn connect(address: &Address) -> io::Result<Connection> {
 /// Held by whoever starts a daemon, so that many who want one at once start one: take it, look again whether one
 /// is there, start it if not, and let go when it answers. Ends with its process, whatever ends that.
 #[derive(Debug)]
-pub struct StartLock(#[expect(dead_code, reason = "its drop is what it is for")] os::Lock);
+pub struct StartLock(#[expect(dead_code, reason = "its drop is what it is for")] os::FileLock);
 
 impl StartLock {
     /// Waits for its turn. Cancel-safe.
     pub async fn take(address: &Address) -> io::Result<Self> {
         let path = address.file("start");
         loop {
-            if let Some(lock) = os::Lock::try_take(&path)? {
+            if let Some(lock) = os::FileLock::try_take(&path)? {
                 return Ok(Self(lock));
             }
             tokio::time::sleep(LOOK).await;

@@ -8,7 +8,7 @@ pub fn memory() -> Option<u64> {
 
 #[cfg(target_os = "linux")]
 mod os {
-    use crate::guard::cgroup;
+    use crate::cgroup;
     use std::fs;
     use std::path::Path;
 

@@ -9,7 +9,7 @@ mod system;
 mod system;
 
 /// Whoever started us.
-pub struct Parent(os::Parent);
+pub struct Parent(os::OsParent);
 
 impl Parent {
     /// Notes who it is. To be called first of all: one that ends before this is not known to have been there.
@@ -19,7 +19,7 @@ impl Parent {
 
     /// Begins to watch. Must be called in the context of a tokio runtime.
     pub fn watch() -> Self {
-        Self(os::Parent::watch())
+        Self(os::OsParent::watch())
     }
 
     /// Waits until the process that started us has ended; for ever if that cannot be told.
@@ -31,7 +31,7 @@ impl Parent {
 /// Whether the parent's end can be seen, or why not.
 #[cfg(unix)]
 pub(crate) fn can_be_watched() -> Result<(), String> {
-    match os::Parent::open() {
+    match os::OsParent::open() {
         Ok(_) | Err(os::Unwatched::Gone) => Ok(()),
         Err(os::Unwatched::Nobody(why)) => Err(why),
     }
@@ -59,7 +59,7 @@ mod os {
         *FIRST.get_or_init(getppid)
     }
 
-    pub(super) enum Parent {
+    pub(super) enum OsParent {
         /// Becomes readable when it ends.
         Watched(AsyncFd<OwnedFd>),
         Gone,
@@ -83,7 +83,7 @@ mod os {
         watched.map_err(|error| error.into_parts().1)
     }
 
-    impl Parent {
+    impl OsParent {
         pub(super) fn watch() -> Self {
             match Self::open() {
                 Ok(process) => register(process).map_or(Self::Nobody, Self::Watched),
@@ -117,11 +117,11 @@ mod os {
 /// There is no notion of an orphan; the job of the client ends us with it.
 #[cfg(windows)]
 mod os {
-    pub(super) struct Parent;
+    pub(super) struct OsParent;
 
     pub(super) fn note() {}
 
-    impl Parent {
+    impl OsParent {
         pub(super) fn watch() -> Self {
             Self
         }

@@ -20,6 +20,8 @@ mod threaded;
 use crate::memory;
 use bytes::BytesMut;
 use std::io::{self, IoSlice};
+#[cfg(target_os = "linux")]
+use std::task::{Context, Poll};
 
 #[cfg(unix)]
 pub(crate) use descriptor::Inherited;
@@ -53,8 +55,15 @@ enum Reader {
     #[cfg(windows)]
     Named(named::NamedReader),
     #[cfg(target_os = "linux")]
-    Handed(Box<crate::handover::Input>),
+    Custom(Box<dyn PollRead>),
     Threaded(threaded::ThreadedReader),
+}
+
+/// A source of bytes that is defined elsewhere in this crate.
+#[cfg(target_os = "linux")]
+pub(crate) trait PollRead: Send + Sync {
+    /// Appends what has arrived to `buf` and says how much; 0 is the end of the stream.
+    fn poll_read(&mut self, cx: &mut Context<'_>, buf: &mut BytesMut) -> Poll<io::Result<usize>>;
 }
 
 impl ByteReader {
@@ -79,7 +88,7 @@ impl ByteReader {
             #[cfg(windows)]
             Reader::Named(named) => named.read(buf).await,
             #[cfg(target_os = "linux")]
-            Reader::Handed(handed) => handed.read(buf).await,
+            Reader::Custom(source) => std::future::poll_fn(|cx| source.poll_read(cx, buf)).await,
             Reader::Threaded(threaded) => threaded.read(buf).await,
         }
     }
@@ -225,15 +234,16 @@ mod linux {
     use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
     impl ByteReader {
-        pub(crate) fn handed(input: crate::handover::Input) -> Self {
-            Self(Reader::Handed(Box::new(input)))
+        /// Reads from a source that is none of those known here.
+        pub(crate) fn from_source(source: impl PollRead + 'static) -> Self {
+            Self(Reader::Custom(Box::new(source)))
         }
 
         /// One more descriptor, if it can be handed to another process.
         pub(crate) fn share(&self) -> Option<OwnedFd> {
             match &self.0 {
                 Reader::Polled(polled) => polled.descriptor().share(),
-                Reader::Handed(_) | Reader::Threaded(_) => None,
+                Reader::Custom(_) | Reader::Threaded(_) => None,
             }
         }
 
@@ -241,7 +251,7 @@ mod linux {
         pub(crate) async fn readable(&self) -> io::Result<()> {
             match &self.0 {
                 Reader::Polled(polled) => polled.readable().await,
-                Reader::Handed(_) | Reader::Threaded(_) => Err(io::ErrorKind::Unsupported.into()),
+                Reader::Custom(_) | Reader::Threaded(_) => Err(io::ErrorKind::Unsupported.into()),
             }
         }
 

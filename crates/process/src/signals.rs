@@ -3,12 +3,12 @@
 use std::io;
 
 /// Such requests, one after the other.
-pub struct Signals(os::Signals);
+pub struct Signals(os::OsSignals);
 
 impl Signals {
     /// From here on the signals no longer end the process by themselves.
     pub fn new() -> io::Result<Self> {
-        os::Signals::new().map(Self)
+        os::OsSignals::new().map(Self)
     }
 
     /// Waits for the next one; says what it was.
@@ -22,13 +22,13 @@ mod os {
     use std::io;
     use tokio::signal::unix::{Signal, SignalKind, signal};
 
-    pub(super) struct Signals {
+    pub(super) struct OsSignals {
         terminate: Signal,
         interrupt: Signal,
         hang_up: Signal,
     }
 
-    impl Signals {
+    impl OsSignals {
         pub(super) fn new() -> io::Result<Self> {
             Ok(Self {
                 terminate: signal(SignalKind::terminate())?,
@@ -52,13 +52,13 @@ mod os {
     use std::io;
     use tokio::signal::windows::{CtrlBreak, CtrlC, CtrlClose, ctrl_break, ctrl_c, ctrl_close};
 
-    pub(super) struct Signals {
+    pub(super) struct OsSignals {
         ctrl_c: CtrlC,
         ctrl_break: CtrlBreak,
         close: CtrlClose,
     }
 
-    impl Signals {
+    impl OsSignals {
         pub(super) fn new() -> io::Result<Self> {
             Ok(Self { ctrl_c: ctrl_c()?, ctrl_break: ctrl_break()?, close: ctrl_close()? })
         }

@@ -1,5 +1,5 @@
 //! The processes of this machine: who started whom, and when. A number alone says little, since the system
-//! gives it to another process once it is free: number and start together name one process for good. Must not
+//! gives it to another process once it is free: number and start together ([`ProcessId`]) name one process for good. Must not
 //! know what anybody is ended for.
 
 #[cfg(target_os = "linux")]
@@ -19,7 +19,46 @@ use std::ffi::OsString;
 
 pub(crate) use os::{all, boot, carries, memory, names, newest, one, own_children, pid_namespace};
 
-/// One process.
+/// One process, and no other that gets its number later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ProcessId {
+    pub(crate) pid: u32,
+    /// In units of the system's own; only equality counts.
+    pub(crate) start: u64,
+}
+
+impl ProcessId {
+    /// The process that has this number now; `None` if there is none.
+    pub(crate) fn of(pid: u32) -> Option<Self> {
+        start(pid).map(|start| Self { pid, start })
+    }
+
+    /// A process that has ended and was not reaped does not count.
+    pub(crate) fn is_alive(self) -> bool {
+        one(self.pid).is_some_and(|entry| entry.start == self.start && !entry.is_zombie)
+    }
+
+    /// Sends a signal to this process alone. Says whether it was there.
+    pub(crate) fn signal(self, signal: Signal) -> bool {
+        let Self { pid, start: started } = self;
+        let Some(number) = number(pid) else { return false };
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
+            match pidfd_open(number, PidfdFlags::empty()) {
+                // The descriptor stands for one process from now on; whether it is this one is looked up after that.
+                Ok(process) => {
+                    return start(pid) == Some(started) && pidfd_send_signal(&process, signal).is_ok();
+                }
+                Err(Errno::SRCH) => return false,
+                Err(_) => {}
+            }
+        }
+        start(pid) == Some(started) && !matches!(kill_process(number, signal), Err(Errno::SRCH))
+    }
+}
+
+/// One process, as the table shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) pid: u32,
@@ -31,6 +70,12 @@ pub(crate) struct Entry {
     pub(crate) name: OsString,
     /// It has ended, and waits for its parent to notice.
     pub(crate) is_zombie: bool,
+}
+
+impl Entry {
+    pub(crate) fn id(&self) -> ProcessId {
+        ProcessId { pid: self.pid, start: self.start }
+    }
 }
 
 /// All below these processes, they themselves not included: children before grandchildren. Whoever `is_kept`
@@ -71,22 +116,6 @@ pub(crate) fn is_still_below(entry: &Entry, table: &[Entry]) -> bool {
 /// When a process was started that is there, be it as a zombie.
 pub(crate) fn start(pid: u32) -> Option<u64> {
     one(pid).map(|entry| entry.start)
-}
-
-/// Sends a signal to a process, and to no other that got its number meanwhile. Says whether it was there.
-pub(crate) fn signal(pid: u32, started: u64, signal: Signal) -> bool {
-    let Some(number) = number(pid) else { return false };
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
-        match pidfd_open(number, PidfdFlags::empty()) {
-            // What was opened is one process from now on; whether it is the one that is meant is seen after.
-            Ok(process) => return start(pid) == Some(started) && pidfd_send_signal(&process, signal).is_ok(),
-            Err(Errno::SRCH) => return false,
-            Err(_) => {}
-        }
-    }
-    start(pid) == Some(started) && !matches!(kill_process(number, signal), Err(Errno::SRCH))
 }
 
 pub(crate) fn number(pid: u32) -> Option<Pid> {
@@ -149,11 +178,12 @@ mod tests {
         command.args(["-c", "read line"]).stdin(std::process::Stdio::piped());
         #[expect(clippy::disallowed_methods, reason = "a process that is only looked at")]
         let mut child = command.spawn().unwrap();
-        let began = start(child.id()).unwrap();
-        assert!(!signal(child.id(), began + 1, Signal::KILL), "another's start");
+        let id = ProcessId::of(child.id()).unwrap();
+        let other = ProcessId { start: id.start + 1, ..id };
+        assert!(!other.signal(Signal::KILL), "another's start");
         assert_eq!(child.try_wait().unwrap(), None);
-        assert!(signal(child.id(), began, Signal::KILL));
+        assert!(id.signal(Signal::KILL));
         assert!(!child.wait().unwrap().success());
-        assert!(!signal(child.id(), began, Signal::KILL), "it is gone");
+        assert!(!id.signal(Signal::KILL), "it is gone");
     }
 }

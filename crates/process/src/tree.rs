@@ -10,8 +10,8 @@ mod os;
 mod os;
 
 #[cfg(windows)]
-pub(crate) use os::Held;
-pub(crate) use os::Tree as OsTree;
+pub(crate) use os::LiveChild;
+pub(crate) use os::OsTree;
 
 /// A child with all that it started, by name only.
 ///

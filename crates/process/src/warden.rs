@@ -1,8 +1,7 @@
-//! The one who starts processes and sees to it that none outlives us, whatever kills whom. Must not know what
-//! they are for.
+//! Starts processes, and makes sure that none of them outlives us, whatever kills whom. Must not know what they are for.
 //!
-//! On Unix most of that work is done by processes of its own (see `guard`); on Windows by job
-//! objects, which the system closes for us. What is not possible on a machine is said, and the rest goes on.
+//! On Unix most of that work is done by processes of its own (see `role`); on Windows by job objects, which the system
+//! closes for us. A layer of protection that a machine does not offer is reported, and the others stay in use.
 
 #[cfg(unix)]
 #[path = "warden/unix.rs"]
@@ -12,14 +11,15 @@ mod os;
 mod os;
 
 use crate::child::{Launch, SpawnError, Spawned};
-use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How much a tree is guarded.
+pub use crate::runs::Swept;
+
+/// How strongly a tree is guarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Guard {
+pub enum GuardMode {
     /// With everything that does not change how a program sees the world.
     #[default]
     Auto,
@@ -29,10 +29,10 @@ pub enum Guard {
     Off,
 }
 
-/// How one tree is cared for.
+/// How a guard treats one tree.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Care {
-    pub guard: Guard,
+pub struct GuardOptions {
+    pub mode: GuardMode,
     /// Names of processes that are left alone when the tree is ended.
     pub keep: Vec<String>,
     /// How long those have that a program leaves behind when it ends by itself.
@@ -49,13 +49,13 @@ pub struct Options {
 }
 
 /// Starts processes. There is one per process of ours.
-pub struct Warden(os::Warden);
+pub struct Warden(os::OsWarden);
 
 impl Warden {
     /// Never fails: what is not possible is told by [`layers`](Self::layers). Must be called in the context of a
     /// tokio runtime.
     pub fn start(options: Options) -> Self {
-        Self(os::Warden::start(options))
+        Self(os::OsWarden::start(options))
     }
 
     /// What protects the processes started here, and what does not, and why.
@@ -69,8 +69,8 @@ impl Warden {
     }
 
     /// Starts a program with pipes. Returns once it runs, or could not be started.
-    pub async fn spawn(&self, launch: &Launch, care: &Care) -> Result<Spawned, SpawnError> {
-        self.0.spawn(launch, care).await
+    pub async fn spawn(&self, launch: &Launch, guard: &GuardOptions) -> Result<Spawned, SpawnError> {
+        self.0.spawn(launch, guard).await
     }
 
     /// Waits until all is over that watches over processes, which takes as long as the last of them lives. To be
@@ -87,12 +87,12 @@ impl Warden {
 
 /// Another process of ours that starts processes, seen by one that it serves. Should it be killed with all that watches
 /// over those, nobody else is left to end them.
-pub struct Witness(os::Witness);
+pub struct Witness(os::OsWitness);
 
 impl Witness {
     /// Of this process, which must be there; `runs` as in [`Options`]. Must be called in the context of a tokio runtime.
     pub fn of(process: u32, runs: PathBuf) -> Self {
-        Self(os::Witness::of(process, runs))
+        Self(os::OsWitness::of(process, runs))
     }
 
     /// Waits for its end.
@@ -104,15 +104,6 @@ impl Witness {
     pub async fn sweep(self) -> Vec<Swept> {
         self.0.sweep().await
     }
-}
-
-/// What was still alive of a dead run.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Swept {
-    /// Names of the processes that were ended.
-    pub ended: Vec<OsString>,
-    /// How many could not be killed.
-    pub left: usize,
 }
 
 /// The ways in which processes are kept from outliving us.
@@ -139,7 +130,7 @@ pub enum LayerState {
 impl Layers {
     /// What would protect processes here, without starting any that stay.
     pub fn probe(options: Options) -> Self {
-        os::Warden::probe(options)
+        os::OsWarden::probe(options)
     }
 
     /// Whether something is not as it should be.

@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use switchboard_process::child::{Launch, SpawnError};
-use switchboard_process::warden::{Care, Guard, Options, Warden};
+use switchboard_process::warden::{GuardMode, GuardOptions, Options, Warden};
 
 /// A server's entry with the surroundings that it is filled in from.
 pub(crate) struct LaunchPlan {
@@ -142,13 +142,13 @@ impl LaunchPlan {
     }
 
     /// How its processes are kept from outliving us.
-    pub(crate) fn care(&self) -> Care {
-        let guard = match self.server.guard {
-            config::Guard::Auto => Guard::Auto,
-            config::Guard::Strict => Guard::Strict,
-            config::Guard::Off => Guard::Off,
+    pub(crate) fn guard_options(&self) -> GuardOptions {
+        let mode = match self.server.guard {
+            config::Guard::Auto => GuardMode::Auto,
+            config::Guard::Strict => GuardMode::Strict,
+            config::Guard::Off => GuardMode::Off,
         };
-        Care { guard, keep: self.server.keep.clone(), grace: self.server.shutdown_grace }
+        GuardOptions { mode, keep: self.server.keep.clone(), grace: self.server.shutdown_grace }
     }
 
     /// What to say about a server that ends before it works: what we know of it, or else that it may miss what it

@@ -169,7 +169,7 @@ fn report(hub: &Arc<Hub>, launch: Launch, Remains { ended, left }: Remains) {
 
 async fn start(warden: &Warden, plan: &LaunchPlan) -> Result<Spawned, (String, Option<String>)> {
     let launch = plan.prepare().map_err(|failure| (failure.reason, failure.hint))?;
-    let spawned = warden.spawn(&launch.launch, &plan.care()).await;
+    let spawned = warden.spawn(&launch.launch, &plan.guard_options()).await;
     spawned.map_err(|error| (error.to_string(), Some(launch.explain(&error))))
 }
 

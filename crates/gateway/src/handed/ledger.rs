@@ -81,7 +81,7 @@ pub(crate) enum State {
 impl Ledger {
     /// Goes on with what others have left.
     pub(crate) fn of(streams: &Streams) -> io::Result<Self> {
-        let (mut journal, notes) = streams.notes()?;
+        let (mut journal, notes) = streams.journal()?;
         let books = Books::of(&notes);
         journal.renew(&[books.summed_up()])?;
         journal.show_open(books.open.len() as u32);

@@ -43,7 +43,7 @@ pub(crate) async fn serve(
     let Arrival { client, wants, surroundings, reader } = arrival;
     let (written, framing) = ledger.with_books(|books| (books.written, books.framing.or(manner.framing)));
     let input = streams.reader(ledger.taken(), manner.limit)?;
-    let kept = Kept::new(streams.log(written)?, ledger.clone());
+    let kept = Kept::new(streams.output(written)?, ledger.clone());
     let peer = Peer::Client(client);
     hub.open_outbox(peer, Way::Kept(kept), framing.unwrap_or_default());
     hub.handle(wants.event(client, surroundings));

@@ -27,7 +27,7 @@ fn settle_with(streams: &Streams, error: &ErrorAnswer, is_owed: fn(&Open) -> boo
         let (words, entries) = owed(books, error, is_owed);
         (books.written, words, entries)
     });
-    let kept = Kept::new(streams.log(written)?, ledger);
+    let kept = Kept::new(streams.output(written)?, ledger);
     if !words.is_empty() {
         kept.keep_with(&[IoSlice::new(&words)], entries)?;
     }

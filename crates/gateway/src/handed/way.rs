@@ -4,7 +4,7 @@ use super::books::Entry;
 use super::ledger::{Ledger, State, meaning};
 use std::io::{self, IoSlice};
 use std::sync::{Arc, Mutex, PoisonError};
-use switchboard_process::handover::Log;
+use switchboard_process::handover::Output;
 use switchboard_process::pipe::ByteWriter;
 use switchboard_protocol::Outgoing;
 
@@ -45,14 +45,14 @@ impl Way {
 
 /// What is put here is given out by us, or by the next.
 pub(crate) struct Kept {
-    pub(crate) log: Log,
+    pub(crate) log: Output,
     pub(crate) ledger: Arc<Ledger>,
     /// What is to be entered together with the bytes that wait.
     entries: Mutex<Vec<Entry>>,
 }
 
 impl Kept {
-    pub(crate) fn new(log: Log, ledger: Arc<Ledger>) -> Self {
+    pub(crate) fn new(log: Output, ledger: Arc<Ledger>) -> Self {
         Self { log, ledger, entries: Mutex::default() }
     }
 

@@ -22,7 +22,7 @@ use std::{
 
 pub(crate) use bare::spawn;
 pub(super) use exit::signal_name;
-pub(crate) use exit::{Watch, reap};
+pub(crate) use exit::{ExitWatch, reap};
 
 /// Which file is to be run, if all that it needs is there.
 pub(crate) fn find(launch: &Launch) -> Result<PathBuf, SpawnError> {
@@ -35,18 +35,18 @@ pub(crate) fn find(launch: &Launch) -> Result<PathBuf, SpawnError> {
     Ok(path)
 }
 
-pub(crate) enum Child {
-    Bare(bare::Child),
-    Guarded(guarded::Child),
+pub(crate) enum OsChild {
+    Bare(bare::BareChild),
+    Guarded(guarded::GuardedChild),
 }
 
-impl From<Child> for super::Child {
-    fn from(child: Child) -> Self {
+impl From<OsChild> for super::Child {
+    fn from(child: OsChild) -> Self {
         Self(child)
     }
 }
 
-impl Child {
+impl OsChild {
     pub(super) fn pid(&self) -> u32 {
         match self {
             Self::Bare(child) => child.pid(),

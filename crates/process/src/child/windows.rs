@@ -7,25 +7,18 @@
 //! a console with the sender: an IDE starts us without one, and a child without a window has one of its own. So
 //! the request to end is the closed stdin, and what does not heed it is killed.
 
-#[path = "windows/job.rs"]
-pub(crate) mod job;
 #[path = "windows/name.rs"]
 mod name;
 #[path = "windows/suspended.rs"]
 mod suspended;
 
 use super::{Ended, Launch, Remains, SpawnError, Spawned, Stopped, StoppedBy, resolve};
+use crate::job::Job;
+use crate::lock::Lock;
 use crate::pipe::{ByteReader, ByteWriter};
-use crate::tree::{Held, OsTree};
-use job::Job;
+use crate::tree::{LiveChild, OsTree};
 use std::{
-    borrow::Cow,
-    ffi::OsStr,
-    io,
-    os::windows::io::BorrowedHandle,
-    path::Path,
-    process::Stdio,
-    sync::{Arc, Mutex, PoisonError},
+    borrow::Cow, ffi::OsStr, io, os::windows::io::BorrowedHandle, path::Path, process::Stdio, sync::Arc,
     time::Duration,
 };
 use tokio::{
@@ -72,7 +65,7 @@ pub(crate) fn spawn_in(launch: &Launch, job: Option<Job>) -> Result<Spawned, Spa
         unreachable!("all three were asked to be pipes");
     };
     // From here on an early return drops the child, and so kills it.
-    let child = Child::adopt(started, job).map_err(other)?;
+    let child = OsChild::adopt(started, job).map_err(other)?;
     Ok(Spawned {
         child: super::Child(child),
         stdin: stdin.into_owned_handle().and_then(ByteWriter::from_handle).map_err(other)?,
@@ -91,16 +84,16 @@ fn cause(path: &Path, source: io::Error) -> SpawnError {
 }
 
 /// Dropping it kills the process by itself, and by the job's last handle all the others.
-pub(crate) struct Child {
+pub(crate) struct OsChild {
     /// Locked only by `kill_now`, which has no `&mut`.
-    process: Mutex<tokio::process::Child>,
+    process: Lock<tokio::process::Child>,
     /// The process and its job. Nobody else has it for longer than a look.
-    held: Arc<Held>,
+    held: Arc<LiveChild>,
     /// Who was still there when the job was ended, apart from the process itself; none before.
     outlived: Option<Vec<String>>,
 }
 
-impl Child {
+impl OsChild {
     /// Takes over a process that is suspended, puts it into its job, and lets it run.
     fn adopt(process: tokio::process::Child, job: Option<Job>) -> io::Result<Self> {
         let (Some(pid), Some(handle)) = (process.id(), process.raw_handle()) else {
@@ -110,7 +103,7 @@ impl Child {
         let handle = unsafe { BorrowedHandle::borrow_raw(handle) };
         let job = job.filter(|job| job.assign(handle).is_ok());
         suspended::resume(handle)?;
-        Ok(Self { process: Mutex::new(process), held: Arc::new(Held { pid, job }), outlived: None })
+        Ok(Self { process: Lock::new(process), held: Arc::new(LiveChild { pid, job }), outlived: None })
     }
 
     pub(super) fn pid(&self) -> u32 {
@@ -122,7 +115,7 @@ impl Child {
     }
 
     pub(super) async fn wait(&mut self) -> Ended {
-        let process = self.process.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let process = self.process.get_mut();
         match process.wait().await {
             Ok(status) => status.code().map_or(Ended::Unknown, Ended::Exited),
             Err(_) => Ended::Unknown,
@@ -181,7 +174,7 @@ impl Child {
         match &self.held.job {
             Some(job) => job.kill(),
             // An error says that it has ended already.
-            None => drop(self.process.lock().unwrap_or_else(PoisonError::into_inner).start_kill()),
+            None => drop(self.process.lock().start_kill()),
         }
     }
 }

@@ -1,41 +1,47 @@
-//! What comes in: read straight into the file, so that what was read is there for the next, whatever happens to us
-//! behind the read. The file is zero where nothing was read, and what people say to each other here has no zeros.
+//! Input: read straight into the file, so that bytes that were read are there for the next holder, whatever happens to us
+//! after the read. The file is zero where nothing was read, and the text of a client has no zeros.
 
-use super::store::{INPUT, Mapping, PAGE, Store};
-use crate::pipe::Descriptor;
+use super::store::{INPUT, Mapping, PAGE_BYTES, Store};
+use crate::pipe::{Descriptor, PollRead};
 use bytes::BytesMut;
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
-use std::future::poll_fn;
 use std::io;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
 use tokio::io::unix::AsyncFd;
 
-/// So much of the file is seen at a time.
-const WINDOW: u64 = 1 << 20;
-/// So much is read at a time: what a pipe holds.
-const ROOM: u64 = 64 << 10;
-/// What was dealt with is given back in pieces of this size.
-const PIECE: u64 = 256 << 10;
-/// Of something too long to be kept, so much is: whose it is stands at its beginning.
-const KEPT: u64 = 64 << 10;
+/// Part of the file that is mapped at a time.
+const WINDOW_BYTES: u64 = 1 << 20;
+/// Length of one read at most: the capacity of a pipe.
+const MAX_READ_BYTES: u64 = 64 << 10;
+/// Processed input is given back to the system in pieces of this size.
+const FREED_PIECE_BYTES: u64 = 256 << 10;
+/// Beginning and end of an oversized message that stay: its id stands in one of them.
+const OVERSIZED_REST_BYTES: u64 = 64 << 10;
 
 pub(crate) struct Input {
-    store: Arc<Store>,
     fd: AsyncFd<Descriptor>,
-    /// Up to here it has been dealt with, as the one who does so says.
+    file: InputFile,
+    /// End of the processed input, as its reader says.
     taken: Arc<AtomicU64>,
-    /// So much may be kept of what was not.
+    /// Unprocessed input that may be stored.
     limit: u64,
-    /// What was given to the reader.
+    /// End of the input that the reader was given.
     given: u64,
-    /// What was read.
-    end: u64,
-    /// So far the pages are there.
-    touched: u64,
+    /// End of the input that was given back to the system.
     freed: u64,
+}
+
+/// The part of the file that input is read into.
+struct InputFile {
+    store: Arc<Store>,
+    /// End of the input that was read.
+    end: u64,
+    /// End of the pages that are present.
+    touched: u64,
     window: Option<(u64, Mapping)>,
 }
 
@@ -47,38 +53,66 @@ impl Input {
         limit: usize,
     ) -> io::Result<Self> {
         let given = taken.load(Ordering::Acquire);
-        let end = end_of(store, given)?;
-        let (store, limit) = (store.clone(), limit as u64 + ROOM);
-        Ok(Self { store, fd, taken, limit, given, end, touched: 0, freed: given, window: None })
+        let file = InputFile { store: store.clone(), end: end_of(store, given)?, touched: 0, window: None };
+        Ok(Self { fd, file, taken, limit: limit as u64 + MAX_READ_BYTES, given, freed: given })
     }
 
-    pub(crate) async fn read(&mut self, buf: &mut BytesMut) -> io::Result<usize> {
-        if self.given < self.end {
-            let length = (self.end - self.given).min(ROOM) as usize;
-            let bytes = self.store.read_at(length, INPUT + self.given)?;
-            buf.extend_from_slice(&bytes);
-            self.given += bytes.len() as u64;
-            return Ok(bytes.len());
+    /// Gives out bytes that were read before, up to a limit.
+    fn give_known(&mut self, buf: &mut BytesMut) -> io::Result<usize> {
+        let length = (self.file.end - self.given).min(MAX_READ_BYTES) as usize;
+        let bytes = self.file.store.read_at(length, INPUT + self.given)?;
+        buf.extend_from_slice(&bytes);
+        self.given += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn free(&mut self) {
+        let taken = self.taken.load(Ordering::Acquire);
+        let InputFile { store, end, .. } = &self.file;
+        if taken > self.freed + FREED_PIECE_BYTES {
+            let end_of_pages = taken / PAGE_BYTES * PAGE_BYTES;
+            store.give_back(INPUT + self.freed / PAGE_BYTES * PAGE_BYTES, INPUT + end_of_pages);
+            self.freed = end_of_pages;
+        }
+        // An oversized message is not stored; its length still counts.
+        if end - taken > self.limit {
+            store.give_back(INPUT + taken + OVERSIZED_REST_BYTES, INPUT + end - OVERSIZED_REST_BYTES);
+        }
+    }
+}
+
+impl InputFile {
+    /// Maps the pages that the next read goes to and makes them present. Says where they start, and how many bytes may
+    /// be read there.
+    fn prepare_pages(&mut self) -> io::Result<(*mut u8, usize)> {
+        let room = MAX_READ_BYTES.min(WINDOW_BYTES - self.end % WINDOW_BYTES) as usize;
+        let base = self.end / WINDOW_BYTES * WINDOW_BYTES;
+        if self.window.as_ref().is_none_or(|(at, _)| *at != base) {
+            self.window = Some((base, self.store.map(INPUT + base, WINDOW_BYTES as usize)?));
+            self.touched = self.end;
+        }
+        let Some((_, window)) = &self.window else { return Err(Errno::NOMEM.into()) };
+        // A page that is made in the midst of a read may fail to be, if we are killed at that moment: then bytes
+        // are here, and still in the pipe.
+        while self.touched < self.end + room as u64 {
+            let at = self.touched.max(self.end);
+            // SAFETY: within the window, and nothing was read to there yet.
+            unsafe { window.at((at - base) as usize).write_volatile(0) };
+            self.touched = (at / PAGE_BYTES + 1) * PAGE_BYTES;
+        }
+        Ok((window.at((self.end - base) as usize), room))
+    }
+}
+
+impl PollRead for Input {
+    fn poll_read(&mut self, cx: &mut Context<'_>, buf: &mut BytesMut) -> Poll<io::Result<usize>> {
+        if self.given < self.file.end {
+            return Poll::Ready(self.give_known(buf));
         }
         self.free();
         loop {
-            let mut ready = poll_fn(|cx| self.fd.poll_read_ready(cx)).await?;
-            let room = ROOM.min(WINDOW - self.end % WINDOW) as usize;
-            let base = self.end / WINDOW * WINDOW;
-            if self.window.as_ref().is_none_or(|(at, _)| *at != base) {
-                self.window = Some((base, self.store.map(INPUT + base, WINDOW as usize)?));
-                self.touched = self.end;
-            }
-            let Some((_, window)) = &self.window else { return Err(Errno::NOMEM.into()) };
-            let start = window.at((self.end - base) as usize);
-            // A page that is made in the midst of a read may fail to be, if we are killed at that moment: then bytes
-            // are here, and still in the pipe.
-            while self.touched < self.end + room as u64 {
-                let at = self.touched.max(self.end);
-                // SAFETY: within the window, and nothing was read to there yet.
-                unsafe { window.at((at - base) as usize).write_volatile(0) };
-                self.touched = (at / PAGE + 1) * PAGE;
-            }
+            let mut ready = ready!(self.fd.poll_read_ready(cx))?;
+            let (start, room) = self.file.prepare_pages()?;
             // SAFETY: within the window. No other reference to it exists, and it holds plain bytes.
             let spare = unsafe { std::slice::from_raw_parts_mut(start.cast::<MaybeUninit<u8>>(), room) };
             match self.fd.get_ref().read_now(spare) {
@@ -88,26 +122,14 @@ impl Input {
                     }
                     // SAFETY: the read has filled these.
                     buf.extend_from_slice(unsafe { std::slice::from_raw_parts(start, count) });
-                    self.end += count as u64;
-                    self.given = self.end;
-                    return Ok(count);
+                    self.file.end += count as u64;
+                    self.given = self.file.end;
+                    return Poll::Ready(Ok(count));
                 }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => ready.clear_ready(),
-                Err(error) => return Err(error.into()),
+                Err(error) => return Poll::Ready(Err(error.into())),
             }
-        }
-    }
-
-    fn free(&mut self) {
-        let taken = self.taken.load(Ordering::Acquire);
-        if taken > self.freed + PIECE {
-            self.store.give_back(INPUT + self.freed / PAGE * PAGE, INPUT + taken / PAGE * PAGE);
-            self.freed = taken / PAGE * PAGE;
-        }
-        // Nobody keeps what is too long; its length still counts.
-        if self.end - taken > self.limit {
-            self.store.give_back(INPUT + taken + KEPT, INPUT + self.end - KEPT);
         }
     }
 }
@@ -123,7 +145,7 @@ fn end_of(store: &Store, from: u64) -> io::Result<u64> {
         let hole = seek(&store.file, SeekFrom::Hole(data))?.min(last);
         at = data;
         while at < hole {
-            let bytes = store.read_at((hole - at).min(WINDOW) as usize, at)?;
+            let bytes = store.read_at((hole - at).min(WINDOW_BYTES) as usize, at)?;
             if bytes.is_empty() {
                 return Ok(end);
             }
@@ -141,7 +163,7 @@ pub(super) fn holds_more(store: &Store, from: u64) -> io::Result<bool> {
     let end = end_of(store, from)?;
     let mut at = from;
     while at < end {
-        let bytes = store.read_at((end - at).min(WINDOW) as usize, INPUT + at)?;
+        let bytes = store.read_at((end - at).min(WINDOW_BYTES) as usize, INPUT + at)?;
         if bytes.is_empty() || bytes.iter().any(|byte| !byte.is_ascii_whitespace()) {
             return Ok(true);
         }

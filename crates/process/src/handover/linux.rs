@@ -2,7 +2,7 @@
 
 use super::input::Input;
 use super::store::{INPUT, OUTPUT, Store};
-use super::{Waiting, input, output, pass};
+use super::{Waiting, input, pass};
 use crate::local::Connection;
 use crate::pipe::{ByteReader, Descriptor, Direction, Kind, register};
 use crate::stdio::OwnStdio;
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::io::unix::AsyncFd;
 
 pub use super::journal::Journal;
-pub use super::output::Log;
+pub use super::output::Output;
 
 /// A client's streams, and what is known of them.
 pub struct Streams {
@@ -62,8 +62,8 @@ impl Streams {
         Ok(Self { input, output, store: Arc::new(Store::over(file)?) })
     }
 
-    /// What others have noted. The journal is to be renewed before it is used.
-    pub fn notes(&self) -> io::Result<(Journal, Vec<Vec<u8>>)> {
+    /// The journal, and the entries that earlier holders wrote. It is to be renewed before it is used.
+    pub fn journal(&self) -> io::Result<(Journal, Vec<Vec<u8>>)> {
         Journal::read(&self.store)
     }
 
@@ -71,13 +71,13 @@ impl Streams {
     pub fn reader(&self, taken: Arc<AtomicU64>, limit: usize) -> io::Result<ByteReader> {
         within(taken.load(Ordering::Acquire), INPUT)?;
         let fd = registered(&self.input, Direction::Read)?;
-        Ok(ByteReader::handed(Input::at(&self.store, fd, taken, limit)?))
+        Ok(ByteReader::from_source(Input::at(&self.store, fd, taken, limit)?))
     }
 
     /// Writes on behind what was committed.
-    pub fn log(&self, committed: u64) -> io::Result<Log> {
+    pub fn output(&self, committed: u64) -> io::Result<Output> {
         within(committed, OUTPUT)?;
-        Ok(output::Log::at(&self.store, registered(&self.output, Direction::Write)?, committed))
+        Ok(Output::at(&self.store, registered(&self.output, Direction::Write)?, committed))
     }
 
     /// How many requests are open, as the one who holds the streams has said last.
@@ -117,9 +117,9 @@ impl Streams {
     }
 }
 
-/// Notes that were written by another may say anything. A part of the file is as long as its place is far.
-fn within(place: u64, part: u64) -> io::Result<()> {
-    let is_within = place < part / 2;
+/// Entries that another process wrote may say anything. A part of the file is as long as its own offset.
+fn within(offset: u64, part: u64) -> io::Result<()> {
+    let is_within = offset < part / 2;
     is_within.then_some(()).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "not notes of ours"))
 }
 

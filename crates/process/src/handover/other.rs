@@ -27,7 +27,7 @@ impl Streams {
         unsupported()
     }
 
-    pub fn notes(&self) -> io::Result<(Journal, Vec<Vec<u8>>)> {
+    pub fn journal(&self) -> io::Result<(Journal, Vec<Vec<u8>>)> {
         unsupported()
     }
 
@@ -35,7 +35,7 @@ impl Streams {
         unsupported()
     }
 
-    pub fn log(&self, _: u64) -> io::Result<Log> {
+    pub fn output(&self, _: u64) -> io::Result<Output> {
         unsupported()
     }
 
@@ -74,9 +74,9 @@ impl Journal {
     pub fn show_open(&self, _: u32) {}
 }
 
-pub struct Log(());
+pub struct Output(());
 
-impl Log {
+impl Output {
     pub fn append(&self, _: &[IoSlice<'_>]) -> io::Result<u64> {
         unsupported()
     }

@@ -1,5 +1,5 @@
-//! What goes out: first into the file, and from there to the client, so that the next can go on at the very byte. How
-//! much has gone is noted by the system, in the call that sends it: nobody can be killed between the two.
+//! Output: written first into the file, and from there to the client, so that the next holder can go on at the very byte.
+//! The system itself records how much was sent, in the call that sends it: nobody can be killed between the two.
 //!
 //! To a pipe with `splice`, which moves the offset on that it is given; to a socket with `sendmmsg`, which writes down
 //! the count. Both numbers lie in the file. `splice` puts the file's pages themselves into the pipe: so what was
@@ -8,61 +8,63 @@
 //! Whoever gave us the file can write to it while we do. What is sent, and from where, is therefore kept here; the file's
 //! numbers are read once, by the one who takes over, and are then within what was committed.
 
-use super::store::{Mapping, OUTPUT, PAGE, Store};
+use super::store::{Mapping, OUTPUT, PAGE_BYTES, Store};
+use crate::lock::{Lock, LockGuard};
 use crate::pipe::{Descriptor, Kind};
 use rustix::io::Errno;
 use std::io::{self, IoSlice};
 use std::os::fd::AsRawFd;
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// So much of the file is seen at a time, to be sent to a socket.
-const WINDOW: u64 = 1 << 20;
-/// Less than this is copied without a system call.
-const SMALL: usize = 16 << 10;
-/// What has gone is given back in pieces of about this size.
-const PIECE: u64 = 256 << 10;
+/// Part of the file that is mapped at a time, to be sent to a socket.
+const WINDOW_BYTES: u64 = 1 << 20;
+/// Shorter appends are copied into mapped memory, without a system call.
+const MAX_MAPPED_APPEND_BYTES: usize = 16 << 10;
+/// Sent output is given back to the system in pieces of about this size.
+const FREED_PIECE_BYTES: u64 = 256 << 10;
 
-pub struct Log {
+/// The outbound half of a client's streams.
+pub struct Output {
     store: Arc<Store>,
     fd: AsyncFd<Descriptor>,
-    state: Mutex<State>,
+    state: Lock<OutputState>,
 }
 
-struct State {
-    /// What was appended.
+struct OutputState {
+    /// End of the appended output.
     end: u64,
-    /// What of it may go.
+    /// End of the output that may be sent.
     committed: u64,
-    /// What of that has gone. The file says so too, for the next one.
+    /// End of the output that was sent. The file records it too, for the next holder.
     sent: u64,
-    /// What has been given back.
+    /// End of the output that was given back to the system.
     freed: u64,
-    /// Where something was sent from last.
+    /// Mapping that output was sent from last.
     window: Option<(u64, Mapping)>,
-    /// Where something was appended last.
+    /// Mapping that output was appended to last.
     tail: Option<(u64, Mapping)>,
 }
 
-impl Log {
+impl Output {
     /// Goes on behind what was committed.
     pub(super) fn at(store: &Arc<Store>, fd: AsyncFd<Descriptor>, committed: u64) -> Self {
-        let sent = noted(store, fd.get_ref().kind()).min(committed);
-        let state = State { end: committed, committed, sent, freed: sent, window: None, tail: None };
-        Self { store: store.clone(), fd, state: Mutex::new(state) }
+        let sent = recorded_sent(store, fd.get_ref().kind()).min(committed);
+        let state = OutputState { end: committed, committed, sent, freed: sent, window: None, tail: None };
+        Self { store: store.clone(), fd, state: Lock::new(state) }
     }
 
     /// Puts bytes behind the others; they stay here until they are committed. Says where they end.
     pub fn append(&self, bufs: &[IoSlice<'_>]) -> io::Result<u64> {
         let mut state = self.state();
         let length: usize = bufs.iter().map(|buf| buf.len()).sum();
-        let base = state.end / WINDOW * WINDOW;
-        if length < SMALL && state.end + length as u64 <= base + WINDOW {
+        let base = state.end / WINDOW_BYTES * WINDOW_BYTES;
+        if length < MAX_MAPPED_APPEND_BYTES && state.end + length as u64 <= base + WINDOW_BYTES {
             if state.tail.as_ref().is_none_or(|(at, _)| *at != base) {
-                state.tail = Some((base, self.store.map(OUTPUT + base, WINDOW as usize)?));
+                state.tail = Some((base, self.store.map(OUTPUT + base, WINDOW_BYTES as usize)?));
             }
             for buf in bufs {
                 let at = (state.end - base) as usize;
@@ -122,7 +124,7 @@ impl Log {
         Ok(())
     }
 
-    fn send_now(&self, state: &mut State) -> io::Result<usize> {
+    fn send_now(&self, state: &mut OutputState) -> io::Result<usize> {
         loop {
             let result = match self.fd.get_ref().kind() {
                 Kind::Pipe => self.splice(state),
@@ -135,7 +137,7 @@ impl Log {
         }
     }
 
-    fn splice(&self, state: &State) -> io::Result<usize> {
+    fn splice(&self, state: &OutputState) -> io::Result<usize> {
         let control = self.store.control();
         // SAFETY: the offset lies in the control page, which is mapped. The system reads it, and writes it on its way
         // back from a call that has moved something. Whatever it is made to be, it leads into this file.
@@ -154,68 +156,68 @@ impl Log {
         usize::try_from(moved).map_err(|_| io::Error::last_os_error())
     }
 
-    fn send_message(&self, state: &mut State) -> io::Result<usize> {
+    fn send_message(&self, state: &mut OutputState) -> io::Result<usize> {
         let sent = state.sent;
-        let base = sent / WINDOW * WINDOW;
+        let base = sent / WINDOW_BYTES * WINDOW_BYTES;
         if state.window.as_ref().is_none_or(|(at, _)| *at != base) {
-            state.window = Some((base, self.store.map(OUTPUT + base, WINDOW as usize)?));
+            state.window = Some((base, self.store.map(OUTPUT + base, WINDOW_BYTES as usize)?));
         }
         let Some((_, window)) = &state.window else { return Err(Errno::NOMEM.into()) };
-        let length = (state.committed.min(base + WINDOW) - sent) as usize;
+        let length = (state.committed.min(base + WINDOW_BYTES) - sent) as usize;
         let mut data = libc::iovec { iov_base: window.at((sent - base) as usize).cast(), iov_len: length };
         let (control, header) = (self.store.control(), self.store.header());
         // SAFETY: both are mapped; the header is in a page of our own, which only this thread uses, under the lock. The
         // next turn is prepared where nobody looks, then made the one that counts, with nothing sent yet. `data` and the
         // window live until the call has returned.
         let count = unsafe {
-            let next = 1 - (Last::of(&(*control).last).turn & 1);
+            let next = 1 - (LastSend::of(&(*control).last).turn & 1);
             ptr::write_volatile(&raw mut (*control).before[next as usize], sent);
             let mut message: libc::msghdr = std::mem::zeroed();
             message.msg_iov = &raw mut data;
             message.msg_iovlen = 1;
             ptr::write_volatile(&raw mut (*header).msg_hdr, message);
-            Last { count: 0, turn: next }.put(&(*control).last);
+            LastSend { count: 0, turn: next }.put(&(*control).last);
             let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
             let done = libc::sendmmsg(self.fd.get_ref().as_raw_fd(), header, 1, flags);
             if done < 1 {
                 return Err(io::Error::last_os_error());
             }
-            Last::of(&(*control).last).count
+            LastSend::of(&(*control).last).count
         };
         Ok((count as usize).min(length))
     }
 
     /// What lies in the pipe is left alone: it holds no more than this, and the rest was read.
-    fn free(&self, state: &mut State) {
+    fn free(&self, state: &mut OutputState) {
         let done = state.sent;
-        if done < state.freed + 2 * PIECE {
+        if done < state.freed + 2 * FREED_PIECE_BYTES {
             return;
         }
         let under_way = match self.fd.get_ref().kind() {
             Kind::Pipe => rustix::pipe::fcntl_getpipe_size(self.fd.get_ref()).unwrap_or(1 << 20) as u64,
             Kind::StreamSocket | Kind::PacketSocket | Kind::Unpollable => 0,
         };
-        let to = done.saturating_sub(under_way) / PAGE * PAGE;
+        let to = done.saturating_sub(under_way) / PAGE_BYTES * PAGE_BYTES;
         if to > state.freed {
-            self.store.give_back(OUTPUT + state.freed / PAGE * PAGE, OUTPUT + to);
+            self.store.give_back(OUTPUT + state.freed / PAGE_BYTES * PAGE_BYTES, OUTPUT + to);
             state.freed = to;
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> LockGuard<'_, OutputState> {
+        self.state.lock()
     }
 }
 
-/// How much has gone, as the system has noted it for the one before us.
-fn noted(store: &Store, kind: Kind) -> u64 {
+/// How much was sent, as the system has recorded it for the holder before us.
+fn recorded_sent(store: &Store, kind: Kind) -> u64 {
     let control = store.control();
     // SAFETY: the control page is mapped. These are plain numbers, and any of them will do.
     unsafe {
         match kind {
             Kind::Pipe => ptr::read_volatile(&raw const (*control).sent).max(OUTPUT) - OUTPUT,
             Kind::StreamSocket | Kind::PacketSocket | Kind::Unpollable => {
-                let Last { count, turn } = Last::of(&(*control).last);
+                let LastSend { count, turn } = LastSend::of(&(*control).last);
                 let before = ptr::read_volatile(&raw const (*control).before[turn as usize & 1]);
                 before.saturating_add(count.into())
             }
@@ -224,12 +226,12 @@ fn noted(store: &Store, kind: Kind) -> u64 {
 }
 
 /// The last call that sent to a socket: the system writes the first half alone, and we both at once.
-struct Last {
+struct LastSend {
     count: u32,
     turn: u32,
 }
 
-impl Last {
+impl LastSend {
     fn of(last: &AtomicU64) -> Self {
         let [a, b, c, d, turn @ ..] = last.load(Ordering::Acquire).to_ne_bytes();
         Self { count: u32::from_ne_bytes([a, b, c, d]), turn: u32::from_ne_bytes(turn) }

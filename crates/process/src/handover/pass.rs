@@ -1,31 +1,22 @@
-//! Descriptors on their way from one process to another.
+//! The descriptors on their way from one process to the other, through the socket between them.
 
+use crate::fd_passing;
 use crate::local::Connection;
 use rustix::io::Errno;
-use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags, recvmsg, sendmsg,
-};
-use std::io::{self, IoSlice, IoSliceMut};
-use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::net::{RecvFlags, SendFlags};
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-/// They come with one byte, since they cannot come alone.
-const WITH: &[u8] = b"s";
-/// Whoever offers them sends them at once.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The byte that comes with the descriptors, since they cannot come alone.
+const COMPANION_BYTE: &[u8] = b"s";
+/// Time to wait for the descriptors: whoever offers them sends them at once.
+const RECEIVE_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(super) async fn send(connection: &Connection, fds: [BorrowedFd<'_>; 3]) -> io::Result<()> {
     let socket = connection.writer.socket().ok_or(Errno::NOTSOCK)?;
     loop {
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
-        let mut along = SendAncillaryBuffer::new(&mut space);
-        if !along.push(SendAncillaryMessage::ScmRights(&fds)) {
-            return Err(Errno::NOMEM.into());
-        }
-        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-        match sendmsg(socket, &[IoSlice::new(WITH)], &mut along, flags) {
+        match fd_passing::send(socket, COMPANION_BYTE, &fds, SendFlags::DONTWAIT) {
             Ok(_) => return Ok(()),
             Err(Errno::INTR) => {}
             Err(Errno::AGAIN) => connection.writer.writable().await?,
@@ -46,22 +37,14 @@ pub(super) async fn receive(connection: &mut Connection) -> io::Result<[OwnedFd;
             }
         }
     };
-    tokio::time::timeout(PATIENCE, receiving).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+    let received = tokio::time::timeout(RECEIVE_TIMEOUT, receiving).await;
+    received.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
 }
 
 fn receive_now(socket: BorrowedFd<'_>) -> rustix::io::Result<[OwnedFd; 3]> {
-    let mut byte = [0];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
-    let mut along = RecvAncillaryBuffer::new(&mut space);
-    let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
-    let received = recvmsg(socket.as_fd(), &mut [IoSliceMut::new(&mut byte)], &mut along, flags)?;
-    let mut fds = Vec::new();
-    for message in along.drain() {
-        if let RecvAncillaryMessage::ScmRights(rights) = message {
-            fds.extend(rights);
-        }
-    }
-    if received.bytes == 0 || byte != WITH {
+    let (mut byte, mut fds) = ([0], Vec::new());
+    let count = fd_passing::receive(socket, &mut byte, &mut fds, RecvFlags::DONTWAIT)?;
+    if count == 0 || byte != COMPANION_BYTE {
         return Err(Errno::PROTO);
     }
     // Fewer than were sent: there was no room for them here.

@@ -1,4 +1,4 @@
-//! The file in memory: where its parts lie, and how they are given back.
+//! The file in memory: the offsets of its parts, and their return to the system.
 
 use rustix::fs::{
     FallocateFlags, MemfdFlags, SealFlags, fallocate, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate,
@@ -12,14 +12,14 @@ use std::os::fd::OwnedFd;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
-/// Each part has room for more than a client could ever say.
-pub(super) const JOURNALS: [u64; 2] = [0, 1 << 48];
+/// Offsets of the parts. Each has room for more than a client could ever say.
+pub(super) const JOURNAL_HALVES: [u64; 2] = [0, 1 << 48];
 pub(super) const INPUT: u64 = 1 << 49;
 pub(super) const OUTPUT: u64 = 1 << 50;
 pub(super) const CONTROL: u64 = 1 << 51;
 /// The empty page at the end tells this layout from the one before it, which was a page shorter.
-const SIZE: u64 = CONTROL + 2 * PAGE;
-pub(super) const PAGE: u64 = 4096;
+const FILE_BYTES: u64 = CONTROL + 2 * PAGE_BYTES;
+pub(super) const PAGE_BYTES: u64 = 4096;
 
 /// Nobody who holds it can make it shorter: that would end whoever has it mapped.
 const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
@@ -46,16 +46,16 @@ pub(super) struct Control {
 }
 
 /// Where in a header of `sendmmsg` the system writes the count.
-const COUNT: usize = offset_of!(libc::mmsghdr, msg_len);
+const COUNT_OFFSET: usize = offset_of!(libc::mmsghdr, msg_len);
 
-const _: () = assert!(size_of::<Control>() <= PAGE as usize);
-const _: () = assert!((PAGE as usize - COUNT).is_multiple_of(align_of::<libc::mmsghdr>()));
-const _: () = assert!(size_of::<libc::mmsghdr>() - COUNT <= size_of::<u64>());
+const _: () = assert!(size_of::<Control>() <= PAGE_BYTES as usize);
+const _: () = assert!((PAGE_BYTES as usize - COUNT_OFFSET).is_multiple_of(align_of::<libc::mmsghdr>()));
+const _: () = assert!(size_of::<libc::mmsghdr>() - COUNT_OFFSET <= size_of::<u64>());
 
 impl Store {
     pub(super) fn new() -> io::Result<Self> {
         let file = memfd_create("switchboard", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
-        ftruncate(&file, SIZE)?;
+        ftruncate(&file, FILE_BYTES)?;
         fcntl_add_seals(&file, SEALS)?;
         Self::over(file)
     }
@@ -63,7 +63,7 @@ impl Store {
     /// One that came from another process of ours.
     pub(super) fn over(file: OwnedFd) -> io::Result<Self> {
         let is_ours = fcntl_get_seals(&file).is_ok_and(|seals| seals.contains(SEALS))
-            && u64::try_from(fstat(&file)?.st_size) == Ok(SIZE);
+            && u64::try_from(fstat(&file)?.st_size) == Ok(FILE_BYTES);
         if !is_ours {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "not a file of ours"));
         }
@@ -72,14 +72,14 @@ impl Store {
     }
 
     pub(super) fn control(&self) -> *mut Control {
-        self.control.at(PAGE as usize).cast()
+        self.control.at(PAGE_BYTES as usize).cast()
     }
 
     /// What `sendmmsg` is to send. The addresses in it lie in a page of our own, and the count behind them in the file,
     /// as the first of [`Control`]: the system writes it there in the call that sends, and nobody else can say what of
     /// our memory is sent. Only its `msg_hdr` may be written as a whole.
     pub(super) fn header(&self) -> *mut libc::mmsghdr {
-        self.control.at(PAGE as usize - COUNT).cast()
+        self.control.at(PAGE_BYTES as usize - COUNT_OFFSET).cast()
     }
 
     pub(super) fn map(&self, at: u64, length: usize) -> io::Result<Mapping> {
@@ -89,7 +89,7 @@ impl Store {
     /// Gives whole pages back; they read as zeros from then on. A page that is still under way in a pipe stays what it
     /// is for whoever reads it there.
     pub(super) fn give_back(&self, from: u64, to: u64) {
-        let (from, to) = (from.next_multiple_of(PAGE), to / PAGE * PAGE);
+        let (from, to) = (from.next_multiple_of(PAGE_BYTES), to / PAGE_BYTES * PAGE_BYTES);
         if from < to {
             let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
             // Memory is held for longer then, and nothing else.
@@ -138,7 +138,7 @@ impl Mapping {
 
     /// A page of the file, right behind a page that is nobody's but ours.
     fn behind_a_private_page(file: &OwnedFd, at: u64) -> io::Result<Self> {
-        let (page, access) = (PAGE as usize, ProtFlags::READ | ProtFlags::WRITE);
+        let (page, access) = (PAGE_BYTES as usize, ProtFlags::READ | ProtFlags::WRITE);
         // SAFETY: a new mapping, at an address of the system's choice.
         let start = unsafe { mmap_anonymous(ptr::null_mut(), 2 * page, access, MapFlags::PRIVATE)? };
         let both = Self { start: NonNull::new(start).ok_or(io::ErrorKind::OutOfMemory)?, length: 2 * page };

@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "what is not there fails the test")]
 
 use super::os::Streams;
-use super::store::{CONTROL, PAGE, Store};
+use super::store::{CONTROL, PAGE_BYTES, Store};
 use crate::pipe::ByteReader;
 use bytes::BytesMut;
 use std::io::{IoSlice, Read, Write};
@@ -62,7 +62,7 @@ async fn what_is_committed_goes_out_once_and_whole() {
             let mut client = client(is_socket);
             let (mut meant, mut heard): (Vec<u8>, Vec<u8>) = (Vec::new(), Vec::new());
             for _life in 0..12 {
-                let log = client.streams.log(meant.len() as u64).unwrap();
+                let log = client.streams.output(meant.len() as u64).unwrap();
                 for step in 0..dice.below(8) {
                     let size = [1, 30, 5000, 20_000, 200_000][dice.below(5)];
                     let message = vec![b'a' + (meant.len() % 26) as u8; size];
@@ -84,7 +84,7 @@ async fn what_is_committed_goes_out_once_and_whole() {
                     }
                 }
             }
-            let log = client.streams.log(meant.len() as u64).unwrap();
+            let log = client.streams.output(meant.len() as u64).unwrap();
             while log.unsent() > 0 {
                 let _ = log.send();
                 hear(&mut client, &mut heard);
@@ -200,14 +200,14 @@ fn a_file_that_is_not_ours_is_not_taken() {
 #[tokio::test]
 async fn file_holds_no_address_of_ours() {
     let mut client = client(true);
-    let log = client.streams.log(0).unwrap();
+    let log = client.streams.output(0).unwrap();
     log.append(&[IoSlice::new(b"some words")]).unwrap();
     log.commit();
     assert_eq!(log.send().unwrap(), 10);
     let mut heard = Vec::new();
     hear(&mut client, &mut heard);
     assert_eq!(heard, b"some words");
-    let mut page = vec![0; PAGE as usize];
+    let mut page = vec![0; PAGE_BYTES as usize];
     rustix::io::pread(client.streams.file(), &mut page, CONTROL).unwrap();
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let ranges: Vec<_> = maps.lines().filter_map(|line| line.split(' ').next()?.split_once('-')).collect();
@@ -226,10 +226,10 @@ async fn numbers_of_another_are_not_believed() {
         for lie in [1, u64::from(u32::MAX), 1 << 40, 1 << 50, u64::MAX - 5, u64::MAX] {
             let mut client = client(is_socket);
             let mut heard = Vec::new();
-            let log = client.streams.log(0).unwrap();
+            let log = client.streams.output(0).unwrap();
             log.append(&[IoSlice::new(&[b'x'; 1000])]).unwrap();
             log.commit();
-            let lies = lie.to_ne_bytes().repeat(PAGE as usize / 8);
+            let lies = lie.to_ne_bytes().repeat(PAGE_BYTES as usize / 8);
             for _ in 0..3 {
                 rustix::io::pwrite(client.streams.file(), &lies, CONTROL).unwrap();
                 assert!(log.unsent() <= 1000);
@@ -238,10 +238,10 @@ async fn numbers_of_another_are_not_believed() {
             }
             assert!(heard.len() <= 1000 && heard.iter().all(|byte| *byte == b'x'), "{lie}: {}", heard.len());
             rustix::io::pwrite(client.streams.file(), &lies, CONTROL).unwrap();
-            let next = client.streams.log(1000).unwrap();
+            let next = client.streams.output(1000).unwrap();
             assert!(next.unsent() <= 1000, "{lie}");
             let _ = next.send();
-            let _ = client.streams.log(lie).map(|log| log.send());
+            let _ = client.streams.output(lie).map(|log| log.send());
             let _ = client.streams.reader(Arc::new(AtomicU64::new(lie)), 1000);
         }
     }

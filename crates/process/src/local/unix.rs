@@ -26,7 +26,7 @@ use tokio::time::sleep;
 
 pub(super) use detach::start_detached;
 pub(super) use folder::{folder, world};
-pub(super) use lock::Lock;
+pub(super) use lock::FileLock;
 pub(super) use peer::PeerProcess;
 
 /// How long nobody is accepted when the system has no room for it. What comes meanwhile waits.
@@ -38,23 +38,23 @@ pub(super) fn path(address: &Address) -> PathBuf {
     address.file(SOCKET)
 }
 
-pub(super) struct Listener {
+pub(super) struct OsListener {
     socket: AsyncFd<UnixListener>,
     address: Address,
     /// The file that is ours.
     file: FileId,
     /// Held as long as we listen. It is let go last.
-    _lock: Lock,
+    _lock: FileLock,
 }
 
 type FileId = (u64, u64);
 
-impl Listener {
+impl OsListener {
     pub(super) fn bind(address: &Address) -> Result<Self, BindError> {
         // The registration would panic.
         Handle::try_current().map_err(io::Error::other)?;
         private::is_closed(&address.folder)?;
-        let lock = Lock::try_take(&address.file("lock"))?.ok_or(BindError::Taken)?;
+        let lock = FileLock::try_take(&address.file("lock"))?.ok_or(BindError::Taken)?;
         let path = path(address);
         clear(&path)?;
         let _ = fs::remove_file(address.file("json"));
@@ -95,7 +95,7 @@ impl Listener {
     }
 }
 
-impl Drop for Listener {
+impl Drop for OsListener {
     fn drop(&mut self) {
         if self.is_found() {
             let _ = fs::remove_file(self.address.file("json"));

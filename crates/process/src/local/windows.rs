@@ -47,16 +47,16 @@ pub(super) fn path(address: &Address) -> PathBuf {
     format!(r"\\.\pipe\switchboard-{}-{}", user::own_id().unwrap_or_default(), address.name).into()
 }
 
-pub(super) struct Listener {
+pub(super) struct OsListener {
     address: Address,
     security: Security,
     /// The one that waits for the next who comes.
     waiting: NamedPipeServer,
     /// The file that stands for the pipe. It goes with us, however we end.
-    _mark: Lock,
+    _mark: FileLock,
 }
 
-impl Listener {
+impl OsListener {
     pub(super) fn bind(address: &Address) -> Result<Self, BindError> {
         // The registration would panic.
         tokio::runtime::Handle::try_current().map_err(io::Error::other)?;
@@ -66,7 +66,7 @@ impl Listener {
             Err(error) if is(&error, ERROR_ACCESS_DENIED) => return Err(BindError::Taken),
             result => result?,
         };
-        let mark = Lock::try_take(&address.file(SOCKET))?.ok_or(BindError::Taken)?;
+        let mark = FileLock::try_take(&address.file(SOCKET))?.ok_or(BindError::Taken)?;
         let _ = fs::remove_file(address.file("json"));
         Ok(Self { address: address.clone(), security, waiting, _mark: mark })
     }
@@ -100,7 +100,7 @@ impl Listener {
     }
 }
 
-impl Drop for Listener {
+impl Drop for OsListener {
     fn drop(&mut self) {
         let _ = fs::remove_file(self.address.file("json"));
     }
@@ -155,9 +155,9 @@ fn is(error: &io::Error, code: u32) -> bool {
 
 /// A file that one process at a time has open. It goes when that one closes it, or ends.
 #[derive(Debug)]
-pub(super) struct Lock(#[expect(dead_code, reason = "its drop is what it is for")] File);
+pub(super) struct FileLock(#[expect(dead_code, reason = "its drop is what it is for")] File);
 
-impl Lock {
+impl FileLock {
     /// None, if another has it.
     pub(super) fn try_take(path: &Path) -> io::Result<Option<Self>> {
         let mut options = OpenOptions::new();

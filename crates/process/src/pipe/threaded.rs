@@ -4,11 +4,12 @@
 //! The threads are detached: one that is blocked in a terminal's read cannot be woken, and ends with the
 //! process. What a writer was handed over is therefore only certain to be written after `drained`.
 
+use crate::lock::{Condition, Lock, LockGuard};
 use bytes::{Buf, Bytes, BytesMut};
 use std::{
     io::{self, IoSlice, Read, Write},
     pin::pin,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     thread,
 };
 use tokio::sync::{Notify, mpsc};
@@ -67,9 +68,9 @@ fn read_all(mut source: impl Read, chunks: &mpsc::Sender<io::Result<Bytes>>) {
 pub(super) struct ThreadedWriter(Arc<Shared>);
 
 struct Shared {
-    queue: Mutex<Queue>,
+    queue: Lock<Queue>,
     /// For the thread: there is something to write, or no more to come.
-    filled: Condvar,
+    filled: Condition,
     /// For the tasks: something was written, or failed.
     moved: Notify,
 }
@@ -78,10 +79,10 @@ struct Queue {
     bytes: BytesMut,
     /// How many bytes the thread holds in its hands.
     in_flight: usize,
-    state: State,
+    state: QueueState,
 }
 
-enum State {
+enum QueueState {
     Open,
     /// The writer was dropped: write what is there, then close.
     Closing,
@@ -93,8 +94,8 @@ enum State {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> LockGuard<'_, Queue> {
+        self.queue.lock()
     }
 
     /// Waits until `fact` holds. The notification is listened to before the look, so none is missed.
@@ -116,15 +117,15 @@ impl Queue {
     }
 
     fn failed(&self) -> bool {
-        matches!(self.state, State::Failed { .. })
+        matches!(self.state, QueueState::Failed { .. })
     }
 }
 
 impl ThreadedWriter {
     pub(super) fn start(sink: impl Write + Send + 'static) -> io::Result<Self> {
         let shared = Arc::new(Shared {
-            queue: Mutex::new(Queue { bytes: BytesMut::new(), in_flight: 0, state: State::Open }),
-            filled: Condvar::new(),
+            queue: Lock::new(Queue { bytes: BytesMut::new(), in_flight: 0, state: QueueState::Open }),
+            filled: Condition::new(),
             moved: Notify::new(),
         });
         let theirs = shared.clone();
@@ -134,7 +135,7 @@ impl ThreadedWriter {
 
     pub(super) fn try_write(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
         let mut queue = self.0.lock();
-        if let State::Failed { kind, code } = queue.state {
+        if let QueueState::Failed { kind, code } = queue.state {
             return Err(code.map_or_else(|| kind.into(), io::Error::from_raw_os_error));
         }
         let room = QUEUE - queue.pending();
@@ -165,7 +166,7 @@ impl Drop for ThreadedWriter {
     fn drop(&mut self) {
         let mut queue = self.0.lock();
         if !queue.failed() {
-            queue.state = State::Closing;
+            queue.state = QueueState::Closing;
         }
         self.0.filled.notify_one();
     }
@@ -178,10 +179,10 @@ fn write_all(mut sink: impl Write, shared: &Shared) {
             let mut queue = shared.lock();
             while queue.bytes.is_empty() {
                 match queue.state {
-                    State::Open => {
-                        queue = shared.filled.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                    QueueState::Open => {
+                        queue = shared.filled.wait(queue);
                     }
-                    State::Closing | State::Failed { .. } => return,
+                    QueueState::Closing | QueueState::Failed { .. } => return,
                 }
             }
             let size = queue.bytes.len().min(CHUNK);
@@ -194,7 +195,7 @@ fn write_all(mut sink: impl Write, shared: &Shared) {
         queue.in_flight = 0;
         if let Err(error) = result {
             queue.bytes.clear();
-            queue.state = State::Failed { kind: error.kind(), code: error.raw_os_error() };
+            queue.state = QueueState::Failed { kind: error.kind(), code: error.raw_os_error() };
         }
         drop(queue);
         shared.moved.notify_waiters();

@@ -1,10 +1,11 @@
 //! Cleans up after runs that were killed as a whole. Whoever is signalled is a process that such a run started:
 //! known by number and start from its file, or by the mark that only its processes carry.
 
-use super::{Run, Who, host, run_of};
+use super::Swept;
+use super::file::{Run, host};
+use crate::mark::run_of;
 use crate::private;
-use crate::table::{self, Entry, below, carries, is_kept, signal};
-use crate::warden::Swept;
+use crate::table::{self, Entry, ProcessId, below, carries, is_kept};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use rustix::process::Signal;
@@ -67,8 +68,7 @@ fn sweep_one(path: &Path) -> Option<Swept> {
     }
     wait_for_guards(others);
     let swept = end(&run.keep, |entry| {
-        let recorded = Who { pid: entry.pid, start: entry.start };
-        run.backends.contains(&recorded) || carries(entry.pid, |mark| run_of(mark) == run.number)
+        run.backends.contains(&entry.id()) || carries(entry.pid, |mark| run_of(mark) == run.number)
     });
     run.groups.iter().for_each(|group| clear(group, &run.keep));
     if swept.left == 0 {
@@ -92,10 +92,10 @@ fn forget_if_older(path: &Path, than: Duration) {
 }
 
 /// They see to it themselves, unless somebody has suspended them.
-fn wait_for_guards(guards: &[Who]) {
+fn wait_for_guards(guards: &[ProcessId]) {
     let tell = |word| {
         for guard in guards {
-            signal(guard.pid, guard.start, word);
+            guard.signal(word);
         }
     };
     let deadline = Instant::now() + GUARDS;
@@ -117,7 +117,7 @@ pub(crate) fn end_marked(wanted: u64, keep: &[OsString], group: Option<&PathBuf>
         let found = chosen(&table, keep, &is_meant);
         let is_over = found.is_empty();
         for entry in found {
-            signal(entry.pid, entry.start, Signal::KILL);
+            entry.id().signal(Signal::KILL);
         }
         if is_over && !chase(keep, &is_meant) {
             break;
@@ -131,7 +131,7 @@ pub(crate) fn end_marked(wanted: u64, keep: &[OsString], group: Option<&PathBuf>
 fn end(keep: &[OsString], is_meant: impl Fn(&Entry) -> bool) -> Swept {
     let started = Instant::now();
     let mut ended: Vec<OsString> = Vec::new();
-    let mut told: Vec<Who> = Vec::new();
+    let mut told: Vec<ProcessId> = Vec::new();
     loop {
         // Without a table nothing is known: the file stays for another time.
         let Ok(table) = table::all() else { return Swept { ended, left: 1 } };
@@ -141,17 +141,17 @@ fn end(keep: &[OsString], is_meant: impl Fn(&Entry) -> bool) -> Swept {
             return Swept { ended, left: found.len() };
         }
         for entry in found {
-            let who = Who { pid: entry.pid, start: entry.start };
-            let is_new = !told.contains(&who);
+            let id = entry.id();
+            let is_new = !told.contains(&id);
             if is_new {
-                told.push(who);
+                told.push(id);
                 ended.push(entry.name.clone());
-                signal(who.pid, who.start, Signal::TERM);
+                id.signal(Signal::TERM);
                 // One that is suspended acts on it only when it is continued.
-                signal(who.pid, who.start, Signal::CONT);
+                id.signal(Signal::CONT);
             }
             if passed > GRACE {
-                signal(who.pid, who.start, Signal::KILL);
+                id.signal(Signal::KILL);
             }
         }
         thread::sleep(LOOK);
@@ -183,7 +183,7 @@ fn chase(keep: &[OsString], is_meant: &dyn Fn(&Entry) -> bool) -> bool {
             let found = table::one(pid).filter(|entry| !entry.is_zombie && is_meant(entry));
             if let Some(entry) = found.filter(|entry| !is_kept(entry, keep)) {
                 has_hit = true;
-                signal(entry.pid, entry.start, Signal::KILL);
+                entry.id().signal(Signal::KILL);
             }
         }
         thread::yield_now();
@@ -194,7 +194,7 @@ fn chase(keep: &[OsString], is_meant: &dyn Fn(&Entry) -> bool) -> bool {
 /// Ends what is in a cgroup that was made for a tree, unless some of it is to be kept.
 fn clear(group: &Path, keep: &[OsString]) {
     #[cfg(target_os = "linux")]
-    crate::guard::cgroup::clear(group, keep.is_empty());
+    crate::cgroup::clear(group, keep.is_empty());
     #[cfg(not(target_os = "linux"))]
     let _ = (group, keep);
 }

@@ -1,7 +1,7 @@
 //! The process table of Linux: `/proc`.
 
 use super::Entry;
-use crate::runs::{MARK_VARIABLE, parse_mark};
+use crate::mark::{MARK_VARIABLE, parse_mark};
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! The process table of macOS: `libproc`, and `sysctl` for what a process was started with.
 
 use super::Entry;
-use crate::runs::{MARK_VARIABLE, parse_mark};
+use crate::mark::{MARK_VARIABLE, parse_mark};
 use std::ffi::{CStr, OsString, c_int, c_void};
 use std::os::unix::ffi::OsStringExt;
 use std::{io, mem, ptr};

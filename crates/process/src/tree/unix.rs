@@ -1,32 +1,31 @@
 //! Trees in the table of processes.
 
-use crate::guard::OURS;
-use crate::runs::Who;
-use crate::table::{self, Entry};
+use crate::table::{self, Entry, ProcessId};
+use crate::wire::NAMESPACE_PROCESS_NAMES;
 use std::cell::Cell;
 use std::ffi::OsString;
 use std::sync::Arc;
 
 /// By processes that are the same for as long as the tree is there.
 #[derive(Debug, Clone)]
-pub(crate) enum Tree {
+pub(crate) enum OsTree {
     Guarded {
         /// Nothing if the system did not show it.
-        guard: Option<Who>,
+        guard: Option<ProcessId>,
         mark: u64,
         keep: Arc<[OsString]>,
     },
     /// Without a guard.
-    Group { leader: Option<Who> },
+    Group { leader: Option<ProcessId> },
 }
 
-pub(super) fn measure_all(trees: &[&Tree]) -> Vec<Option<u64>> {
+pub(super) fn measure_all(trees: &[&OsTree]) -> Vec<Option<u64>> {
     let table = if trees.is_empty() { Vec::new() } else { table::all().unwrap_or_default() };
     let marks = marks(&table);
     trees.iter().map(|tree| measure(tree, &table, &marks)).collect()
 }
 
-/// Who carries which mark. On Linux nobody has to be found by it: orphans come to their guard.
+/// ProcessId carries which mark. On Linux nobody has to be found by it: orphans come to their guard.
 fn marks(table: &[Entry]) -> Vec<(&Entry, u64)> {
     let mark_of = |entry: &Entry| {
         let found = Cell::new(None);
@@ -37,13 +36,13 @@ fn marks(table: &[Entry]) -> Vec<(&Entry, u64)> {
     table.iter().filter_map(|entry| Some((entry, mark_of(entry)?))).collect()
 }
 
-fn measure(tree: &Tree, table: &[Entry], marks: &[(&Entry, u64)]) -> Option<u64> {
+fn measure(tree: &OsTree, table: &[Entry], marks: &[(&Entry, u64)]) -> Option<u64> {
     let members = tree.members(table, marks)?;
     let held: Vec<u64> = members.into_iter().filter_map(|member| table::memory(member.pid)).collect();
     (!held.is_empty()).then(|| held.into_iter().fold(0, u64::saturating_add))
 }
 
-impl Tree {
+impl OsTree {
     /// Those that are alive.
     fn members<'a>(&self, table: &'a [Entry], marks: &[(&'a Entry, u64)]) -> Option<Vec<&'a Entry>> {
         let mut members = match self {
@@ -73,13 +72,15 @@ impl Tree {
                 roots
             }
         };
-        members.retain(|entry| !entry.is_zombie && !OURS.iter().any(|name| entry.name == *name));
+        members.retain(|entry| {
+            !entry.is_zombie && !NAMESPACE_PROCESS_NAMES.iter().any(|name| entry.name == *name)
+        });
         Some(members)
     }
 }
 
-fn find(who: Who, table: &[Entry]) -> Option<&Entry> {
-    table.iter().find(|entry| entry.pid == who.pid && entry.start == who.start)
+fn find(id: ProcessId, table: &[Entry]) -> Option<&Entry> {
+    table.iter().find(|entry| entry.id() == id)
 }
 
 #[cfg(test)]
@@ -90,7 +91,7 @@ mod tests {
         Entry { pid, parent, group, start: u64::from(pid), name: name.into(), is_zombie: false }
     }
 
-    fn numbers(tree: &Tree, table: &[Entry]) -> Option<Vec<u32>> {
+    fn numbers(tree: &OsTree, table: &[Entry]) -> Option<Vec<u32>> {
         // The last carries the mark.
         let marks: Vec<(&Entry, u64)> = table.last().into_iter().map(|entry| (entry, 7)).collect();
         let mut numbers: Vec<u32> = tree.members(table, &marks)?.iter().map(|member| member.pid).collect();
@@ -113,16 +114,16 @@ mod tests {
             entry(big + 7, big + 6, big + 6, "below adb"),
             entry(big + 8, 1, big + 8, "another's"),
         ];
-        let guard = Some(Who { pid: big, start: u64::from(big) });
-        let tree = Tree::Guarded { guard, mark: 1, keep: Arc::new(["adb".into()]) };
+        let guard = Some(ProcessId { pid: big, start: u64::from(big) });
+        let tree = OsTree::Guarded { guard, mark: 1, keep: Arc::new(["adb".into()]) };
         assert_eq!(numbers(&tree, &table), Some(vec![big + 3, big + 4, big + 5]));
-        let marked = Tree::Guarded { guard, mark: 7, keep: Arc::new(["adb".into()]) };
+        let marked = OsTree::Guarded { guard, mark: 7, keep: Arc::new(["adb".into()]) };
         assert_eq!(numbers(&marked, &table), Some(vec![big + 3, big + 4, big + 5, big + 8]));
         table[3].is_zombie = true;
         assert_eq!(numbers(&tree, &table), Some(vec![big + 4, big + 5]));
         table[0].start += 1;
         assert_eq!(numbers(&tree, &table), None, "its number went to another");
-        assert_eq!(numbers(&Tree::Guarded { guard: None, mark: 7, keep: Arc::new([]) }, &table), None);
+        assert_eq!(numbers(&OsTree::Guarded { guard: None, mark: 7, keep: Arc::new([]) }, &table), None);
     }
 
     #[test]
@@ -135,7 +136,7 @@ mod tests {
             entry(14, 13, 14, "orphan's child"),
             entry(15, 1, 15, "daemon"),
         ];
-        let tree = Tree::Group { leader: Some(Who { pid: 10, start: 10 }) };
+        let tree = OsTree::Group { leader: Some(ProcessId { pid: 10, start: 10 }) };
         assert_eq!(numbers(&tree, &table), Some(vec![10, 11, 12, 13, 14]));
         table[0].is_zombie = true;
         assert_eq!(numbers(&tree, &table), Some(vec![11, 12, 13, 14]));

@@ -1,6 +1,6 @@
 //! Trees by their job objects.
 
-use crate::child::os::job::Job;
+use crate::job::Job;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
 use std::sync::{Arc, Weak};
 use windows_sys::Win32::System::ProcessStatus::{K32GetProcessMemoryInfo, PROCESS_MEMORY_COUNTERS};
@@ -8,7 +8,7 @@ use windows_sys::Win32::System::Threading::{OpenProcess, PROCESS_QUERY_LIMITED_I
 
 /// What a child is, as long as it is kept. Its number is its own for that time.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct LiveChild {
     pub(crate) pid: u32,
     /// None if there is none to be had, or wanted.
     pub(crate) job: Option<Job>,
@@ -16,19 +16,19 @@ pub(crate) struct Held {
 
 /// Does not keep a job open: its last handle ends those in it, and is the child's to close.
 #[derive(Debug, Clone)]
-pub(crate) struct Tree(Weak<Held>);
+pub(crate) struct OsTree(Weak<LiveChild>);
 
-impl Tree {
-    pub(crate) fn of(held: &Arc<Held>) -> Self {
+impl OsTree {
+    pub(crate) fn of(held: &Arc<LiveChild>) -> Self {
         Self(Arc::downgrade(held))
     }
 }
 
-pub(super) fn measure_all(trees: &[&Tree]) -> Vec<Option<u64>> {
+pub(super) fn measure_all(trees: &[&OsTree]) -> Vec<Option<u64>> {
     trees.iter().map(|tree| tree.0.upgrade().and_then(|held| measure(&held))).collect()
 }
 
-fn measure(held: &Held) -> Option<u64> {
+fn measure(held: &LiveChild) -> Option<u64> {
     let members = match &held.job {
         Some(job) => job.members().ok()?,
         None => vec![held.pid],

@@ -1,12 +1,11 @@
 //! Our side of the warden: the process is started when the first guard is wanted, or anew when it was killed,
 //! and asked for one guard per backend.
 
-use super::{Care, Guard, Layer, LayerState, Layers, Options, Swept};
-use crate::child::os::{self, Watch, guarded, reap};
+use super::{GuardMode, GuardOptions, Layer, LayerState, Layers, Options, Swept};
+use crate::child::os::{self, ExitWatch, guarded, reap};
 use crate::child::{Ended, Launch, SpawnError, Spawned};
-use crate::guard::wire::{Assignment, Hire};
-use crate::guard::{self, post};
-use crate::{aside, inherit, parent, room, runs, table};
+use crate::wire::{self, Assignment, GuardRequest, socket};
+use crate::{aside, inherit, mark, parent, room, runs, table};
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
 use std::io::{
@@ -28,18 +27,18 @@ use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// One that cannot run has ended by then.
-const A_MOMENT: Duration = Duration::from_millis(200);
+/// Time after which a warden that cannot run at all has ended.
+const FAILED_START_TIMEOUT: Duration = Duration::from_millis(200);
 /// How long a warden may take for a guard. One that takes longer may have been suspended, and is woken.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long it may take after that. One that takes longer is replaced.
 const WAKE_TIMEOUT: Duration = Duration::from_secs(4);
 /// How long the one in its place may take: the machine is busy, and not the warden suspended.
 const REPLACEMENT_TIMEOUT: Duration = Duration::from_secs(20);
-/// How long a warden may take to end, once the last guard has.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Time that a warden has to end, once the last guard has.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-pub(super) struct Warden {
+pub(super) struct OsWarden {
     options: Options,
     /// This program, or why it cannot be started a second time.
     program: Result<PathBuf, String>,
@@ -53,18 +52,18 @@ pub(super) struct Warden {
     /// Why guards do not work after all.
     failure: OnceLock<String>,
     /// The socket to the warden's process, once it is there.
-    link: Mutex<Option<Link>>,
+    link: Mutex<Option<WardenLink>>,
 }
 
 /// A warden's process.
-struct Link {
+struct WardenLink {
     socket: UnixStream,
     pid: Pid,
     /// Ends when it was taken off the system's table.
     burial: JoinHandle<Option<Ended>>,
 }
 
-impl Link {
+impl WardenLink {
     fn tell(&self, signal: Signal) {
         // Until it is buried, the number is its own.
         if !self.burial.is_finished() {
@@ -73,10 +72,10 @@ impl Link {
     }
 }
 
-impl Warden {
+impl OsWarden {
     pub(super) fn start(options: Options) -> Self {
         inherit::keep_children_as_zombies();
-        let run = runs::new_run();
+        let run = mark::new_run();
         let program = own_program();
         let run_file = match &options.runs {
             None => Err("no folder for it is known".to_owned()),
@@ -106,7 +105,7 @@ impl Warden {
     pub(super) fn probe(options: Options) -> Layers {
         let mut layers = Self::start(Options { wants_strict: true, ..options }).layers();
         for layer in &mut layers.0 {
-            if layer.name == NAMESPACE {
+            if layer.name == NAMESPACE_LAYER {
                 layer.state = match std::mem::replace(&mut layer.state, LayerState::OnRequest) {
                     LayerState::Missing(why) => LayerState::Absent(why),
                     _ => LayerState::OnRequest,
@@ -130,7 +129,7 @@ impl Warden {
         Layers(vec![
             layer("guard", self.failure.get().map_or_else(|| state(&self.program, true), failed)),
             layer("cgroup", state(&self.cgroup, false)),
-            layer(NAMESPACE, state(&self.namespace, self.options.wants_strict)),
+            layer(NAMESPACE_LAYER, state(&self.namespace, self.options.wants_strict)),
             layer("run file", state(&self.run_file, true)),
             layer("parent watch", state(&parent::can_be_watched(), false)),
         ])
@@ -146,9 +145,9 @@ impl Warden {
         let _ = link.socket.shutdown().await;
         // Somebody may have suspended it.
         link.tell(Signal::CONT);
-        if timeout(PATIENCE, &mut link.burial).await.is_err() {
+        if timeout(CLOSE_TIMEOUT, &mut link.burial).await.is_err() {
             link.tell(Signal::KILL);
-            let _ = timeout(PATIENCE, link.burial).await;
+            let _ = timeout(CLOSE_TIMEOUT, link.burial).await;
         }
     }
 
@@ -157,12 +156,12 @@ impl Warden {
         aside::run(move || runs::sweep(&folder)).await
     }
 
-    pub(super) async fn spawn(&self, launch: &Launch, care: &Care) -> Result<Spawned, SpawnError> {
-        let wants_guard = care.guard != Guard::Off && !self.has_failed();
+    pub(super) async fn spawn(&self, launch: &Launch, guard: &GuardOptions) -> Result<Spawned, SpawnError> {
+        let wants_guard = guard.mode != GuardMode::Off && !self.has_failed();
         let Some(program) = self.program.as_ref().ok().filter(|_| wants_guard) else {
             return os::spawn(launch);
         };
-        match self.spawn_guarded(program, launch, care).await {
+        match self.spawn_guarded(program, launch, guard).await {
             Err(SpawnError::NoGuard { .. }) if self.is_hopeless().await => {
                 let _ = self.failure.set("this program cannot be started a second time here".to_owned());
                 os::spawn(launch)
@@ -182,8 +181,8 @@ impl Warden {
         }
         let mut link = self.link.lock().await;
         // Its socket stays open: it must not end because of us.
-        let Some(Link { burial, .. }) = &mut *link else { return false };
-        let Ok(ended) = timeout(A_MOMENT, burial).await else { return false };
+        let Some(WardenLink { burial, .. }) = &mut *link else { return false };
+        let Ok(ended) = timeout(FAILED_START_TIMEOUT, burial).await else { return false };
         *link = None;
         matches!(ended, Ok(Some(Ended::Exited(_))))
     }
@@ -192,12 +191,12 @@ impl Warden {
         &self,
         program: &Path,
         launch: &Launch,
-        care: &Care,
+        guard: &GuardOptions,
     ) -> Result<Spawned, SpawnError> {
         let path = os::find(launch)?;
-        let keep: Vec<OsString> = care.keep.iter().map(OsString::from).collect();
-        let hire = Hire {
-            mark: runs::mark_of(self.run, self.hired.fetch_add(1, Ordering::Relaxed)),
+        let keep: Vec<OsString> = guard.keep.iter().map(OsString::from).collect();
+        let hire = GuardRequest {
+            mark: mark::mark_of(self.run, self.hired.fetch_add(1, Ordering::Relaxed)),
             keep: keep.clone(),
             cgroup: self.cgroup.clone().ok(),
         };
@@ -208,9 +207,9 @@ impl Warden {
             args: launch.args.clone(),
             env: launch.env.clone(),
             cwd: folder_of(launch),
-            strict: care.guard == Guard::Strict && self.namespace.is_ok(),
+            strict: guard.mode == GuardMode::Strict && self.namespace.is_ok(),
             mark: hire.mark,
-            grace: care.grace,
+            grace: guard.grace,
             keep,
             cgroup: hire.cgroup,
         };
@@ -219,7 +218,7 @@ impl Warden {
 
     /// The socket to a guard that is there, or to one that has ended at once. A warden that does not answer has been
     /// suspended by somebody: it is woken, and replaced if that does not help.
-    async fn guard(&self, program: &Path, hire: &Hire) -> io::Result<UnixStream> {
+    async fn guard(&self, program: &Path, hire: &GuardRequest) -> io::Result<UnixStream> {
         let (guard, warden) = self.hire(program, hire).await?;
         if speaks_within(ANSWER_TIMEOUT, &guard).await? {
             return Ok(guard);
@@ -243,7 +242,7 @@ impl Warden {
     }
 
     /// Asks for a guard: our end of the socket to it, and who was asked.
-    async fn hire(&self, program: &Path, hire: &Hire) -> io::Result<(UnixStream, Pid)> {
+    async fn hire(&self, program: &Path, hire: &GuardRequest) -> io::Result<(UnixStream, Pid)> {
         let (ours, theirs) = Socket::pair()?;
         ours.set_nonblocking(true)?;
         let ours = UnixStream::from_std(ours)?;
@@ -251,7 +250,7 @@ impl Warden {
         let fds = [theirs.as_fd()];
         let mut link = self.link.lock().await;
         if let Some(warden) = &*link {
-            match timeout(WAKE_TIMEOUT, post::send_all(&warden.socket, &frame, &fds)).await {
+            match timeout(WAKE_TIMEOUT, socket::send_all(&warden.socket, &frame, &fds)).await {
                 Ok(Ok(())) => return Ok((ours, warden.pid)),
                 // It is gone: guards that it had go on without it.
                 Ok(Err(error)) if matches!(error.kind(), BrokenPipe | ConnectionReset | NotConnected) => {}
@@ -261,18 +260,18 @@ impl Warden {
             }
         }
         let warden = link.insert(self.start_process(program)?);
-        post::send_all(&warden.socket, &frame, &fds).await?;
+        socket::send_all(&warden.socket, &frame, &fds).await?;
         Ok((ours, warden.pid))
     }
 
-    fn start_process(&self, program: &Path) -> io::Result<Link> {
+    fn start_process(&self, program: &Path) -> io::Result<WardenLink> {
         inherit::close_descriptors_on_exec();
         let (ours, theirs) = Socket::pair()?;
         ours.set_nonblocking(true)?;
         let socket = UnixStream::from_std(ours)?;
         let mut command = Command::new(program);
-        command.arg0(guard::WARDEN).arg(std::process::id().to_string());
-        command.arg(self.run_file.as_deref().unwrap_or(Path::new(""))).arg(guard::VERSION);
+        command.arg0(wire::WARDEN_ROLE).arg(std::process::id().to_string());
+        command.arg(self.run_file.as_deref().unwrap_or(Path::new(""))).arg(wire::VERSION);
         // Neither our environment nor our folder: nothing in it is for the warden, and it may stay for a while.
         command.env_clear().current_dir("/");
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null()).stderr(Stdio::null());
@@ -282,19 +281,19 @@ impl Warden {
         #[expect(clippy::disallowed_methods, reason = "this is the one room that starts processes")]
         let process = command.spawn()?;
         let pid = Pid::from_child(&process);
-        Ok(Link { socket, pid, burial: tokio::spawn(bury(pid)) })
+        Ok(WardenLink { socket, pid, burial: tokio::spawn(bury(pid)) })
     }
 }
 
-const NAMESPACE: &str = "PID namespace";
+const NAMESPACE_LAYER: &str = "PID namespace";
 
-pub(super) struct Witness {
+pub(super) struct OsWitness {
     /// Readable when it has ended; nothing if that cannot be seen.
     process: Option<AsyncFd<OwnedFd>>,
     runs: PathBuf,
 }
 
-impl Witness {
+impl OsWitness {
     pub(super) fn of(process: u32, runs: PathBuf) -> Self {
         Self { process: table::number(process).and_then(|process| parent::watch(process).ok()), runs }
     }
@@ -310,7 +309,7 @@ impl Witness {
     }
 }
 
-impl Drop for Warden {
+impl Drop for OsWarden {
     fn drop(&mut self) {
         // A warden that was started removes the file itself, when all is over.
         if let (None, Ok(path)) = (self.link.get_mut(), &self.run_file) {
@@ -338,7 +337,7 @@ fn no_answer() -> io::Error {
 
 /// Takes a warden that has ended off the system's table; how it ended.
 async fn bury(pid: Pid) -> Option<Ended> {
-    let ended = Watch::on(pid).ok()?.end(pid).await;
+    let ended = ExitWatch::on(pid).ok()?.end(pid).await;
     reap(pid);
     ended
 }
@@ -366,7 +365,7 @@ fn own_program() -> Result<PathBuf, String> {
 
 #[cfg(target_os = "linux")]
 fn cgroup() -> Result<PathBuf, String> {
-    guard::cgroup::delegated()
+    crate::cgroup::delegated()
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -378,7 +377,7 @@ fn cgroup() -> Result<PathBuf, String> {
 #[cfg(target_os = "linux")]
 fn probe_namespace(program: &Path) -> Result<(), String> {
     let mut command = Command::new(program);
-    command.arg0(guard::PROBE).env_clear().stdin(Stdio::null()).stderr(Stdio::null());
+    command.arg0(wire::PROBE_ROLE).env_clear().stdin(Stdio::null()).stderr(Stdio::null());
     #[expect(clippy::disallowed_methods, reason = "this is the one room that starts processes")]
     let tried = command.output().map_err(|error| format!("it could not be tried: {error}"))?;
     match tried.status.success() {

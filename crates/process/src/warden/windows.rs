@@ -4,19 +4,20 @@
 //! The first layer is a job that we are in ourselves: all that we start is born into it, from its first moment.
 //! The second is a job per tree, nested in the first, by which one tree is ended and the others are not.
 
-use super::{Care, Guard, Layer, LayerState, Layers, Options, Swept};
-use crate::child::os::{job::Job, spawn_in};
+use super::{GuardMode, GuardOptions, Layer, LayerState, Layers, Options, Swept};
+use crate::child::os::spawn_in;
 use crate::child::{Launch, SpawnError, Spawned};
+use crate::job::Job;
 use std::io;
 use std::path::PathBuf;
 
-pub(super) struct Warden {
+pub(super) struct OsWarden {
     /// Or why there is none.
     own_job: Result<(), String>,
     job_per_tree: Result<(), String>,
 }
 
-impl Warden {
+impl OsWarden {
     /// Whoever calls this is enclosed in a job for the rest of its life: not for a process that starts others
     /// which are to outlive it.
     pub(super) fn start(_: Options) -> Self {
@@ -52,11 +53,11 @@ impl Warden {
 
     /// `Strict` is no more than `Auto`: a job has no way out that a namespace would have to close. `Off` leaves
     /// alone what a server started, until we end.
-    pub(super) async fn spawn(&self, launch: &Launch, care: &Care) -> Result<Spawned, SpawnError> {
-        let job = match care.guard {
+    pub(super) async fn spawn(&self, launch: &Launch, guard: &GuardOptions) -> Result<Spawned, SpawnError> {
+        let job = match guard.mode {
             // A server without a job of its own is still of use, and ends with us by the job around us.
-            Guard::Auto | Guard::Strict => Job::new().ok(),
-            Guard::Off => None,
+            GuardMode::Auto | GuardMode::Strict => Job::new().ok(),
+            GuardMode::Off => None,
         };
         spawn_in(launch, job)
     }
@@ -71,9 +72,9 @@ impl Warden {
 }
 
 /// The system has ended all that it started.
-pub(super) struct Witness;
+pub(super) struct OsWitness;
 
-impl Witness {
+impl OsWitness {
     pub(super) fn of(_: u32, _: PathBuf) -> Self {
         Self
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use switchboard_process::child::{Launch, Spawned};
 use switchboard_process::take_role;
 use switchboard_process::tree::Tree;
-use switchboard_process::warden::{Care, Guard, LayerState, Options, Warden};
+use switchboard_process::warden::{GuardMode, GuardOptions, LayerState, Options, Warden};
 
 const HELD: usize = 50 << 20;
 /// What a shell and this program take besides.
@@ -25,7 +25,7 @@ pub(crate) fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let is_wanted = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word.as_str()));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    for guard in [Guard::Auto, Guard::Strict, Guard::Off] {
+    for guard in [GuardMode::Auto, GuardMode::Strict, GuardMode::Off] {
         let name = format!("memory::{guard:?}");
         if is_wanted(&name) {
             let tried = runtime.block_on(async { tokio::time::timeout(PATIENCE * 2, tree(guard)).await });
@@ -34,11 +34,11 @@ pub(crate) fn main() {
     }
 }
 
-async fn tree(guard: Guard) -> &'static str {
-    let warden = Warden::start(Options { runs: None, wants_strict: guard == Guard::Strict });
+async fn tree(guard: GuardMode) -> &'static str {
+    let warden = Warden::start(Options { runs: None, wants_strict: guard == GuardMode::Strict });
     let layers = warden.layers();
     let namespace = layers.0.iter().find(|layer| layer.name == "PID namespace").unwrap();
-    if guard == Guard::Strict && namespace.state != LayerState::Active {
+    if guard == GuardMode::Strict && namespace.state != LayerState::Active {
         return "left out: no PID namespace to be had";
     }
     let nobody = start(&warden, guard, "echo ready; cat", "nothing").await;
@@ -47,10 +47,10 @@ async fn tree(guard: Guard) -> &'static str {
     let shared = start(&warden, guard, r#""$0" & cat"#, "memory, and fork").await;
     // One whose parent is gone, in a session of its own. Without a guard nobody would end it.
     let daemon = match guard {
-        Guard::Auto | Guard::Strict => {
+        GuardMode::Auto | GuardMode::Strict => {
             start(&warden, guard, r#"sh -c '"$0" &' "$0"; cat"#, "memory, away").await
         }
-        Guard::Off => start(&warden, guard, r#""$0" & cat"#, "memory").await,
+        GuardMode::Off => start(&warden, guard, r#""$0" & cat"#, "memory").await,
     };
     let mut all = [nobody, grandchild, shared, daemon];
     let trees = all.each_ref().map(|spawned| spawned.child.tree());
@@ -86,7 +86,7 @@ fn measure(trees: &[Tree]) -> Vec<Option<u64>> {
 }
 
 /// Starts a shell that starts this program, and waits until that is ready.
-async fn start(warden: &Warden, guard: Guard, script: &str, how: &str) -> Spawned {
+async fn start(warden: &Warden, mode: GuardMode, script: &str, how: &str) -> Spawned {
     let me = std::env::current_exe().unwrap().into_os_string();
     let env = [("PATH", "/usr/bin:/bin"), (HOLD, how)];
     let launch = Launch {
@@ -95,8 +95,8 @@ async fn start(warden: &Warden, guard: Guard, script: &str, how: &str) -> Spawne
         env: env.map(|(name, value)| (OsString::from(name), OsString::from(value))).into(),
         cwd: None,
     };
-    let care = Care { guard, grace: Duration::from_millis(50), ..Care::default() };
-    let mut spawned = warden.spawn(&launch, &care).await.unwrap();
+    let options = GuardOptions { mode, grace: Duration::from_millis(50), ..GuardOptions::default() };
+    let mut spawned = warden.spawn(&launch, &options).await.unwrap();
     let mut said = BytesMut::new();
     while !said.ends_with(b"ready\n") {
         let read = tokio::time::timeout(PATIENCE, spawned.stdout.read(&mut said)).await;

@@ -7,7 +7,7 @@ use std::io::{self, IoSlice};
 use std::time::Duration;
 use switchboard_process::child::{Launch, Spawned};
 use switchboard_process::take_role;
-use switchboard_process::warden::{Care, Options, Warden};
+use switchboard_process::warden::{GuardOptions, Options, Warden};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -109,8 +109,8 @@ async fn start(warden: &Warden) -> Spawned {
         env: vec![("PATH".into(), "/usr/bin:/bin".into())],
         cwd: None,
     };
-    let care = Care { grace: Duration::from_millis(50), ..Care::default() };
-    let mut spawned = warden.spawn(&launch, &care).await.unwrap();
+    let options = GuardOptions { grace: Duration::from_millis(50), ..GuardOptions::default() };
+    let mut spawned = warden.spawn(&launch, &options).await.unwrap();
     echo(&mut spawned).await;
     spawned
 }

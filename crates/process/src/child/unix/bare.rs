@@ -5,10 +5,10 @@
 //! hit an innocent group. A leader that has ended but was not reaped keeps its number taken. So its end is
 //! only looked at (`WNOWAIT`), and it is reaped in one place, right after the group's last SIGKILL.
 
-use super::exit::{Look, Watch, look, reap, wait_for_end};
+use super::exit::{ChildState, ExitWatch, look, reap, wait_for_end};
 use super::{Ended, Launch, SpawnError, Spawned, Stopped, StoppedBy, diagnose, find};
 use crate::pipe::{ByteReader, ByteWriter};
-use crate::runs::Who;
+use crate::table::ProcessId;
 use crate::tree::OsTree;
 use crate::{inherit, room};
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -48,36 +48,36 @@ pub(crate) fn spawn(launch: &Launch) -> Result<Spawned, SpawnError> {
         unreachable!("all three were asked to be pipes");
     };
     // From here on an early return drops the child, and so kills and reaps it.
-    let child = Child::adopt(Pid::from_child(&started)).map_err(other)?;
+    let child = BareChild::adopt(Pid::from_child(&started)).map_err(other)?;
     Ok(Spawned {
-        child: super::Child::Bare(child).into(),
+        child: super::OsChild::Bare(child).into(),
         stdin: ByteWriter::from_fd(stdin.into()).map_err(other)?,
         stdout: ByteReader::from_fd(stdout.into()).map_err(other)?,
         stderr: ByteReader::from_fd(stderr.into()).map_err(other)?,
     })
 }
 
-pub(crate) struct Child {
+pub(crate) struct BareChild {
     pid: Pid,
     /// The leader beyond doubt; nothing if the system does not tell.
-    who: Option<Who>,
+    id: Option<ProcessId>,
     leader: Leader,
 }
 
 enum Leader {
-    Running(Watch),
+    Running(ExitWatch),
     /// It has ended; its number is still taken, and the group can be signalled.
     Zombie(Ended),
     /// The number may be anybody's by now.
     Reaped(Ended),
 }
 
-impl Child {
+impl BareChild {
     fn adopt(pid: Pid) -> io::Result<Self> {
-        match Watch::on(pid) {
+        match ExitWatch::on(pid) {
             Ok(watch) => {
-                let who = Who::is(pid.as_raw_pid().unsigned_abs());
-                Ok(Self { pid, who, leader: Leader::Running(watch) })
+                let id = ProcessId::of(pid.as_raw_pid().unsigned_abs());
+                Ok(Self { pid, id, leader: Leader::Running(watch) })
             }
             Err(error) => {
                 end_group(pid);
@@ -91,7 +91,7 @@ impl Child {
     }
 
     pub(super) fn tree(&self) -> OsTree {
-        OsTree::Group { leader: self.who }
+        OsTree::Group { leader: self.id }
     }
 
     pub(super) async fn wait(&mut self) -> Ended {
@@ -159,7 +159,7 @@ impl Child {
     }
 }
 
-impl Drop for Child {
+impl Drop for BareChild {
     fn drop(&mut self) {
         match self.leader {
             Leader::Running(_) => end_group(self.pid),
@@ -174,8 +174,8 @@ impl Drop for Child {
 fn end_group(pid: Pid) {
     let _ = kill_process_group(pid, Signal::KILL);
     match look(pid) {
-        Look::Ended(_) => bury(pid),
-        Look::Running => {
+        ChildState::Ended(_) => bury(pid),
+        ChildState::Running => {
             let reaper = thread::Builder::new().name("switchboard-reap".into());
             // Without a thread a zombie stays until we end, which is better than to stand still here.
             drop(reaper.spawn(move || {
@@ -183,7 +183,7 @@ fn end_group(pid: Pid) {
                 bury(pid);
             }));
         }
-        Look::Gone => {}
+        ChildState::Gone => {}
     }
 }
 

@@ -14,7 +14,7 @@ use std::os::fd::OwnedFd;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// What a child is doing.
-pub(super) enum Look {
+pub(super) enum ChildState {
     Running,
     /// It has ended and can still be reaped.
     Ended(Ended),
@@ -23,11 +23,11 @@ pub(super) enum Look {
 }
 
 /// Looks without waiting and without reaping.
-pub(super) fn look(pid: Pid) -> Look {
+pub(super) fn look(pid: Pid) -> ChildState {
     match wait(pid, WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT) {
-        Ok(Some(ended)) => Look::Ended(ended),
-        Ok(None) => Look::Running,
-        Err(_) => Look::Gone,
+        Ok(Some(ended)) => ChildState::Ended(ended),
+        Ok(None) => ChildState::Running,
+        Err(_) => ChildState::Gone,
     }
 }
 
@@ -58,7 +58,7 @@ fn wait(pid: Pid, options: WaitIdOptions) -> rustix::io::Result<Option<Ended>> {
 }
 
 /// Tells when it is time to look.
-pub(crate) enum Watch {
+pub(crate) enum ExitWatch {
     /// Becomes readable when the process has ended.
     #[cfg(target_os = "linux")]
     Pidfd(tokio::io::unix::AsyncFd<OwnedFd>),
@@ -67,7 +67,7 @@ pub(crate) enum Watch {
     Sigchld(tokio::signal::unix::Signal),
 }
 
-impl Watch {
+impl ExitWatch {
     pub(crate) fn on(pid: Pid) -> io::Result<Self> {
         #[cfg(target_os = "linux")]
         if let Ok(watch) = Self::pidfd(pid) {
@@ -97,14 +97,14 @@ impl Watch {
         loop {
             // The watch was set up before this look, so an end after it is still reported.
             match look(pid) {
-                Look::Ended(ended) => return Some(ended),
-                Look::Gone => return None,
-                Look::Running => {}
+                ChildState::Ended(ended) => return Some(ended),
+                ChildState::Gone => return None,
+                ChildState::Running => {}
             }
             match self {
                 #[cfg(target_os = "linux")]
                 Self::Pidfd(fd) => match fd.readable().await {
-                    Ok(mut ready) if matches!(look(pid), Look::Running) => ready.clear_ready(),
+                    Ok(mut ready) if matches!(look(pid), ChildState::Running) => ready.clear_ready(),
                     Ok(_) => {}
                     // The runtime is shutting down, and this future with it.
                     Err(_) => std::future::pending().await,
@@ -155,7 +155,7 @@ mod tests {
     #[tokio::test]
     async fn an_end_is_seen_by_sigchld_alone() {
         for code in 0..20 {
-            let mut watch = Watch::sigchld().unwrap();
+            let mut watch = ExitWatch::sigchld().unwrap();
             let spawned = spawn(&Launch {
                 program: "/bin/sh".into(),
                 args: ["-c", "read line; exit $line"].map(Into::into).to_vec(),

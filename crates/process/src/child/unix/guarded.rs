@@ -2,12 +2,11 @@
 //! ordered from the guard.
 
 use super::{Ended, Remains, SpawnError, Spawned, Stopped, StoppedBy, diagnose};
-use crate::guard::post;
-use crate::guard::wire::{Assignment, By, Order, Report, Stage, take_frame};
 use crate::pipe::{ByteReader, ByteWriter};
-use crate::runs::{self, Who};
-use crate::table;
+use crate::runs;
+use crate::table::ProcessId;
 use crate::tree::OsTree;
+use crate::wire::{Assignment, EndedBy, Order, Report, Stage, socket, take_frame};
 use rustix::io::Errno;
 use rustix::process::Signal;
 use std::ffi::OsString;
@@ -19,31 +18,31 @@ use tokio::net::UnixStream;
 use tokio::time::{Instant, timeout, timeout_at};
 
 /// How much longer than what is due to its tree a guard may take.
-const SLACK: Duration = Duration::from_secs(1);
+const REPORT_SLACK: Duration = Duration::from_secs(1);
 /// It kills for five seconds at most.
-const LONGEST_KILL: Duration = Duration::from_secs(6);
+const KILL_TIMEOUT: Duration = Duration::from_secs(6);
 /// A guard that says nothing for so long has been suspended, or the machine is at its end.
-const PATIENCE: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-pub(crate) struct Child {
+pub(crate) struct GuardedChild {
     pid: u32,
     control: UnixStream,
     /// Bytes of reports, the last of which may be cut.
     inbox: Vec<u8>,
-    state: State,
+    state: TreeState,
     traces: Traces,
     /// The guard itself.
-    guard: Option<Who>,
+    guard: Option<ProcessId>,
     /// When what was ordered must be done. A guard that is not done by then cannot: somebody has suspended it.
     deadline: Option<Instant>,
     /// It was woken, and told to kill: the last that can be tried with it.
     is_woken: bool,
 }
 
-enum State {
+enum TreeState {
     Running,
     LeaderEnded(Ended),
-    Gone { ended: Ended, by: By, remains: Remains },
+    Gone { ended: Ended, by: EndedBy, remains: Remains },
 }
 
 /// What the tree can be found by without its guard.
@@ -69,11 +68,11 @@ pub(crate) async fn start(assignment: Assignment, control: UnixStream) -> Result
     };
     let frame = Order::Start(Box::new(assignment)).frame();
     // From here on an early return drops the child, and so kills what there may be.
-    let mut child = Child {
+    let mut child = GuardedChild {
         pid: 0,
         control,
         inbox: Vec::new(),
-        state: State::Running,
+        state: TreeState::Running,
         traces,
         guard: None,
         deadline: None,
@@ -85,16 +84,16 @@ pub(crate) async fn start(assignment: Assignment, control: UnixStream) -> Result
             Some(Report::Here) => {}
             refused => return Ok(refused),
         }
-        post::send_all(&child.control, &frame, &[stdin.as_fd(), stdout.as_fd(), stderr.as_fd()]).await?;
+        socket::send_all(&child.control, &frame, &[stdin.as_fd(), stdout.as_fd(), stderr.as_fd()]).await?;
         // The guard has its own copies; the ends must be seen when it has passed them on.
         drop((stdin, stdout, stderr));
         child.report().await
     };
     let silent = || Err(io::Error::new(io::ErrorKind::TimedOut, "its guard does not answer"));
-    match timeout(PATIENCE, asked).await.unwrap_or_else(|_| silent()) {
+    match timeout(START_TIMEOUT, asked).await.unwrap_or_else(|_| silent()) {
         Ok(Some(Report::Started { pid, guard })) => {
             child.pid = pid;
-            child.guard = Who::is(guard);
+            child.guard = ProcessId::of(guard);
         }
         Ok(Some(Report::NotStarted { stage: Stage::Program, errno })) => {
             return Err(diagnose::cause(&path, io::Error::from_raw_os_error(errno)));
@@ -108,7 +107,7 @@ pub(crate) async fn start(assignment: Assignment, control: UnixStream) -> Result
         Err(source) => return Err(SpawnError::NoGuard { source }),
     }
     Ok(Spawned {
-        child: super::Child::Guarded(child).into(),
+        child: super::OsChild::Guarded(child).into(),
         stdin: ByteWriter::from_fd(our_stdin).map_err(limits)?,
         stdout: ByteReader::from_fd(our_stdout).map_err(limits)?,
         stderr: ByteReader::from_fd(our_stderr).map_err(limits)?,
@@ -117,7 +116,7 @@ pub(crate) async fn start(assignment: Assignment, control: UnixStream) -> Result
 
 #[cfg(target_os = "linux")]
 fn group_of(group: &Path, mark: u64) -> PathBuf {
-    crate::guard::cgroup::leaf_of(group, mark)
+    crate::cgroup::leaf_of(group, mark)
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -125,7 +124,7 @@ fn group_of(group: &Path, _: u64) -> PathBuf {
     group.to_owned()
 }
 
-impl Child {
+impl GuardedChild {
     pub(super) fn pid(&self) -> u32 {
         self.pid
     }
@@ -138,8 +137,8 @@ impl Child {
     pub(super) async fn wait(&mut self) -> Ended {
         loop {
             match &self.state {
-                State::Running => self.listen().await,
-                State::LeaderEnded(ended) | State::Gone { ended, .. } => return *ended,
+                TreeState::Running => self.listen().await,
+                TreeState::LeaderEnded(ended) | TreeState::Gone { ended, .. } => return *ended,
             }
         }
     }
@@ -156,11 +155,11 @@ impl Child {
 
     async fn end(&mut self) -> Stopped {
         loop {
-            if let State::Gone { ended, by, .. } = &self.state {
+            if let TreeState::Gone { ended, by, .. } = &self.state {
                 let how = match by {
-                    By::Itself => StoppedBy::Eof,
-                    By::Term => StoppedBy::Term,
-                    By::Kill => StoppedBy::Kill,
+                    EndedBy::Itself => StoppedBy::Eof,
+                    EndedBy::Term => StoppedBy::Term,
+                    EndedBy::Kill => StoppedBy::Kill,
                 };
                 return Stopped { ended: *ended, how };
             }
@@ -170,7 +169,7 @@ impl Child {
 
     pub(super) async fn gone(&mut self) -> Remains {
         loop {
-            if let State::Gone { remains, .. } = &self.state {
+            if let TreeState::Gone { remains, .. } = &self.state {
                 return remains.clone();
             }
             self.listen().await;
@@ -183,8 +182,8 @@ impl Child {
 
     fn order(&mut self, order: &Order, time: Duration) {
         // A few bytes, in a socket that carries nothing else. One that is gone has nobody to obey.
-        let _ = post::send(&self.control, &order.frame(), &[]);
-        let deadline = Instant::now().checked_add(time.saturating_add(SLACK));
+        let _ = socket::send(&self.control, &order.frame(), &[]);
+        let deadline = Instant::now().checked_add(time.saturating_add(REPORT_SLACK));
         self.deadline = match (self.deadline, deadline) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
@@ -194,9 +193,9 @@ impl Child {
     /// Takes in the next report. Cancel-safe.
     async fn listen(&mut self) {
         let known = match &self.state {
-            State::Running => Ended::Unknown,
-            State::LeaderEnded(ended) => *ended,
-            State::Gone { .. } => return,
+            TreeState::Running => Ended::Unknown,
+            TreeState::LeaderEnded(ended) => *ended,
+            TreeState::Gone { .. } => return,
         };
         let report = match self.deadline {
             Some(deadline) => match timeout_at(deadline, self.report()).await {
@@ -210,20 +209,22 @@ impl Child {
             None => self.report().await,
         };
         self.state = match report {
-            Ok(Some(Report::LeaderEnded { exited, signal })) => State::LeaderEnded(match (exited, signal) {
-                (Some(code), _) => Ended::Exited(code),
-                (None, Some(signal)) => Ended::Signalled(signal),
-                (None, None) => Ended::Unknown,
-            }),
+            Ok(Some(Report::LeaderEnded { exited, signal })) => {
+                TreeState::LeaderEnded(match (exited, signal) {
+                    (Some(code), _) => Ended::Exited(code),
+                    (None, Some(signal)) => Ended::Signalled(signal),
+                    (None, None) => Ended::Unknown,
+                })
+            }
             Ok(Some(Report::Gone { by, ended, left })) => {
                 let ended = ended.iter().map(|name| name.to_string_lossy().into_owned()).collect();
-                State::Gone { ended: known, by, remains: Remains { ended, left } }
+                TreeState::Gone { ended: known, by, remains: Remains { ended, left } }
             }
             Ok(Some(Report::Here | Report::Started { .. } | Report::NotStarted { .. })) => return,
             // Somebody killed the guard. The warden ends the tree; so do we, in case that it was killed as well.
             Ok(None) | Err(_) => {
                 self.traces.clone().erase();
-                State::Gone { ended: known, by: By::Kill, remains: Remains::default() }
+                TreeState::Gone { ended: known, by: EndedBy::Kill, remains: Remains::default() }
             }
         };
     }
@@ -231,13 +232,13 @@ impl Child {
     fn wake_guard(&mut self) {
         self.is_woken = true;
         self.deadline = None;
-        self.order(&Order::Kill, LONGEST_KILL);
+        self.order(&Order::Kill, KILL_TIMEOUT);
         self.tell_guard(Signal::CONT);
     }
 
     fn tell_guard(&self, signal: Signal) {
         if let Some(guard) = self.guard {
-            table::signal(guard.pid, guard.start, signal);
+            guard.signal(signal);
         }
     }
 
@@ -259,12 +260,12 @@ impl Child {
     }
 }
 
-impl Drop for Child {
+impl Drop for GuardedChild {
     fn drop(&mut self) {
         match self.state {
-            State::Running => self.order(&Order::Kill, Duration::ZERO),
+            TreeState::Running => self.order(&Order::Kill, Duration::ZERO),
             // The guard sees that nobody listens any more, and goes on in short.
-            State::LeaderEnded(_) | State::Gone { .. } => {}
+            TreeState::LeaderEnded(_) | TreeState::Gone { .. } => {}
         }
     }
 }

@@ -10,12 +10,12 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug)]
-pub(in crate::local) struct Lock {
+pub(in crate::local) struct FileLock {
     file: OwnedFd,
     path: PathBuf,
 }
 
-impl Lock {
+impl FileLock {
     /// None, if another has it.
     pub(in crate::local) fn try_take(path: &Path) -> io::Result<Option<Self>> {
         loop {
@@ -41,7 +41,7 @@ fn is_at(file: &OwnedFd, path: &Path) -> bool {
     }
 }
 
-impl Drop for Lock {
+impl Drop for FileLock {
     fn drop(&mut self) {
         if is_at(&self.file, &self.path) {
             let _ = unlink(&self.path);

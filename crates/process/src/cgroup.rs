@@ -1,7 +1,7 @@
 //! A cgroup of its own for a tree, where one is delegated to us: the kernel then kills all in it at once,
 //! however they fork. Only version 2, and only below the cgroup that we are in ourselves.
 
-use crate::runs;
+use crate::mark::spell_mark;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -101,7 +101,7 @@ impl Drop for Leaf {
 
 /// Where a tree's group lies.
 pub(crate) fn leaf_of(group: &Path, mark: u64) -> PathBuf {
-    group.join(format!("switchboard-{}", runs::spell_mark(mark)))
+    group.join(format!("switchboard-{}", spell_mark(mark)))
 }
 
 /// Ends, if that may be, and removes what somebody else has made and left. Blocks for a moment.

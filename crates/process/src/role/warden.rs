@@ -2,13 +2,14 @@
 //! to fork from; and as the subreaper above them it gets whatever a guard leaves that was killed itself, and
 //! kills it. It ends when we have ended and the last guard has.
 
-use super::fork::{Side, fork, leave};
-use super::watch::Watch;
-use super::wire::Hire;
-use super::{GUARD_NAME, WARDEN_NAME, call_ourselves, post, take_in_orphans, tree};
+use super::fork::{Side, fork, leave, set_process_name, take_in_orphans};
+use super::guard;
+use super::kill::{MIN_EMPTY_LOOKS, kill_children};
+use super::watch::WakeSource;
 use crate::inherit;
-use crate::runs::{self, Line, Who};
-use crate::table::{self, Entry, is_kept};
+use crate::runs::{self, Line};
+use crate::table::{self, Entry, ProcessId, is_kept};
+use crate::wire::{GUARD_NAME, GuardRequest, WARDEN_NAME, socket};
 use rustix::process::{Pid, Signal, WaitOptions, getppid, kill_process, wait};
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -18,30 +19,29 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// How often orphans that will not go are looked at.
-const LOOK: Duration = Duration::from_millis(2);
-/// So long every look is taken; later ones are rare, for a process that hangs in the kernel.
-const KILL_PATIENCE: Duration = Duration::from_secs(5);
-/// How long guards may take once we are gone: longer than their longest way to an end.
-const GUARDS: Duration = Duration::from_secs(7);
-/// How often in a row children are killed before anything else is looked at.
-const MANY_TIMES: usize = 100;
-const LATER: Duration = Duration::from_millis(500);
+/// Time between two looks at orphans that are being killed.
+const LOOK_INTERVAL: Duration = Duration::from_millis(2);
+/// Time in which a killed orphan should go. After it looks are rare: the process hangs in the kernel.
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time between two looks after that.
+const RARE_LOOK_INTERVAL: Duration = Duration::from_millis(500);
+/// Time that guards have once we are gone: more than their longest way to an end.
+const GUARDS_TIMEOUT: Duration = Duration::from_secs(7);
 
 /// The life of the process; its exit code.
 pub(super) fn run(us: Pid, run_file: Option<PathBuf>) -> i32 {
-    call_ourselves(WARDEN_NAME);
+    set_process_name(WARDEN_NAME);
     take_in_orphans();
     inherit::keep_children_as_zombies();
-    let (Ok(socket), Ok(watch)) = (take_socket(), Watch::on_parent(us)) else {
+    let (Ok(socket), Ok(watch)) = (take_socket(), WakeSource::on_parent(us)) else {
         // While we live, the file is of use to whoever comes after us.
         remove(run_file.filter(|_| getppid() != Some(us)));
         return 1;
     };
-    if let (Some(path), Some(me)) = (&run_file, Who::is(std::process::id())) {
+    if let (Some(path), Some(me)) = (&run_file, ProcessId::of(std::process::id())) {
         let _ = runs::add(path, &[Line::Keeper(me)]);
     }
-    let mut warden = Warden {
+    let mut warden = WardenProcess {
         socket: Some(socket),
         abandoned: None,
         watch,
@@ -72,14 +72,14 @@ fn take_socket() -> io::Result<UnixStream> {
     Ok(socket.into())
 }
 
-struct Warden {
+struct WardenProcess {
     /// Gone when we are.
     socket: Option<UnixStream>,
     /// Since when we are gone.
     abandoned: Option<Instant>,
-    watch: Watch,
+    watch: WakeSource,
     run_file: Option<PathBuf>,
-    guards: HashMap<Pid, Hire>,
+    guards: HashMap<Pid, GuardRequest>,
     /// Children that a guard left on purpose. Their numbers stay taken, since nobody but we can reap them.
     kept: Vec<Pid>,
     /// Orphans that are being killed, and since when.
@@ -96,7 +96,7 @@ struct Unruly {
     keep: Vec<OsString>,
 }
 
-impl Warden {
+impl WardenProcess {
     fn goes_on(&self) -> bool {
         let is_busy = !self.guards.is_empty() || self.unruly.is_some() || !self.emptying.is_empty();
         self.socket.is_some() || is_busy
@@ -104,8 +104,8 @@ impl Warden {
 
     fn turn(&mut self) {
         let fds = [self.socket.as_ref().map(AsFd::as_fd), None];
-        let Ok(woken) = self.watch.wait(&fds, self.patience()) else {
-            std::thread::sleep(LOOK);
+        let Ok(woken) = self.watch.wait(&fds, self.time_to_next_look()) else {
+            std::thread::sleep(LOOK_INTERVAL);
             return;
         };
         if woken.readable[0] {
@@ -121,13 +121,12 @@ impl Warden {
     }
 
     /// When to look again, if nothing happens.
-    fn patience(&self) -> Option<Duration> {
-        let of_orphans = self
-            .unruly
-            .as_ref()
-            .map(|unruly| if unruly.since.elapsed() < KILL_PATIENCE { LOOK } else { LATER });
-        let of_groups = (!self.emptying.is_empty()).then_some(LOOK);
-        let of_guards = self.abandoned.map(|_| LATER);
+    fn time_to_next_look(&self) -> Option<Duration> {
+        let of_orphans = self.unruly.as_ref().map(|unruly| {
+            if unruly.since.elapsed() < KILL_TIMEOUT { LOOK_INTERVAL } else { RARE_LOOK_INTERVAL }
+        });
+        let of_groups = (!self.emptying.is_empty()).then_some(LOOK_INTERVAL);
+        let of_guards = self.abandoned.map(|_| RARE_LOOK_INTERVAL);
         [of_orphans, of_groups, of_guards].into_iter().flatten().min()
     }
 
@@ -141,10 +140,10 @@ impl Warden {
     }
 
     fn end_late_guards(&mut self) {
-        let Some(since) = self.abandoned.filter(|since| since.elapsed() > GUARDS) else { return };
+        let Some(since) = self.abandoned.filter(|since| since.elapsed() > GUARDS_TIMEOUT) else { return };
         self.tell_guards(Signal::KILL);
         // What cannot be killed does not keep us for ever.
-        if since.elapsed() > GUARDS + KILL_PATIENCE {
+        if since.elapsed() > GUARDS_TIMEOUT + KILL_TIMEOUT {
             self.unruly = None;
         }
     }
@@ -158,24 +157,24 @@ impl Warden {
 
     fn serve(&mut self) {
         let Some(socket) = &mut self.socket else { return };
-        let request = post::receive(socket).ok().flatten();
+        let request = socket::receive(socket).ok().flatten();
         let Some((body, mut fds)) = request else { return self.abandon() };
         // A request without its descriptor met the limit on open files: its sender sees the other end closed.
-        if let (Ok(hire), Some(control)) = (Hire::parse(&body), fds.pop()) {
+        if let (Ok(hire), Some(control)) = (GuardRequest::parse(&body), fds.pop()) {
             self.hire(hire, control.into());
         }
     }
 
-    fn hire(&mut self, hire: Hire, control: UnixStream) {
+    fn hire(&mut self, hire: GuardRequest, control: UnixStream) {
         match fork() {
             Ok(Side::Parent(guard)) => drop(self.guards.insert(guard, hire)),
             Ok(Side::Child) => {
-                call_ourselves(GUARD_NAME);
+                set_process_name(GUARD_NAME);
                 self.socket = None;
                 let watch = self.watch.again();
-                leave(watch.map_or(1, |watch| tree::run(control, watch, self.run_file.take())));
+                leave(watch.map_or(1, |watch| guard::run(control, watch, self.run_file.take())));
             }
-            Err(error) => tree::refuse(control, &error),
+            Err(error) => guard::refuse(control, &error),
         }
     }
 
@@ -218,71 +217,38 @@ impl Warden {
         kill_children(is_left_alone);
         let orphans = table::below(&table, &[me], |entry| is_left_alone(entry) || entry.is_zombie);
         for orphan in orphans.iter().filter(|orphan| table::is_still_below(orphan, &table)) {
-            table::signal(orphan.pid, orphan.start, Signal::KILL);
+            orphan.id().signal(Signal::KILL);
         }
         unruly.empty_looks = if orphans.is_empty() { unruly.empty_looks + 1 } else { 0 };
-        if unruly.empty_looks >= tree::ENOUGH_LOOKS {
+        if unruly.empty_looks >= MIN_EMPTY_LOOKS {
             self.unruly = None;
         }
     }
 
     /// A guard that was killed has left its tree's group.
     #[cfg(target_os = "linux")]
-    fn empty_group(&mut self, hire: &Hire) {
-        use super::cgroup;
+    fn empty_group(&mut self, hire: &GuardRequest) {
+        use crate::cgroup;
         let Some(group) = &hire.cgroup else { return };
         let leaf = cgroup::leaf_of(group, hire.mark);
         if leaf.exists() {
             if hire.keep.is_empty() {
                 cgroup::kill(&leaf);
             }
-            self.emptying.push((leaf, Instant::now() + KILL_PATIENCE));
+            self.emptying.push((leaf, Instant::now() + KILL_TIMEOUT));
         }
     }
 
     #[cfg(target_os = "linux")]
     fn remove_groups(&mut self) {
-        self.emptying.retain(|(leaf, until)| super::cgroup::remove(leaf).is_err() && Instant::now() < *until);
+        self.emptying.retain(|(leaf, until)| crate::cgroup::remove(leaf).is_err() && Instant::now() < *until);
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn empty_group(&mut self, _: &Hire) {}
+    fn empty_group(&mut self, _: &GuardRequest) {}
 
     #[cfg(not(target_os = "linux"))]
     fn remove_groups(&mut self) {
         self.emptying.clear();
-    }
-}
-
-/// Kills every child of this process but those, and those that come to us while we do, as fast as that can be done:
-/// one that forks itself anew every millisecond is gone before the table of all processes was read.
-pub(super) fn kill_children(is_left_alone: impl Fn(&Entry) -> bool) {
-    // They stay in the list until they are reaped.
-    let mut dead = Vec::new();
-    for _ in 0..MANY_TIMES {
-        let mut is_anyone_there = false;
-        for child in table::own_children() {
-            if dead.contains(&child) {
-                continue;
-            }
-            match table::one(child) {
-                Some(entry) if entry.is_zombie => dead.push(child),
-                Some(entry) if is_left_alone(&entry) => continue,
-                Some(_) => {
-                    // It is our child and was not reaped: the number is still its own.
-                    let killed = table::number(child).map(|pid| kill_process(pid, Signal::KILL));
-                    if killed != Some(Ok(())) {
-                        // Another user's: it is not asked twice.
-                        dead.push(child);
-                    }
-                }
-                None => dead.push(child),
-            }
-            // Also one that has just died by itself: it may have left another, which was not in the list yet.
-            is_anyone_there = true;
-        }
-        if !is_anyone_there {
-            return;
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! How a guard starts its program: as its own child, bound to its life, with the mark that all below inherit.
 
-use super::wire::Assignment;
-use crate::runs::{MARK_VARIABLE, spell_mark};
+use crate::mark::{MARK_VARIABLE, spell_mark};
+use crate::wire::Assignment;
 #[cfg(target_os = "linux")]
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::File;
@@ -11,13 +11,13 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
 /// The program's ends of its three pipes.
-pub(super) struct Streams {
+pub(super) struct ProgramStreams {
     pub(super) stdin: OwnedFd,
     pub(super) stdout: OwnedFd,
     pub(super) stderr: OwnedFd,
 }
 
-impl Streams {
+impl ProgramStreams {
     pub(super) fn from(fds: Vec<OwnedFd>) -> Option<Self> {
         let [stdin, stdout, stderr] = <[OwnedFd; 3]>::try_from(fds).ok()?;
         Some(Self { stdin, stdout, stderr })
@@ -25,7 +25,11 @@ impl Streams {
 }
 
 /// Whoever starts it must not hold the streams itself afterwards: their ends have to be seen.
-pub(super) fn program(assignment: &Assignment, streams: Streams, door: Option<&File>) -> io::Result<Child> {
+pub(super) fn program(
+    assignment: &Assignment,
+    streams: ProgramStreams,
+    door: Option<&File>,
+) -> io::Result<Child> {
     let mut command = Command::new(&assignment.path);
     command.arg0(&assignment.arg0).args(&assignment.args);
     command.env_clear().envs(assignment.env.iter().map(|(name, value)| (name, value)));

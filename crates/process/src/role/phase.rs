@@ -1,7 +1,7 @@
 //! How a tree is brought to its end: asked, terminated, killed, each with its time. Pure: time is an argument,
 //! and what is to be done comes back as a value.
 
-use super::wire::By;
+use crate::wire::EndedBy;
 use std::time::{Duration, Instant};
 
 /// When the one who ordered it is gone, the end comes in short: all within a second.
@@ -101,11 +101,11 @@ impl Phase {
     }
 
     /// What it took until the program itself had ended, if that is now.
-    pub(crate) fn by(&self) -> By {
+    pub(crate) fn by(&self) -> EndedBy {
         match self {
-            Self::Running | Self::Asked { .. } => By::Itself,
-            Self::Terminating { .. } => By::Term,
-            Self::Killing => By::Kill,
+            Self::Running | Self::Asked { .. } => EndedBy::Itself,
+            Self::Terminating { .. } => EndedBy::Term,
+            Self::Killing => EndedBy::Kill,
         }
     }
 }
@@ -133,12 +133,12 @@ mod tests {
         let mut phase = Phase::Running;
         phase.stop(start, GRACE);
         assert_eq!(phase.tick(at(start, 4999)), Step::Nothing);
-        assert_eq!(phase.by(), By::Itself);
+        assert_eq!(phase.by(), EndedBy::Itself);
         assert_eq!(phase.tick(at(start, 5000)), Step::Terminate);
         assert_eq!(phase.tick(at(start, 9999)), Step::Nothing);
-        assert_eq!(phase.by(), By::Term);
+        assert_eq!(phase.by(), EndedBy::Term);
         assert_eq!(phase.tick(at(start, 10_000)), Step::Kill);
-        assert_eq!(phase.by(), By::Kill);
+        assert_eq!(phase.by(), EndedBy::Kill);
         assert_eq!(phase.tick(at(start, 10_001)), Step::Kill, "again, until nobody is left");
     }
 

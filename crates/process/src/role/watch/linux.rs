@@ -10,7 +10,7 @@ use std::mem::{self, MaybeUninit};
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
-pub(crate) struct Watch {
+pub(in crate::role) struct WakeSource {
     signals: OwnedFd,
     /// Without it the end of the pipe has to do.
     us: Option<OwnedFd>,
@@ -18,9 +18,9 @@ pub(crate) struct Watch {
     has_told: Cell<bool>,
 }
 
-impl Watch {
+impl WakeSource {
     /// `us` is our parent now; if it is not any more, it is gone.
-    pub(crate) fn on_parent(us: Pid) -> io::Result<Self> {
+    pub(in crate::role) fn on_parent(us: Pid) -> io::Result<Self> {
         let process = pidfd_open(us, PidfdFlags::empty()).ok();
         if getppid() != Some(us) {
             return Err(io::Error::other("our parent is gone"));
@@ -29,13 +29,13 @@ impl Watch {
     }
 
     /// The same for another process, after a fork.
-    pub(crate) fn again(&self) -> io::Result<Self> {
+    pub(in crate::role) fn again(&self) -> io::Result<Self> {
         let us = self.us.as_ref().map(OwnedFd::try_clone).transpose()?;
         Ok(Self { signals: signals()?, us, has_told: Cell::new(false) })
     }
 
     /// Waits for a signal, for the end of us, or until one of these can be read.
-    pub(crate) fn wait(
+    pub(in crate::role) fn wait(
         &self,
         fds: &[Option<BorrowedFd<'_>>; 2],
         time: Option<Duration>,

@@ -1,16 +1,14 @@
-//! What we and our guards say to each other: frames on a socket, a length before each. Both ends are of one
-//! release, so that the form may change with every one. Must not know what is done because of a message.
+//! Messages between us, the warden and the guards. Both ends are of one release, so that the encoding may change with
+//! every release. Must not know what is done because of a message.
 
+use super::frame::{FrameReader, FrameWriter, malformed};
 use std::ffi::OsString;
-use std::io::{self, Read};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What exec gets takes 2 MiB on Linux unless the stack was made larger; this is far above it.
-const LONGEST: u32 = 64 << 20;
-
-/// What a guard is to start and how to care for it. The three standard streams travel beside it.
+/// The program that a guard starts, and how the guard treats its tree. The three standard streams travel beside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Assignment {
     pub(crate) path: PathBuf,
@@ -20,21 +18,21 @@ pub(crate) struct Assignment {
     pub(crate) cwd: Option<PathBuf>,
     /// In a PID namespace of its own.
     pub(crate) strict: bool,
-    /// What all of the tree can be told by.
+    /// The mark that all processes of the tree carry.
     pub(crate) mark: u64,
-    /// How long what is left behind by a program that ends by itself has, to end as well.
+    /// Time to end for processes that outlive a program that ended by itself.
     pub(crate) grace: Duration,
-    /// Names of processes that are left alone.
+    /// Names of processes that outlive the tree.
     pub(crate) keep: Vec<OsString>,
-    /// A cgroup in which one may be made for the tree.
+    /// The parent of the cgroup to be made for the tree.
     pub(crate) cgroup: Option<PathBuf>,
 }
 
-/// From us to the warden: one guard more. Its end of the socket travels beside it.
+/// From us to the warden: start one more guard. Its end of the socket travels beside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Hire {
+pub(crate) struct GuardRequest {
     pub(crate) mark: u64,
-    /// As in the assignment, for the case that the guard is killed.
+    /// As in the assignment, in case the guard is killed.
     pub(crate) keep: Vec<OsString>,
     pub(crate) cgroup: Option<PathBuf>,
 }
@@ -57,7 +55,7 @@ pub(crate) enum Order {
 /// From a guard to us.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Report {
-    /// The guard is there, and waits for what to start.
+    /// The guard runs, and waits for its assignment.
     Here,
     Started {
         pid: u32,
@@ -68,14 +66,14 @@ pub(crate) enum Report {
         stage: Stage,
         errno: i32,
     },
-    /// The program itself has ended, others of its tree may live on: `si_code` and `si_status` of old.
+    /// The program itself has ended, others of its tree may live on: its exit code or signal.
     LeaderEnded {
         exited: Option<i32>,
         signal: Option<i32>,
     },
     /// Nothing of the tree is left, but for what was to be kept and what cannot be killed.
     Gone {
-        by: By,
+        by: EndedBy,
         /// The names of those that a signal of ours ended, the program excepted.
         ended: Vec<OsString>,
         /// How many could not be killed.
@@ -83,24 +81,24 @@ pub(crate) enum Report {
     },
 }
 
-/// Where a start failed.
+/// The step at which a start failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
     Program = 0,
     Namespace = 1,
 }
 
-/// What it took.
+/// The strongest measure that it took to end a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum By {
+pub(crate) enum EndedBy {
     Itself = 0,
     Term = 1,
     Kill = 2,
 }
 
-impl Hire {
+impl GuardRequest {
     pub(crate) fn frame(&self) -> Vec<u8> {
-        let mut out = Writer::new();
+        let mut out = FrameWriter::new();
         out.number(self.mark);
         out.list(&self.keep);
         out.path(self.cgroup.as_ref());
@@ -108,14 +106,14 @@ impl Hire {
     }
 
     pub(crate) fn parse(body: &[u8]) -> io::Result<Self> {
-        let mut input = Reader(body);
+        let mut input = FrameReader::new(body);
         Ok(Self { mark: input.number()?, keep: input.list()?, cgroup: input.path()? })
     }
 }
 
 impl Order {
     pub(crate) fn frame(&self) -> Vec<u8> {
-        let mut out = Writer::new();
+        let mut out = FrameWriter::new();
         match self {
             Self::Start(assignment) => {
                 out.byte(0);
@@ -129,13 +127,13 @@ impl Order {
     }
 
     pub(crate) fn parse(body: &[u8]) -> io::Result<Self> {
-        let mut input = Reader(body);
+        let mut input = FrameReader::new(body);
         Ok(match input.byte()? {
             0 => Self::Start(Box::new(Assignment::read(&mut input)?)),
             1 => Self::Stop { grace: input.time()? },
             2 => Self::Terminate { grace: input.time()? },
             3 => Self::Kill,
-            _ => return Err(nonsense()),
+            _ => return Err(malformed()),
         })
     }
 }
@@ -146,7 +144,7 @@ impl Report {
     }
 
     pub(crate) fn frame(&self) -> Vec<u8> {
-        let mut out = Writer::new();
+        let mut out = FrameWriter::new();
         match self {
             Self::Started { pid, guard } => {
                 out.byte(0).number(u64::from(*pid));
@@ -172,7 +170,7 @@ impl Report {
     }
 
     pub(crate) fn parse(body: &[u8]) -> io::Result<Self> {
-        let mut input = Reader(body);
+        let mut input = FrameReader::new(body);
         Ok(match input.byte()? {
             0 => Self::Started { pid: input.small()?, guard: input.small()? },
             1 => Self::NotStarted {
@@ -185,20 +183,20 @@ impl Report {
             },
             3 => {
                 let by = match input.byte()? {
-                    0 => By::Itself,
-                    1 => By::Term,
-                    _ => By::Kill,
+                    0 => EndedBy::Itself,
+                    1 => EndedBy::Term,
+                    _ => EndedBy::Kill,
                 };
                 Self::Gone { by, left: input.small()?, ended: input.list()? }
             }
             4 => Self::Here,
-            _ => return Err(nonsense()),
+            _ => return Err(malformed()),
         })
     }
 }
 
 impl Assignment {
-    fn write(&self, out: &mut Writer) {
+    fn write(&self, out: &mut FrameWriter) {
         out.bytes(self.path.as_os_str().as_bytes());
         out.bytes(self.arg0.as_bytes());
         out.list(&self.args);
@@ -214,7 +212,7 @@ impl Assignment {
         out.path(self.cgroup.as_ref());
     }
 
-    fn read(input: &mut Reader<'_>) -> io::Result<Self> {
+    fn read(input: &mut FrameReader<'_>) -> io::Result<Self> {
         let path = input.text()?.into();
         let arg0 = input.text()?;
         let args = input.list()?;
@@ -235,139 +233,11 @@ impl Assignment {
     }
 }
 
-/// Reads one frame; nothing at the end of the stream.
-pub(crate) fn read_frame(from: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
-    let mut length = [0; 4];
-    match from.read_exact(&mut length) {
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
-        result => result?,
-    }
-    let length = body_length(length)?;
-    let mut body = vec![0; length];
-    from.read_exact(&mut body)?;
-    Ok(Some(body))
-}
-
-/// Takes the first whole frame off a buffer.
-pub(crate) fn take_frame(buffer: &mut Vec<u8>) -> io::Result<Option<Vec<u8>>> {
-    let Some(length) = buffer.first_chunk::<4>() else { return Ok(None) };
-    let end = 4 + body_length(*length)?;
-    if buffer.len() < end {
-        return Ok(None);
-    }
-    let body = buffer[4..end].to_vec();
-    buffer.drain(..end);
-    Ok(Some(body))
-}
-
-fn body_length(prefix: [u8; 4]) -> io::Result<usize> {
-    let length = u32::from_le_bytes(prefix);
-    if length > LONGEST { Err(nonsense()) } else { Ok(length as usize) }
-}
-
-fn nonsense() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "a message that no guard sends")
-}
-
-/// Builds a frame; the length is filled in at the end.
-struct Writer(Vec<u8>);
-
-impl Writer {
-    fn new() -> Self {
-        Self(vec![0; 4])
-    }
-
-    fn byte(&mut self, byte: u8) -> &mut Self {
-        self.0.push(byte);
-        self
-    }
-
-    fn number(&mut self, number: u64) {
-        self.0.extend_from_slice(&number.to_le_bytes());
-    }
-
-    fn time(&mut self, time: Duration) {
-        self.number(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
-    }
-
-    fn option(&mut self, number: Option<u64>) {
-        self.byte(u8::from(number.is_some())).number(number.unwrap_or_default());
-    }
-
-    fn bytes(&mut self, bytes: &[u8]) {
-        self.number(bytes.len() as u64);
-        self.0.extend_from_slice(bytes);
-    }
-
-    fn path(&mut self, path: Option<&PathBuf>) {
-        // No path is empty.
-        self.bytes(path.map(|path| path.as_os_str().as_bytes()).unwrap_or_default());
-    }
-
-    fn list(&mut self, list: &[OsString]) {
-        self.number(list.len() as u64);
-        for text in list {
-            self.bytes(text.as_bytes());
-        }
-    }
-
-    fn finish(mut self) -> Vec<u8> {
-        let length = u32::try_from(self.0.len() - 4).unwrap_or(u32::MAX);
-        self.0[..4].copy_from_slice(&length.to_le_bytes());
-        self.0
-    }
-}
-
-struct Reader<'a>(&'a [u8]);
-
-impl Reader<'_> {
-    fn take(&mut self, count: usize) -> io::Result<&[u8]> {
-        let (taken, rest) = self.0.split_at_checked(count).ok_or_else(nonsense)?;
-        self.0 = rest;
-        Ok(taken)
-    }
-
-    fn byte(&mut self) -> io::Result<u8> {
-        Ok(self.take(1)?[0])
-    }
-
-    fn number(&mut self) -> io::Result<u64> {
-        let bytes = self.take(8)?.first_chunk::<8>().ok_or_else(nonsense)?;
-        Ok(u64::from_le_bytes(*bytes))
-    }
-
-    fn small(&mut self) -> io::Result<u32> {
-        u32::try_from(self.number()?).map_err(|_| nonsense())
-    }
-
-    fn option(&mut self) -> io::Result<Option<u32>> {
-        let there = self.byte()? != 0;
-        let number = self.small()?;
-        Ok(there.then_some(number))
-    }
-
-    fn time(&mut self) -> io::Result<Duration> {
-        Ok(Duration::from_millis(self.number()?))
-    }
-
-    fn text(&mut self) -> io::Result<OsString> {
-        let length = usize::try_from(self.number()?).map_err(|_| nonsense())?;
-        Ok(OsString::from_vec(self.take(length)?.to_vec()))
-    }
-
-    fn path(&mut self) -> io::Result<Option<PathBuf>> {
-        Ok(Some(PathBuf::from(self.text()?)).filter(|path| !path.as_os_str().is_empty()))
-    }
-
-    fn list(&mut self) -> io::Result<Vec<OsString>> {
-        let count = self.number()?;
-        (0..count).map(|_| self.text()).collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::frame::{read_frame, take_frame};
     use super::*;
+    use std::os::unix::ffi::OsStringExt;
 
     fn assignment() -> Assignment {
         Assignment {
@@ -385,13 +255,16 @@ mod tests {
     }
 
     #[test]
-    fn a_hire_comes_back_as_it_was() {
-        let hire = Hire { mark: 7, keep: vec!["adb".into()], cgroup: None };
-        assert_eq!(Hire::parse(&take_frame(&mut hire.frame()).unwrap().unwrap()).unwrap(), hire);
+    fn guard_requests_survive_a_round_trip() {
+        let request = GuardRequest { mark: 7, keep: vec!["adb".into()], cgroup: None };
+        assert_eq!(
+            GuardRequest::parse(&take_frame(&mut request.frame()).unwrap().unwrap()).unwrap(),
+            request
+        );
     }
 
     #[test]
-    fn orders_and_reports_come_back_as_they_were() {
+    fn orders_and_reports_survive_a_round_trip() {
         let grace = Duration::from_millis(1500);
         let orders = [
             Order::Start(Box::new(assignment())),
@@ -415,7 +288,7 @@ mod tests {
             Report::NotStarted { stage: Stage::Namespace, errno: 1 },
             Report::LeaderEnded { exited: Some(0), signal: None },
             Report::LeaderEnded { exited: None, signal: Some(9) },
-            Report::Gone { by: By::Term, ended: vec!["chrome".into()], left: 2 },
+            Report::Gone { by: EndedBy::Term, ended: vec!["chrome".into()], left: 2 },
         ];
         for report in reports {
             let frame = report.frame();
@@ -425,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_cut_or_made_up_is_refused() {
+    fn truncated_frames_are_refused() {
         let frame = Order::Start(Box::new(assignment())).frame();
         for end in 4..frame.len() {
             assert!(Order::parse(&frame[4..end]).is_err(), "cut at {end}");

@@ -1,6 +1,7 @@
-//! A fork, in processes that have one thread.
+//! Forks, in processes that have one thread, and settings of a forked process.
 
 use rustix::process::Pid;
+use std::ffi::CStr;
 use std::io;
 
 /// Which side of a fork this is.
@@ -26,4 +27,18 @@ pub(super) fn fork() -> io::Result<Side> {
 pub(super) fn leave(code: i32) -> ! {
     // SAFETY: it does not return, and nothing is run.
     unsafe { libc::_exit(code) }
+}
+
+/// Sets the name under which the system lists this process.
+pub(super) fn set_process_name(name: &CStr) {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::thread::set_name(name);
+    #[cfg(not(target_os = "linux"))]
+    let _ = name;
+}
+
+/// Makes orphans below this process its children, and not those of the first process of all.
+pub(super) fn take_in_orphans() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
 }

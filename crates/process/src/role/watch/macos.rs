@@ -12,14 +12,14 @@ use std::time::Duration;
 
 const SIGNALS: [Signal; 5] = [Signal::CHILD, Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT];
 
-pub(crate) struct Watch {
+pub(in crate::role) struct WakeSource {
     queue: OwnedFd,
     us: Pid,
 }
 
-impl Watch {
+impl WakeSource {
     /// `us` is our parent now; if it is not any more, it is gone.
-    pub(crate) fn on_parent(us: Pid) -> io::Result<Self> {
+    pub(in crate::role) fn on_parent(us: Pid) -> io::Result<Self> {
         let watch = Self::on(us)?;
         if getppid() != Some(us) {
             return Err(io::Error::other("our parent is gone"));
@@ -28,7 +28,7 @@ impl Watch {
     }
 
     /// The same for another process: a queue does not survive a fork.
-    pub(crate) fn again(&self) -> io::Result<Self> {
+    pub(in crate::role) fn again(&self) -> io::Result<Self> {
         Self::on(self.us)
     }
 
@@ -51,7 +51,7 @@ impl Watch {
     }
 
     /// Waits for a signal, for the end of us, or until one of these can be read.
-    pub(crate) fn wait(
+    pub(in crate::role) fn wait(
         &self,
         fds: &[Option<BorrowedFd<'_>>; 2],
         time: Option<Duration>,

@@ -5,11 +5,10 @@
 //! The latter is there because servers look at their parent's number and end when it is 1: they take it for a
 //! sign that they were orphaned.
 
-use super::call_ourselves;
-use super::fork::{Side, fork, leave};
-use super::start::{self, Streams};
-use super::wire::{Assignment, Report, Stage, read_frame};
+use super::fork::{Side, fork, leave, set_process_name};
+use super::start::{self, ProgramStreams};
 use crate::table::{self, Entry};
+use crate::wire::{Assignment, Report, Stage, read_frame};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
@@ -21,11 +20,11 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 
 /// A namespace with a program in it.
-pub(super) struct Inside {
+pub(super) struct ProgramInNamespace {
     /// The program's number as it is seen from outside.
     pub(super) pid: u32,
-    /// What the program's parent reports.
-    pub(super) news: PipeReader,
+    /// The program's parent writes its reports to it.
+    reports: PipeReader,
     /// Held for as long as the guard lives; see `first_process`.
     _alive: PipeWriter,
 }
@@ -35,17 +34,17 @@ pub(super) type Failure = (Stage, io::Error);
 
 pub(super) fn start(
     assignment: &Assignment,
-    streams: Streams,
+    streams: ProgramStreams,
     door: Option<&File>,
     control: &UnixStream,
-) -> Result<Inside, Failure> {
+) -> Result<ProgramInNamespace, Failure> {
     let namespace = |error| (Stage::Namespace, error);
-    let (mut news, told) = io::pipe().map_err(namespace)?;
+    let (mut reports, told) = io::pipe().map_err(namespace)?;
     let (is_alive, alive) = io::pipe().map_err(namespace)?;
     separate().map_err(namespace)?;
     let init = match fork().map_err(namespace)? {
         Side::Child => {
-            drop((news, alive));
+            drop((reports, alive));
             // Its end has to say that the guard is gone, whoever else lives.
             // SAFETY: this is our copy, in a process that does not come back to whoever owns it.
             unsafe { rustix::io::close(control.as_raw_fd()) };
@@ -54,22 +53,29 @@ pub(super) fn start(
         Side::Parent(init) => init,
     };
     drop((streams, told, is_alive));
-    match hear(&mut news) {
-        Some(Report::Started { .. }) => Ok(Inside { pid: seen_from_outside(init), news, _alive: alive }),
+    match hear(&mut reports) {
+        Some(Report::Started { .. }) => {
+            Ok(ProgramInNamespace { pid: seen_from_outside(init), reports, _alive: alive })
+        }
         Some(Report::NotStarted { stage, errno }) => Err((stage, io::Error::from_raw_os_error(errno))),
         _ => Err(namespace(Errno::CHILD.into())),
     }
 }
 
-impl Inside {
-    /// How the program ended; nothing if its parent was killed.
+impl ProgramInNamespace {
+    /// Readable when there is a report.
+    pub(super) fn reports(&self) -> &PipeReader {
+        &self.reports
+    }
+
+    /// How the program ended; `None` if its parent was killed.
     pub(super) fn hear(&mut self) -> Option<Report> {
-        hear(&mut self.news)
+        hear(&mut self.reports)
     }
 }
 
-fn hear(news: &mut PipeReader) -> Option<Report> {
-    Report::parse(&read_frame(news).ok()??).ok()
+fn hear(reports: &mut PipeReader) -> Option<Report> {
+    Report::parse(&read_frame(reports).ok()??).ok()
 }
 
 /// The namespaces that the next child will be the first in. Root needs none for users, and must not get one:
@@ -106,12 +112,12 @@ fn show_own_processes() -> io::Result<()> {
 /// Number 1 in there: takes in orphans, and ends when nobody is left.
 fn first_process(
     assignment: &Assignment,
-    streams: Streams,
+    streams: ProgramStreams,
     door: Option<&File>,
     mut told: PipeWriter,
     is_alive: PipeReader,
 ) -> i32 {
-    call_ourselves(c"sb-init");
+    set_process_name(c"sb-init");
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
     if has_hung_up(&is_alive) {
         // The guard ended before we were bound to its life.
@@ -146,8 +152,8 @@ fn reap_until_alone() {
 }
 
 /// Starts the program, and tells how it ended.
-fn parent_of_program(assignment: &Assignment, streams: Streams, mut told: PipeWriter) -> ! {
-    call_ourselves(c"sb-parent");
+fn parent_of_program(assignment: &Assignment, streams: ProgramStreams, mut told: PipeWriter) -> ! {
+    set_process_name(c"sb-parent");
     let mut program = match start::program(assignment, streams, None) {
         Ok(program) => program,
         Err(error) => {

@@ -1,55 +1,47 @@
 //! The guard: the parent of one backend's program, and of every orphan below it. It watches those it works for,
 //! does what they order, and when they are gone brings the tree to its end by itself.
 
-#[cfg(target_os = "linux")]
-use super::cgroup::{self, Leaf};
-#[cfg(target_os = "linux")]
-use super::namespace::{self, Inside};
+use super::fork::take_in_orphans;
+use super::kill::{MIN_EMPTY_LOOKS, kill_children};
 use super::phase::{Phase, Step};
-use super::start::{self, Streams};
-use super::warden::kill_children;
-use super::watch::Watch;
-use super::wire::{Assignment, By, Order, Report, Stage, read_frame};
-use super::{post, take_in_orphans};
-use crate::runs::{self, Line, Who};
+use super::start::ProgramStreams;
+use super::started::{Program, StartedTree};
+use super::watch::WakeSource;
 use crate::table::{self, Entry, is_kept};
+use crate::wire::{Assignment, EndedBy, NAMESPACE_PROCESS_NAMES, Order, Report, Stage, read_frame, socket};
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, setpgid, wait};
+use rustix::process::{Signal, WaitOptions, WaitStatus, setpgid, wait};
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// How often those who are to be killed are looked at: they may fork meanwhile.
-const LOOK: Duration = Duration::from_millis(1);
-/// Longer than this takes only a process that hangs in the kernel.
-const KILL_PATIENCE: Duration = Duration::from_secs(5);
-/// So many looks in a row must find nobody.
-pub(super) const ENOUGH_LOOKS: u32 = 3;
-/// Between us and a program in a namespace.
-pub(crate) const OURS: [&str; 2] = ["sb-init", "sb-parent"];
-/// So many names are told at most.
-const MOST_NAMES: usize = 32;
+/// Time between two looks at processes that are being killed: they may fork meanwhile.
+const LOOK_INTERVAL: Duration = Duration::from_millis(1);
+/// Time after which a process that was killed and is still there hangs in the kernel.
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
+/// Names of ended processes in a report.
+const MAX_NAMES: usize = 32;
 
 /// The life of the process; its exit code.
-pub(super) fn run(mut control: UnixStream, watch: Watch, run_file: Option<PathBuf>) -> i32 {
+pub(super) fn run(mut control: UnixStream, watch: WakeSource, run_file: Option<PathBuf>) -> i32 {
     // What is sent to the warden's group, or to ours, must not reach us.
     let _ = setpgid(None, None);
     take_in_orphans();
     tell(&control, &Report::Here);
-    let Ok(Some((body, fds))) = post::receive(&mut control) else { return 1 };
-    let (Ok(Order::Start(assignment)), Some(streams)) = (Order::parse(&body), Streams::from(fds)) else {
+    let Ok(Some((body, fds))) = socket::receive(&mut control) else { return 1 };
+    let (Ok(Order::Start(assignment)), Some(streams)) = (Order::parse(&body), ProgramStreams::from(fds))
+    else {
         // What came without its descriptors met the limit on open files.
         refuse(control, &Errno::MFILE.into());
         return 1;
     };
-    let started = Tree::start(&assignment, streams, run_file.as_deref(), &control);
+    let started = StartedTree::start(&assignment, streams, run_file.as_deref(), &control);
     match started {
         Ok(tree) => {
-            tell(&control, &Report::Started { pid: tree.leader.pid(), guard: std::process::id() });
+            tell(&control, &Report::Started { pid: tree.program.pid(), guard: std::process::id() });
             Guard::new(*assignment, tree, control, watch).stand();
             0
         }
@@ -70,94 +62,14 @@ fn tell(mut control: &UnixStream, report: &Report) {
     let _ = control.write_all(&report.frame());
 }
 
-/// What was started.
-struct Tree {
-    leader: Leader,
-    #[cfg(target_os = "linux")]
-    leaf: Option<Leaf>,
-}
-
-/// The program.
-enum Leader {
-    /// A child of ours.
-    Child(Pid),
-    #[cfg(target_os = "linux")]
-    Inside(Inside),
-    Ended,
-}
-
-impl Leader {
-    fn pid(&self) -> u32 {
-        match self {
-            Self::Child(pid) => pid.as_raw_pid().unsigned_abs(),
-            #[cfg(target_os = "linux")]
-            Self::Inside(inside) => inside.pid,
-            Self::Ended => 0,
-        }
-    }
-}
-
-impl Tree {
-    fn start(
-        assignment: &Assignment,
-        streams: Streams,
-        run_file: Option<&Path>,
-        control: &UnixStream,
-    ) -> Result<Self, (Stage, io::Error)> {
-        let record = |lines: &[Line<'_>]| {
-            if let Some(path) = run_file {
-                let _ = runs::add(path, lines);
-            }
-        };
-        let mut lines: Vec<Line<'_>> = Who::is(std::process::id()).map(Line::Keeper).into_iter().collect();
-        lines.extend(assignment.keep.iter().map(Line::Keep));
-        #[cfg(target_os = "linux")]
-        let group = assignment.cgroup.as_deref().map(|group| cgroup::leaf_of(group, assignment.mark));
-        #[cfg(target_os = "linux")]
-        lines.extend(group.as_deref().map(Line::Group));
-        record(&lines);
-
-        #[cfg(target_os = "linux")]
-        let leaf = group.clone().and_then(|path| Leaf::make(path).ok());
-        #[cfg(target_os = "linux")]
-        let door = leaf.as_ref().and_then(|leaf| leaf.door().ok());
-        #[cfg(not(target_os = "linux"))]
-        let door = None;
-        let leader = Self::start_leader(assignment, streams, door.as_ref(), control)?;
-        record(&Who::is(leader.pid()).map(Line::Backend).into_iter().collect::<Vec<_>>());
-        Ok(Self {
-            leader,
-            #[cfg(target_os = "linux")]
-            leaf,
-        })
-    }
-
-    fn start_leader(
-        assignment: &Assignment,
-        streams: Streams,
-        door: Option<&File>,
-        control: &UnixStream,
-    ) -> Result<Leader, (Stage, io::Error)> {
-        #[cfg(target_os = "linux")]
-        if assignment.strict {
-            return namespace::start(assignment, streams, door, control).map(Leader::Inside);
-        }
-        #[cfg(not(target_os = "linux"))]
-        let _ = control;
-        // The standard library's handle neither kills nor reaps when it is dropped: that is ours to do.
-        let child = start::program(assignment, streams, door).map_err(|error| (Stage::Program, error))?;
-        Ok(Leader::Child(Pid::from_child(&child)))
-    }
-}
-
 struct Guard {
     assignment: Assignment,
-    tree: Tree,
+    tree: StartedTree,
     /// Gone when nobody is there to give orders.
     control: Option<UnixStream>,
-    watch: Watch,
+    watch: WakeSource,
     phase: Phase,
-    by: By,
+    by: EndedBy,
     /// Whether a child, living or dead, may be there.
     has_children: bool,
     killing_since: Option<Instant>,
@@ -167,14 +79,14 @@ struct Guard {
 }
 
 impl Guard {
-    fn new(assignment: Assignment, tree: Tree, control: UnixStream, watch: Watch) -> Self {
+    fn new(assignment: Assignment, tree: StartedTree, control: UnixStream, watch: WakeSource) -> Self {
         Self {
             assignment,
             tree,
             control: Some(control),
             watch,
             phase: Phase::Running,
-            by: By::Itself,
+            by: EndedBy::Itself,
             has_children: true,
             killing_since: None,
             empty_looks: 0,
@@ -199,17 +111,17 @@ impl Guard {
 
     fn turn(&mut self) {
         let time = match self.phase {
-            Phase::Killing => Some(LOOK),
+            Phase::Killing => Some(LOOK_INTERVAL),
             Phase::Running | Phase::Asked { .. } | Phase::Terminating { .. } if self.empty_looks > 0 => {
-                Some(LOOK)
+                Some(LOOK_INTERVAL)
             }
             Phase::Running | Phase::Asked { .. } | Phase::Terminating { .. } => {
                 self.phase.deadline().map(|until| until.saturating_duration_since(Instant::now()))
             }
         };
-        let fds = [self.control.as_ref().map(AsFd::as_fd), self.news()];
+        let fds = [self.control.as_ref().map(AsFd::as_fd), self.program_reports()];
         let Ok(woken) = self.watch.wait(&fds, time) else {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(LOOK_INTERVAL);
             return;
         };
         let now = Instant::now();
@@ -225,7 +137,7 @@ impl Guard {
         }
         #[cfg(target_os = "linux")]
         if woken.readable[1]
-            && let Leader::Inside(inside) = &mut self.tree.leader
+            && let Program::InNamespace(inside) = &mut self.tree.program
         {
             let ended = inside.hear().unwrap_or(Report::LeaderEnded { exited: None, signal: None });
             self.leader_ended(&ended);
@@ -236,15 +148,15 @@ impl Guard {
     }
 
     #[cfg(target_os = "linux")]
-    fn news(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
-        match &self.tree.leader {
-            Leader::Inside(inside) => Some(inside.news.as_fd()),
-            Leader::Child(_) | Leader::Ended => None,
+    fn program_reports(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
+        match &self.tree.program {
+            Program::InNamespace(inside) => Some(inside.reports().as_fd()),
+            Program::Child(_) | Program::Ended => None,
         }
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn news(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
+    fn program_reports(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
         None
     }
 
@@ -273,7 +185,7 @@ impl Guard {
                 Ok(Some((pid, status))) => {
                     // It may have left another, which was nowhere to be seen yet.
                     self.empty_looks = 0;
-                    if matches!(self.tree.leader, Leader::Child(leader) if leader == pid) {
+                    if matches!(self.tree.program, Program::Child(leader) if leader == pid) {
                         self.leader_ended(&told_by(status));
                     }
                 }
@@ -281,7 +193,7 @@ impl Guard {
                 Err(_) => {
                     self.has_children = false;
                     #[cfg(target_os = "linux")]
-                    if let Leader::Inside(inside) = &mut self.tree.leader {
+                    if let Program::InNamespace(inside) = &mut self.tree.program {
                         // Killed with its namespace: nothing was told, or the last word waits to be heard.
                         let ended =
                             inside.hear().unwrap_or(Report::LeaderEnded { exited: None, signal: Some(9) });
@@ -295,7 +207,7 @@ impl Guard {
 
     fn leader_ended(&mut self, ended: &Report) {
         self.by = self.phase.by();
-        self.tree.leader = Leader::Ended;
+        self.tree.program = Program::Ended;
         if let Some(control) = &self.control {
             tell(control, ended);
         }
@@ -321,19 +233,19 @@ impl Guard {
 
     fn signal_all(&mut self, signal: Signal) {
         let Ok(table) = table::all() else { return self.signal_group(signal) };
-        let leader = self.tree.leader.pid();
+        let leader = self.tree.program.pid();
         for entry in self.family(&table).into_iter().filter(|entry| table::is_still_below(entry, &table)) {
-            let was_there = table::signal(entry.pid, entry.start, signal);
+            let was_there = entry.id().signal(signal);
             if signal == Signal::TERM {
                 // One that is suspended acts on SIGTERM only when it is continued.
-                table::signal(entry.pid, entry.start, Signal::CONT);
+                entry.id().signal(Signal::CONT);
             }
             // What stands below a program that runs is its own affair; what outlives it is worth a word.
-            let is_news = !OURS.iter().any(|name| entry.name == *name);
+            let is_worth_a_word = !NAMESPACE_PROCESS_NAMES.iter().any(|name| entry.name == *name);
             if was_there
-                && is_news
+                && is_worth_a_word
                 && leader == 0
-                && self.ended.len() < MOST_NAMES
+                && self.ended.len() < MAX_NAMES
                 && !self.ended.contains(&entry.name)
             {
                 self.ended.push(entry.name.clone());
@@ -343,7 +255,7 @@ impl Guard {
 
     /// Without a table of processes the program's own group is all that can be found.
     fn signal_group(&self, signal: Signal) {
-        if let Leader::Child(leader) = self.tree.leader {
+        if let Program::Child(leader) = self.tree.program {
             let _ = rustix::process::kill_process_group(leader, signal);
         }
     }
@@ -369,13 +281,13 @@ impl Guard {
             return Some(0);
         }
         // While the program runs nobody is counted: that is a look at every process of the machine.
-        if !matches!(self.tree.leader, Leader::Ended) && self.has_children {
+        if !matches!(self.tree.program, Program::Ended) && self.has_children {
             return self.has_given_up().then(|| self.count().unwrap_or(1));
         }
         match self.count().unwrap_or(1) {
             0 => {
                 self.empty_looks += 1;
-                (self.empty_looks >= ENOUGH_LOOKS).then_some(0)
+                (self.empty_looks >= MIN_EMPTY_LOOKS).then_some(0)
             }
             left => {
                 self.empty_looks = 0;
@@ -385,7 +297,7 @@ impl Guard {
     }
 
     fn has_given_up(&self) -> bool {
-        self.killing_since.is_some_and(|since| since.elapsed() > KILL_PATIENCE)
+        self.killing_since.is_some_and(|since| since.elapsed() > KILL_TIMEOUT)
     }
 
     /// How many are alive; nothing if that cannot be told.
