@@ -19,7 +19,6 @@ pub(super) use servers::Servers;
 use super::complain;
 use crate::cli::GatewayArgs;
 use crate::exit::{Exit, fatal};
-use crate::nearest::nearest;
 use crate::terminal::{self, Stream, wrap};
 use anyhow::Context;
 use progress::Progress;
@@ -28,6 +27,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use switchboard_gateway::Ended;
+use switchboard_gateway::nearest_name;
 use switchboard_gateway::peer::{Conversation, Silence};
 
 const VERSION: &str = "2025-11-25";
@@ -268,7 +268,7 @@ impl Client {
         if names.iter().any(|known| known == name) {
             return None;
         }
-        nearest(name, &names).map(|near| format!("did you mean `{near}`?"))
+        nearest_name(name, &names).map(|near| format!("did you mean `{near}`?"))
     }
 
     async fn request(&mut self, method: &'static str, params: &str) -> Result<Box<RawValue>, Failure> {

@@ -7,10 +7,10 @@ mod markdown;
 
 use crate::cli::Cli;
 use crate::exit::{Exit, fatal};
-use crate::nearest::nearest;
 use crate::terminal::{self, Stream};
 use crate::topics::{TOPIC_NAMES, TOPICS, Topic};
 use std::fmt::Write;
+use switchboard_gateway::nearest_name;
 
 /// Pages are easier to read when lines are not too long.
 const WIDEST: usize = 100;
@@ -70,7 +70,7 @@ fn unknown(words: &[&str]) -> String {
     let names = commands.map(|command| command.get_name()).chain(TOPIC_NAMES.iter().copied());
     let names: Vec<String> = names.map(str::to_owned).collect();
     let word = words.join(" ");
-    let meant = nearest(&word, &names).map(|near| format!("did you mean `switchboard help {near}`? "));
+    let meant = nearest_name(&word, &names).map(|near| format!("did you mean `switchboard help {near}`? "));
     format!(
         "no subcommand or topic is called `{word}`\n  hint: {}`switchboard help topics` lists the topics",
         meant.unwrap_or_default()

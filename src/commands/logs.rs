@@ -2,7 +2,6 @@
 
 use crate::cli::LogsArgs;
 use crate::exit::{Exit, fatal};
-use crate::nearest::nearest;
 use anyhow::Context;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
@@ -12,6 +11,7 @@ use switchboard_gateway::Address;
 use switchboard_gateway::config::discover::discover;
 use switchboard_gateway::config::owners::Owners;
 use switchboard_gateway::control::{self, Answer, Request};
+use switchboard_gateway::nearest_name;
 
 /// So many of the last lines are shown.
 const LINES: usize = 100;
@@ -58,7 +58,7 @@ fn missing(server: Option<&str>, folder: &Path) -> String {
         );
     }
     let all = names.join(", ");
-    let hint = match (nearest(server, &names), names.is_empty()) {
+    let hint = match (nearest_name(server, &names), names.is_empty()) {
         (Some(near), _) => format!("did you mean `{near}`? The servers are: {all}"),
         (None, true) => "`switchboard check` lists the servers".to_owned(),
         (None, false) => format!("the servers are: {all}"),

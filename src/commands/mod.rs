@@ -29,7 +29,6 @@ pub(crate) mod trust;
 
 use crate::cli::{LevelArg, RootArgs};
 use crate::exit::{Exit, fatal, fatal_told};
-use crate::nearest::nearest;
 use crate::terminal;
 use clap::ValueEnum;
 use std::ffi::OsString;
@@ -40,6 +39,7 @@ use switchboard_gateway::auggie;
 use switchboard_gateway::config::discover::{ConfigFile, discover};
 use switchboard_gateway::config::owners::Owners;
 use switchboard_gateway::config::{Config, LogLevel, Problem, STDERR, ServerConfig, Severity, expand};
+use switchboard_gateway::nearest_name;
 use switchboard_gateway::telemetry;
 use switchboard_gateway::wiring::RootOptions;
 
@@ -189,7 +189,7 @@ fn server_called<'a>(config: &'a Config, name: &str, path: &Path) -> anyhow::Res
 /// A hint for the name of a server that does not exist.
 fn no_such_server(name: &str, known: &[&ServerConfig]) -> String {
     let names: Vec<String> = known.iter().map(|server| server.name.clone()).collect();
-    match (nearest(name, &names), names.is_empty()) {
+    match (nearest_name(name, &names), names.is_empty()) {
         (Some(near), _) => format!("did you mean `{near}`? The servers are: {}", names.join(", ")),
         (None, true) => "no server is enabled there; add this one to `mcpServers`".to_owned(),
         (None, false) => format!("the servers are: {}", names.join(", ")),

@@ -9,7 +9,7 @@
 //! - [`fact`]: what happened that is worth seeing; logs and metrics are listeners of it.
 //! - [`settings`]: policies and limits.
 //! - [`moment`]: time as a value.
-//! - [`redact`]: what must not be written down.
+//! - [`redact`]: what must not be written down. [`text`]: nearest names, and percent-encoding.
 //! - [`record`]: what is learnt about a launch, and when a server that was not ready is tried again.
 //! - [`roots`]: which workspace a request belongs to. [`environment`]: which variables clients that share have in common.
 //! - `client`, `backend`, `pending`, `batch`: the state, one file each. `key`: what makes two backends one.
@@ -40,6 +40,7 @@ pub mod fact;
 pub mod settings;
 pub mod moment;
 pub mod redact;
+pub mod text;
 pub mod record;
 pub mod environment;
 pub mod roots;

@@ -80,6 +80,7 @@ pub use hello::AdHoc;
 pub use link::DaemonCommand;
 pub use reload::{Overrides, Source};
 pub use switchboard_core::catalogue::{decode_resource, decode_template};
+pub use switchboard_core::text::nearest::nearest_name;
 pub use switchboard_process::alive::is_alive;
 pub use switchboard_process::child::Ended;
 pub use switchboard_process::local::Address;

@@ -8,7 +8,7 @@
 //!   value), `lists` (many), `assemble` (entries to [`Config`]), `sharing` (that part of it which is about pools and
 //!   workspaces), `offers` (that which is about what clients see), `remote` (that which is about servers elsewhere), `preset` (servers known by name), `run_keys` and `default_keys` (how servers
 //!   are run, one of them or all). What it dislikes becomes a [`Problem`], which knows how to
-//!   show itself; `nearest` finds the key that was meant.
+//!   show itself.
 //! - [`schema`] is the JSON Schema, made from `keys`.
 //! - [`expand`] fills in `${VAR}`; [`environment`] decides which variables a child gets, `separating` which of them keep
 //!   clients apart.
@@ -28,7 +28,6 @@ mod keys;
 mod lists;
 mod missing;
 mod model;
-mod nearest;
 mod offers;
 pub(crate) mod os;
 pub mod owners;

@@ -5,12 +5,12 @@ use std::collections::{HashMap, HashSet};
 
 use super::keys::{FilterEntry, ResourceFilterEntry};
 use super::lists::{Entry, Named, Short, Words};
-use super::nearest::nearest;
 use super::problem::Severity;
 use super::read::Key;
 use super::report::{Place, Report, shown};
 use super::{FilterConfig, ServerConfig};
 use switchboard_core::catalogue::names::LONGEST as LONGEST_NAME;
+use switchboard_core::text::nearest::nearest_key;
 
 /// Stands between a server's name and that of one of its tools.
 const BETWEEN: &str = "__";
@@ -154,7 +154,7 @@ fn refuse_unknown(name: &str, servers: &[String], place: &Place, report: &mut Re
         return report.error(place, message, "");
     }
     let names: Vec<&str> = servers.iter().map(String::as_str).collect();
-    let remedy = match nearest(name, &names) {
+    let remedy = match nearest_key(name, &names) {
         Some(near) => format!("did you mean `{}`?", shown(near)),
         None if names.is_empty() => "this file has no servers".to_owned(),
         None => {

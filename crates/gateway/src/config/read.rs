@@ -9,11 +9,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::Variables;
 use super::choices::Choice;
-use super::nearest::nearest;
 use super::problem::Severity;
 use super::quantity;
 use super::report::{Place, Report, shown};
 use super::syntax::span;
+use switchboard_core::text::nearest::nearest_key;
 
 /// A type that a key's value can have.
 pub(super) trait Read: Sized {
@@ -83,7 +83,7 @@ pub(super) fn warn_of_unknown(
         if known.contains(&key) || foreign.contains(&key) {
             continue;
         }
-        let remedy = if report.is_full_of(Severity::Warning) { None } else { nearest(key, known) };
+        let remedy = if report.is_full_of(Severity::Warning) { None } else { nearest_key(key, known) };
         let remedy = remedy.map(|near| format!("did you mean `{near}`?"));
         let place = parent.key(key, span(&property.name));
         report.warning(&place, format!("unknown key `{}`; it is ignored", shown(key)), remedy);
