@@ -6,13 +6,13 @@ use crate::exit::{Exit, fatal};
 use anyhow::Context;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use switchboard_gateway::auggie;
-use switchboard_gateway::config::discover::{DiscoverError, Discovery, Origin, discover, reread};
+use switchboard_gateway::config::discover::{ConfigOrigin, DiscoverError, Discovery, discover, reread};
 use switchboard_gateway::config::environment::Inherited;
 use switchboard_gateway::config::owners::Owners;
 use switchboard_gateway::config::{Config, InheritEnv, Preset, ServerConfig, expand, spell_time};
 use switchboard_gateway::control::{self, Request};
 use switchboard_gateway::daemon::{self, Daemon, Served};
+use switchboard_gateway::presets::{auggie, table::AUGGIE};
 use switchboard_gateway::telemetry::{self, LogOptions};
 use switchboard_gateway::{
     Address, DaemonCommand as Command, Overrides, Source, allow_many_files, check_room,
@@ -23,7 +23,7 @@ const NO_PLACE: &str = "there is no place for the daemon's socket";
 /// What the daemon gets of its starter's environment, beside what every program needs.
 #[cfg(not(debug_assertions))]
 const PASSED: [&str; 5] =
-    ["XDG_*", "SWITCHBOARD_LOG", "SWITCHBOARD_STATE_DIR", "MCP_PROXY_LOG", auggie::TEMPLATE];
+    ["XDG_*", "SWITCHBOARD_LOG", "SWITCHBOARD_STATE_DIR", "MCP_PROXY_LOG", AUGGIE.template_variable];
 /// With the faults that tests ask for.
 #[cfg(debug_assertions)]
 const PASSED: [&str; 7] = [
@@ -31,7 +31,7 @@ const PASSED: [&str; 7] = [
     "SWITCHBOARD_LOG",
     "SWITCHBOARD_STATE_DIR",
     "MCP_PROXY_LOG",
-    auggie::TEMPLATE,
+    AUGGIE.template_variable,
     "SWITCHBOARD_PANIC_IN",
     "SWITCHBOARD_PRETEND_VERSION",
 ];
@@ -54,7 +54,7 @@ impl What {
     pub(super) fn of(source: &Source) -> Self {
         Self::Config {
             path: source.path.clone(),
-            is_project: source.origin == Origin::Project,
+            is_project: source.origin == ConfigOrigin::Project,
             owners: source.owners,
         }
     }
@@ -74,7 +74,7 @@ impl What {
                 words.append(&mut owner::words(*owners));
             }
             Self::Auggie { options: auggie::Options { node, entry, mode, .. }, config, owners } => {
-                put("--backend", Some("auggie".into()));
+                put("--backend", Some(AUGGIE.name.into()));
                 put("--node", node.clone().map(Into::into));
                 put("--auggie-entry", entry.clone().map(Into::into));
                 put("--mode", mode.clone().map(Into::into));
@@ -99,7 +99,7 @@ impl Identity {
         let mut words: Vec<Vec<u8>> =
             self.what.words().iter().map(|word| word.as_encoded_bytes().to_vec()).collect();
         if let What::Auggie { .. } = self.what {
-            words.push(super::vars(auggie::TEMPLATE).unwrap_or_default().into_encoded_bytes());
+            words.push(super::vars(AUGGIE.template_variable).unwrap_or_default().into_encoded_bytes());
         }
         words.push(format!("{max_backends:?} {idle_ttl_seconds:?}").into());
         // Without these it is the place where versions before them look.
@@ -184,7 +184,7 @@ pub(super) fn plan(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Pl
     let owners = args.owners();
     let (config, source) = match (&args.config, args.project) {
         (Some(path), true) => {
-            let file = reread(path, Origin::Project, owners, &super::vars)
+            let file = reread(path, ConfigOrigin::Project, owners, &super::vars)
                 .map_err(|why| fatal(Exit::Config, why))?;
             super::read_config(file, owners)?
         }
@@ -216,7 +216,7 @@ fn plan_auggie(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Plan> 
         mode: args.mode.clone(),
         ..auggie::Options::default()
     };
-    let mut server = auggie::server(&options, &super::vars);
+    let mut server = Preset::Auggie.server(&options, &super::vars);
     config.apply_to(&mut server);
     Preset::Auggie.complete(&mut server);
     overrides.apply(&mut server);
@@ -263,7 +263,7 @@ fn to_stop(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Vec<What>>
     }
     let project = std::env::current_dir().ok();
     Ok(match discover(args.config.as_deref(), project.as_deref(), owners, &super::vars) {
-        Ok(Discovery { file: Some(file), .. }) => vec![what(file.path, file.origin == Origin::Project)],
+        Ok(Discovery { file: Some(file), .. }) => vec![what(file.path, file.origin == ConfigOrigin::Project)],
         Ok(Discovery { file: None, searched, .. }) => {
             let is_projects = |path: &Path| path.parent() == project.as_deref();
             searched
@@ -272,7 +272,7 @@ fn to_stop(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Vec<What>>
                 .map(|(is, path)| what(path, is))
                 .collect()
         }
-        Err(DiscoverError { path, origin, .. }) => vec![what(path, origin == Origin::Project)],
+        Err(DiscoverError { path, origin, .. }) => vec![what(path, origin == ConfigOrigin::Project)],
     })
 }
 

@@ -35,10 +35,11 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use switchboard_gateway::Source;
-use switchboard_gateway::auggie;
 use switchboard_gateway::config::discover::{ConfigFile, discover};
 use switchboard_gateway::config::owners::Owners;
-use switchboard_gateway::config::{Config, LogLevel, Problem, STDERR, ServerConfig, Severity, expand};
+use switchboard_gateway::config::{
+    Config, LogLevel, Problem, STDERR, ServerConfig, Severity, expand, preset,
+};
 use switchboard_gateway::nearest_name;
 use switchboard_gateway::telemetry;
 use switchboard_gateway::wiring::RootOptions;
@@ -117,7 +118,7 @@ fn find_config(given: Option<&Path>, owners: Owners) -> anyhow::Result<FoundConf
 
 /// What is in a file that was found. Says on stderr what is wrong with it.
 fn read_config(file: ConfigFile, owners: Owners) -> anyhow::Result<(Config, Source)> {
-    let loaded = auggie::load(&file, &vars);
+    let loaded = preset::load(&file, &vars);
     for problem in &loaded.problems {
         complain(&problem.to_string());
     }

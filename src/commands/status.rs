@@ -10,7 +10,7 @@ use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 use std::time::Duration;
 use switchboard_gateway::Address;
-use switchboard_gateway::config::discover::{ConfigFile, Origin, discover, reread};
+use switchboard_gateway::config::discover::{ConfigFile, ConfigOrigin, discover, reread};
 use switchboard_gateway::config::owners::Owners;
 use switchboard_gateway::control::{self, Answer, Request};
 
@@ -118,7 +118,7 @@ fn seen(address: &Address, answer: Answer) -> Value {
 /// Why a daemon's config file, as it is now, is not applied: the daemon keeps the last good one.
 fn daemons_config_error(daemon: &Value) -> Option<String> {
     let path = daemon["config"].as_str()?;
-    let origin = if daemon["isProject"] == json!(true) { Origin::Project } else { Origin::Given };
+    let origin = if daemon["isProject"] == json!(true) { ConfigOrigin::Project } else { ConfigOrigin::Given };
     let owners = Owners { also: daemon["configOwner"].as_u64().and_then(|owner| u32::try_from(owner).ok()) };
     match reread(Path::new(path), origin, owners, &super::vars) {
         Ok(file) => problem_of(&file),

@@ -8,10 +8,10 @@ use anyhow::Context;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use switchboard_gateway::attach::{self, Alone, Attach};
-use switchboard_gateway::auggie;
 use switchboard_gateway::config::discover::discover;
 use switchboard_gateway::config::owners::Owners;
-use switchboard_gateway::config::{Config, InheritEnv, Preset, STDERR, ServerConfig, expand};
+use switchboard_gateway::config::{Config, InheritEnv, Preset, STDERR, ServerConfig, expand, preset};
+use switchboard_gateway::presets::auggie;
 use switchboard_gateway::raw::{self, Raw};
 use switchboard_gateway::refusing::{self, Refusal};
 use switchboard_gateway::solo::{self, Solo};
@@ -280,7 +280,7 @@ fn with_defaults(owners: Owners) -> Option<(Config, Source)> {
             return None;
         }
     };
-    let Some(config) = auggie::load(&file, &super::vars).config else {
+    let Some(config) = preset::load(&file, &super::vars).config else {
         let path = file.path.display();
         complain(&format!(
             "switchboard: warning: {path} has errors, so its `defaults` do not count here\n  \
@@ -306,7 +306,7 @@ fn launched(args: &StdioArgs) -> Option<ServerConfig> {
 }
 
 fn find_auggie(args: &StdioArgs) -> ServerConfig {
-    let server = auggie::server(&auggie_options(args), &super::vars);
+    let server = Preset::Auggie.server(&auggie_options(args), &super::vars);
     // The client is told too, once it asks for something; here it is told to whoever starts us by hand.
     if let Some(missing) = &server.missing {
         complain(&format!("switchboard: {missing}"));

@@ -6,7 +6,7 @@
 use crate::config::ServerConfig;
 use crate::launches::{hash, launch_key};
 use crate::stored_file;
-use crate::telemetry::clock::Stamp;
+use crate::telemetry::clock::Timestamp;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -54,7 +54,7 @@ struct Header {
 }
 
 /// A file of the folder, by its name alone.
-struct Found {
+struct CatalogueFile {
     entry: fs::DirEntry,
     launch: String,
     /// The hash of its key.
@@ -74,7 +74,8 @@ impl Shelf {
     /// The same for each of these, with one look at the folder.
     pub(crate) fn load_all(&self, servers: &[ServerConfig]) -> Vec<Vec<(OfferKey, Bytes)>> {
         let launches: Vec<String> = servers.iter().map(launch_key).collect();
-        let mut found: HashMap<&str, Vec<Found>> = launches.iter().map(|key| (&**key, Vec::new())).collect();
+        let mut found: HashMap<&str, Vec<CatalogueFile>> =
+            launches.iter().map(|key| (&**key, Vec::new())).collect();
         for file in self.files() {
             if let Some(files) = found.get_mut(&*file.launch) {
                 files.push(file);
@@ -84,7 +85,7 @@ impl Shelf {
         for files in found.values_mut().filter(|files| files.len() > 1) {
             files.sort_by_cached_key(|file| (Reverse(file.saved()), file.key.clone()));
         }
-        let read = |launch: &String| found[&**launch].iter().filter_map(Found::read).collect();
+        let read = |launch: &String| found[&**launch].iter().filter_map(CatalogueFile::read).collect();
         launches.iter().map(read).collect()
     }
 
@@ -95,7 +96,7 @@ impl Shelf {
             server: server.name.clone(),
             profile: key.profile.to_string(),
             root: key.root.as_deref().map(str::to_owned),
-            saved: Stamp(SystemTime::now()).to_string(),
+            saved: Timestamp(SystemTime::now()).to_string(),
             bytes: payload.len(),
         };
         let mut line = serde_json::to_vec(&header)?;
@@ -120,7 +121,7 @@ impl Shelf {
 
     /// Removes what is too much, the oldest first. Another process may do the same at the same time.
     fn clean(&self) {
-        let mut files: Vec<Found> = self.files().collect();
+        let mut files: Vec<CatalogueFile> = self.files().collect();
         files.sort_by_cached_key(|file| Reverse(file.saved()));
         let mut of_launch: HashMap<&str, usize> = HashMap::new();
         let mut kept = 0;
@@ -135,11 +136,11 @@ impl Shelf {
         }
     }
 
-    fn files(&self) -> impl Iterator<Item = Found> {
+    fn files(&self) -> impl Iterator<Item = CatalogueFile> {
         self.listing().filter_map(|entry| {
             let name = entry.file_name().into_string().ok()?;
             let (launch, key) = name.strip_suffix(ENDING)?.split_once('-')?;
-            Some(Found { launch: launch.to_owned(), key: key.to_owned(), entry })
+            Some(CatalogueFile { launch: launch.to_owned(), key: key.to_owned(), entry })
         })
     }
 
@@ -151,7 +152,7 @@ impl Shelf {
     }
 }
 
-impl Found {
+impl CatalogueFile {
     /// Of the link itself, if it is one; it is not followed by `read` either.
     fn saved(&self) -> Option<SystemTime> {
         self.entry.metadata().ok()?.modified().ok()

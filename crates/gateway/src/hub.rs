@@ -8,7 +8,7 @@ use crate::keeping::Keeping;
 use crate::link;
 use crate::mailbox::Mailbox;
 use crate::outbox::{Left, Outbox};
-use crate::places;
+use crate::paths as places;
 use crate::task;
 use crate::telemetry::{Desk, Telemetry};
 use std::collections::BTreeMap;

@@ -37,7 +37,7 @@ pub(crate) struct Launches {
 /// A record as it lies on disk.
 #[derive(Serialize, Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
-struct Stored {
+struct StoredRecord {
     /// For whoever looks into the folder: the same launch may have several names.
     server: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,7 +73,7 @@ impl Launches {
     pub(crate) fn load(&self, server: &ServerConfig) -> Record {
         let read = || {
             let content = private::read(&self.path(server), MAX_FILE_BYTES).ok()?;
-            serde_json::from_slice::<Stored>(&content).ok()
+            serde_json::from_slice::<StoredRecord>(&content).ok()
         };
         read().map(|stored| stored.record(server)).unwrap_or_default()
     }
@@ -83,7 +83,7 @@ impl Launches {
             return self.forget(server);
         }
         private::folder(&self.folder)?;
-        let text = serde_json::to_vec_pretty(&Stored::of(server, record))?;
+        let text = serde_json::to_vec_pretty(&StoredRecord::of(server, record))?;
         stored_file::replace(&self.path(server), &[&text])?;
         self.clean();
         Ok(())
@@ -115,7 +115,7 @@ impl Launches {
     }
 }
 
-impl Stored {
+impl StoredRecord {
     fn of(server: &ServerConfig, record: &Record) -> Self {
         let framing = match record.framing {
             FramingChoice::Fixed(framing) => Some(framing.name().to_owned()),

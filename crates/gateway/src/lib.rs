@@ -2,8 +2,8 @@
 //!
 //! # Layout, from the outside in
 //! - `command_line`: which runner and which package a server's command line starts.
-//! - [`config`]: what the user wrote down.
-//! - [`auggie`]: a server that we know by name, found and started without a config file.
+//! - [`presets`]: servers known by name: a table, and code that finds their entry points.
+//! - [`config`]: the config file, from text to checked values.
 //! - [`solo`]: one client and its backend in one process; wires everything below together.
 //! - [`refusing`]: one client, and nothing to serve: each request is answered with the reason.
 //! - [`raw`]: no message is read: the launcher, which only governs the process.
@@ -13,7 +13,7 @@
 //!   first words; [`control`]: questions and orders; `register`: the servers that there are; `reload`: a changed config;
 //!   `environments`: what clients bring along; `place`: whether there is room for one more client.
 //! - `handed`: a client whose own streams are handed to whoever serves it.
-//! - [`places`]: paths that messages and the environment name, looked up on disk.
+//! - [`paths`]: paths that messages and the environment name, looked up on disk.
 //! - [`explain`]: says which workspace a request would be routed to, and why.
 //! - `fronts`: the code that talks to clients.
 //! - `backends`: the code that talks to servers.
@@ -33,13 +33,13 @@
 //! This crate decides nothing about messages: that is `core`'s.
 
 mod command_line;
+pub mod presets;
 pub mod config;
-pub mod auggie;
 pub mod solo;
 pub mod refusing;
 pub mod raw;
 pub mod peer;
-pub mod places;
+pub mod paths;
 pub mod explain;
 pub mod fronts;
 mod backends;

@@ -13,12 +13,13 @@ use super::choices::{
     Packages, Preset, RetryAfterCrash, Scope, State,
 };
 use super::default_keys::DefaultsEntry;
-use super::lists::{Named, Short, Words};
+use super::lists::{ByName, Short, WordList};
 use super::quantity::{spell_size, spell_time};
 use super::read::{CallTime, Count, Key, Read, Size, Time, Times, expected, warn_of_unknown};
-use super::report::{Place, Report};
+use super::report::{FilePlace, Report};
 use super::syntax::span;
-use super::{Variables, defaults, preset};
+use super::{Variables, defaults};
+use crate::presets::table::AUGGIE;
 
 /// Keys of the outermost object that other programs use; ignored.
 pub(super) const FOREIGN_AT_TOP: &[&str] = &["$schema", "inputs"];
@@ -86,7 +87,7 @@ macro_rules! object {
         }
 
         impl Read for $Name {
-            fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self> {
+            fn read(value: &Value<'_>, place: &FilePlace, report: &mut Report<'_>) -> Option<Self> {
                 let object = object(value, place, report)?;
                 Some(Self::read_object(object, place, report))
             }
@@ -95,13 +96,13 @@ macro_rules! object {
         impl $Name {
             pub(super) const KEYS: &[&str] = &[$( $key ),*];
 
-            pub(super) fn read_object(object: &Object<'_>, place: &Place, report: &mut Report<'_>) -> Self {
+            pub(super) fn read_object(object: &Object<'_>, place: &FilePlace, report: &mut Report<'_>) -> Self {
                 warn_of_unknown(object, Self::KEYS, $foreign, place, report);
                 Self::read_keys(object, place, report)
             }
 
             /// Ignores unknown keys.
-            pub(super) fn read_keys(object: &Object<'_>, place: &Place, report: &mut Report<'_>) -> Self {
+            pub(super) fn read_keys(object: &Object<'_>, place: &FilePlace, report: &mut Report<'_>) -> Self {
                 Self { $( $field: Key::read(object, $key, place, report), )* }
             }
         }
@@ -115,7 +116,7 @@ fn nothing_required(schema: &mut Schema) {
 
 pub(super) fn object<'v, 'a>(
     value: &'v Value<'a>,
-    place: &Place,
+    place: &FilePlace,
     report: &mut Report<'_>,
 ) -> Option<&'v Object<'a>> {
     if let Value::Object(object) = value {
@@ -200,11 +201,11 @@ object! {
 
         /// By method: the servers that a client's notification goes to, of several.
         #[schemars(extend("default" = {}), example = json!({ "notifications/editor/opened": ["search"] }))]
-        "notifications" => notifications: Named<Words>,
+        "notifications" => notifications: ByName<WordList>,
 
         /// Selections of servers, by name, that are served as one at `/profiles/NAME/mcp`.
         #[schemars(example = json!({ "work": ["github", "files"] }))]
-        "profiles" => profiles: Named<Words>,
+        "profiles" => profiles: ByName<WordList>,
 
         /// How `switchboard serve` serves clients over HTTP.
         #[schemars(example = json!({ "listen": ["127.0.0.1:7411"] }))]
@@ -221,7 +222,7 @@ object! {
     ServeEntry, ignoring &[], {
         /// Where to listen: addresses with their ports, or `unix:` and a path. `--listen` is over it.
         #[schemars(extend("default" = json!([defaults::LISTEN])), example = json!(["127.0.0.1:7411", "unix:/run/user/1000/mcp.sock"]))]
-        "listen" => listen: Words,
+        "listen" => listen: WordList,
 
         /// A file with the certificate, and those it was made with, as PEM. Read again when it changes.
         #[schemars(example = json!("/etc/mcp/cert.pem"))]
@@ -233,11 +234,11 @@ object! {
 
         /// Names under which we are reached, beside those of this machine.
         #[schemars(example = json!(["mcp.example.com"]))]
-        "allowedHosts" => allowed_hosts: Words,
+        "allowedHosts" => allowed_hosts: WordList,
 
         /// Web pages that may talk to us, beside those of this machine.
         #[schemars(example = json!(["https://app.example.com"]))]
-        "allowedOrigins" => allowed_origins: Words,
+        "allowedOrigins" => allowed_origins: WordList,
 
         /// A session that nobody has used for so long ends.
         #[schemars(extend("default" = spell_time(defaults::SESSION_TTL)), example = json!("1h"))]
@@ -254,7 +255,7 @@ object! {
         /// Folders that a client may name in `Switchboard-Root`, by the names that it uses. Clients on other machines can
         /// name no others.
         #[schemars(example = json!({ "shop": "/srv/shop" }))]
-        "rootMap" => root_map: Named<String>,
+        "rootMap" => root_map: ByName<String>,
     }
 }
 
@@ -304,15 +305,15 @@ object! {
         /// Patterns of the server's own names: only what fits one of them is seen; `*` stands for any characters, `?` for
         /// one. Everything unless given; nothing if empty.
         #[schemars(example = json!(["read_*", "list_*"]))]
-        "allow" => allow: Words,
+        "allow" => allow: WordList,
 
         /// Patterns of the server's own names: what fits one of them is not seen, whatever `allow` says.
         #[schemars(extend("default" = []), example = json!(["delete_*"]))]
-        "deny" => deny: Words,
+        "deny" => deny: WordList,
 
         /// Other names, by the server's own.
         #[schemars(extend("default" = {}), example = json!({ "search_repositories": "repos" }))]
-        "rename" => rename: Named<String>,
+        "rename" => rename: ByName<String>,
     }
 }
 
@@ -322,11 +323,11 @@ object! {
         /// Patterns of URIs: only what fits one of them is seen; `*` stands for any characters, `?` for one. Everything
         /// unless given; nothing if empty.
         #[schemars(example = json!(["file:///work/*"]))]
-        "allow" => allow: Words,
+        "allow" => allow: WordList,
 
         /// Patterns of URIs: what fits one of them is not seen, whatever `allow` says.
         #[schemars(extend("default" = []), example = json!(["*.env"]))]
-        "deny" => deny: Words,
+        "deny" => deny: WordList,
     }
 }
 
@@ -367,7 +368,7 @@ object! {
 
         /// With `preset`: the server's arguments, in which `{mode}` and `{root}` are filled in.
         #[schemars(
-            extend("default" = preset::DEFAULT_TEMPLATE),
+            extend("default" = AUGGIE.args_template),
             example = json!("--mcp -m {mode} --workspace-root {root} --print")
         )]
         "argsTemplate" => args_template: String,
@@ -419,7 +420,7 @@ object! {
 
         /// Sent to a remote server with every request.
         #[schemars(extend("default" = {}), example = json!({ "Authorization": "Bearer ${TOKEN}" }))]
-        "headers" => headers: Named<String>,
+        "headers" => headers: ByName<String>,
 
         /// How messages are told apart on the server's side.
         #[schemars(extend("default" = defaults::FRAMING.word()), example = json!("content-length"))]
@@ -524,10 +525,10 @@ object! {
 }
 
 /// Servers by name, in the order of the file, each with the place of its name.
-pub(super) struct Servers(pub(super) Vec<(String, Place, ServerEntry)>);
+pub(super) struct Servers(pub(super) Vec<(String, FilePlace, ServerEntry)>);
 
 impl Read for Servers {
-    fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, place: &FilePlace, report: &mut Report<'_>) -> Option<Self> {
         let mut servers = Vec::new();
         for property in &object(value, place, report)?.properties {
             let name = property.name.as_str();

@@ -26,7 +26,6 @@ pub mod expand;
 pub mod folders;
 mod keys;
 mod lists;
-mod missing;
 mod model;
 mod offers;
 pub(crate) mod os;
@@ -51,12 +50,12 @@ mod variables;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use assemble::{Loaded, load};
+pub use crate::presets::Missing;
+pub use assemble::{LoadedConfig, load};
 pub use choices::{
     Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Names, OnTimeout,
     Packages, Preset, RetryAfterCrash, Scope, State,
 };
-pub use missing::Missing;
 pub use model::{
     Config, FilterConfig, LogConfig, PoolConfig, PoolMemory, RemoteConfig, STDERR, ServeConfig, ServerConfig,
 };

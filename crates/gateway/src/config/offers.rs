@@ -4,10 +4,10 @@
 use std::collections::{HashMap, HashSet};
 
 use super::keys::{FilterEntry, ResourceFilterEntry};
-use super::lists::{Entry, Named, Short, Words};
+use super::lists::{ByName, NamedEntry, Short, WordList};
 use super::problem::Severity;
 use super::read::Key;
-use super::report::{Place, Report, shown};
+use super::report::{FilePlace, Report, shown};
 use super::{FilterConfig, ServerConfig};
 use switchboard_core::catalogue::names::LONGEST as LONGEST_NAME;
 use switchboard_core::text::nearest::nearest_key;
@@ -32,7 +32,7 @@ pub(super) fn filter(
     report: &mut Report<'_>,
 ) -> Option<FilterConfig> {
     match given {
-        Key::Given(Short::Words(allow), place) => {
+        Key::Given(Short::WordList(allow), place) => {
             Some(allowed(Key::Given(allow, place), Key::Absent, report))
         }
         Key::Given(Short::Full(entry), _) => {
@@ -48,7 +48,7 @@ pub(super) fn resource_filter(
     report: &mut Report<'_>,
 ) -> Option<FilterConfig> {
     match given {
-        Key::Given(Short::Words(allow), place) => {
+        Key::Given(Short::WordList(allow), place) => {
             Some(allowed(Key::Given(allow, place), Key::Absent, report))
         }
         Key::Given(Short::Full(entry), _) => Some(allowed(entry.allow, entry.deny, report)),
@@ -56,9 +56,9 @@ pub(super) fn resource_filter(
     }
 }
 
-fn allowed(allow: Key<Words>, deny: Key<Words>, report: &mut Report<'_>) -> FilterConfig {
+fn allowed(allow: Key<WordList>, deny: Key<WordList>, report: &mut Report<'_>) -> FilterConfig {
     // Whoever writes an empty list does not mean everything.
-    let allows_nothing = matches!(&allow, Key::Given(Words(words), _) if words.is_empty());
+    let allows_nothing = matches!(&allow, Key::Given(WordList(words), _) if words.is_empty());
     let allow = patterns(allow, report);
     let mut deny = patterns(deny, report);
     if allows_nothing {
@@ -67,8 +67,8 @@ fn allowed(allow: Key<Words>, deny: Key<Words>, report: &mut Report<'_>) -> Filt
     FilterConfig { allow, deny, rename: Vec::new() }
 }
 
-fn patterns(words: Key<Words>, report: &mut Report<'_>) -> Vec<String> {
-    let Some(Words(words)) = words.value() else { return Vec::new() };
+fn patterns(words: Key<WordList>, report: &mut Report<'_>) -> Vec<String> {
+    let Some(WordList(words)) = words.value() else { return Vec::new() };
     for (word, place) in &words {
         if word.trim().is_empty() {
             report.error(place, "an empty pattern", "write a name, or a part of one with *: \"read_*\"");
@@ -77,11 +77,11 @@ fn patterns(words: Key<Words>, report: &mut Report<'_>) -> Vec<String> {
     words.into_iter().map(|(word, _)| word).collect()
 }
 
-fn renames(given: Key<Named<String>>, kind: Kind, report: &mut Report<'_>) -> Vec<(String, String)> {
-    let Some(Named(entries)) = given.value() else { return Vec::new() };
+fn renames(given: Key<ByName<String>>, kind: Kind, report: &mut Report<'_>) -> Vec<(String, String)> {
+    let Some(ByName(entries)) = given.value() else { return Vec::new() };
     let mut taken: HashMap<String, String> = HashMap::new();
     let mut renames = Vec::with_capacity(entries.len());
-    for Entry { name: old, named, value: new, valued } in entries {
+    for NamedEntry { name: old, named, value: new, valued } in entries {
         let valued = valued.readable();
         if old.trim().is_empty() || old.contains('*') {
             let remedy = "write one whole name as the server has it; patterns are for `allow` and `deny`";
@@ -104,14 +104,14 @@ fn renames(given: Key<Named<String>>, kind: Kind, report: &mut Report<'_>) -> Ve
 
 /// `servers` are all that stand in the file.
 pub(super) fn notifications(
-    given: Key<Named<Words>>,
+    given: Key<ByName<WordList>>,
     servers: &[String],
     report: &mut Report<'_>,
 ) -> Vec<(String, Vec<String>)> {
-    let Some(Named(entries)) = given.value() else { return Vec::new() };
+    let Some(ByName(entries)) = given.value() else { return Vec::new() };
     let known: HashSet<&String> = servers.iter().collect();
     let mut routes = Vec::with_capacity(entries.len());
-    for Entry { name: method, named, value: Words(words), valued: _ } in entries {
+    for NamedEntry { name: method, named, value: WordList(words), valued: _ } in entries {
         if !method.starts_with("notifications/") {
             let message = format!("`{}` is not the method of a notification", shown(&method));
             let remedy = "write its full name, such as \"notifications/roots/list_changed\"";
@@ -128,14 +128,14 @@ pub(super) fn notifications(
 }
 
 pub(super) fn profiles(
-    given: Key<Named<Words>>,
+    given: Key<ByName<WordList>>,
     servers: &[String],
     report: &mut Report<'_>,
 ) -> Vec<(String, Vec<String>)> {
-    let Some(Named(entries)) = given.value() else { return Vec::new() };
+    let Some(ByName(entries)) = given.value() else { return Vec::new() };
     let known: HashSet<&String> = servers.iter().collect();
     let mut profiles = Vec::with_capacity(entries.len());
-    for Entry { name, named, value: Words(words), valued: _ } in entries {
+    for NamedEntry { name, named, value: WordList(words), valued: _ } in entries {
         if name.trim().is_empty() {
             report.error(&named.readable(), "a profile without a name", "name it: it stands in its address");
         }
@@ -147,7 +147,7 @@ pub(super) fn profiles(
     profiles
 }
 
-fn refuse_unknown(name: &str, servers: &[String], place: &Place, report: &mut Report<'_>) {
+fn refuse_unknown(name: &str, servers: &[String], place: &FilePlace, report: &mut Report<'_>) {
     const MOST_LISTED: usize = 12;
     let message = format!("there is no server `{}`", shown(name));
     if report.is_full_of(Severity::Error) {
@@ -167,7 +167,7 @@ fn refuse_unknown(name: &str, servers: &[String], place: &Place, report: &mut Re
 }
 
 /// Warns of servers whose tools' names would not say which server they are of.
-pub(super) fn check_names(servers: &[(ServerConfig, Place)], report: &mut Report<'_>) {
+pub(super) fn check_names(servers: &[(ServerConfig, FilePlace)], report: &mut Report<'_>) {
     // What has been called an error is not warned of as well.
     let is_fine = |server: &ServerConfig| !server.disabled && !server.name.contains(char::is_control);
     let mut seen: HashMap<String, &str> = HashMap::new();
@@ -205,7 +205,7 @@ pub(super) fn check_names(servers: &[(ServerConfig, Place)], report: &mut Report
     }
 }
 
-fn warn_of_length(length: usize, place: &Place, report: &mut Report<'_>) {
+fn warn_of_length(length: usize, place: &FilePlace, report: &mut Report<'_>) {
     let room = LONGEST_NAME.saturating_sub(length + BETWEEN.len());
     let which = match room {
         0 => "all its tools".to_owned(),

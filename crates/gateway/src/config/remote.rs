@@ -6,9 +6,9 @@ use reqwest::Url;
 use reqwest::header::HeaderName;
 
 use super::keys::ServerEntry;
-use super::lists::{Entry, Named};
+use super::lists::{ByName, NamedEntry};
 use super::read::Key;
-use super::report::{Place, Report};
+use super::report::{FilePlace, Report};
 use super::{RemoteConfig, Variables};
 
 /// What a remote server speaks.
@@ -62,7 +62,7 @@ pub(super) fn is_remote(entry: &ServerEntry) -> bool {
 /// `None` after a problem was reported.
 pub(super) fn remote(
     entry: &mut ServerEntry,
-    place: &Place,
+    place: &FilePlace,
     report: &mut Report<'_>,
 ) -> Option<RemoteConfig> {
     let is_given = |key: &Key<String>| !key.is_absent();
@@ -92,7 +92,7 @@ pub(super) fn remote(
     Some(RemoteConfig { url: url?, headers, transport })
 }
 
-fn checked_url(url: String, place: &Place, report: &mut Report<'_>) -> Option<String> {
+fn checked_url(url: String, place: &FilePlace, report: &mut Report<'_>) -> Option<String> {
     let remedy = "write where it is, such as \"https://example.com/mcp\"";
     let is_left_open = url.contains("${");
     // What is filled in later is looked at then.
@@ -124,10 +124,10 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
     address.map_or(host == "localhost" || host.ends_with(".localhost"), |address| address.is_loopback())
 }
 
-fn headers(given: Key<Named<String>>, report: &mut Report<'_>) -> Variables {
-    let Some(Named(entries)) = given.value() else { return Variables::default() };
+fn headers(given: Key<ByName<String>>, report: &mut Report<'_>) -> Variables {
+    let Some(ByName(entries)) = given.value() else { return Variables::default() };
     let mut headers: Vec<(String, String)> = Vec::new();
-    for Entry { name, named, value, .. } in entries {
+    for NamedEntry { name, named, value, .. } in entries {
         let lower = name.to_ascii_lowercase();
         if HeaderName::from_bytes(name.as_bytes()).is_err() {
             report.error(&named, "not the name of a header", "use letters, digits and -");

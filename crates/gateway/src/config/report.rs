@@ -13,14 +13,14 @@ const MAX_OF_A_KIND: usize = 100;
 
 /// A place in a file: where in the tree, and which bytes.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct FilePlace {
     pub(super) path: String,
     pub(super) span: Range<usize>,
     /// Whether the text here may be shown. It may be a secret, so this has to be said.
     pub(super) readable: bool,
 }
 
-impl Place {
+impl FilePlace {
     /// A place that the tree has no name for.
     pub(super) fn nameless(span: Range<usize>) -> Self {
         Self { path: String::new(), span, readable: false }
@@ -73,7 +73,7 @@ pub(super) struct Report<'a> {
 /// A problem whose line and column are still to be counted.
 struct Finding {
     severity: Severity,
-    place: Place,
+    place: FilePlace,
     message: String,
     remedy: Option<String>,
 }
@@ -83,11 +83,11 @@ impl<'a> Report<'a> {
         Self { file, source, findings: Vec::new(), errors: 0, warnings: 0 }
     }
 
-    pub(super) fn error(&mut self, place: &Place, message: impl Into<String>, remedy: impl Into<String>) {
+    pub(super) fn error(&mut self, place: &FilePlace, message: impl Into<String>, remedy: impl Into<String>) {
         self.add(Severity::Error, place, message.into(), Some(remedy.into()));
     }
 
-    pub(super) fn warning(&mut self, place: &Place, message: impl Into<String>, remedy: Option<String>) {
+    pub(super) fn warning(&mut self, place: &FilePlace, message: impl Into<String>, remedy: Option<String>) {
         self.add(Severity::Warning, place, message.into(), remedy);
     }
 
@@ -137,7 +137,7 @@ impl<'a> Report<'a> {
         problems
     }
 
-    fn add(&mut self, severity: Severity, place: &Place, message: String, remedy: Option<String>) {
+    fn add(&mut self, severity: Severity, place: &FilePlace, message: String, remedy: Option<String>) {
         if !self.is_full_of(severity) {
             self.findings.push(Finding { severity, place: place.clone(), message, remedy });
         }

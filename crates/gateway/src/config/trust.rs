@@ -34,7 +34,7 @@ pub struct Trusted {
 
 /// What we know of a project's config file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum TrustVerdict {
     Trusted,
     /// It was approved with another content.
     Changed,
@@ -58,7 +58,7 @@ pub enum TrustError {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct TrustFile {
     version: u32,
     trusted: Vec<Trusted>,
 }
@@ -105,7 +105,7 @@ impl Trust {
         {
             return Err(TrustError::OpenToOthers { path: path() });
         }
-        let stored: Stored =
+        let stored: TrustFile =
             serde_json::from_str(&text).map_err(|source| TrustError::Damaged { path: path(), source })?;
         if stored.version > VERSION {
             return Err(TrustError::Newer { path: path() });
@@ -114,13 +114,13 @@ impl Trust {
     }
 
     /// Whether the file at `path` may be used with the content `source`.
-    pub fn verdict(&self, path: &Path, source: &str) -> Result<Verdict, TrustError> {
+    pub fn verdict(&self, path: &Path, source: &str) -> Result<TrustVerdict, TrustError> {
         let path = location(path)?;
         let known = self.trusted()?.into_iter().find(|trusted| trusted.path == path);
         Ok(match known {
-            Some(trusted) if trusted.sha256 == hash(source) => Verdict::Trusted,
-            Some(_) => Verdict::Changed,
-            None => Verdict::Unknown,
+            Some(trusted) if trusted.sha256 == hash(source) => TrustVerdict::Trusted,
+            Some(_) => TrustVerdict::Changed,
+            None => TrustVerdict::Unknown,
         })
     }
 
@@ -128,7 +128,7 @@ impl Trust {
     /// half.
     fn write(&self, trusted: Vec<Trusted>) -> Result<(), TrustError> {
         let failed = |source| TrustError::Write { path: self.file.clone(), source };
-        let stored = Stored { version: VERSION, trusted };
+        let stored = TrustFile { version: VERSION, trusted };
         let text = serde_json::to_vec_pretty(&stored).map_err(|error| failed(error.into()))?;
         let folder = self.file.parent().unwrap_or(Path::new(""));
         os::create_private_dir(folder).map_err(failed)?;
@@ -179,11 +179,11 @@ mod tests {
         let scratch = Scratch::new();
         let trust = Trust::new(&scratch.path("state"));
         let (one, other) = (project(&scratch, "one"), project(&scratch, "other"));
-        assert_eq!(trust.verdict(&one, "{}").unwrap(), Verdict::Unknown);
+        assert_eq!(trust.verdict(&one, "{}").unwrap(), TrustVerdict::Unknown);
         trust.trust(&one, "{}").unwrap();
-        assert_eq!(trust.verdict(&one, "{}").unwrap(), Verdict::Trusted);
-        assert_eq!(trust.verdict(&one, "{ }").unwrap(), Verdict::Changed);
-        assert_eq!(trust.verdict(&other, "{}").unwrap(), Verdict::Unknown);
+        assert_eq!(trust.verdict(&one, "{}").unwrap(), TrustVerdict::Trusted);
+        assert_eq!(trust.verdict(&one, "{ }").unwrap(), TrustVerdict::Changed);
+        assert_eq!(trust.verdict(&other, "{}").unwrap(), TrustVerdict::Unknown);
     }
 
     #[test]
@@ -268,11 +268,11 @@ mod tests {
         fs::create_dir(scratch.path("evil")).unwrap();
         let link = scratch.path("evil").join("switchboard.json");
         std::os::unix::fs::symlink(&file, &link).unwrap();
-        assert_eq!(trust.verdict(&link, "{}").unwrap(), Verdict::Unknown);
+        assert_eq!(trust.verdict(&link, "{}").unwrap(), TrustVerdict::Unknown);
 
         // A link to the folder leads to the same place, though.
         std::os::unix::fs::symlink(file.parent().unwrap(), scratch.path("alias")).unwrap();
         let alias = scratch.path("alias").join("switchboard.json");
-        assert_eq!(trust.verdict(&alias, "{}").unwrap(), Verdict::Trusted);
+        assert_eq!(trust.verdict(&alias, "{}").unwrap(), TrustVerdict::Trusted);
     }
 }

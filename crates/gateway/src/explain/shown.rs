@@ -1,6 +1,6 @@
 //! For people: a few short lines.
 
-use super::{Answer, Explained, Rung};
+use super::{Explained, RouteExplanation, Rung};
 use std::fmt;
 
 /// As wide as a terminal usually is.
@@ -22,7 +22,7 @@ impl fmt::Display for Explained {
     }
 }
 
-impl fmt::Display for Answer {
+impl fmt::Display for RouteExplanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.servers.as_slice() {
             [] => line(f, "Server", "any with an instance for each workspace (there is no config file)")?,

@@ -1,7 +1,7 @@
 //! Facts as log lines: the only place that logs. Everything goes to the file at the chosen level; warnings
 //! and errors go to our stderr too, where an IDE shows them. Bodies are never written unless asked for.
 
-use super::clock::Stamp;
+use super::clock::Timestamp;
 use super::rolling::{Name, Rolling};
 use super::{Crowd, LogOptions};
 use crate::config::{LogFormat, LogLevel, STDERR};
@@ -123,7 +123,7 @@ impl Log {
             self.words.insert(server.to_owned(), (rolling, Vec::new()));
         }
         if let Some((_, gathered)) = self.words.get_mut(server) {
-            gathered.extend_from_slice(format!("{} {}\n", Stamp(time), redact(line)).as_bytes());
+            gathered.extend_from_slice(format!("{} {}\n", Timestamp(time), redact(line)).as_bytes());
         }
     }
 
@@ -339,7 +339,7 @@ impl FactTime {
 impl FormatTime for FactTime {
     fn format_time(&self, w: &mut Writer<'_>) -> std::fmt::Result {
         let time = UNIX_EPOCH + Duration::from_micros(self.0.load(Ordering::Relaxed));
-        write!(w, "{}", Stamp(time))
+        write!(w, "{}", Timestamp(time))
     }
 }
 
