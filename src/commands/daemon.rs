@@ -1,6 +1,6 @@
 //! The daemon that all windows share: in the foreground, or ended. `stdio` starts it by itself.
 
-use super::{FoundConfig, complain};
+use super::{FoundConfig, complain, logging};
 use crate::cli::{BackendArg, DaemonArgs, DaemonCommand, owner};
 use crate::exit::{Exit, fatal};
 use anyhow::Context;
@@ -13,12 +13,8 @@ use switchboard_gateway::config::{Config, InheritEnv, Preset, ServerConfig, expa
 use switchboard_gateway::control::{self, Request};
 use switchboard_gateway::daemon::{self, Daemon, Served};
 use switchboard_gateway::presets::{auggie, table::AUGGIE};
-use switchboard_gateway::telemetry::{self, LogOptions};
-use switchboard_gateway::{
-    Address, DaemonCommand as Command, Overrides, Source, allow_many_files, check_room,
-};
-
-const NO_PLACE: &str = "there is no place for the daemon's socket";
+use switchboard_gateway::telemetry;
+use switchboard_gateway::{Address, DaemonCommand as Command, Overrides, Source, allow_many_files};
 
 /// What the daemon gets of its starter's environment, beside what every program needs.
 #[cfg(not(debug_assertions))]
@@ -94,6 +90,11 @@ fn canonical(path: &Path) -> OsString {
 }
 
 impl Identity {
+    /// The daemon's address, for commands that cannot do without it.
+    pub(super) fn socket(&self) -> anyhow::Result<Address> {
+        self.address().context("there is no place for the daemon's socket")
+    }
+
     pub(super) fn address(&self) -> std::io::Result<Address> {
         let Overrides { max_backends, idle_ttl_seconds, start_timeout, timeout } = self.overrides;
         let mut words: Vec<Vec<u8>> =
@@ -132,19 +133,18 @@ impl Identity {
 }
 
 pub(crate) fn run(args: &DaemonArgs) -> anyhow::Result<Exit> {
-    let overrides = args.overrides();
+    let overrides = args.overrides.overrides();
     if let Some(DaemonCommand::Stop) = args.command {
         return stop(to_stop(args, overrides)?, overrides);
     }
     let Plan { what, config, servers, source } = plan(args, overrides)?;
-    let address = Identity { what, overrides }.address().context(NO_PLACE)?;
-    check_room()
-        .context("cannot open what is needed to serve (hint: raise the limit of open files, `ulimit -n`)")?;
+    let address = Identity { what, overrides }.socket()?;
+    super::check_can_serve()?;
     allow_many_files();
     let state_folder = super::state_folder();
-    let log = log_options(args, &config, source.as_ref().map(|source| &*source.path), &state_folder)?;
-    let http = None;
     let path = source.as_ref().map(|source| &*source.path);
+    let log = logging::options((&args.log).into(), &config, path, &state_folder)?;
+    let http = None;
     let default_root = path.and_then(|path| expand::default_root(&config, path, &super::vars).ok().flatten());
     let on_listening = |_: &[_]| {};
     let daemon = Daemon {
@@ -181,7 +181,7 @@ pub(super) fn plan(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Pl
     if let Some(BackendArg::Auggie) = args.backend {
         return plan_auggie(args, overrides);
     }
-    let owners = args.owners();
+    let owners = args.owner.owners();
     let (config, source) = match (&args.config, args.project) {
         (Some(path), true) => {
             let file = reread(path, ConfigOrigin::Project, owners, &super::vars)
@@ -202,7 +202,7 @@ pub(super) fn plan(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Pl
 
 /// Only what is the file's own is taken from a config file; it is read once.
 fn plan_auggie(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Plan> {
-    let owners = args.owners();
+    let owners = args.owner.owners();
     let config = match &args.config {
         None => Config::default(),
         Some(path) => match super::find_config(Some(path), owners)? {
@@ -229,34 +229,13 @@ fn plan_auggie(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Plan> 
     })
 }
 
-pub(super) fn log_options(
-    args: &DaemonArgs,
-    config: &Config,
-    path: Option<&Path>,
-    state_folder: &Path,
-) -> anyhow::Result<LogOptions> {
-    let file = path.map(|path| expand::log_file(&config.log, path, &super::vars)).transpose();
-    let file = file.map_err(|error| fatal(Exit::Config, error.to_string()))?.flatten();
-    let file = args.log_file.clone().or(file);
-    super::warn_of_log_file(file.as_deref());
-    Ok(LogOptions {
-        level: super::log_level(args.log_level).unwrap_or(config.log.level),
-        format: args.log_format.map_or(config.log.format, Into::into),
-        file,
-        folder: state_folder.join("logs"),
-        bodies: config.log.bodies,
-        server: String::new(),
-        root: None,
-    })
-}
-
 /// What the daemon serves that is to be stopped; one of these, if the config file is gone. The file is found and not
 /// read: a daemon can be stopped whatever has become of its config.
 fn to_stop(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Vec<What>> {
     if args.backend.is_some() {
         return Ok(vec![plan(args, overrides)?.what]);
     }
-    let owners = args.owners();
+    let owners = args.owner.owners();
     let what = |path: PathBuf, is_project: bool| What::Config { path, is_project, owners };
     if let (Some(path), true) = (&args.config, args.project) {
         return Ok(vec![what(path.clone(), true)]);
@@ -278,7 +257,7 @@ fn to_stop(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Vec<What>>
 
 fn stop(candidates: Vec<What>, overrides: Overrides) -> anyhow::Result<Exit> {
     for what in candidates {
-        let address = Identity { what, overrides }.address().context(NO_PLACE)?;
+        let address = Identity { what, overrides }.socket()?;
         let answer = super::on_runtime(control::ask(&address, Request::Stop))?
             .context("the daemon does not answer")?;
         if let Some(answer) = answer {

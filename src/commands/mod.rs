@@ -18,6 +18,7 @@ pub(crate) mod forget;
 pub(crate) mod get;
 pub(crate) mod help;
 pub(crate) mod list;
+mod logging;
 pub(crate) mod logs;
 pub(crate) mod order;
 pub(crate) mod read;
@@ -27,22 +28,19 @@ pub(crate) mod status;
 pub(crate) mod stdio;
 pub(crate) mod trust;
 
-use crate::cli::{LevelArg, RootArgs};
+use crate::cli::RootArgs;
 use crate::exit::{Exit, fatal, fatal_told};
 use crate::terminal;
-use clap::ValueEnum;
+use anyhow::Context;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use switchboard_gateway::Source;
 use switchboard_gateway::config::discover::{ConfigFile, discover};
 use switchboard_gateway::config::owners::Owners;
-use switchboard_gateway::config::{
-    Config, LogLevel, Problem, STDERR, ServerConfig, Severity, expand, preset,
-};
-use switchboard_gateway::nearest_name;
-use switchboard_gateway::telemetry;
+use switchboard_gateway::config::{Config, Problem, ServerConfig, Severity, expand, preset};
 use switchboard_gateway::wiring::RootOptions;
+use switchboard_gateway::{check_room, nearest_name};
 
 /// The environment, as the gateway's functions want to be given it.
 fn vars(name: &str) -> Option<OsString> {
@@ -86,17 +84,6 @@ fn warn_of_untrusted() {
         complain(&terminal::wrap(
             &format!("warning: {untrusted}"),
             terminal::screen_width(terminal::Stream::Err),
-        ));
-    }
-}
-
-/// Warns of a log file that cannot be written to: it is no reason not to serve, but the lines are lost.
-fn warn_of_log_file(file: Option<&Path>) {
-    let Some(file) = file.filter(|file| *file != Path::new(STDERR)) else { return };
-    if let Err(error) = telemetry::try_log_file(file) {
-        complain(&format!(
-            "switchboard: warning: cannot write the log file {}: {error}\n  hint: name another with `--log-file`, or with `log.file` in the config",
-            file.display()
         ));
     }
 }
@@ -158,7 +145,13 @@ fn in_one_line(problems: &[Problem]) -> Option<String> {
     Some(format!("{text}\n  hint: `switchboard check --config {}` shows more", file.display()))
 }
 
-/// What is done on an event loop of our own.
+/// Fails if there are too few file descriptors left to serve with.
+fn check_can_serve() -> anyhow::Result<()> {
+    check_room()
+        .context("cannot open what is needed to serve (hint: raise the limit of open files, `ulimit -n`)")
+}
+
+/// Runs `work` on an event loop of its own.
 fn on_runtime<T>(work: impl Future<Output = T>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime =
@@ -232,22 +225,6 @@ fn configured_root(config: &Config, config_file: Option<&Path>) -> anyhow::Resul
         complain(&format!("warning: {error}; ignored"));
     }
     Ok(found.ok())
-}
-
-/// The level of the log, as the command line or a variable has it.
-fn log_level(given: Option<LevelArg>) -> Option<LogLevel> {
-    given.or_else(level_of_the_founding_document).map(Into::into)
-}
-
-/// The variable that the founding document names. Other programs may know it too, so that a value which says
-/// nothing to us is no error.
-fn level_of_the_founding_document() -> Option<LevelArg> {
-    let value = vars("MCP_PROXY_LOG").filter(|value| !value.is_empty())?;
-    let level = value.to_str().and_then(|value| LevelArg::from_str(value, true).ok());
-    if level.is_none() {
-        complain("warning: MCP_PROXY_LOG is not error, warn, info, debug or trace; ignored");
-    }
-    level
 }
 
 fn complain(text: &str) {
