@@ -15,9 +15,9 @@ use switchboard_gateway::config::owners::Owners;
 use switchboard_gateway::control::{self, Answer, Request};
 
 /// How often `--watch` looks.
-const EVERY: Duration = Duration::from_secs(1);
+const WATCH_INTERVAL: Duration = Duration::from_secs(1);
 /// To the upper left corner, and clear what is below.
-const HOME: &str = "\x1b[H\x1b[J";
+const CLEAR_SCREEN: &str = "\x1b[H\x1b[J";
 
 pub(crate) fn run(args: &StatusArgs) -> anyhow::Result<Exit> {
     if args.watch {
@@ -36,7 +36,7 @@ fn watch(args: &StatusArgs) -> anyhow::Result<Exit> {
     loop {
         let text = match (args.json, terminal::is_one(Stream::Out)) {
             (true, _) => format!("{}\n", as_json(&look()?)),
-            (false, true) => format!("{HOME}{}\nevery second; Ctrl-C ends\n", shown(&look()?)?),
+            (false, true) => format!("{CLEAR_SCREEN}{}\nevery second; Ctrl-C ends\n", shown(&look()?)?),
             (false, false) => format!("{}---\n", shown(&look()?)?),
         };
         let mut stdout = std::io::stdout();
@@ -44,7 +44,7 @@ fn watch(args: &StatusArgs) -> anyhow::Result<Exit> {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(Exit::Ok),
             written => written?,
         }
-        std::thread::sleep(EVERY);
+        std::thread::sleep(WATCH_INTERVAL);
     }
 }
 

@@ -1,6 +1,6 @@
-//! What was learnt about each launch, stored between runs: a small file per launch, as it is written in the config.
+//! Records of launches, stored between runs: a small file per launch, as it is written in the config.
 //!
-//! Nothing here is worth failing for: what cannot be read was never learnt.
+//! No error is fatal: a record that cannot be read is learnt again.
 
 use crate::config::{Packages, ServerConfig};
 use crate::hex::hex;
@@ -21,12 +21,12 @@ mod tests;
 
 const FOLDER: &str = "launches";
 const ENDING: &str = ".json";
-/// A file beyond this is no record.
+/// Larger files are no record.
 const MAX_FILE_BYTES: u64 = 64 << 10;
 /// More launches than anyone has; beyond it those that were written longest ago are forgotten.
 const MAX_FILES: usize = 1000;
 /// Newline got no answer, and nothing else did either.
-const DOUBT: &str = "not-newline";
+const NOT_NEWLINE: &str = "not-newline";
 
 /// The records of this user.
 #[derive(Clone)]
@@ -119,7 +119,7 @@ impl StoredRecord {
     fn of(server: &ServerConfig, record: &Record) -> Self {
         let framing = match record.framing {
             FramingChoice::Fixed(framing) => Some(framing.name().to_owned()),
-            FramingChoice::Doubt => Some(DOUBT.to_owned()),
+            FramingChoice::Doubt => Some(NOT_NEWLINE.to_owned()),
             FramingChoice::Try => None,
         };
         let slow = record.slow.map(|slow| StoredSlow {
@@ -143,7 +143,7 @@ impl StoredRecord {
         let known = [Framing::Newline, Framing::ContentLength].into_iter().find(|it| it.name() == word);
         let framing = match known {
             Some(framing) => FramingChoice::Fixed(framing),
-            None if word == DOUBT => FramingChoice::Doubt,
+            None if word == NOT_NEWLINE => FramingChoice::Doubt,
             None => FramingChoice::Try,
         };
         let slow = self.slow.filter(|slow| slow.entry == entry_hash(server)).map(|slow| {

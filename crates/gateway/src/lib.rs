@@ -1,7 +1,7 @@
 //! The I/O around core: fronts, backends, config, telemetry.
 //!
 //! # Layout, from the outside in
-//! - `command_line`: which runner and which package a server's command line starts.
+//! - `command_line`: the runner and the package that a server's command line starts.
 //! - [`presets`]: servers known by name: a table, and code that finds their entry points.
 //! - [`config`]: the config file, from text to checked values.
 //! - [`solo`]: one client and its backend in one process; wires everything below together.
@@ -14,21 +14,20 @@
 //!   `environments`: what clients bring along; `place`: whether there is room for one more client.
 //! - `handed`: a client whose own streams are handed to whoever serves it.
 //! - [`paths`]: paths that messages and the environment name, looked up on disk.
-//! - [`explain`]: says which workspace a request would be routed to, and why.
+//! - [`explain`]: the workspace that a request would be routed to, and why.
 //! - `fronts`: the code that talks to clients.
 //! - `backends`: the code that talks to servers.
-//! - `launches`: what was learnt about each launch, stored between runs; `keeping`: writing it, aside;
-//!   `stored_file`: files that are replaced whole.
-//! - `catalogue`: what servers offer, kept on disk between runs; `collisions`: what of it would have the same name;
-//!   `doubtful`: what of it may mean client state.
-//! - `known`: packages of which we know what they keep between calls, and that they ignore the folder; `scope`: what backends
-//!   of a server are kept apart by, where the config leaves it open.
+//! - `stored_file`: files that are replaced whole; `hex`: bytes as text.
+//! - `launches`: records of launches, stored between runs; `catalogue`: catalogues of servers, stored between runs; `keeping`:
+//!   background writes of both.
+//! - `collisions`: equal names in the stored catalogues; `doubtful`: servers in them that may keep client state.
+//! - `known`: packages whose state and use of the folder we know; `scope`: the scope of a server whose config leaves it open.
 //! - `intake`: reading, for both.
 //! - `outbox`: writing, for both; `mailbox`: the same where there is no stream to write to.
-//! - `spare`: a large buffer, kept for the next large message.
+//! - `spare`: a large buffer, kept for the next large message; `prepared`: long lists, sent without a copy.
 //! - [`task`]: starts what runs side by side.
 //! - `hub`: the core under its lock, and the hands that do what it says.
-//! - [`telemetry`]: the listeners of facts: the log.
+//! - [`telemetry`]: the log, made of facts.
 //!
 //! This crate decides nothing about messages: that is `core`'s.
 

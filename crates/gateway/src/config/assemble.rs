@@ -5,18 +5,19 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::default_keys::DefaultsEntry;
-use super::keys::{FileEntry, LogEntry, ServerEntry, Servers};
+use super::keys::{FileEntry, LogEntry, Servers};
 use super::quantity::spell_size;
 use super::read::{Count, Key, Size, Time};
 use super::report::{FilePlace, Report, shown};
+use super::server_keys::ServerEntry;
 use super::syntax::{self, span};
 use super::{
-    Config, Fallback, LogConfig, Names, PoolConfig, Problem, RunKeys, ServerConfig, defaults, offers, preset,
-    remote, run_keys, serve, sharing,
+    Config, Fallback, LogConfig, Names, PoolConfig, Problem, RunKeys, ServerConfig, defaults, offers,
+    preset_keys, remote, run_keys, serve, sharing,
 };
 
-const SMALLEST_MESSAGE_LIMIT: usize = 1 << 10;
-const LARGEST_MESSAGE_LIMIT: usize = 1 << 30;
+const MIN_MESSAGE_LIMIT_BYTES: usize = 1 << 10;
+const MAX_MESSAGE_LIMIT_BYTES: usize = 1 << 30;
 
 /// What became of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,8 +139,8 @@ fn log(entry: LogEntry) -> LogConfig {
 
 fn message_limit(limit: Key<Size>, report: &mut Report<'_>) -> usize {
     let Key::Given(Size(bytes), place) = limit else { return defaults::MAX_MESSAGE_BYTES };
-    if !(SMALLEST_MESSAGE_LIMIT..=LARGEST_MESSAGE_LIMIT).contains(&bytes) {
-        let (least, most) = (spell_size(SMALLEST_MESSAGE_LIMIT), spell_size(LARGEST_MESSAGE_LIMIT));
+    if !(MIN_MESSAGE_LIMIT_BYTES..=MAX_MESSAGE_LIMIT_BYTES).contains(&bytes) {
+        let (least, most) = (spell_size(MIN_MESSAGE_LIMIT_BYTES), spell_size(MAX_MESSAGE_LIMIT_BYTES));
         let message = format!("{} is out of bounds", spell_size(bytes));
         report.error(&place.readable(), message, format!("write a size from {least} to {most}"));
     }
@@ -158,7 +159,7 @@ fn server(
     if let Key::Wrong = entry.preset {
         return None;
     }
-    let preset = preset::preset(&mut entry, report);
+    let preset = preset_keys::preset(&mut entry, report);
     let (remote, command) = if preset.is_some() {
         (None, String::new())
     } else if remote::is_remote(&entry) {

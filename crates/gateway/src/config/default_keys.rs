@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use jsonc_parser::ast::Value;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use super::keys::{ServerEntry, object};
+use super::object::object;
 use super::read::{Read, warn_of_unknown};
 use super::report::{FilePlace, Report};
+use super::server_keys::ServerEntry;
 use super::syntax::span;
 
 /// Keys of a server that cannot be a default, and why.

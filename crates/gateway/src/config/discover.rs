@@ -19,7 +19,7 @@ pub const PROJECT_FILE: &str = "switchboard.json";
 pub const USER_FILES: &[&str] = &["config.json", "config.jsonc", "switchboard.json"];
 
 /// A file that people write by hand is not larger.
-const MAX_BYTES: u64 = 4 << 20;
+const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// Why this file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ pub struct DiscoverError {
 pub enum ReadError {
     #[error("not a file")]
     NotAFile,
-    #[error("larger than {} MiB", MAX_BYTES >> 20)]
+    #[error("larger than {} MiB", MAX_FILE_BYTES >> 20)]
     TooLarge,
     #[error("not UTF-8; save it as UTF-8 in your editor")]
     NotText,
@@ -191,8 +191,8 @@ pub fn read(path: &Path, owners: Owners) -> Result<(String, Vec<Problem>), ReadE
     let file = File::open(path)?;
     // Of the file that is read, whatever has its name by now.
     let warnings = owners.check(path, &file)??;
-    file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_BYTES {
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(ReadError::TooLarge);
     }
     let text = String::from_utf8(bytes).map_err(|_| ReadError::NotText)?;
@@ -360,7 +360,7 @@ mod tests {
         let scratch = Scratch::new();
         let read = |path: &Path| read(path, Owners::default());
         assert!(matches!(read(&scratch.path(".")), Err(ReadError::NotAFile)));
-        let large = scratch.file("large", &" ".repeat(MAX_BYTES as usize + 1));
+        let large = scratch.file("large", &" ".repeat(MAX_FILE_BYTES as usize + 1));
         assert!(matches!(read(&large), Err(ReadError::TooLarge)));
         let latin = scratch.path("latin");
         fs::write(&latin, b"\xe9").unwrap();

@@ -3,21 +3,21 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::keys::{FilterEntry, ResourceFilterEntry};
 use super::lists::{ByName, NamedEntry, Short, WordList};
 use super::problem::Severity;
 use super::read::Key;
 use super::report::{FilePlace, Report, shown};
+use super::server_keys::{FilterEntry, ResourceFilterEntry};
 use super::{FilterConfig, ServerConfig};
-use switchboard_core::catalogue::names::LONGEST as LONGEST_NAME;
+use switchboard_core::catalogue::names::LONGEST as MAX_NAME_BYTES;
 use switchboard_core::text::nearest::nearest_key;
 
-/// Stands between a server's name and that of one of its tools.
-const BETWEEN: &str = "__";
-/// Names beyond this are not looked at for others that they begin with: nobody has them, and it would take long.
-const LONGEST_COMPARED: usize = 128;
+/// Separator between a server's name and that of one of its tools.
+const NAME_SEPARATOR: &str = "__";
+/// Longer names are not compared with the beginnings of others: it would take long.
+const MAX_COMPARED_NAME_BYTES: usize = 128;
 /// A longer name leaves so little room for those of its tools that many of them are shortened.
-const LONGEST_COMFORTABLE: usize = 24;
+const MAX_COMFORTABLE_NAME_BYTES: usize = 24;
 
 /// What of a server's things may have which name.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -108,23 +108,13 @@ pub(super) fn notifications(
     servers: &[String],
     report: &mut Report<'_>,
 ) -> Vec<(String, Vec<String>)> {
-    let Some(ByName(entries)) = given.value() else { return Vec::new() };
-    let known: HashSet<&String> = servers.iter().collect();
-    let mut routes = Vec::with_capacity(entries.len());
-    for NamedEntry { name: method, named, value: WordList(words), valued: _ } in entries {
+    lists_of_servers(given, servers, report, |method, named, report| {
         if !method.starts_with("notifications/") {
-            let message = format!("`{}` is not the method of a notification", shown(&method));
+            let message = format!("`{}` is not the method of a notification", shown(method));
             let remedy = "write its full name, such as \"notifications/roots/list_changed\"";
             report.error(&named.readable(), message, remedy);
         }
-        for (name, place) in &words {
-            if !known.contains(name) {
-                refuse_unknown(name, servers, place, report);
-            }
-        }
-        routes.push((method, words.into_iter().map(|(name, _)| name).collect()));
-    }
-    routes
+    })
 }
 
 pub(super) fn profiles(
@@ -132,23 +122,35 @@ pub(super) fn profiles(
     servers: &[String],
     report: &mut Report<'_>,
 ) -> Vec<(String, Vec<String>)> {
-    let Some(ByName(entries)) = given.value() else { return Vec::new() };
-    let known: HashSet<&String> = servers.iter().collect();
-    let mut profiles = Vec::with_capacity(entries.len());
-    for NamedEntry { name, named, value: WordList(words), valued: _ } in entries {
+    lists_of_servers(given, servers, report, |name, named, report| {
         if name.trim().is_empty() {
             report.error(&named.readable(), "a profile without a name", "name it: it stands in its address");
         }
-        for (name, place) in words.iter().filter(|(name, _)| !known.contains(name)) {
-            refuse_unknown(name, servers, place, report);
+    })
+}
+
+/// Lists of servers by name. Refuses servers that are not in the file.
+fn lists_of_servers(
+    given: Key<ByName<WordList>>,
+    servers: &[String],
+    report: &mut Report<'_>,
+    check_name: impl Fn(&str, &FilePlace, &mut Report<'_>),
+) -> Vec<(String, Vec<String>)> {
+    let Some(ByName(entries)) = given.value() else { return Vec::new() };
+    let known: HashSet<&String> = servers.iter().collect();
+    let mut lists = Vec::with_capacity(entries.len());
+    for NamedEntry { name, named, value: WordList(words), valued: _ } in entries {
+        check_name(&name, &named, report);
+        for (server, place) in words.iter().filter(|(server, _)| !known.contains(server)) {
+            refuse_unknown(server, servers, place, report);
         }
-        profiles.push((name, words.into_iter().map(|(name, _)| name).collect()));
+        lists.push((name, words.into_iter().map(|(server, _)| server).collect()));
     }
-    profiles
+    lists
 }
 
 fn refuse_unknown(name: &str, servers: &[String], place: &FilePlace, report: &mut Report<'_>) {
-    const MOST_LISTED: usize = 12;
+    const MAX_LISTED_NAMES: usize = 12;
     let message = format!("there is no server `{}`", shown(name));
     if report.is_full_of(Severity::Error) {
         return report.error(place, message, "");
@@ -158,8 +160,8 @@ fn refuse_unknown(name: &str, servers: &[String], place: &FilePlace, report: &mu
         Some(near) => format!("did you mean `{}`?", shown(near)),
         None if names.is_empty() => "this file has no servers".to_owned(),
         None => {
-            let listed: Vec<String> = names.iter().take(MOST_LISTED).map(|name| shown(name)).collect();
-            let more = if names.len() > MOST_LISTED { ", …" } else { "" };
+            let listed: Vec<String> = names.iter().take(MAX_LISTED_NAMES).map(|name| shown(name)).collect();
+            let more = if names.len() > MAX_LISTED_NAMES { ", …" } else { "" };
             format!("there are: {}{more}", listed.join(", "))
         }
     };
@@ -191,29 +193,30 @@ pub(super) fn check_names(servers: &[(ServerConfig, FilePlace)], report: &mut Re
             );
             report.warning(place, message, Some(format!("call it `{}` here too", shown(&as_shown))));
         }
-        if as_shown.len() > LONGEST_COMFORTABLE {
+        if as_shown.len() > MAX_COMFORTABLE_NAME_BYTES {
             warn_of_length(as_shown.len(), place, report);
         }
     }
     for (server, place) in servers.iter().filter(|(server, _)| is_fine(server)) {
         if let Some(other) = begun_by(&prefix(&server.name), &seen) {
             let (name, other) = (shown(&server.name), shown(other));
-            let message = format!("`{name}{BETWEEN}x` could be a tool of `{other}` as well as of `{name}`");
-            let remedy = format!("give one of the two another name, without `{BETWEEN}`");
+            let message =
+                format!("`{name}{NAME_SEPARATOR}x` could be a tool of `{other}` as well as of `{name}`");
+            let remedy = format!("give one of the two another name, without `{NAME_SEPARATOR}`");
             report.warning(place, message, Some(remedy));
         }
     }
 }
 
 fn warn_of_length(length: usize, place: &FilePlace, report: &mut Report<'_>) {
-    let room = LONGEST_NAME.saturating_sub(length + BETWEEN.len());
+    let room = MAX_NAME_BYTES.saturating_sub(length + NAME_SEPARATOR.len());
     let which = match room {
         0 => "all its tools".to_owned(),
         room => format!("its tools with more than {room} characters"),
     };
     let message =
         format!("the server's name is long ({length} characters): the names of {which} are shortened");
-    let remedy = format!("give it a name of at most {LONGEST_COMFORTABLE} characters");
+    let remedy = format!("give it a name of at most {MAX_COMFORTABLE_NAME_BYTES} characters");
     report.warning(place, message, Some(remedy));
 }
 
@@ -232,10 +235,10 @@ fn is_plain_char(c: char) -> bool {
 
 /// Another server whose tools' names begin as this one's name does.
 fn begun_by<'a>(name: &str, others: &HashMap<String, &'a str>) -> Option<&'a str> {
-    if name.len() > LONGEST_COMPARED {
+    if name.len() > MAX_COMPARED_NAME_BYTES {
         return None;
     }
     // Also where they overlap: `a___b` is `a` and `_b`, or `a_` and `b`.
-    let cuts = (1..name.len()).filter(|at| name[*at..].starts_with(BETWEEN));
+    let cuts = (1..name.len()).filter(|at| name[*at..].starts_with(NAME_SEPARATOR));
     cuts.filter_map(|at| others.get(&name[..at])).next().copied()
 }

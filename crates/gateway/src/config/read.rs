@@ -365,7 +365,9 @@ pub(super) struct Count(pub(super) usize);
 impl Read for Count {
     fn read(value: &Value<'_>, place: &FilePlace, report: &mut Report<'_>) -> Option<Self> {
         let count = match value {
-            Value::NumberLit(number) => number.value.parse().ok().filter(|count| (1..=MOST).contains(count)),
+            Value::NumberLit(number) => {
+                number.value.parse().ok().filter(|count| (1..=MAX_COUNT).contains(count))
+            }
             Value::StringLit(_)
             | Value::BooleanLit(_)
             | Value::Object(_)
@@ -385,8 +387,8 @@ impl Read for Count {
     }
 }
 
-/// Nobody means more.
-const MOST: usize = 100_000;
+/// The largest count that a key takes.
+const MAX_COUNT: usize = 100_000;
 
 impl JsonSchema for Count {
     fn schema_name() -> Cow<'static, str> {
@@ -394,6 +396,6 @@ impl JsonSchema for Count {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "integer", "minimum": 1, "maximum": MOST })
+        json_schema!({ "type": "integer", "minimum": 1, "maximum": MAX_COUNT })
     }
 }

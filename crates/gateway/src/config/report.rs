@@ -9,7 +9,7 @@ use super::problem::{Problem, Severity};
 
 /// A file that is broken all over is not reported line by line: nobody reads the hundredth. Errors and
 /// warnings are counted apart, so that no number of warnings can hide an error.
-const MAX_OF_A_KIND: usize = 100;
+const MAX_PROBLEMS_PER_SEVERITY: usize = 100;
 
 /// A place in a file: where in the tree, and which bytes.
 #[derive(Clone, Debug)]
@@ -52,9 +52,10 @@ impl FilePlace {
 
 /// Text from the file as it may stand in a message: short, and without control characters.
 pub(super) fn shown(text: &str) -> String {
-    const MAX: usize = 60;
-    let mut shown: String = text.chars().take(MAX).map(|c| if c.is_control() { '�' } else { c }).collect();
-    if text.chars().nth(MAX).is_some() {
+    const MAX_CHARS: usize = 60;
+    let mut shown: String =
+        text.chars().take(MAX_CHARS).map(|c| if c.is_control() { '�' } else { c }).collect();
+    if text.chars().nth(MAX_CHARS).is_some() {
         shown.push('…');
     }
     shown
@@ -102,7 +103,7 @@ impl<'a> Report<'a> {
             Severity::Error => self.errors,
             Severity::Warning => self.warnings,
         };
-        count >= MAX_OF_A_KIND
+        count >= MAX_PROBLEMS_PER_SEVERITY
     }
 
     /// All problems, in the order of the file.

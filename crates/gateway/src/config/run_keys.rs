@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use super::keys::ServerEntry;
 use super::offers::{self, Kind};
 use super::quantity::spell_time;
 use super::read::{Count, Key, Time};
 use super::report::{FilePlace, Report};
+use super::server_keys::ServerEntry;
 use super::{
     Capabilities, FilterConfig, Framing, Guard, InheritEnv, OnTimeout, Packages, PoolConfig, RetryAfterCrash,
     Scope, ServerConfig, State, defaults, sharing,

@@ -14,8 +14,8 @@ use super::os;
 use crate::hex::hex;
 use switchboard_process::drafts;
 
-const FILE: &str = "trust.json";
-const VERSION: u32 = 1;
+const FILE_NAME: &str = "trust.json";
+const FORMAT_VERSION: u32 = 1;
 
 /// The list of approved files, in the state folder. Holds nothing in memory: each question reads the file,
 /// so that what another process approved counts at once.
@@ -65,7 +65,7 @@ struct TrustFile {
 
 impl Trust {
     pub fn new(state_dir: &Path) -> Self {
-        Self { file: state_dir.join(FILE) }
+        Self { file: state_dir.join(FILE_NAME) }
     }
 
     /// Approves the file at `path` with the content `source`: what the user was shown, and not what may
@@ -107,7 +107,7 @@ impl Trust {
         }
         let stored: TrustFile =
             serde_json::from_str(&text).map_err(|source| TrustError::Damaged { path: path(), source })?;
-        if stored.version > VERSION {
+        if stored.version > FORMAT_VERSION {
             return Err(TrustError::Newer { path: path() });
         }
         Ok(stored.trusted)
@@ -128,19 +128,19 @@ impl Trust {
     /// half.
     fn write(&self, trusted: Vec<Trusted>) -> Result<(), TrustError> {
         let failed = |source| TrustError::Write { path: self.file.clone(), source };
-        let stored = TrustFile { version: VERSION, trusted };
+        let stored = TrustFile { version: FORMAT_VERSION, trusted };
         let text = serde_json::to_vec_pretty(&stored).map_err(|error| failed(error.into()))?;
         let folder = self.file.parent().unwrap_or(Path::new(""));
         os::create_private_dir(folder).map_err(failed)?;
 
         static COUNTER: AtomicU32 = AtomicU32::new(0);
         let unique = format!("{}-{}", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed));
-        let temporary = folder.join(format!(".{FILE}.{unique}"));
+        let temporary = folder.join(format!(".{FILE_NAME}.{unique}"));
         let written = os::create_private_file(&temporary)
             .and_then(|mut file| file.write_all(&text).and_then(|()| file.sync_all()))
             .and_then(|()| fs::rename(&temporary, &self.file));
         drafts::remove_old(folder, |name| {
-            name.strip_prefix('.').is_some_and(|name| name.starts_with(&format!("{FILE}.")))
+            name.strip_prefix('.').is_some_and(|name| name.starts_with(&format!("{FILE_NAME}.")))
         });
         written.map_err(|error| {
             let _ = fs::remove_file(&temporary);
@@ -240,7 +240,7 @@ mod tests {
         trust.trust(&project(&scratch, "one"), "{}").unwrap();
         let names: Vec<_> =
             fs::read_dir(scratch.path("state")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        assert_eq!(names, [FILE]);
+        assert_eq!(names, [FILE_NAME]);
     }
 
     #[cfg(unix)]
@@ -252,9 +252,9 @@ mod tests {
         let trust = Trust::new(&state);
         trust.trust(&project(&scratch, "one"), "{}").unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        assert_eq!((mode(&state), mode(&state.join(FILE))), (0o700, 0o600));
+        assert_eq!((mode(&state), mode(&state.join(FILE_NAME))), (0o700, 0o600));
 
-        fs::set_permissions(state.join(FILE), fs::Permissions::from_mode(0o662)).unwrap();
+        fs::set_permissions(state.join(FILE_NAME), fs::Permissions::from_mode(0o662)).unwrap();
         assert!(matches!(trust.trusted(), Err(TrustError::OpenToOthers { .. })));
     }
 

@@ -68,7 +68,7 @@ impl Log {
             to_file,
             to_stderr,
             file: (!is_stderr).then(|| Rolling::new(name)),
-            own_stderr: StderrFile::at(&options.folder.join(super::DAEMON_STDERR)),
+            own_stderr: StderrFile::at(&options.folder.join(super::DAEMON_STDERR_FILE)),
             words: BTreeMap::new(),
             folder: options.folder.clone(),
             root: options.root.map(|root| root.display().to_string()).unwrap_or_default(),
@@ -147,7 +147,7 @@ impl Log {
 
     fn keep_stderr_short(&self) {
         if let Some(file) = &self.own_stderr {
-            file.keep_below(super::LONGEST_STDERR);
+            file.keep_below(super::MAX_STDERR_BYTES);
         }
     }
 }

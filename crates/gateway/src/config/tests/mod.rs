@@ -1,12 +1,14 @@
 //! What only the parts together can show: [`load`](super::load) on whole files, and that docs, schema and
 //! loader say the same.
 
+mod checks;
 mod defaults;
 mod docs;
 mod hostile;
 mod loading;
 mod offers;
 mod presets;
+mod problems;
 
 use std::fs;
 use std::path::{Path, PathBuf};
