@@ -7,9 +7,8 @@
 //! - [`offer`]: all that one server offers, also as it is kept on disk; `kept`: not read yet; `offers`: by kind of client.
 //! - [`view`]: several servers as one. [`single`]: one server alone, under its own names.
 //! - [`cursor`]: a place in a list, as clients carry it.
-//! - `scan`, `index`, `base64url`, `template`: what these are made of.
+//! - `scan`, `index`, `template`: what these are made of.
 
-mod base64url;
 mod index;
 mod kept;
 mod offers;

@@ -6,7 +6,8 @@
 //!
 //! # Layout
 //! From the bottom; a module uses only those above it in this list.
-//! - [`moment`]: time as a value. [`redact`]: removal of secrets from texts. `ids`: numbers of clients, backends, servers.
+//! - [`moment`]: time as a value. [`redact`]: removal of secrets from texts. [`text`]: nearest names, and percent-encoding.
+//!   `ids`: numbers of clients, backends, servers.
 //! - `messages`: messages that we originate ourselves, and comparisons of their parts.
 //! - [`environment`]: variables that clients of one backend have in common.
 //! - [`routing`]: the workspace that a request belongs to.
@@ -20,6 +21,7 @@
 
 pub mod moment;
 pub mod redact;
+pub mod text;
 mod ids;
 mod messages;
 pub mod environment;

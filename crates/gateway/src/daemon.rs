@@ -9,7 +9,7 @@ use crate::backends::Plan;
 use crate::backends::launch;
 use crate::backends::process::Processes;
 use crate::catalogue::Shelf;
-use crate::config::discover::Origin;
+use crate::config::discover::ConfigOrigin;
 use crate::config::{self, Config, Guard, LogLevel, ServerConfig};
 use crate::control;
 use crate::environments::{Vars, environment};
@@ -22,8 +22,8 @@ use crate::hello::{self, Envelope, Hello, Newcomer, OrderWord, Reply, Wants};
 use crate::hub::Hub;
 use crate::intake::{self, ClientReader};
 use crate::launches::Launches;
+use crate::paths as places;
 use crate::place::Place;
-use crate::places;
 use crate::register::Register;
 use crate::reload::{Applied, Overrides, Source, Standing};
 use crate::solo;
@@ -445,7 +445,7 @@ impl Household {
         self.hub.measure().await;
         let status = self.hub.turn().status();
         let (file, origin) = self.standing.source.as_ref().map(|(path, origin)| (path, *origin)).unzip();
-        let (is_project, owner) = (origin == Some(Origin::Project), self.standing.owners.also);
+        let (is_project, owner) = (origin == Some(ConfigOrigin::Project), self.standing.owners.also);
         json!({ "config": file, "isProject": is_project, "configOwner": owner, "status": status })
     }
 

@@ -8,7 +8,7 @@ use crate::keeping::Keeping;
 use crate::link;
 use crate::mailbox::Mailbox;
 use crate::outbox::{Left, Outbox};
-use crate::places;
+use crate::paths as places;
 use crate::task;
 use crate::telemetry::{Desk, Telemetry};
 use std::collections::BTreeMap;
@@ -413,13 +413,17 @@ impl<'a> Turn<'a> {
                 });
             }
             Action::KeepOffer { server, key, offer } => {
-                if let Plan::Processes(processes) = &self.hub.plan {
-                    self.hub.keeping.offer(processes, server, key, offer);
+                if let Plan::Processes(processes) = &self.hub.plan
+                    && let Some(server) = processes.register.server(server)
+                {
+                    self.hub.keeping.offer(processes.shelf.clone(), server, key, offer);
                 }
             }
             Action::KeepRecord { server, record } => {
-                if let Plan::Processes(processes) = &self.hub.plan {
-                    self.hub.keeping.record(processes, server, record);
+                if let Plan::Processes(processes) = &self.hub.plan
+                    && let Some(config) = processes.register.server(server)
+                {
+                    self.hub.keeping.record(processes.launches.clone(), (server, config), record);
                 }
             }
             Action::Stop { launch, how } => {

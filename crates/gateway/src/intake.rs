@@ -2,7 +2,7 @@
 
 use crate::handed::ledger::Ledger;
 use crate::hub::{Hub, Turn};
-use crate::places::{self, Resolver};
+use crate::paths::{self as places, Resolver};
 use crate::register::Habit;
 use crate::spare;
 use bytes::Bytes;

@@ -1,7 +1,9 @@
-//! Writing what is to outlive us: the lists of servers, and what was learnt about launches. Nobody waits for it but our own
-//! end, and that for a moment only: what is not written is learnt again.
+//! Background writes of stored files: the catalogues of servers, and the records of launches. Only the end of the process
+//! waits for them, and not for long: a record that is not written is learnt again. Must not know hub or backends.
 
-use crate::backends::process::Processes;
+use crate::catalogue::Shelf;
+use crate::config::ServerConfig;
+use crate::launches::Launches;
 use crate::task;
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -26,21 +28,23 @@ pub(crate) struct Keeping {
 impl Keeping {
     pub(crate) fn offer(
         self: &Arc<Self>,
-        processes: &Processes,
-        server: ServerId,
+        shelf: Shelf,
+        server: Arc<ServerConfig>,
         key: OfferKey,
         offer: Arc<Offer>,
     ) {
-        let Some(server) = processes.register.server(server) else { return };
-        let shelf = processes.shelf.clone();
         self.spawn("offer", async move {
             let _ = aside::run(move || shelf.save(&server, &key, &offer.store())).await;
         });
     }
 
-    pub(crate) fn record(self: &Arc<Self>, processes: &Processes, id: ServerId, record: Record) {
-        let Some(server) = processes.register.server(id) else { return };
-        let (launches, keeping) = (processes.launches.clone(), self.clone());
+    pub(crate) fn record(
+        self: &Arc<Self>,
+        launches: Launches,
+        (id, server): (ServerId, Arc<ServerConfig>),
+        record: Record,
+    ) {
+        let keeping = self.clone();
         self.records.lock().unwrap_or_else(PoisonError::into_inner).insert(id, record);
         self.spawn("record", async move {
             // One at a time, and the newest: an older one must not come last.

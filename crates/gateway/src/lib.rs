@@ -1,9 +1,9 @@
 //! The I/O around core: fronts, backends, config, telemetry.
 //!
 //! # Layout, from the outside in
-//! - `command_line`: which runner and which package a server's command line starts.
-//! - [`config`]: what the user wrote down.
-//! - [`auggie`]: a server that we know by name, found and started without a config file.
+//! - `command_line`: the runner and the package that a server's command line starts.
+//! - [`presets`]: servers known by name: a table, and code that finds their entry points.
+//! - [`config`]: the config file, from text to checked values.
 //! - [`solo`]: one client and its backend in one process; wires everything below together.
 //! - [`refusing`]: one client, and nothing to serve: each request is answered with the reason.
 //! - [`raw`]: no message is read: the launcher, which only governs the process.
@@ -13,33 +13,32 @@
 //!   first words; [`control`]: questions and orders; `register`: the servers that there are; `reload`: a changed config;
 //!   `environments`: what clients bring along; `place`: whether there is room for one more client.
 //! - `handed`: a client whose own streams are handed to whoever serves it.
-//! - [`places`]: paths that messages and the environment name, looked up on disk.
-//! - [`explain`]: says which workspace a request would be routed to, and why.
+//! - [`paths`]: paths that messages and the environment name, looked up on disk.
+//! - [`explain`]: the workspace that a request would be routed to, and why.
 //! - `fronts`: the code that talks to clients.
 //! - `backends`: the code that talks to servers.
-//! - `launches`: what was learnt about each launch, stored between runs; `keeping`: writing it, aside;
-//!   `stored_file`: files that are replaced whole.
-//! - `catalogue`: what servers offer, kept on disk between runs; `collisions`: what of it would have the same name;
-//!   `doubtful`: what of it may mean client state.
-//! - `known`: packages of which we know what they keep between calls, and that they ignore the folder; `scope`: what backends
-//!   of a server are kept apart by, where the config leaves it open.
+//! - `stored_file`: files that are replaced whole; `hex`: bytes as text.
+//! - `launches`: records of launches, stored between runs; `catalogue`: catalogues of servers, stored between runs; `keeping`:
+//!   background writes of both.
+//! - `collisions`: equal names in the stored catalogues; `doubtful`: servers in them that may keep client state.
+//! - `known`: packages whose state and use of the folder we know; `scope`: the scope of a server whose config leaves it open.
 //! - `intake`: reading, for both.
 //! - `outbox`: writing, for both; `mailbox`: the same where there is no stream to write to.
-//! - `spare`: a large buffer, kept for the next large message.
+//! - `spare`: a large buffer, kept for the next large message; `prepared`: long lists, sent without a copy.
 //! - [`task`]: starts what runs side by side.
 //! - `hub`: the core under its lock, and the hands that do what it says.
-//! - [`telemetry`]: the listeners of facts: the log.
+//! - [`telemetry`]: the log, made of facts.
 //!
 //! This crate decides nothing about messages: that is `core`'s.
 
 mod command_line;
+pub mod presets;
 pub mod config;
-pub mod auggie;
 pub mod solo;
 pub mod refusing;
 pub mod raw;
 pub mod peer;
-pub mod places;
+pub mod paths;
 pub mod explain;
 pub mod fronts;
 mod backends;
@@ -80,6 +79,7 @@ pub use hello::AdHoc;
 pub use link::DaemonCommand;
 pub use reload::{Overrides, Source};
 pub use switchboard_core::catalogue::{decode_resource, decode_template};
+pub use switchboard_core::text::nearest::nearest_name;
 pub use switchboard_process::alive::is_alive;
 pub use switchboard_process::child::Ended;
 pub use switchboard_process::local::Address;

@@ -1,14 +1,14 @@
-//! Long lists that are sent to one client after the other. From the second time on the system has a copy, out of which it
-//! can send without another.
+//! Long lists that are sent to one client after the other. From the second time on the system has a copy of its own, and
+//! sends from it without copying again.
 
 use bytes::Bytes;
 use std::sync::{Arc, Mutex, PoisonError};
 use switchboard_process::pipe::Sealed;
 
-/// Shorter ones are copied as fast.
+/// Shorter lists are copied as fast.
 pub(crate) const LONG: usize = 64 << 10;
 /// Four kinds of lists, and some clients that see others than the rest.
-const MOST: usize = 8;
+const MAX_LISTS: usize = 8;
 
 static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
 
@@ -31,7 +31,7 @@ pub(crate) fn source(bytes: &Bytes) -> Option<Arc<Sealed>> {
     known.retain(|it| !it.bytes.is_unique());
     let is_it = |it: &Known| it.bytes.as_ptr() == bytes.as_ptr() && it.bytes.len() == bytes.len();
     let Some(at) = known.iter().position(is_it) else {
-        if known.len() == MOST {
+        if known.len() == MAX_LISTS {
             known.remove(0);
         }
         known.push(Known { bytes: bytes.clone(), copy: Copy::NotYet });

@@ -1,10 +1,10 @@
 //! A changed config file, applied while we serve. It is validated first: one with errors, or a project's that is not
 //! trusted as it is now, changes nothing, and says why.
 
-use crate::auggie;
 use crate::backends::Plan;
-use crate::config::discover::{ConfigFile, Origin, reread};
+use crate::config::discover::{ConfigFile, ConfigOrigin, reread};
 use crate::config::owners::Owners;
+use crate::config::preset;
 use crate::config::{Config, Guard, ServerConfig};
 use crate::daemon::Household;
 use crate::environments::environment;
@@ -37,7 +37,7 @@ const FRESH: Duration = Duration::from_secs(4);
 #[derive(Debug, Clone)]
 pub struct Source {
     pub path: PathBuf,
-    pub origin: Origin,
+    pub origin: ConfigOrigin,
     /// Whose files are taken.
     pub owners: Owners,
     /// What was in it.
@@ -78,7 +78,7 @@ type Mark = [u8; 32];
 /// The config that counts, and the file that it came from.
 pub(crate) struct Standing {
     state: Mutex<State>,
-    pub(crate) source: Option<(PathBuf, Origin)>,
+    pub(crate) source: Option<(PathBuf, ConfigOrigin)>,
     pub(crate) owners: Owners,
 }
 
@@ -209,7 +209,7 @@ impl Household {
     }
 
     fn take_over(&self, state: &mut State, file: &ConfigFile) -> Result<Applied, String> {
-        let loaded = auggie::load(file, &|name| self.vars.get(name));
+        let loaded = preset::load(file, &|name| self.vars.get(name));
         let Some(config) = loaded.config else {
             let problems: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
             return Err(format!("{} has errors\n{}", file.path.display(), problems.join("\n")));
@@ -248,7 +248,8 @@ impl Household {
     pub(crate) async fn bring(&self, name: &str, launch: hello::AdHoc) -> Result<ServerId, String> {
         let state = self.standing.state.lock().await;
         let config = &state.config;
-        let is_users = self.standing.source.as_ref().is_some_and(|(_, origin)| *origin != Origin::Project);
+        let is_users =
+            self.standing.source.as_ref().is_some_and(|(_, origin)| *origin != ConfigOrigin::Project);
         if !config.share_ad_hoc || !is_users {
             return Err(
                 "its config does not say `shareAdHoc: true`, so it starts no command of a command line"

@@ -9,7 +9,7 @@ use crate::config::{
 use crate::environments::Vars;
 use crate::known;
 use crate::launches::Launches;
-use crate::places;
+use crate::paths as places;
 use crate::scope;
 use bytes::Bytes;
 use std::path::PathBuf;

@@ -6,7 +6,7 @@ use super::list::{List, Naming};
 use super::listing::Unreadable;
 use super::offer::Offer;
 use super::scan;
-use super::view::nearest::nearest;
+use crate::text::nearest::nearest_listed;
 use bytes::Bytes;
 use switchboard_protocol::Span;
 use switchboard_protocol::json::{self, Stepped};
@@ -75,7 +75,7 @@ impl Single<'_> {
         let filter = self.naming.filter(list);
         let Some(listing) = self.offer.and_then(|offer| offer.list(list)) else { return Vec::new() };
         let own = (0..listing.len() as u32).map(|entry| listing.own_name(entry));
-        nearest(own.filter_map(|own| Some(filter.shown_as(&own)?.to_owned().into())), name)
+        nearest_listed(own.filter_map(|own| Some(filter.shown_as(&own)?.to_owned().into())), name)
     }
 
     /// A page of a list, without what is not shown and with other names where there are; `None` if nothing changes.

@@ -8,7 +8,7 @@
 
 mod contest;
 mod lookup;
-pub(super) mod nearest;
+mod nearest;
 mod ownership;
 mod stock;
 mod welcome;

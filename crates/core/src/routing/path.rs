@@ -1,5 +1,8 @@
 //! Paths as text: out of URIs, cleaned, compared. Pure: what a link points to is for others to find out.
 
+use crate::text::percent;
+use std::borrow::Cow;
+
 /// How the paths of a system are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
@@ -12,7 +15,10 @@ impl Style {
     pub const OWN: Self = if cfg!(windows) { Self::Windows } else { Self::Unix };
 }
 
-/// The path that a `file:` URI names. Nothing if it is no such URI, names another machine, or holds what no path can.
+/// The path that a `file:` URI names; `None` for any other URI, another machine, or characters that no path can hold.
+///
+/// The crate `url` does not serve here: it takes `file:relative` for `/relative`, drops tabs and line breaks, and knows only
+/// the paths of the system that it was built for.
 pub fn of_uri(uri: &str, style: Style) -> Option<String> {
     let scheme = uri.get(..5)?;
     if !scheme.eq_ignore_ascii_case("file:") {
@@ -42,39 +48,15 @@ pub fn to_uri(path: &str, style: Style) -> String {
         Style::Windows if path.starts_with(r"\\") => "file:",
         Style::Windows => "file:///",
     };
-    let mut uri = start.to_owned();
-    for byte in path.bytes() {
-        match byte {
-            b'\\' if style == Style::Windows => uri.push('/'),
-            b'/' | b'-' | b'.' | b'_' | b'~' | b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+'
-            | b',' | b';' | b'=' | b':' | b'@' => uri.push(char::from(byte)),
-            byte if byte.is_ascii_alphanumeric() => uri.push(char::from(byte)),
-            byte => uri.push_str(&format!("%{byte:02X}")),
-        }
+    match style {
+        Style::Unix => format!("{start}{}", percent::encode_path(path)),
+        Style::Windows => format!("{start}{}", percent::encode_path(&path.replace('\\', "/"))),
     }
-    uri
 }
 
-/// What `%41` and its like stand for. Nothing if that is no text, or has a zero in it.
+/// `None` if a text does not decode, or has a zero in it.
 fn decode(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, after @ ..] = rest {
-        rest = after;
-        match (first, after) {
-            (b'%', [high, low, after @ ..]) => {
-                bytes.push(hex(*high)? << 4 | hex(*low)?);
-                rest = after;
-            }
-            (b'%', _) => return None,
-            (byte, _) => bytes.push(*byte),
-        }
-    }
-    String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+    percent::decode(text).filter(|text| !text.contains('\0')).map(Cow::into_owned)
 }
 
 /// An absolute path without `.`, `..`, doubled or trailing separators. Nothing if it is not absolute.

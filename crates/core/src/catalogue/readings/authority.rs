@@ -1,4 +1,7 @@
 //! Hosts: which part of a URI names one, and what URL parsers drop from it. Knows nothing of paths but where they begin.
+//!
+//! The crate `url` does not serve here: it is one parser, and a filter must think of several that disagree; and the text may
+//! be a glob or half decoded, which `url` refuses.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 

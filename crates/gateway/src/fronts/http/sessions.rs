@@ -12,7 +12,7 @@ use crate::backends::Plan;
 use crate::environments::environment;
 use crate::fronts::Wanted;
 use crate::intake::ClientReader;
-use crate::places;
+use crate::paths as places;
 use hyper::header::{HeaderMap, HeaderName};
 use std::collections::HashMap;
 use std::path::Path;

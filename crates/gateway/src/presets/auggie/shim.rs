@@ -1,6 +1,6 @@
-//! What a shim leads to: the small script (`auggie`, `auggie.cmd`, `auggie.ps1`) by which npm and pnpm make a
-//! package's program callable where a link cannot. It is read, never run: what runs below a `cmd.exe` or a shell
-//! is not where its starter looks for it.
+//! Targets of a shim: the small script (`auggie`, `auggie.cmd`, `auggie.ps1`) by which npm and pnpm make a package's program
+//! callable where a link cannot. It is read, never run: a process below a `cmd.exe` or a shell is not the one that its
+//! starter holds.
 
 use std::path::{Path, PathBuf};
 

@@ -1,19 +1,12 @@
 //! Machines as data: what is installed where, and what is found.
 
 use super::disk::Disk;
-use super::find::{Found, find};
-use super::{Options, Surroundings, entry};
-use crate::config::{Missing, expand};
+use super::find::{EntryPoint, find};
+use super::{Options, PresetCommand, Surroundings, command_on};
+use crate::presets::Missing;
+use crate::presets::tests::lookup;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
-
-/// An environment of these variables only.
-pub(super) fn lookup(vars: &[(&str, &str)]) -> impl Fn(&str) -> Option<OsString> {
-    let vars: Vec<(String, OsString)> =
-        vars.iter().map(|(name, value)| (name.to_string(), value.into())).collect();
-    move |name| vars.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
-}
 
 /// One thing on a disk.
 #[derive(Clone, Copy)]
@@ -140,7 +133,7 @@ fn with<T>(case: &Case, then: impl FnOnce(&Options, &Surroundings<'_>) -> T) -> 
 
 #[track_caller]
 fn check(case: Case, node: &str, script: &str) {
-    let Found { node: got_node, script: got_script } = with(&case, find).unwrap();
+    let EntryPoint { node: got_node, script: got_script } = with(&case, find).unwrap();
     assert_eq!((key(Path::new(&got_node)).as_str(), key(Path::new(&got_script)).as_str()), (node, script));
 }
 
@@ -471,23 +464,13 @@ fn another_package_of_that_place_is_not_taken() {
     missing(Case { disk, ..CASE }, &["auggie was not found"]);
 }
 
-// ---- the entry
+// ---- the command
 
 #[test]
-fn the_entry_is_what_a_user_would_write() {
+fn command_is_spelt_as_in_a_config() {
     let disk = &[("/usr/bin/node", Program), ("/x/${y}/e.mjs", JS)];
-    let server = with(&Case { disk, entry: Some("/x/${y}/e.mjs"), ..CASE }, entry);
-    let root = Path::new("/home/me/my work");
-    let parts = expand::launch_parts(&server, Some(root), &lookup(&[])).unwrap();
-    assert_eq!(parts.command, "/usr/bin/node");
-    assert_eq!(
-        parts.args,
-        ["/x/${y}/e.mjs", "--mcp", "-m", "default", "--workspace-root", "/home/me/my work"]
-    );
-    assert_eq!(*parts.env, [("AUGMENT_DISABLE_AUTO_UPDATE".to_owned(), "1".to_owned())]);
-    assert_eq!(server.root_arguments, ["directory_path"]);
-    assert_eq!(server.capabilities, crate::config::Capabilities::Shared);
-    assert_eq!((parts.cwd, server.pass_env.as_slice()), (None, &["AUGMENT_*".to_owned()][..]));
-    assert!(expand::uses_root(&server, &lookup(&[])), "each root has a backend of its own");
-    assert_eq!(server.missing, None);
+    let found = with(&Case { disk, entry: Some("/x/${y}/e.mjs"), ..CASE }, command_on);
+    let args = ["/x/$${y}/e.mjs", "--mcp", "-m", "default", "--workspace-root", "${root}"];
+    let args = args.map(str::to_owned).to_vec();
+    assert_eq!(found, PresetCommand { command: "/usr/bin/node".to_owned(), args, missing: None });
 }

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use switchboard_process::child::resolve;
 
-/// What is longer is neither a shim nor a package's description.
-const SMALL: u64 = 64 * 1024;
+/// Longer files are neither a shim nor a package's description.
+const MAX_TEXT_BYTES: u64 = 64 * 1024;
 
 pub(super) trait Disk {
     fn is_absolute(&self, path: &Path) -> bool;
@@ -41,7 +41,7 @@ impl Disk for OurDisk {
     }
 
     fn text(&self, path: &Path) -> Option<String> {
-        let is_small = fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= SMALL);
+        let is_small = fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_TEXT_BYTES);
         if is_small { fs::read_to_string(path).ok() } else { None }
     }
 

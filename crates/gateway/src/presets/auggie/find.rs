@@ -1,8 +1,8 @@
-//! Node and auggie's JS file: what was named, else what PATH leads to, else what lies where npm and the version
-//! managers put it. What was named and is not there is an error, and nothing else is tried.
+//! Node and auggie's JS file: as named by the user, else by way of PATH, else in the folders of npm and the version
+//! managers. A named file that is not there is an error, and nothing else is tried.
 
-use super::{Options, PACKAGE, Surroundings, homes, shim};
-use crate::config::Missing;
+use super::{AUGGIE, Options, Surroundings, homes, shim};
+use crate::presets::Missing;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ const INSTALL_NODE: &str = "install Node.js 20 or later, or name its program wit
 
 /// Both, as they go into a command line.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct EntryPoint {
     pub(super) node: String,
     pub(super) script: String,
 }
@@ -32,11 +32,11 @@ struct Script {
     led_from: Option<PathBuf>,
 }
 
-pub(super) fn find(options: &Options, around: &Surroundings<'_>) -> Result<Found, Missing> {
+pub(super) fn find(options: &Options, around: &Surroundings<'_>) -> Result<EntryPoint, Missing> {
     let script = find_script(options, around);
     let node = find_node(options, script.as_ref().ok(), around);
     match (node, script) {
-        (Ok(node), Ok(script)) => Ok(Found { node: text(node)?, script: text(script.file)? }),
+        (Ok(node), Ok(script)) => Ok(EntryPoint { node: text(node)?, script: text(script.file)? }),
         (Err(missing), Ok(_)) | (Ok(_), Err(missing)) => Err(missing),
         (Err(node), Err(script)) => Err(Missing {
             reason: format!("{}; and {}", script.reason, node.reason),
@@ -65,8 +65,9 @@ fn find_script(options: &Options, around: &Surroundings<'_>) -> Result<Script, M
     let in_path = path_folders(around).find_map(|folder| follow_from(folder, around));
     in_path.or_else(|| in_homes(around)).ok_or_else(|| Missing {
         reason: format!(
-            "auggie was not found: no `auggie` in PATH ({}) leads to it, and no package {PACKAGE} is in {}",
+            "auggie was not found: no `auggie` in PATH ({}) leads to it, and no package {} is in {}",
             shown(&around.path),
+            AUGGIE.package,
             shown(&homes::patterns(around))
         ),
         hint: INSTALL_AUGGIE.to_owned(),
@@ -114,7 +115,7 @@ fn follow(path: &Path, around: &Surroundings<'_>) -> Option<Script> {
 fn in_homes(around: &Surroundings<'_>) -> Option<Script> {
     homes::prefixes(around).into_iter().find_map(|prefix| {
         homes::LAYOUTS.iter().find_map(|(modules, _)| {
-            let file = package_script(&prefix.join(modules).join(PACKAGE), around)?;
+            let file = package_script(&prefix.join(modules).join(AUGGIE.package), around)?;
             Some(Script { file, led_from: None })
         })
     })
@@ -124,7 +125,7 @@ fn in_homes(around: &Surroundings<'_>) -> Option<Script> {
 fn package_script(package: &Path, around: &Surroundings<'_>) -> Option<PathBuf> {
     let description = around.disk.text(&package.join("package.json"))?;
     let description: serde_json::Value = serde_json::from_str(&description).ok()?;
-    if description["name"] != PACKAGE {
+    if description["name"] != AUGGIE.package {
         return None;
     }
     let bin = &description["bin"];
@@ -133,7 +134,7 @@ fn package_script(package: &Path, around: &Surroundings<'_>) -> Option<PathBuf> 
 }
 
 fn is_in_package(file: &Path) -> bool {
-    file.ancestors().any(|folder| folder.ends_with(PACKAGE))
+    file.ancestors().any(|folder| folder.ends_with(AUGGIE.package))
 }
 
 fn is_script(file: &Path) -> bool {
@@ -210,7 +211,7 @@ fn beside(script: Option<&Script>, around: &Surroundings<'_>) -> Vec<PathBuf> {
     let modules = script
         .file
         .ancestors()
-        .find(|folder| folder.ends_with(PACKAGE))
+        .find(|folder| folder.ends_with(AUGGIE.package))
         .and_then(|package| package.ancestors().nth(2));
     let prefix = |layout: &str| {
         let depth = Path::new(layout).components().count();

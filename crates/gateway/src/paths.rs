@@ -1,7 +1,7 @@
-//! Places on disk: what core has read out of messages, looked up. Links are followed, and the project around a place is
+//! Paths that messages and the environment name, looked up on disk: links are followed, and the project around a path is
 //! found. Must not know which root a request gets: that is [`decide`](switchboard_core::routing::decide)'s.
 //!
-//! Whoever calls this may be held up by a file system that hangs.
+//! Calls may block on a file system that hangs.
 
 use crate::config::{Lookup, folders};
 use std::collections::HashMap;
@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 use switchboard_core::routing::path::{self, Style};
 use switchboard_core::routing::{NamedBy, Place};
 
-/// What makes a folder a repository.
-const REPOSITORY: [&str; 4] = [".git", ".hg", ".svn", ".jj"];
+/// Entries that make a folder a repository.
+const REPOSITORY_MARKS: [&str; 4] = [".git", ".hg", ".svn", ".jj"];
 
-/// What else stands in the topmost folder of a project. Nothing that stands in many folders of one, as `Makefile` and
-/// `CMakeLists.txt` do: each of them would be a workspace.
-const MARKS: [&str; 13] = [
+/// Other entries in the topmost folder of a project. `Makefile` and `CMakeLists.txt` are not among them: many folders of one
+/// project have them, and each would be a workspace.
+const PROJECT_MARKS: [&str; 13] = [
     ".vscode",
     ".idea",
     "switchboard.json",
@@ -33,13 +33,13 @@ const MARKS: [&str; 13] = [
     "Gemfile",
 ];
 
-/// Where clients say which folder they were opened on. Claude Code sets the first, Cursor the second, which may name
+/// Variables in which clients name the folder that they were opened on. Claude Code sets the first, Cursor the second, which may name
 /// several.
-const VARIABLES: [&str; 2] = ["CLAUDE_PROJECT_DIR", "WORKSPACE_FOLDER_PATHS"];
+const ROOT_VARIABLES: [&str; 2] = ["CLAUDE_PROJECT_DIR", "WORKSPACE_FOLDER_PATHS"];
 
-/// A folder may be moved, or become a project.
-const FRESH: Duration = Duration::from_secs(10);
-const MOST_KNOWN: usize = 256;
+/// Cached results expire: a folder may be moved, or become a project.
+const CACHE_TTL: Duration = Duration::from_secs(10);
+const MAX_CACHED_PATHS: usize = 256;
 
 /// Looks the named paths up: one place for each, in their order.
 pub fn look_up(named: Vec<(NamedBy, String)>) -> Vec<Place> {
@@ -70,10 +70,10 @@ fn project(path: &Path, home: Option<&str>) -> Option<String> {
         if home.is_some_and(|home| path::is_within(home, text, Style::OWN)) {
             break;
         }
-        if has_one(folder, &REPOSITORY) {
+        if has_one(folder, &REPOSITORY_MARKS) {
             return Some(text.to_owned());
         }
-        if nearest.is_none() && has_one(folder, &MARKS) {
+        if nearest.is_none() && has_one(folder, &PROJECT_MARKS) {
             nearest = Some(text.to_owned());
         }
     }
@@ -95,7 +95,7 @@ pub fn canonical(path: &Path) -> Option<String> {
 
 /// The folder that the client's environment names.
 pub fn of_environment(vars: Lookup<'_>) -> Option<String> {
-    VARIABLES.iter().find_map(|name| {
+    ROOT_VARIABLES.iter().find_map(|name| {
         let value = vars(name)?;
         let value = value.to_str()?;
         // A folder's own name may have a comma or a colon in it.
@@ -154,7 +154,7 @@ impl Resolver {
     /// What [`look_up`] made of these.
     pub(crate) fn remember(&mut self, named: &[(NamedBy, String)], places: &[Place], now: Instant) {
         for ((_, name), place) in named.iter().zip(places) {
-            if self.known.len() >= MOST_KNOWN && !self.known.contains_key(name) {
+            if self.known.len() >= MAX_CACHED_PATHS && !self.known.contains_key(name) {
                 self.make_room(now);
             }
             let resolved = Resolved { path: place.path.clone(), project: place.project.clone(), at: now };
@@ -164,7 +164,7 @@ impl Resolver {
 
     fn make_room(&mut self, now: Instant) {
         self.known.retain(|_, known| known.is_fresh(now));
-        if self.known.len() >= MOST_KNOWN
+        if self.known.len() >= MAX_CACHED_PATHS
             && let Some(oldest) =
                 self.known.iter().min_by_key(|(_, known)| known.at).map(|(name, _)| name.clone())
         {
@@ -175,10 +175,9 @@ impl Resolver {
 
 impl Resolved {
     fn is_fresh(&self, now: Instant) -> bool {
-        now.saturating_duration_since(self.at) < FRESH
+        now.saturating_duration_since(self.at) < CACHE_TTL
     }
 }
 
 #[cfg(test)]
-#[path = "places/tests.rs"]
 mod tests;

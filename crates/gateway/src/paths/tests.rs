@@ -195,8 +195,8 @@ fn what_was_looked_up_is_known_for_a_while() {
     let argument = NamedBy::Argument("dir".into());
     let known = resolver.known(&[(argument.clone(), "/a".into())], now).unwrap();
     assert_eq!(known, [Place { named_by: argument, ..place("/a") }]);
-    assert!(resolver.known(&named("/a"), now + FRESH - Duration::from_millis(1)).is_some());
-    assert_eq!(resolver.known(&named("/a"), now + FRESH), None);
+    assert!(resolver.known(&named("/a"), now + CACHE_TTL - Duration::from_millis(1)).is_some());
+    assert_eq!(resolver.known(&named("/a"), now + CACHE_TTL), None);
 }
 
 #[test]
@@ -205,15 +205,15 @@ fn not_more_is_kept_than_that() {
     let mut resolver = Resolver::new();
     let start = Instant::now();
     let at = |number: u64| start + Duration::from_millis(number);
-    let most = MOST_KNOWN as u64;
+    let most = MAX_CACHED_PATHS as u64;
     for number in 0..most + 10 {
         let places = look_up_beside(named(number), None);
         resolver.remember(&named(number), &places, at(number));
     }
-    assert_eq!(resolver.known.len(), MOST_KNOWN);
+    assert_eq!(resolver.known.len(), MAX_CACHED_PATHS);
     assert!(resolver.known(&named(9), at(most)).is_none(), "the oldest went");
     assert!(resolver.known(&named(10), at(most)).is_some());
-    let late = start + FRESH * 2;
+    let late = start + CACHE_TTL * 2;
     resolver.remember(&named(0), &look_up_beside(named(0), None), late);
     assert_eq!(resolver.known.len(), 1, "what is no longer fresh goes first");
 }
