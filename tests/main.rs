@@ -52,6 +52,7 @@ mod messages;
 #[cfg(target_os = "linux")]
 mod screens;
 mod examples;
+mod embed;
 mod explain;
 mod demo;
 mod docs;

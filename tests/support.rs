@@ -156,9 +156,16 @@ fn of_the_testkit(name: &str, sources: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_BIN_EXE_switchboard")).parent().unwrap();
     let binary = folder.join(name).with_extension(std::env::consts::EXE_EXTENSION);
     if !is_fresh(&binary, sources) {
-        build(folder, name);
+        build(folder, &["--package", "switchboard-testkit", "--bin", name]);
     }
     binary
+}
+
+/// The binary of a program below `examples`, which `cargo test --test e2e` does not build either.
+pub(crate) fn example(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_BIN_EXE_switchboard")).parent().unwrap();
+    build(folder, &["--example", name]);
+    folder.join("examples").join(name).with_extension(std::env::consts::EXE_EXTENSION)
 }
 
 fn is_fresh(binary: &Path, sources: &str) -> bool {
@@ -171,13 +178,13 @@ fn is_fresh(binary: &Path, sources: &str) -> bool {
     changed(binary) > newest
 }
 
-fn build(folder: &Path, name: &str) {
+fn build(folder: &Path, target: &[&str]) {
     let profile = match folder.file_name().and_then(|name| name.to_str()).unwrap() {
         "debug" => "dev",
         other => other,
     };
     let mut build = Command::new(env!("CARGO"));
-    build.args(["build", "--quiet", "--package", "switchboard-testkit", "--bin", name]);
+    build.args(["build", "--quiet"]).args(target);
     build.args(["--profile", profile, "--target-dir"]).arg(folder.parent().unwrap());
     build.current_dir(env!("CARGO_MANIFEST_DIR"));
     #[expect(clippy::disallowed_methods, reason = "a build, which is waited for")]

@@ -28,7 +28,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use switchboard_gateway::Ended;
 use switchboard_gateway::nearest_name;
-use switchboard_gateway::peer::{Conversation, Silence};
+use switchboard_gateway::runtime::peer::{Conversation, Silence};
 
 const PROTOCOL_VERSION: &str = "2025-11-25";
 /// What a config file may allow at most.

@@ -11,8 +11,8 @@ use switchboard_gateway::config::environment::Inherited;
 use switchboard_gateway::config::owners::Owners;
 use switchboard_gateway::config::{Config, InheritEnv, Preset, ServerConfig, expand, spell_time};
 use switchboard_gateway::control::{self, Request};
-use switchboard_gateway::daemon::{self, Daemon, Served};
 use switchboard_gateway::presets::{auggie, table::AUGGIE};
+use switchboard_gateway::runtime::daemon::{self, Daemon, Served};
 use switchboard_gateway::telemetry;
 use switchboard_gateway::{Address, DaemonCommand as Command, Overrides, Source, allow_many_files};
 

@@ -35,11 +35,11 @@ use anyhow::Context;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use switchboard_gateway::RootOptions;
 use switchboard_gateway::Source;
 use switchboard_gateway::config::discover::{ConfigFile, discover};
 use switchboard_gateway::config::owners::Owners;
 use switchboard_gateway::config::{Config, Problem, ServerConfig, Severity, expand, preset};
-use switchboard_gateway::wiring::RootOptions;
 use switchboard_gateway::{check_room, nearest_name};
 
 /// The environment, as the gateway's functions want to be given it.

@@ -10,10 +10,10 @@ use switchboard_gateway::allow_many_files;
 use switchboard_gateway::config::expand;
 use switchboard_gateway::config::{Config, ServeConfig};
 use switchboard_gateway::control::{self, Request};
-use switchboard_gateway::daemon::{self, Daemon, Served};
 use switchboard_gateway::fronts::http::HttpOptions;
 use switchboard_gateway::fronts::http::listen::{Address, TlsFiles};
 use switchboard_gateway::fronts::http::token;
+use switchboard_gateway::runtime::daemon::{self, Daemon, Served};
 
 pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
     let plan = command::plan(&DaemonArgs::for_serving(args), Default::default())?;

@@ -7,16 +7,16 @@ use crate::exit::{self, Exit, Fatal, fatal, fatal_told};
 use anyhow::Context;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use switchboard_gateway::attach::{self, Alone, Attach};
+use switchboard_gateway::RootOptions;
 use switchboard_gateway::config::discover::discover;
 use switchboard_gateway::config::owners::Owners;
 use switchboard_gateway::config::{Config, InheritEnv, Preset, STDERR, ServerConfig, preset};
 use switchboard_gateway::presets::auggie;
-use switchboard_gateway::raw::{self, Raw};
-use switchboard_gateway::refusing::{self, Refusal};
-use switchboard_gateway::solo::{self, Solo};
+use switchboard_gateway::runtime::attach::{self, Alone, Attach};
+use switchboard_gateway::runtime::raw::{self, Raw};
+use switchboard_gateway::runtime::refusing::{self, Refusal};
+use switchboard_gateway::runtime::solo::{self, Solo};
 use switchboard_gateway::telemetry::{LogOptions, WindowLog};
-use switchboard_gateway::wiring::RootOptions;
 use switchboard_gateway::{AdHoc, Ended, OwnStdio, Source, take_stdio};
 
 pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {

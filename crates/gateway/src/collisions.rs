@@ -2,7 +2,7 @@
 
 use crate::catalogue::Shelf;
 use crate::config::{Config, ServerConfig};
-use crate::wiring;
+use crate::settings;
 use std::path::Path;
 use std::sync::Arc;
 use switchboard_core::catalogue::{Member, Offer, View};
@@ -13,7 +13,7 @@ pub fn known_collisions(config: &Config, state_folder: &Path) -> Vec<String> {
     let enabled: Vec<ServerConfig> = config.servers.iter().filter(|it| !it.disabled).cloned().collect();
     let stored = Shelf::new(state_folder).load_all(&enabled);
     let members = enabled.iter().zip(stored).enumerate().map(|(at, (server, stored))| {
-        let naming = wiring::naming(config, server);
+        let naming = settings::naming(config, server);
         // What one kind of client sees is as good as what another does.
         let offer = stored.iter().find_map(|(_, bytes)| Offer::load(bytes, &naming)).map(Arc::new);
         Member { server: ServerId(at as u32), naming, offer }

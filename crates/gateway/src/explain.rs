@@ -10,7 +10,7 @@ mod shown;
 use crate::config::{Config, Lookup, ServerConfig};
 use crate::launches::Launches;
 use crate::paths;
-use crate::wiring::{self, RootOptions};
+use crate::settings::{self, RootOptions};
 use ladder::Ladder;
 use serde::Serialize;
 use std::path::Path;
@@ -170,7 +170,7 @@ fn mode(server: &ServerConfig, question: &Question<'_>) -> RoutingMode {
     let mut server = server.clone();
     server.root_arguments.extend_from_slice(question.root_arguments);
     let record = Launches::new(question.state_folder).load(&server);
-    let settings = wiring::server_settings(&server, question.vars, record);
+    let settings = settings::server_settings(&server, question.vars, record);
     let state = if settings.record.keeps_state { State::Client } else { settings.state };
     let (scope, reason) = settings.scope_with_reason(&settings.record, state);
     RoutingMode {

@@ -3,8 +3,8 @@
 
 use crate::catalogue::Shelf;
 use crate::config::ServerConfig;
+use crate::io::task;
 use crate::launches::Launches;
-use crate::task;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,8 +28,8 @@ pub(crate) struct Keeping {
 impl Keeping {
     pub(crate) fn offer(
         self: &Arc<Self>,
-        shelf: Shelf,
         server: Arc<ServerConfig>,
+        shelf: Shelf,
         key: OfferKey,
         offer: Arc<Offer>,
     ) {
@@ -40,8 +40,8 @@ impl Keeping {
 
     pub(crate) fn record(
         self: &Arc<Self>,
-        launches: Launches,
         (id, server): (ServerId, Arc<ServerConfig>),
+        launches: Launches,
         record: Record,
     ) {
         let keeping = self.clone();

@@ -1,83 +1,61 @@
 //! The I/O around core: fronts, backends, config, telemetry.
 //!
-//! # Layout, from the outside in
-//! - `command_line`: the runner and the package that a server's command line starts.
+//! # Layout
+//! Layers, from the bottom; a module uses only those above its own line.
+//! - `hex`: bytes as text. `command_line`: the runner and the package that a server's command line starts.
 //! - [`presets`]: servers known by name: a table, and code that finds their entry points.
 //! - [`config`]: the config file, from text to checked values.
-//! - [`solo`]: one client and its backend in one process; wires everything below together.
-//! - [`refusing`]: one client, and nothing to serve: each request is answered with the reason.
-//! - [`raw`]: no message is read: the launcher, which only governs the process.
-//! - [`peer`]: the other way round: a client of a program that we start, for the demo.
-//! - [`daemon`]: all windows' clients, and one set of backends; [`attach`]: a client's way to it, by `link`; `sweeps`: what it
-//!   does for one that was killed; `hello`: their
-//!   first words; [`control`]: questions and orders; `register`: the servers that there are; `reload`: a changed config;
-//!   `environments`: what clients bring along; `place`: whether there is room for one more client.
-//! - `handed`: a client whose own streams are handed to whoever serves it.
+//! - [`telemetry`]: listeners of facts: the log.
 //! - [`paths`]: paths that messages and the environment name, looked up on disk.
-//! - [`explain`]: the workspace that a request would be routed to, and why.
-//! - `fronts`: the code that talks to clients.
-//! - `backends`: the code that talks to servers.
-//! - `stored_file`: files that are replaced whole; `hex`: bytes as text.
-//! - `launches`: records of launches, stored between runs; `catalogue`: catalogues of servers, stored between runs; `keeping`:
-//!   background writes of both.
-//! - `collisions`: equal names in the stored catalogues; `doubtful`: servers in them that may keep client state.
-//! - `known`: packages whose state and use of the folder we know; `scope`: the scope of a server whose config leaves it open.
-//! - `intake`: reading, for both.
-//! - `outbox`: writing, for both; `mailbox`: the same where there is no stream to write to.
-//! - `spare`: a large buffer, kept for the next large message; `prepared`: long lists, sent without a copy.
-//! - [`task`]: starts what runs side by side.
-//! - `hub`: the core under its lock, and the hands that do what it says.
-//! - [`telemetry`]: the log, made of facts.
+//! - `known`: packages whose state and scope are known; `scope`: the scope of a server whose config leaves it open.
+//! - `stored_file`: files that are replaced whole; `launches`: what was learnt about each launch; `catalogue`: lists of
+//!   servers, stored on disk; `doubtful`: servers whose lists hint at client state.
+//! - `environments`: variables that clients bring along; `settings`: settings of the core, from the config;
+//!   `collisions`: names in stored lists that collide; [`explain`]: the routing decision of one request.
+//! - `io`: reading and writing of messages, tasks; `keeping`: writes what is stored, aside.
+//! - `hub`: the core behind its lock.
+//! - `backends`: processes and remote servers.
+//! - [`fronts`]: clients over stdio, HTTP and the local socket.
+//! - `daemon`: the user's one daemon: its clients, its servers, its config.
+//! - `attach`: a client's way to the daemon.
+//! - [`runtime`]: ways to run all of this, each with its tasks.
 //!
 //! This crate decides nothing about messages: that is `core`'s.
 
+mod hex;
 mod command_line;
 pub mod presets;
 pub mod config;
-pub mod solo;
-pub mod refusing;
-pub mod raw;
-pub mod peer;
+pub mod telemetry;
 pub mod paths;
-pub mod explain;
-pub mod fronts;
-mod backends;
-mod intake;
-mod catalogue;
-mod collisions;
-mod doubtful;
-mod hex;
-mod keeping;
-mod launches;
-mod stored_file;
 mod known;
 mod scope;
-mod hello;
-mod sweeps;
-mod link;
-mod handed;
-pub mod attach;
-pub mod daemon;
-pub mod control;
-mod place;
+mod stored_file;
+mod launches;
+mod catalogue;
+mod doubtful;
 mod environments;
-mod register;
-mod reload;
-pub mod wiring;
-mod outbox;
-mod mailbox;
-mod prepared;
-mod spare;
-pub mod task;
+mod settings;
+mod collisions;
+pub mod explain;
+mod io;
+mod keeping;
 mod hub;
-pub mod telemetry;
+mod backends;
+pub mod fronts;
+mod daemon;
+mod attach;
+pub mod runtime;
 
+pub use attach::link::DaemonCommand;
 pub use backends::launch::{Examined, Unready, examine};
 pub use collisions::known_collisions;
+pub use daemon::control;
+pub use daemon::reload::{Overrides, Source};
 pub use doubtful::doubtful_servers;
-pub use hello::AdHoc;
-pub use link::DaemonCommand;
-pub use reload::{Overrides, Source};
+pub use fronts::local::hello::AdHoc;
+pub use io::task;
+pub use settings::RootOptions;
 pub use switchboard_core::catalogue::{decode_resource, decode_template};
 pub use switchboard_core::text::nearest::nearest_name;
 pub use switchboard_process::alive::is_alive;

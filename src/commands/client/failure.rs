@@ -4,7 +4,7 @@ use crate::terminal::one_line;
 use serde_json::Value;
 use std::fmt;
 use std::time::Duration;
-use switchboard_gateway::peer::Silence;
+use switchboard_gateway::runtime::peer::Silence;
 
 /// So many of the last lines of a server's stderr are shown.
 const MAX_LAST_LINES: usize = 20;

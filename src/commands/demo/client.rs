@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
 use switchboard_gateway::Ended;
-use switchboard_gateway::peer::Conversation;
+use switchboard_gateway::runtime::peer::Conversation;
 
 /// Longer than anything in the demo takes, also on a busy machine.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);

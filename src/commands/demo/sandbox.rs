@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use switchboard_gateway::peer::Conversation;
+use switchboard_gateway::runtime::peer::Conversation;
 use switchboard_gateway::{Ended, make_private_folder};
 
 /// How long a line may take to reach the log.

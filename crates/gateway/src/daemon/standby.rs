@@ -1,10 +1,9 @@
 //! Servers that run without a client: those with `lazy: false`, where we were started to stay, and those that
 //! `switchboard start` named. What was named is stored where we stay, so that the next run starts it too.
 
-use super::Household;
-use crate::backends::Plan;
+use super::DaemonState;
 use crate::environments::environment;
-use crate::hello::Reply;
+use crate::fronts::local::hello::Reply;
 use crate::stored_file;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -14,9 +13,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use switchboard_core::{Done, Order, Principal, ServerId, StandbyState, Surroundings};
 
-/// How long whoever orders a start waits for it. It is given up to start on: the asker hears that.
+/// How long `switchboard start` waits for the server. The start goes on after that.
 const START_WAIT: Duration = Duration::from_secs(8);
-const LOOK: Duration = Duration::from_millis(20);
+const START_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A server that was started without a client, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,25 +84,25 @@ fn read(file: &Path) -> StoredStarts {
     std::fs::read(file).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
 }
 
-impl Household {
+impl DaemonState {
     /// Starts all that are to run without a client. Those that do are left alone.
     pub(crate) fn start_wanted(&self) {
         if self.stays_without_clients {
-            let eager = self.register.listed().into_iter().filter(|(_, server)| !server.lazy);
+            let eager = self.servers.listed().into_iter().filter(|(_, server)| !server.lazy);
             for (id, _) in eager {
                 // Why one cannot be is in the log.
                 let _ = self.stand_by(id, None);
             }
         }
         for Started { server, root } in self.started.all() {
-            if let Some((id, _)) = self.register.find(&server) {
+            if let Some((id, _)) = self.servers.find(&server) {
                 let _ = self.stand_by(id, root);
             }
         }
     }
 
     fn stand_by(&self, id: ServerId, root: Option<String>) -> Result<(), &'static str> {
-        let server = self.register.server(id).ok_or("it is no longer in the config")?;
+        let server = self.servers.server(id).ok_or("it is no longer in the config")?;
         let surroundings = Surroundings {
             principal: Principal::OWNER,
             environment: environment(&server, &self.vars),
@@ -129,7 +128,7 @@ impl Household {
         self.started.note(Started { server: name.to_owned(), root: root.map(str::to_owned) });
         let deadline = Instant::now() + START_WAIT;
         while self.hub.turn().standby_state(id) == StandbyState::Starting && Instant::now() < deadline {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(START_CHECK_INTERVAL).await;
         }
         match self.hub.turn().standby_state(id) {
             StandbyState::Failed => Reply::refusal(format!(
@@ -150,8 +149,6 @@ impl Household {
 
     /// Removes what is stored about a server.
     pub(crate) fn forget_stored(&self, server: &crate::config::ServerConfig) {
-        if let Plan::Processes(processes) = self.hub.plan() {
-            processes.shelf.forget(server);
-        }
+        self.backends.shelf().forget(server);
     }
 }

@@ -1,10 +1,50 @@
-//! The code that talks to clients.
+//! Fronts: the code that talks to clients. Must not know of the daemon; whoever hosts clients is a [`ClientHost`] to them.
+//!
+//! # Layout
+//! - `stdio`: a client over a pair of streams.
+//! - `local`: clients over the daemon's socket.
+//! - `http`: clients over HTTP.
 
-pub mod http;
 pub(crate) mod stdio;
+pub(crate) mod local;
+pub mod http;
 
-use crate::intake::ClientReader;
+use crate::backends::servers::Servers;
+use crate::config::ServerConfig;
+use crate::hub::Hub;
+use crate::io::reader::ClientReader;
+use std::sync::Arc;
+use std::time::Duration;
 use switchboard_core::{ClientId, Environment, Event, ServerId, Surroundings};
+use switchboard_protocol::Framing;
+
+/// Host of clients, as a front sees it.
+pub(crate) trait ClientHost: Send + Sync {
+    fn hub(&self) -> &Arc<Hub>;
+
+    fn servers(&self) -> &Servers;
+
+    fn max_message_bytes(&self) -> usize;
+
+    /// Root of clients that name none.
+    fn default_root(&self) -> Option<String>;
+
+    /// Servers of a profile of the config.
+    fn profile(&self, name: &str) -> Option<Vec<ServerId>>;
+
+    /// Environment at a server of a client without variables of its own.
+    fn environment(&self, server: &ServerConfig) -> Environment;
+
+    /// The same for all servers.
+    fn environments(&self) -> Vec<(ServerId, Environment)>;
+
+    fn next_client(&self) -> ClientId;
+
+    /// Registers a client of one server, or of several, without variables of its own.
+    fn enter(&self, client: ClientId, server: Option<ServerId>);
+
+    fn leave(&self, client: ClientId);
+}
 
 /// A client that comes in.
 pub(crate) struct Arrival {
@@ -14,10 +54,21 @@ pub(crate) struct Arrival {
     pub(crate) reader: ClientReader,
 }
 
-/// Which servers a client wants.
+/// How a client on a pair of streams is served.
+pub(crate) struct StreamOptions {
+    /// `None`: told from its first bytes.
+    pub(crate) framing: Option<Framing>,
+    pub(crate) max_message_bytes: usize,
+    /// Time for open requests when the client has closed its end.
+    pub(crate) grace: Duration,
+    /// Name of the server, for people.
+    pub(crate) server: String,
+}
+
+/// Servers that a client wants.
 pub(crate) enum Wanted {
     One(ServerId),
-    /// All of the config, as one; each with the number of the environment that it gets.
+    /// All of the config, as one; each with the environment that it gets.
     All(Vec<(ServerId, Environment)>),
     /// Some of them.
     Some(Vec<(ServerId, Environment)>, Vec<ServerId>),

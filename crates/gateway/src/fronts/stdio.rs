@@ -1,25 +1,25 @@
-//! A client over our own standard streams.
+//! A client over a pair of streams, such as our own standard streams.
 
 use super::Arrival;
 use crate::hub::Hub;
-use crate::intake;
+use crate::hub::reading::read_client;
+use crate::io::input::Input;
+use crate::io::output::Output;
 use std::sync::Arc;
 use switchboard_core::{Event, Peer};
-use switchboard_process::stdio::OwnStdio;
 use switchboard_protocol::{Framer, Framing};
 
 /// Serves the client until it closes its end.
 pub(crate) async fn serve(
     hub: Arc<Hub>,
     arrival: Arrival,
-    stdio: OwnStdio,
+    (input, output): (impl Into<Input>, impl Into<Output>),
     framing: Option<Framing>,
-    limit: usize,
+    max_message_bytes: usize,
 ) {
     let Arrival { client, wants, surroundings, reader } = arrival;
-    let peer = Peer::Client(client);
-    hub.open_outbox(peer, stdio.output, framing.unwrap_or_default());
+    hub.open_outbox(Peer::Client(client), output, framing.unwrap_or_default());
     hub.handle(wants.event(client, surroundings));
-    intake::read_client(&hub, client, stdio.input, Framer::new(framing, limit), reader).await;
+    read_client(&hub, client, input, Framer::new(framing, max_message_bytes), reader).await;
     hub.handle(Event::ClientInputEnded { client });
 }

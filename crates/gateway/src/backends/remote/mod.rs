@@ -30,13 +30,13 @@ pub(crate) use client::Clients;
 pub(crate) use target::Target;
 
 use crate::backends::launch::Unready;
-use crate::backends::process::Order;
+use crate::backends::{BackendOrder, BackendOrders};
 use crate::config::ServerConfig;
 use crate::environments::Vars;
 use crate::hub::Hub;
-use crate::intake;
-use crate::mailbox::Mailbox;
-use crate::task;
+use crate::io::mailbox::Mailbox;
+use crate::io::reader::events;
+use crate::io::task;
 use budget::Budget;
 use bytes::Bytes;
 use fault::{Fault, Words};
@@ -121,7 +121,7 @@ pub(crate) async fn run(
     server: &ServerConfig,
     root: Option<&Path>,
     surroundings: (&Vars, &Clients, usize),
-    mut orders: mpsc::Receiver<Order>,
+    mut orders: BackendOrders,
 ) {
     let (vars, clients, limit) = surroundings;
     let made = Target::prepare(server, root, vars).and_then(|target| match clients.of(&target) {
@@ -174,7 +174,7 @@ pub(crate) async fn run(
             },
             order = orders.recv() => {
                 // What was said before it is still sent.
-                if let Some(grace) = order.as_ref().and_then(Order::grace) {
+                if let Some(grace) = order.as_ref().and_then(BackendOrder::grace) {
                     let _ = tokio::time::timeout(grace.min(FAREWELL), &mut delivering).await;
                 }
                 remote.say_farewell(order).await;
@@ -264,7 +264,7 @@ impl Remote {
     async fn hear(&self, bytes: Bytes, wanted: Option<&RawId>) -> bool {
         let frame = Frame::Message(bytes);
         self.hub.turn().show(self.peer(), &frame);
-        let events = intake::understand_backend(self.launch, frame).await;
+        let events = events::understand_backend(self.launch, frame).await;
         let mut is_answered = false;
         for event in events {
             match self.claim(event, wanted, &mut is_answered) {
@@ -296,7 +296,7 @@ impl Remote {
     fn answer(&self, id: &RawId, fault: &Fault) {
         let answer = fault.answer(&self.target, &self.name, self.root.as_deref());
         let bytes = answer.to_bytes(id, Dialect::Standard);
-        for event in intake::understand_short(self.launch, Frame::Message(bytes)) {
+        for event in events::understand_short(self.launch, Frame::Message(bytes)) {
             self.hub.handle(event);
         }
     }

@@ -4,9 +4,9 @@ use super::fault::Fault;
 use super::letter::Letter;
 use super::session::{self, Session};
 use super::{FAREWELL, Remote, Way};
-use crate::backends::process::Order;
+use crate::backends::BackendOrder;
 use crate::config::Transport;
-use crate::intake;
+use crate::io::reader::events;
 use std::pin::Pin;
 use std::sync::Arc;
 use switchboard_core::Event;
@@ -121,15 +121,15 @@ impl Remote {
             CHANGES.iter().filter(|what| answer["result"]["capabilities"][**what]["listChanged"] == true);
         for what in changes {
             let text = format!(r#"{{"jsonrpc":"2.0","method":"notifications/{what}/list_changed"}}"#);
-            for event in intake::understand_short(self.launch, Frame::Message(text.into())) {
+            for event in events::understand_short(self.launch, Frame::Message(text.into())) {
                 self.hub.handle(event);
             }
         }
     }
 
     /// Tells the server that we go, if it can be told.
-    pub(super) async fn say_farewell(&self, order: Option<Order>) {
-        let Some(grace) = order.as_ref().and_then(Order::grace) else { return };
+    pub(super) async fn say_farewell(&self, order: Option<BackendOrder>) {
+        let Some(grace) = order.as_ref().and_then(BackendOrder::grace) else { return };
         let session = self.session();
         let _ = tokio::time::timeout(grace.min(FAREWELL), self.close(&session)).await;
     }

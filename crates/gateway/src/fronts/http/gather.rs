@@ -1,7 +1,7 @@
 //! The body of a request, as one piece. A short one comes in one piece and is taken as it is; a long one is put together in
 //! one buffer while it comes, so that it is never held twice. A body must come in time, and not too slowly.
 
-use crate::spare;
+use crate::io::spare;
 use bytes::{Bytes, BytesMut};
 use hyper::body::Body;
 use std::future::{Future, poll_fn};

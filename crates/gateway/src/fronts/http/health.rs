@@ -10,7 +10,7 @@ use super::route::Target;
 use super::session::{Manner, Reply as Outcome};
 use super::{Front, Reply};
 use crate::config::ServerConfig;
-use crate::task;
+use crate::io::task;
 use hyper::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -56,10 +56,10 @@ pub(super) fn alive() -> Reply {
 impl Front {
     /// Green if every server that is required answers, and not all of the others are broken.
     pub(super) fn readiness(self: &Arc<Self>) -> Reply {
-        let status = self.household.hub.turn().status();
+        let status = self.hub.turn().status();
         let (mut is_wanting, mut failing, mut starting) = (false, Vec::new(), Vec::new());
         for server in &status.servers {
-            let config = self.household.register.find(&server.name).map(|(_, config)| config);
+            let config = self.host.servers().find(&server.name).map(|(_, config)| config);
             let config = config.filter(|config| config.required);
             match self.condition(server, config.as_ref()) {
                 Condition::Fine => continue,
@@ -72,7 +72,7 @@ impl Front {
             }
         }
         let is_all = !failing.is_empty() && failing.len() == status.servers.len();
-        let is_ready = !is_wanting && !is_all && self.household.hub.is_serving();
+        let is_ready = !is_wanting && !is_all && self.hub.is_serving();
         let code = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
         let word = if is_ready { "ready" } else { "not ready" };
         let body = json!({ "status": word, "failing": failing, "starting": starting });
@@ -95,7 +95,7 @@ impl Front {
         }
         let (front, name) = (self.clone(), name.to_owned());
         task::spawn("visiting", async move {
-            let config = front.household.register.find(&name).map(|(_, config)| config);
+            let config = front.host.servers().find(&name).map(|(_, config)| config);
             let is_homeless = front.greet(&name).await;
             let visit = match config.filter(|_| is_homeless) {
                 Some(config) => Visit::Homeless { config },

@@ -53,7 +53,7 @@ impl Front {
         match self.read(request.into_body()).await {
             Ok(Ok(said)) => {
                 let asked = Asked::of(&said);
-                if self.household.hub.is_ending() && !asked.ids.is_empty() {
+                if self.hub.is_ending() && !asked.ids.is_empty() {
                     return HttpRefusal::shutting_down().reply(&asked);
                 }
                 self.tell(&session, said).await;

@@ -3,7 +3,7 @@
 use super::guests::{Caller, Guest, Guests};
 use super::punctual::{Going, HEAD_TIME, Over, Patience, Watched, Work};
 use super::{Front, HttpOptions};
-use crate::task;
+use crate::io::task;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;

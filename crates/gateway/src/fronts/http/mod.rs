@@ -28,7 +28,8 @@ mod slow;
 mod streamable;
 pub mod token;
 
-use crate::daemon::Household;
+use super::ClientHost;
+use crate::hub::Hub;
 use body::Answer;
 use events::EventStore;
 use gate::{Gate, Refused};
@@ -67,7 +68,8 @@ pub struct HttpOptions {
 
 /// All clients over HTTP.
 pub(crate) struct Front {
-    household: Arc<Household>,
+    host: Arc<dyn ClientHost>,
+    hub: Arc<Hub>,
     options: HttpOptions,
     gate: Gate,
     sessions: Mutex<HashMap<String, Arc<Session>>>,
@@ -82,7 +84,7 @@ type Reply = Response<Answer>;
 
 impl Front {
     pub(crate) fn new(
-        household: Arc<Household>,
+        host: Arc<dyn ClientHost>,
         options: HttpOptions,
     ) -> (Arc<Self>, mpsc::UnboundedReceiver<String>) {
         let gate = Gate {
@@ -93,7 +95,8 @@ impl Front {
         #[expect(clippy::disallowed_methods, reason = "a session says once that it is over")]
         let (gone, left) = mpsc::unbounded_channel();
         let front = Self {
-            household,
+            hub: host.hub().clone(),
+            host,
             gate,
             sessions: Mutex::default(),
             events: EventStore::new(options.event_bytes),

@@ -8,11 +8,9 @@ use super::refusal::HttpRefusal;
 use super::route::Target;
 use super::session::{Manner, Session, Who};
 use super::{Front, token};
-use crate::backends::Plan;
-use crate::environments::environment;
 use crate::fronts::Wanted;
-use crate::intake::ClientReader;
-use crate::paths as places;
+use crate::io::reader::ClientReader;
+use crate::paths;
 use hyper::header::{HeaderMap, HeaderName};
 use std::collections::HashMap;
 use std::path::Path;
@@ -32,8 +30,8 @@ impl Front {
     /// Whether there is such a thing. Asked at every request, so nothing is made for it.
     pub(super) fn check_target(&self, target: &Target) -> Result<(), HttpRefusal> {
         let is_there = match target {
-            Target::Everything => matches!(self.household.hub.plan(), Plan::Processes(_)),
-            Target::Server(name) => self.household.register.find(name).is_some(),
+            Target::Everything => true,
+            Target::Server(name) => self.host.servers().find(name).is_some(),
             Target::Profile(_) => false,
         };
         if is_there { Ok(()) } else { self.wanted(target).map(drop) }
@@ -41,19 +39,16 @@ impl Front {
 
     /// What a target stands for, if there is such a thing.
     fn wanted(&self, target: &Target) -> Result<Wanted, HttpRefusal> {
-        let household = &self.household;
-        let Plan::Processes(processes) = household.hub.plan() else {
-            return Err(HttpRefusal::overloaded("nothing is served here", "look at the config file"));
-        };
+        let host = &self.host;
         let unknown = |what: String| Err(HttpRefusal::unknown_name(what));
         match target {
-            Target::Everything => Ok(Wanted::All(processes.environments_of(&household.vars))),
-            Target::Server(name) => match household.register.find(name) {
+            Target::Everything => Ok(Wanted::All(host.environments())),
+            Target::Server(name) => match host.servers().find(name) {
                 Some((id, _)) => Ok(Wanted::One(id)),
-                None => unknown(household.register.there_is_no(name)),
+                None => unknown(host.servers().there_is_no(name)),
             },
-            Target::Profile(name) => match household.profile(name) {
-                Some(servers) => Ok(Wanted::Some(processes.environments_of(&household.vars), servers)),
+            Target::Profile(name) => match host.profile(name) {
+                Some(servers) => Ok(Wanted::Some(host.environments(), servers)),
                 None => unknown(format!("there is no profile `{name}` in the config")),
             },
         }
@@ -70,20 +65,20 @@ impl Front {
         let wants = self.wanted(target)?;
         let may_name_folders = self.may_name_folders(caller.origin) && !is_forwarded(headers);
         let pinned = self.root_of(headers, may_name_folders)?;
-        let household = &self.household;
-        if !household.hub.is_serving() {
+        let host = &self.host;
+        if !self.hub.is_serving() {
             return Err(HttpRefusal::shutting_down());
         }
         caller.admit()?;
         let id = token::random()
             .map_err(|_| HttpRefusal::overloaded("the system has no random numbers", "try again later"))?;
-        let client = household.next_client();
-        let habit = match &wants {
+        let client = host.next_client();
+        let root_arguments = match &wants {
             _ if !may_name_folders => None,
-            Wanted::One(id) => household.register.habit(*id),
-            Wanted::All(_) | Wanted::Some(..) => Some(household.register.every_habit()),
+            Wanted::One(id) => host.servers().root_arguments(*id),
+            Wanted::All(_) | Wanted::Some(..) => Some(host.servers().every_root_argument()),
         };
-        let reader = habit.map(ClientReader::new).unwrap_or_default();
+        let reader = root_arguments.map(ClientReader::new).unwrap_or_default();
         let who = Who {
             id: id.clone(),
             client,
@@ -104,14 +99,14 @@ impl Front {
             sessions.insert(id, session.clone());
         }
         let server = match &wants {
-            Wanted::One(id) => household.register.server(*id),
+            Wanted::One(id) => host.servers().server(*id),
             Wanted::All(_) | Wanted::Some(..) => None,
         };
-        let environment = server.map(|server| environment(&server, &household.vars)).unwrap_or_default();
+        let environment = server.map(|server| host.environment(&server)).unwrap_or_default();
         let surroundings = Surroundings {
             environment,
             pinned,
-            default: household.default_root.clone(),
+            default: host.default_root(),
             goes_by_request: manner == Manner::Streamable,
             is_elsewhere: !may_name_folders,
             ..Surroundings::default()
@@ -120,9 +115,9 @@ impl Front {
             Wanted::One(id) => Some(*id),
             Wanted::All(_) | Wanted::Some(..) => None,
         };
-        household.clients().insert(client, (wanted, household.vars.clone()));
-        household.hub.open_mailbox(Peer::Client(client), session.clone());
-        household.hub.handle(wants.event(client, surroundings));
+        host.enter(client, wanted);
+        self.hub.open_mailbox(Peer::Client(client), session.clone());
+        self.hub.handle(wants.event(client, surroundings));
         Ok(session)
     }
 
@@ -147,7 +142,7 @@ impl Front {
                 ));
             }
         };
-        match places::canonical(Path::new(path)).filter(|root| Path::new(root).is_dir()) {
+        match paths::canonical(Path::new(path)).filter(|root| Path::new(root).is_dir()) {
             Some(root) => Ok(Some(root)),
             None => Err(HttpRefusal::no_root(format!("the root `{named}` is no folder here"))),
         }
@@ -176,8 +171,8 @@ impl Front {
         let client = session.client;
         // What it has said before counts.
         self.tell_news(&mut Heap::default());
-        self.household.clients().remove(&client);
-        let mut turn = self.household.hub.turn();
+        self.host.leave(client);
+        let mut turn = self.hub.turn();
         turn.handle(Event::ClientLost { client });
         turn.forget_client(client);
     }
@@ -223,7 +218,7 @@ impl Front {
 
     fn tell_news(&self, heap: &mut Heap) {
         // In the turn: of two who take, the first is to be the first who tells.
-        let mut turn = self.household.hub.turn();
+        let mut turn = self.hub.turn();
         self.news.take(heap);
         for (client, bytes) in heap.freed.drain(..) {
             turn.handle(Event::Flushed { peer: Peer::Client(client), bytes });

@@ -108,7 +108,7 @@ impl Front {
 
     /// Reads a body, as far as it may go.
     pub(super) async fn read(&self, body: Incoming) -> Result<Result<Parsed, Broken>, (HttpRefusal, Asked)> {
-        let limit = self.household.limit;
+        let limit = self.host.max_message_bytes();
         let bytes = match gather(body, limit).await {
             Ok(bytes) => bytes,
             Err(Unread::TooLong(seen)) => {
@@ -132,7 +132,7 @@ impl Front {
         let Posted { said, asked, takes_streams } = posted;
         let call = match asked.ids.is_empty() {
             true => None,
-            false if self.household.hub.is_ending() => return HttpRefusal::shutting_down().reply(&asked),
+            false if self.hub.is_ending() => return HttpRefusal::shutting_down().reply(&asked),
             false => match session.open_call(&asked.ids, asked.is_batch, takes_streams) {
                 Some(call) => Some(call),
                 None if session.is_closed() => return self.gone().reply(&asked),
@@ -160,7 +160,7 @@ impl Front {
 
     /// Why a session cannot be found.
     pub(super) fn gone(&self) -> HttpRefusal {
-        if self.household.hub.is_ending() { HttpRefusal::shutting_down() } else { HttpRefusal::no_session() }
+        if self.hub.is_ending() { HttpRefusal::shutting_down() } else { HttpRefusal::no_session() }
     }
 
     /// Tells the core what a client said.

@@ -1,0 +1,100 @@
+//! From messages to entries: what a client says, and what it is told, as its journal has it.
+
+use super::entry::{AskedRequest, Id, JournalEntry, RepeatedKind};
+use switchboard_protocol::hunt::Glimpse;
+use switchboard_protocol::{Answers, Broken, Kind, Message, Method, Outgoing, Parsed, Part, parse};
+
+/// Longer requests are not repeated.
+pub(super) const MAX_REPEATED_BYTES: usize = 64 << 10;
+
+/// Entries of what a client said.
+#[derive(Default)]
+pub(super) struct Entries(pub(super) Vec<JournalEntry>);
+
+impl Entries {
+    pub(super) fn one(&mut self, message: &Message) {
+        let line = || message.bytes().to_vec();
+        match (message.kind(), message.method()) {
+            (Kind::Request, method) => {
+                let is_initialize = method == Method::Initialize;
+                if is_initialize {
+                    self.0.push(JournalEntry::Said { what: RepeatedKind::Initialize, line: line() });
+                }
+                self.effect(message);
+                let is_short = message.bytes().len() <= MAX_REPEATED_BYTES;
+                let again =
+                    if is_initialize || (method.is_repeatable() && is_short) { line() } else { Vec::new() };
+                let id = message.id().map(|id| id.as_bytes().to_vec());
+                self.0.extend(id.map(|id| JournalEntry::Asked(AskedRequest { id, again })));
+            }
+            (Kind::Notification, Method::Initialized) => {
+                self.0.push(JournalEntry::Said { what: RepeatedKind::Initialized, line: line() });
+            }
+            (Kind::Notification, Method::Cancelled) => {
+                let id = message.part(Part::RequestId).map(<[u8]>::to_vec);
+                self.0.extend(id.map(|id| JournalEntry::Cancelled { id }));
+            }
+            (Kind::Response { .. }, _) => {
+                let id = message.id().map(|id| id.as_bytes().to_vec());
+                self.0.extend(id.map(|id| JournalEntry::Resolved { id }));
+            }
+            (Kind::Notification, _) => {}
+        }
+    }
+
+    /// Entry of a setting in a server.
+    fn effect(&mut self, message: &Message) {
+        let uri = || message.part(Part::Uri).unwrap_or_default().to_vec();
+        match message.method() {
+            Method::SetLevel => {
+                self.0.push(JournalEntry::Said { what: RepeatedKind::Level, line: message.bytes().to_vec() });
+            }
+            Method::Subscribe => self.0.push(JournalEntry::Subscribed { uri: uri() }),
+            Method::Unsubscribe => self.0.push(JournalEntry::Unsubscribed { uri: uri() }),
+            _ => {}
+        }
+    }
+
+    pub(super) fn batch(&mut self, members: &[Result<Message, Broken>]) {
+        let mut ids = Vec::new();
+        for message in members.iter().flatten() {
+            match message.kind() {
+                Kind::Request => {
+                    self.effect(message);
+                    ids.extend(message.id().map(|id| id.as_bytes().to_vec()));
+                }
+                Kind::Notification | Kind::Response { .. } => self.one(message),
+            }
+        }
+        if !ids.is_empty() {
+            self.0.push(JournalEntry::AskedTogether { ids });
+        }
+    }
+}
+
+/// Entries of a message that was too long to be kept.
+pub(super) fn of_too_long(glimpses: &[Glimpse]) -> Vec<JournalEntry> {
+    let asks = glimpses.iter().filter(|seen| seen.method.is_some());
+    let ids = asks.filter_map(|seen| Some(seen.id.as_ref()?.as_bytes().to_vec()));
+    ids.map(|id: Id| JournalEntry::Asked(AskedRequest { id, again: Vec::new() })).collect()
+}
+
+/// Entry of a message to the client.
+pub(super) fn of_outgoing(out: &Outgoing) -> Option<JournalEntry> {
+    match out.answers() {
+        Answers::One(id) => Some(JournalEntry::Answered { id: id.as_bytes().to_vec() }),
+        Answers::Batch => {
+            // One member stands for all.
+            let Ok(Parsed::Batch(members)) = parse(out.to_vec().into()) else { return None };
+            let id = members.into_iter().flatten().find_map(|member| member.id())?;
+            Some(JournalEntry::Answered { id: id.as_bytes().to_vec() })
+        }
+        Answers::Nothing => {
+            // Most that is no answer is a notification, and has none.
+            memchr::memmem::find(out.original(), b"\"id\"")?;
+            let Ok(Parsed::One(message)) = parse(out.to_vec().into()) else { return None };
+            let id = message.id().filter(|_| message.kind() == Kind::Request)?;
+            Some(JournalEntry::Question { id: id.as_bytes().to_vec() })
+        }
+    }
+}

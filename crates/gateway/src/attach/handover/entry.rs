@@ -1,0 +1,145 @@
+//! Entries of a client's journal, and how they are written down. Pure.
+
+use switchboard_protocol::Framing;
+
+/// One entry of a journal. Entries that are appended together count together or not at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum JournalEntry {
+    /// The client's stream was handled up to here.
+    Taken {
+        upto: u64,
+    },
+    Asked(AskedRequest),
+    /// Requests of one batch, which are answered together.
+    AskedTogether {
+        ids: Vec<Id>,
+    },
+    /// The client wants no answer any more.
+    Cancelled {
+        id: Id,
+    },
+    /// The request was repeated to a second daemon; it is not repeated to a third.
+    Repeated {
+        id: Id,
+    },
+    /// Output is committed up to here.
+    Written {
+        upto: u64,
+    },
+    Answered {
+        id: Id,
+    },
+    /// A request to the client, which it has not answered.
+    Question {
+        id: Id,
+    },
+    Resolved {
+        id: Id,
+    },
+    /// Message to repeat to the next daemon.
+    Said {
+        what: RepeatedKind,
+        line: Vec<u8>,
+    },
+    Subscribed {
+        uri: Vec<u8>,
+    },
+    Unsubscribed {
+        uri: Vec<u8>,
+    },
+    Speaks {
+        framing: Framing,
+    },
+}
+
+/// Id of a request, as it was spelled.
+pub(crate) type Id = Vec<u8>;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AskedRequest {
+    pub(crate) id: Id,
+    /// The whole request, if it is safe to repeat. Empty otherwise.
+    pub(crate) again: Vec<u8>,
+}
+
+/// Kind of a message to repeat; the last of each kind counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RepeatedKind {
+    Initialize,
+    Initialized,
+    Level,
+}
+
+pub(crate) fn encode(entry: &JournalEntry, into: &mut Vec<u8>) {
+    let mut put = |tag: u8, number: u64, texts: &[&[u8]]| {
+        into.push(tag);
+        into.extend_from_slice(&number.to_le_bytes());
+        into.extend_from_slice(&(texts.len() as u32).to_le_bytes());
+        for text in texts {
+            into.extend_from_slice(&(text.len() as u32).to_le_bytes());
+            into.extend_from_slice(text);
+        }
+    };
+    match entry {
+        JournalEntry::Taken { upto } => put(1, *upto, &[]),
+        JournalEntry::Asked(AskedRequest { id, again }) => put(2, 0, &[id, again]),
+        JournalEntry::AskedTogether { ids } => put(3, 0, &ids.iter().map(Vec::as_slice).collect::<Vec<_>>()),
+        JournalEntry::Cancelled { id } => put(4, 0, &[id]),
+        JournalEntry::Repeated { id } => put(5, 0, &[id]),
+        JournalEntry::Written { upto } => put(6, *upto, &[]),
+        JournalEntry::Answered { id } => put(7, 0, &[id]),
+        JournalEntry::Said { what, line } => put(8, *what as u64, &[line]),
+        JournalEntry::Subscribed { uri } => put(9, 0, &[uri]),
+        JournalEntry::Unsubscribed { uri } => put(10, 0, &[uri]),
+        JournalEntry::Question { id } => put(12, 0, &[id]),
+        JournalEntry::Resolved { id } => put(13, 0, &[id]),
+        JournalEntry::Speaks { framing } => put(11, u64::from(*framing == Framing::ContentLength), &[]),
+    }
+}
+
+/// Entries of one append. What cannot be read was not written by this version, and neither was what follows it.
+pub(crate) fn decode(mut bytes: &[u8]) -> Vec<JournalEntry> {
+    let mut entries = Vec::new();
+    while let Some(entry) = decode_one(&mut bytes) {
+        entries.push(entry);
+    }
+    entries
+}
+
+fn decode_one(rest: &mut &[u8]) -> Option<JournalEntry> {
+    let tag = *rest.split_off_first()?;
+    let number = u64::from_le_bytes(*rest.split_off(..8)?.first_chunk()?);
+    let mut length = || Some(u32::from_le_bytes(*rest.split_off(..4)?.first_chunk()?) as usize);
+    let count = length()?;
+    let mut texts = Vec::new();
+    for _ in 0..count {
+        let length = u32::from_le_bytes(*rest.split_off(..4)?.first_chunk()?) as usize;
+        texts.push(rest.split_off(..length)?.to_vec());
+    }
+    let mut texts = texts.into_iter();
+    Some(match tag {
+        1 => JournalEntry::Taken { upto: number },
+        2 => JournalEntry::Asked(AskedRequest { id: texts.next()?, again: texts.next()? }),
+        3 => JournalEntry::AskedTogether { ids: texts.collect() },
+        4 => JournalEntry::Cancelled { id: texts.next()? },
+        5 => JournalEntry::Repeated { id: texts.next()? },
+        6 => JournalEntry::Written { upto: number },
+        7 => JournalEntry::Answered { id: texts.next()? },
+        8 => {
+            let what = match number {
+                0 => RepeatedKind::Initialize,
+                1 => RepeatedKind::Initialized,
+                _ => RepeatedKind::Level,
+            };
+            JournalEntry::Said { what, line: texts.next()? }
+        }
+        9 => JournalEntry::Subscribed { uri: texts.next()? },
+        10 => JournalEntry::Unsubscribed { uri: texts.next()? },
+        11 => JournalEntry::Speaks {
+            framing: if number == 0 { Framing::Newline } else { Framing::ContentLength },
+        },
+        12 => JournalEntry::Question { id: texts.next()? },
+        13 => JournalEntry::Resolved { id: texts.next()? },
+        _ => return None,
+    })
+}

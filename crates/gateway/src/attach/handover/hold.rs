@@ -1,0 +1,75 @@
+//! The daemon's side: holds a client's streams as long as its attachment is there.
+
+use super::journal::HoldState;
+use super::lend::{self, ALIVE, END};
+use super::serve::serve;
+use crate::daemon::{HeldClient, StreamHolder};
+use crate::fronts::{Arrival, StreamOptions};
+use crate::hub::Hub;
+use bytes::BytesMut;
+use std::pin::Pin;
+use std::sync::Arc;
+use switchboard_process::handover::Streams;
+use switchboard_process::local::Connection;
+use switchboard_process::pipe::{ByteReader, ByteWriter};
+use tokio::sync::Notify;
+
+/// Serves clients that hand their streams over.
+pub(crate) struct Handover;
+
+impl StreamHolder for Handover {
+    fn hold<'a>(
+        &'a self,
+        hub: &'a Arc<Hub>,
+        held: HeldClient<'a>,
+    ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        Box::pin(receive(hub, held))
+    }
+}
+
+async fn receive(hub: &Arc<Hub>, held: HeldClient<'_>) {
+    let HeldClient { mut connection, arrival, options, admission, part } = held;
+    let received = Streams::receive(&mut connection).await;
+    drop(admission);
+    let hold = match received {
+        Ok(streams) => hold(hub, arrival, &streams, options, &mut connection).await,
+        Err(_) => HoldState::LetGo,
+    };
+    part();
+    let last_word = match hold {
+        HoldState::Over => lend::OVER,
+        HoldState::Exited => lend::EXITED,
+        HoldState::Serving | HoldState::LetGo => return,
+    };
+    let _ = lend::say(&connection.writer, last_word).await;
+}
+
+async fn hold(
+    hub: &Arc<Hub>,
+    arrival: Arrival,
+    streams: &Streams,
+    options: StreamOptions,
+    connection: &mut Connection,
+) -> HoldState {
+    let end = Notify::new();
+    let Connection { reader, writer, .. } = connection;
+    tokio::select! {
+        // The attachment is gone, or wants them back: nobody else may be kept waiting for their end.
+        () = listen(reader, writer, &end) => HoldState::LetGo,
+        served = serve(hub, arrival, streams, options, end.notified()) => served.unwrap_or(HoldState::LetGo),
+    }
+}
+
+/// Until the other's end.
+async fn listen(reader: &mut ByteReader, writer: &ByteWriter, end: &Notify) {
+    let mut words = BytesMut::with_capacity(64);
+    while let Ok(1..) = reader.read(&mut words).await {
+        for word in words.split() {
+            match word {
+                ALIVE if lend::say(writer, ALIVE).await.is_err() => return,
+                END => end.notify_one(),
+                _ => {}
+            }
+        }
+    }
+}

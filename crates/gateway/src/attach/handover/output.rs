@@ -1,0 +1,76 @@
+//! Output through a log that outlives this process, and from which another one can go on.
+
+use super::entries::of_outgoing;
+use super::entry::JournalEntry;
+use super::journal::{ClientJournal, HoldState};
+use crate::io::output::StoredOutput;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use switchboard_process::handover::Output;
+use switchboard_protocol::Outgoing;
+
+/// Output of a client whose journal is kept. What is put here is sent by us, or by the next.
+pub(crate) struct JournaledOutput {
+    log: Output,
+    journal: Arc<ClientJournal>,
+    /// Entries of the messages that wait to be stored.
+    entries: Mutex<Vec<JournalEntry>>,
+}
+
+impl JournaledOutput {
+    pub(crate) fn new(log: Output, journal: Arc<ClientJournal>) -> Self {
+        Self { log, journal, entries: Mutex::default() }
+    }
+
+    pub(crate) fn journal(&self) -> &ClientJournal {
+        &self.journal
+    }
+
+    /// Stores whole messages together with their entries.
+    pub(crate) fn store_with(&self, bufs: &[IoSlice<'_>], entries: Vec<JournalEntry>) -> io::Result<()> {
+        let upto = self.log.append(bufs)?;
+        self.journal.write(upto, entries)?;
+        self.log.commit();
+        Ok(())
+    }
+}
+
+impl StoredOutput for JournaledOutput {
+    fn admit(&self, out: &Outgoing) -> bool {
+        if self.journal.swallow(out) {
+            return false;
+        }
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.extend(of_outgoing(out));
+        true
+    }
+
+    fn store(&self, bufs: &[IoSlice<'_>]) -> io::Result<()> {
+        let entries = std::mem::take(&mut *self.entries.lock().unwrap_or_else(PoisonError::into_inner));
+        self.store_with(bufs, entries)
+    }
+
+    fn unsent(&self) -> u64 {
+        self.log.unsent()
+    }
+
+    fn send(&self) -> io::Result<usize> {
+        self.log.send()
+    }
+
+    fn writable(&self) -> Pin<Box<dyn Future<Output = io::Result<()>> + Send + '_>> {
+        Box::pin(self.log.writable())
+    }
+
+    /// Nobody reads any more, whoever serves.
+    fn lost(&self) {
+        self.journal.close(HoldState::Over);
+    }
+}
+
+impl Drop for JournaledOutput {
+    fn drop(&mut self) {
+        self.journal.close(HoldState::LetGo);
+    }
+}

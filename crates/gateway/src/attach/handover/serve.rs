@@ -1,0 +1,130 @@
+//! Serves a client whose streams were handed over: repeats what a predecessor had heard, then reads and writes until the
+//! client's end, or until the streams are another's.
+
+use super::entry::RepeatedKind;
+use super::journal::{ClientJournal, HoldState};
+use super::output::JournaledOutput;
+use super::settle;
+use super::state::OpenRequest;
+use crate::fronts::{Arrival, StreamOptions};
+use crate::hub::Hub;
+use crate::hub::reading;
+use crate::io::output::Output;
+use crate::io::reader::ClientReader;
+use bytes::Bytes;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use switchboard_core::{ClientId, Event, Peer};
+use switchboard_process::handover::Streams;
+use switchboard_protocol::{
+    Answers, Dialect, Framer, Framing, Method, Outgoing, Parsed, Part, Patch, RawId, parse,
+};
+
+/// How long the last answers may take to be read.
+const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Serves until the client's end, until we are `asked` to end, or until we let it go.
+pub(crate) async fn serve(
+    hub: &Arc<Hub>,
+    arrival: Arrival,
+    streams: &Streams,
+    options: StreamOptions,
+    asked: impl Future<Output = ()>,
+) -> io::Result<HoldState> {
+    let journal = Arc::new(ClientJournal::of(streams)?);
+    let Arrival { client, wants, surroundings, reader } = arrival;
+    let (written, framing) = journal.with_state(|state| (state.written, state.framing.or(options.framing)));
+    let input = streams.reader(journal.taken(), options.max_message_bytes)?;
+    let output = JournaledOutput::new(streams.output(written)?, journal.clone());
+    let peer = Peer::Client(client);
+    hub.open_outbox(peer, Output::Stored(Box::new(output)), framing.unwrap_or_default());
+    hub.handle(wants.event(client, surroundings));
+    // What a predecessor could not give out any more.
+    hub.turn().touch(peer);
+    let reading = async {
+        let mut reader = reader.with_tap(journal.clone());
+        repeat(hub, client, &journal, framing, &mut reader).await?;
+        reading::read_client(hub, client, input, Framer::new(framing, options.max_message_bytes), reader)
+            .await;
+        io::Result::Ok(())
+    };
+    tokio::select! {
+        hold = journal.closed() => return Ok(hold),
+        done = reading => done?,
+        () = asked => {}
+    }
+    hub.handle(Event::ClientInputEnded { client });
+    let settled = tokio::time::timeout(options.grace, journal.settled());
+    tokio::select! {
+        hold = journal.closed() => return Ok(hold),
+        settled = settled => {
+            if settled.is_err() {
+                let late = journal.with_state(|state| settle::too_late(state, &options.server));
+                let mut turn = hub.turn();
+                for (id, bytes) in late {
+                    turn.say(client, Outgoing::raw(bytes.into()).answering(Answers::One(id)));
+                }
+            }
+        }
+    }
+    let _ = tokio::time::timeout(LAST_ANSWERS_TIMEOUT, hub.written(peer)).await;
+    journal.close(HoldState::Over);
+    Ok(HoldState::Over)
+}
+
+/// Tells the core what the client had told a predecessor; nobody but us hears the answers. Then what is open and may be
+/// asked again.
+async fn repeat(
+    hub: &Arc<Hub>,
+    client: ClientId,
+    journal: &ClientJournal,
+    framing: Option<Framing>,
+    reader: &mut ClientReader,
+) -> io::Result<()> {
+    let (lines, open) = journal.with_state(|state| {
+        let again: Vec<_> = state.open.iter().filter_map(OpenRequest::again).cloned().collect();
+        let is_greeting = again.iter().any(|asked| Some(&asked.again) == state.initialize.as_ref());
+        let mut lines: Vec<(Option<RepeatedKind>, Vec<u8>)> = Vec::new();
+        let mut put = |what, line: &Option<Vec<u8>>| lines.extend(line.clone().map(|line| (what, line)));
+        if !is_greeting {
+            put(Some(RepeatedKind::Initialize), &state.initialize);
+        }
+        put(Some(RepeatedKind::Initialized), &state.initialized);
+        put(Some(RepeatedKind::Level), &state.level);
+        lines.extend(state.subscriptions.iter().map(|uri| (None, subscribing(uri, settle::dialect(state)))));
+        (lines, again)
+    });
+    for (what, line) in lines {
+        let Some(line) = under_own_id(line, journal) else { continue };
+        reading::repeat(hub, client, line, framing, reader).await;
+        if what == Some(RepeatedKind::Initialize) {
+            journal.swallowed(1).await;
+        }
+    }
+    for asked in open {
+        journal.repeated(&asked.id)?;
+        reading::repeat(hub, client, asked.again.into(), framing, reader).await;
+    }
+    Ok(())
+}
+
+/// A request for a subscription, as the client would have put it.
+fn subscribing(uri: &[u8], dialect: Dialect) -> Vec<u8> {
+    let head: &[u8] = match dialect {
+        Dialect::Standard => br#"{"jsonrpc":"2.0","id":0,"method":"resources/subscribe","params":{"uri":"#,
+        Dialect::Bare => br#"{"id":0,"method":"resources/subscribe","params":{"uri":"#,
+    };
+    [head, uri, b"}}"].concat()
+}
+
+fn under_own_id(line: Vec<u8>, journal: &ClientJournal) -> Option<Bytes> {
+    let line = Bytes::from(line);
+    let Ok(Parsed::One(message)) = parse(line.clone()) else { return None };
+    if message.method() == Method::Initialized || !message.has(Part::Id) {
+        return Some(line);
+    }
+    let mut out = Outgoing::of(&message);
+    out.replace(message.span(Part::Id), Patch::Id(RawId::from_bytes(&journal.own_id())));
+    Some(out.to_vec().into())
+}

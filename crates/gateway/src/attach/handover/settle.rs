@@ -1,0 +1,116 @@
+//! Settles what a client is owed when its daemon is gone: the rest of what it was being told, an error for each request that
+//! may have taken effect, and the end of questions that nobody waits for any more.
+
+use super::entry::{Id, JournalEntry};
+use super::journal::ClientJournal;
+use super::output::JournaledOutput;
+use super::state::{JournalState, OpenRequest};
+use serde_json::json;
+use std::io::{self, IoSlice};
+use std::sync::Arc;
+use switchboard_process::handover::Streams;
+use switchboard_protocol::{Dialect, ErrorAnswer, ErrorKind, RawId};
+
+/// Enters and writes all of it, as far as it goes without waiting.
+pub(super) fn settle(streams: &Streams, server: &str) -> io::Result<JournaledOutput> {
+    // What is safe to ask again goes to the next one.
+    settle_with(streams, &died(server), |open| open.again().is_none())
+}
+
+/// The same after `exit`: nobody comes next, and everything that is open is refused.
+pub(super) fn refuse_open(streams: &Streams, server: &str) -> io::Result<JournaledOutput> {
+    settle_with(streams, &ending(server), |_| true)
+}
+
+fn settle_with(
+    streams: &Streams,
+    error: &ErrorAnswer,
+    is_owed: fn(&OpenRequest) -> bool,
+) -> io::Result<JournaledOutput> {
+    let journal = Arc::new(ClientJournal::of(streams)?);
+    let (written, words, entries) = journal.with_state(|state| {
+        let (words, entries) = owed(state, error, is_owed);
+        (state.written, words, entries)
+    });
+    let output = JournaledOutput::new(streams.output(written)?, journal);
+    if !words.is_empty() {
+        output.store_with(&[IoSlice::new(&words)], entries)?;
+    }
+    Ok(output)
+}
+
+fn owed(
+    state: &JournalState,
+    error: &ErrorAnswer,
+    is_owed: fn(&OpenRequest) -> bool,
+) -> (Vec<u8>, Vec<JournalEntry>) {
+    let dialect = dialect(state);
+    let mut words = Vec::new();
+    let mut entries = Vec::new();
+    let framing = state.framing.unwrap_or_default();
+    let mut say = |message: &[u8]| {
+        words.extend_from_slice(framing.head(message.len()).unwrap_or_default().as_bytes());
+        words.extend_from_slice(message);
+        words.extend_from_slice(framing.tail());
+    };
+    for id in &state.questions {
+        let version = if dialect == Dialect::Standard { r#""jsonrpc":"2.0","# } else { "" };
+        let id_text = String::from_utf8_lossy(id);
+        say(format!(
+            r#"{{{version}"method":"notifications/cancelled","params":{{"requestId":{id_text},"reason":"the server that asked is gone"}}}}"#
+        )
+        .as_bytes());
+        entries.push(JournalEntry::Resolved { id: id.clone() });
+    }
+    let answer = |id: &Id| error.to_bytes(&RawId::from_bytes(id), dialect);
+    for open in state.open.iter().filter(|open| is_owed(open)) {
+        match open {
+            OpenRequest::One(asked) => {
+                say(&answer(&asked.id));
+                entries.push(JournalEntry::Answered { id: asked.id.clone() });
+            }
+            OpenRequest::Together(ids) => {
+                let members: Vec<_> = ids.iter().map(answer).collect();
+                say(&[b"[", &members.join(&b","[..])[..], b"]"].concat());
+                entries.extend(ids.first().map(|id| JournalEntry::Answered { id: id.clone() }));
+            }
+        }
+    }
+    (words, entries)
+}
+
+/// Those who leave `jsonrpc` out do not expect it either.
+pub(super) fn dialect(state: &JournalState) -> Dialect {
+    let has_version = |line: &Vec<u8>| memchr::memmem::find(line, b"\"jsonrpc\"").is_some();
+    if state.initialize.as_ref().is_none_or(has_version) { Dialect::Standard } else { Dialect::Bare }
+}
+
+/// In the words of the core of an attachment that carries every message itself.
+fn died(server: &str) -> ErrorAnswer {
+    let text = "the Switchboard daemon died while it worked on this: the connection to the daemon ended";
+    ErrorAnswer::new(ErrorKind::BackendUnavailable, text)
+        .server(server)
+        .with("root", json!(null))
+        .retryable(true)
+        .hint("another one is being started; whether this request took effect is unknown")
+}
+
+fn ending(server: &str) -> ErrorAnswer {
+    ErrorAnswer::new(ErrorKind::ShuttingDown, "switchboard is shutting down")
+        .server(server)
+        .with("root", json!(null))
+        .retryable(false)
+        .hint("start it again")
+}
+
+/// For those who closed their end, and whose answers did not come in time.
+pub(super) fn too_late(state: &JournalState, server: &str) -> Vec<(RawId, Vec<u8>)> {
+    let error = ending(server);
+    let dialect = dialect(state);
+    let ids = state.open.iter().flat_map(|open| match open {
+        OpenRequest::One(asked) => std::slice::from_ref(&asked.id),
+        OpenRequest::Together(ids) => &ids[..],
+    });
+    let ids = ids.map(|id| RawId::from_bytes(id));
+    ids.map(|id| (id.clone(), error.to_bytes(&id, dialect).to_vec())).collect()
+}

@@ -1,0 +1,175 @@
+//! The connection to the daemon, which is started if there is none: a kind of backend, which is started, spoken to, and may
+//! end at any time. Must not know what a client's streams are handed over for.
+
+use crate::attach::sweeps::Sweeps;
+use crate::backends::{BackendKind, BackendOrder, BackendOrders};
+use crate::fronts::local::hello::{self, Newcomer, Reply, Wants, is_nobody};
+use crate::hub::reading::read_backend;
+use crate::hub::{BackendSetting, Hub};
+use crate::io::task;
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use switchboard_core::{Event, Launch, Peer, StopHow};
+use switchboard_process::local::{self, Address, Connection, StartLock};
+use switchboard_protocol::{Framer, Framing};
+
+/// How long a daemon may take until it listens.
+const START_TIMEOUT: Duration = Duration::from_secs(10);
+const CONNECT_RETRY_INTERVAL: Duration = Duration::from_millis(2);
+
+/// How a daemon is started.
+#[derive(Debug, Clone)]
+pub struct DaemonCommand {
+    pub program: PathBuf,
+    pub args: Vec<OsString>,
+    pub env: Vec<(OsString, OsString)>,
+    /// Where its stderr goes.
+    pub log: Option<PathBuf>,
+}
+
+pub(crate) struct Link {
+    address: Address,
+    command: DaemonCommand,
+    newcomer: Newcomer,
+    max_message_bytes: usize,
+    sweeps: Sweeps,
+    /// A connection that was made before anybody needed it.
+    first: Mutex<Option<Connection>>,
+}
+
+impl Link {
+    pub(crate) fn new(
+        address: Address,
+        command: DaemonCommand,
+        newcomer: Newcomer,
+        max_message_bytes: usize,
+        sweeps: Sweeps,
+    ) -> Arc<Self> {
+        Arc::new(Self { address, command, newcomer, max_message_bytes, sweeps, first: Mutex::default() })
+    }
+
+    pub(crate) fn newcomer(&self) -> &Newcomer {
+        &self.newcomer
+    }
+
+    pub(crate) fn sweeps(&self) -> &Sweeps {
+        &self.sweeps
+    }
+
+    /// Keeps a connection for the first start.
+    pub(crate) fn keep(&self, connection: Connection) {
+        *self.first.lock().unwrap_or_else(PoisonError::into_inner) = Some(connection);
+    }
+
+    /// Connected and greeted; and whether the other takes the client's own streams, if they are offered.
+    pub(crate) async fn open(&self, streams: bool) -> io::Result<(Connection, bool)> {
+        if let Some(opened) = self.try_open(streams).await? {
+            return Ok(opened);
+        }
+        let lock = tokio::time::timeout(START_TIMEOUT, StartLock::take(&self.address)).await;
+        let late = || {
+            io::Error::new(io::ErrorKind::TimedOut, "another window has been starting a daemon for too long")
+        };
+        let _lock = lock.map_err(|_| late())??;
+        // Another may have started it meanwhile.
+        if let Some(opened) = self.try_open(streams).await? {
+            return Ok(opened);
+        }
+        let DaemonCommand { program, args, env, log } = &self.command;
+        local::start_detached(program, args, env, log.as_deref())?;
+        let deadline = Instant::now() + START_TIMEOUT;
+        loop {
+            if let Some(opened) = self.try_open(streams).await? {
+                return Ok(opened);
+            }
+            if Instant::now() > deadline {
+                let text = format!("the daemon did not answer within {} s", START_TIMEOUT.as_secs());
+                return Err(io::Error::new(io::ErrorKind::TimedOut, text));
+            }
+            tokio::time::sleep(CONNECT_RETRY_INTERVAL).await;
+        }
+    }
+
+    /// Nothing if nobody listens, or only one that is about to go.
+    async fn try_open(&self, streams: bool) -> io::Result<Option<(Connection, bool)>> {
+        let mut connection = match local::connect(&self.address).await {
+            Ok(connection) => connection,
+            Err(error) if is_nobody(&error) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let handover = if streams { hello::HANDOVER } else { 0 };
+        let wants = Wants::Client(Box::new(Newcomer { handover, ..self.newcomer.clone() }));
+        let reply = match hello::ask(&mut connection, wants).await {
+            Ok(reply) => reply,
+            // It ended just now.
+            Err(error) if is_nobody(&error) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        if hello::is_newer(&hello::version(), &reply.version) {
+            drop(connection);
+            self.retire().await;
+            return Ok(None);
+        }
+        match reply {
+            Reply { error: Some(why), .. } => Err(io::Error::other(why)),
+            reply => Ok(Some((connection, streams && reply.takes_streams()))),
+        }
+    }
+
+    /// Asks an older daemon to make room for a newer one.
+    async fn retire(&self) {
+        if let Ok(mut connection) = local::connect(&self.address).await {
+            let _ = hello::ask(&mut connection, Wants::Retire).await;
+        }
+    }
+}
+
+impl BackendKind for Link {
+    fn start(self: Arc<Self>, hub: Arc<Hub>, launch: Launch, _: BackendSetting, orders: BackendOrders) {
+        task::spawn("link", async move { run(&self, hub, launch, orders).await });
+    }
+}
+
+/// One connection, from its start to its end.
+async fn run(link: &Link, hub: Arc<Hub>, launch: Launch, mut orders: BackendOrders) {
+    let ready = link.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let opened = match ready {
+        Some(connection) => Ok(connection),
+        None => link.open(false).await.map(|(connection, _)| connection),
+    };
+    let Connection { reader, writer, peer, .. } = match opened {
+        Ok(connection) => connection,
+        Err(error) => {
+            let mut turn = hub.turn();
+            turn.forget(launch);
+            let hint = "`switchboard status` says what is there; `--solo` does without a daemon".to_owned();
+            let reason = format!("cannot reach or start the daemon: {error}");
+            return turn.handle(Event::SpawnFailed { launch, reason, hint: Some(hint) });
+        }
+    };
+    let witness = link.sweeps.witness(peer);
+    hub.open_outbox(Peer::Backend(launch), writer, Framing::Newline);
+    hub.handle(Event::Spawned { launch, pid: peer });
+    let framer = Framer::new(Some(Framing::Newline), link.max_message_bytes);
+    let reading = read_backend(&hub, launch, reader, framer);
+    tokio::pin!(reading);
+    let how = tokio::select! {
+        () = &mut reading => {
+            link.sweeps.clear_up_after(witness);
+            "the connection to the daemon ended"
+        }
+        order = orders.recv() => {
+            // Our side is closed already. What the daemon still says is heard, for a while.
+            if let Some(BackendOrder::Stop(StopHow::Gently { grace })) = order {
+                let _ = tokio::time::timeout(grace, &mut reading).await;
+            }
+            "it was closed"
+        }
+    };
+    let mut turn = hub.turn();
+    turn.forget(launch);
+    turn.handle(Event::BackendEnded { launch, how: how.to_owned(), stderr: String::new(), hint: None });
+}

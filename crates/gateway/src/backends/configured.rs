@@ -1,0 +1,106 @@
+//! Backends of the config's servers: processes on this machine and servers elsewhere, told apart by their entries.
+
+use super::launch::LaunchPlan;
+use super::packages::PackagesFolder;
+use super::servers::Servers;
+use super::{BackendKind, BackendOrders, process, remote};
+use crate::catalogue::Shelf;
+use crate::config::ServerConfig;
+use crate::environments::{self, Vars};
+use crate::hub::{BackendSetting, Hub};
+use crate::io::task;
+use crate::keeping::Keeping;
+use crate::launches::Launches;
+use std::sync::Arc;
+use std::time::Duration;
+use switchboard_core::catalogue::{Offer, OfferKey};
+use switchboard_core::{Environment, Fact, Launch, Record, ServerId};
+use switchboard_process::warden::{Swept, Warden};
+
+/// How to start backends of the servers, and how to read them.
+pub(crate) struct ConfiguredBackends {
+    servers: Arc<Servers>,
+    max_message_bytes: usize,
+    warden: Warden,
+    /// Connections to remote servers.
+    clients: remote::Clients,
+    /// Stored lists of servers.
+    shelf: Shelf,
+    /// Stored facts about launches.
+    launches: Launches,
+    keeping: Arc<Keeping>,
+}
+
+impl ConfiguredBackends {
+    pub(crate) fn new(
+        servers: Arc<Servers>,
+        max_message_bytes: usize,
+        warden: Warden,
+        (shelf, launches): (Shelf, Launches),
+    ) -> Arc<Self> {
+        let (clients, keeping) = (remote::Clients::default(), Arc::default());
+        Arc::new(Self { servers, max_message_bytes, warden, clients, shelf, launches, keeping })
+    }
+
+    /// Environment that a client with these variables has at each server.
+    pub(crate) fn environments_of(&self, vars: &Arc<Vars>) -> Vec<(ServerId, Environment)> {
+        let brought =
+            |(id, server): (ServerId, Arc<ServerConfig>)| (id, environments::environment(&server, vars));
+        self.servers.listed().into_iter().map(brought).collect()
+    }
+
+    pub(crate) fn shelf(&self) -> &Shelf {
+        &self.shelf
+    }
+
+    pub(crate) fn launches(&self) -> &Launches {
+        &self.launches
+    }
+
+    /// Cleans up behind runs that were killed with all that watched over them.
+    pub(crate) async fn sweep(&self, hub: &Arc<Hub>) {
+        let swept = self.warden.sweep().await.into_iter();
+        for Swept { ended, left } in swept.filter(|swept| *swept != Swept::default()) {
+            let names = ended.iter().map(|name| name.to_string_lossy().into_owned()).collect();
+            hub.telemetry().desk().take(Fact::Swept { names, left });
+        }
+    }
+
+    /// Waits until everything learnt is stored, but no longer than this; then ends the warden.
+    pub(crate) async fn close(&self, store_timeout: Duration) {
+        self.keeping.finish(store_timeout).await;
+        self.warden.close().await;
+    }
+
+    async fn run(&self, hub: Arc<Hub>, launch: Launch, setting: BackendSetting, orders: BackendOrders) {
+        let BackendSetting { server, in_home, environment, framing, root } = setting;
+        let Some(server) = self.servers.server(server) else { return };
+        let vars = Vars::of(&environment);
+        if server.remote.is_some() {
+            let surroundings = (&*vars, &self.clients, self.max_message_bytes);
+            return remote::run(hub, launch, &server, root.as_deref(), surroundings, orders).await;
+        }
+        let packages = PackagesFolder::new(self.launches.state_folder());
+        let plan = LaunchPlan { server: (*server).clone(), root, in_home, vars, packages };
+        let wire = process::Wire { framing, max_message_bytes: self.max_message_bytes };
+        process::run(hub, launch, &self.warden, plan, wire, orders).await;
+    }
+}
+
+impl BackendKind for ConfiguredBackends {
+    fn start(self: Arc<Self>, hub: Arc<Hub>, launch: Launch, setting: BackendSetting, orders: BackendOrders) {
+        task::spawn("backend", async move { self.run(hub, launch, setting, orders).await });
+    }
+
+    fn store_offer(&self, server: ServerId, key: OfferKey, offer: Arc<Offer>) {
+        if let Some(server) = self.servers.server(server) {
+            self.keeping.offer(server, self.shelf.clone(), key, offer);
+        }
+    }
+
+    fn store_record(&self, id: ServerId, record: Record) {
+        if let Some(server) = self.servers.server(id) {
+            self.keeping.record((id, server), self.launches.clone(), record);
+        }
+    }
+}

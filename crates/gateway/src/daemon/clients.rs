@@ -1,0 +1,138 @@
+//! Clients that come through attachments, each from its coming to its going.
+
+use super::DaemonState;
+use super::admission::Admission;
+use crate::environments::{Vars, environment};
+use crate::fronts::local::hello::{self, Newcomer, Reply};
+use crate::fronts::{Arrival, ClientHost, StreamOptions, Wanted, local};
+use crate::hub::Hub;
+use crate::io::reader::ClientReader;
+use crate::paths;
+use crate::settings;
+use serde_json::{Value, json};
+use std::pin::Pin;
+use std::sync::Arc;
+use switchboard_core::{ClientId, Environment, Event, Principal, ServerId, Surroundings};
+use switchboard_process::local::Connection;
+
+/// Serves clients that hand their own streams over.
+pub(crate) trait StreamHolder: Send + Sync {
+    /// Receives the client's streams over the connection, and serves it until its end, or until another serves it.
+    fn hold<'a>(
+        &'a self,
+        hub: &'a Arc<Hub>,
+        held: HeldClient<'a>,
+    ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+}
+
+/// A client whose own streams are served.
+pub(crate) struct HeldClient<'a> {
+    pub(crate) connection: Connection,
+    pub(crate) arrival: Arrival,
+    pub(crate) options: StreamOptions,
+    /// To be dropped when the streams are here.
+    pub(crate) admission: Admission<'a>,
+    /// To be called when the client is no longer served.
+    pub(crate) part: Box<dyn FnOnce() + Send + 'a>,
+}
+
+impl DaemonState {
+    /// Serves a client, from its coming to its going.
+    pub(super) async fn receive(&self, connection: Connection, newcomer: Newcomer) {
+        if !self.hub.is_serving() {
+            // It hears nothing, and looks for another.
+            return;
+        }
+        let offers_streams = newcomer.handover == hello::HANDOVER;
+        let admission = match Admission::take(&self.arriving, offers_streams) {
+            Ok(admission) => admission,
+            Err(why) => {
+                let _ = hello::say(&connection.writer, &Reply::refusal(why)).await;
+                return;
+            }
+        };
+        let found = self.server_for(&newcomer).await;
+        let result = if offers_streams { json!({ "streams": true }) } else { Value::Null };
+        let reply = found.as_ref().map_or_else(Reply::refusal, |_| Reply::with(result));
+        let is_told = hello::say(&connection.writer, &reply).await.is_ok();
+        let (Ok(id), true) = (found, is_told) else { return };
+        let name = newcomer.shown().to_owned();
+        let Some(arrival) = self.arrival_of(id, newcomer) else { return };
+        let client = arrival.client;
+        if offers_streams {
+            let framing = settings::fixed(self.framing);
+            let (max_message_bytes, grace) = (self.max_message_bytes, self.grace);
+            let options = StreamOptions { framing, max_message_bytes, grace, server: name };
+            let part = Box::new(move || self.part_with(client));
+            let held = HeldClient { connection, arrival, options, admission, part };
+            return self.streams.hold(&self.hub, held).await;
+        }
+        drop(admission);
+        local::serve(&self.hub, arrival, connection, self.max_message_bytes).await;
+        // An attachment closes when it is done, or it is gone: nobody reads any more.
+        self.part_with(client);
+    }
+
+    /// Registers the client. `None` if its server is gone.
+    fn arrival_of(&self, id: Option<ServerId>, newcomer: Newcomer) -> Option<Arrival> {
+        let root_arguments = match id {
+            Some(id) => self.servers.root_arguments(id)?,
+            None => self.servers.every_root_argument(),
+        };
+        let client = self.next_client();
+        let vars = Arc::new(newcomer.vars());
+        if let Some(log) = newcomer.log.clone() {
+            self.hub.telemetry().open_window(client, log);
+            self.hub.turn().report_routes(self.hub.telemetry().wants_routes());
+        }
+        let server = id.and_then(|id| self.servers.server(id));
+        let environment = server.map(|server| environment(&server, &vars)).unwrap_or_default();
+        let wants = match id {
+            Some(id) => Wanted::One(id),
+            None => Wanted::All(self.backends.environments_of(&vars)),
+        };
+        let surroundings = surroundings(environment, newcomer, &vars);
+        self.clients().insert(client, (id, vars));
+        Some(Arrival { client, wants, surroundings, reader: ClientReader::new(root_arguments) })
+    }
+
+    fn part_with(&self, client: ClientId) {
+        self.leave(client);
+        let mut turn = self.hub.turn();
+        turn.handle(Event::ClientLost { client });
+        turn.forget_client(client);
+        drop(turn);
+        if self.hub.telemetry().close_window(client) {
+            self.hub.turn().report_routes(self.hub.telemetry().wants_routes());
+        }
+    }
+
+    /// The config's server of that name, or the server of a command line; `None` for all servers. A command line counts
+    /// only if our own config says so: otherwise whoever can reach the socket could have us run what it likes.
+    async fn server_for(&self, newcomer: &Newcomer) -> Result<Option<ServerId>, String> {
+        if newcomer.everything {
+            return Ok(None);
+        }
+        let Some(ad_hoc) = newcomer.ad_hoc.clone() else {
+            let found = self.servers.find(&newcomer.server).map(|(id, _)| Some(id));
+            return found.ok_or_else(|| self.servers.there_is_no(&newcomer.server));
+        };
+        self.bring(&newcomer.server, ad_hoc).await.map(Some)
+    }
+}
+
+/// Surroundings of a client that came through an attachment.
+fn surroundings(environment: Environment, newcomer: Newcomer, vars: &Arc<Vars>) -> Surroundings {
+    Surroundings {
+        principal: Principal::OWNER,
+        environment,
+        pinned: newcomer.pinned,
+        given: newcomer.given,
+        default: newcomer.default,
+        named: paths::of_environment(&|name| vars.get(name)),
+        working_folder: newcomer.working_folder,
+        goes_by_request: false,
+        is_elsewhere: false,
+        refusal_mark: newcomer.refusal_mark.map(Into::into),
+    }
+}

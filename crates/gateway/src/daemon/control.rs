@@ -1,0 +1,67 @@
+//! Questions and orders to a daemon, from the command line.
+
+use crate::fronts::local::hello::{self, OrderWord, Reply, Wants, is_nobody};
+use serde_json::Value;
+use std::io;
+use switchboard_process::local::{self, Address};
+
+#[derive(Debug, Clone)]
+pub enum Request {
+    Status,
+    Stop,
+    Reload,
+    /// Let another one listen in its place; those that it serves stay.
+    GiveWay,
+    Restart {
+        server: String,
+        root: Option<String>,
+    },
+    StopServer {
+        server: String,
+        root: Option<String>,
+    },
+    StartServer {
+        server: String,
+        root: Option<String>,
+    },
+    /// What was learnt about a server, and its stored lists.
+    Forget {
+        server: String,
+    },
+}
+
+/// What a daemon answered.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub pid: u32,
+    pub version: String,
+    /// What came of it, or why nothing did.
+    pub result: Result<Value, String>,
+}
+
+/// Asks the daemon at an address. Nothing if there is none.
+pub async fn ask(address: &Address, request: Request) -> io::Result<Option<Answer>> {
+    let mut connection = match local::connect(address).await {
+        Ok(connection) => connection,
+        Err(error) if is_nobody(&error) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let order = |order, server, root| Wants::Order { order, server, root };
+    let wants = match request {
+        Request::Status => Wants::Status,
+        Request::Stop => Wants::Stop,
+        Request::Reload => Wants::Reload,
+        Request::GiveWay => Wants::GiveWay,
+        Request::Restart { server, root } => order(OrderWord::Restart, server, root),
+        Request::StopServer { server, root } => order(OrderWord::Stop, server, root),
+        Request::StartServer { server, root } => order(OrderWord::Start, server, root),
+        Request::Forget { server } => order(OrderWord::Forget, server, None),
+    };
+    let Reply { version, pid, error, result } = match hello::ask(&mut connection, wants).await {
+        Ok(reply) => reply,
+        // It ended just now.
+        Err(error) if is_nobody(&error) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    Ok(Some(Answer { pid, version, result: error.map_or(Ok(result), Err) }))
+}

@@ -1,0 +1,165 @@
+//! The user's one daemon: all windows, one set of backends. Must not know how a client's streams are handed over, or which
+//! tasks there are.
+//!
+//! # Layout
+//! - `admission`: room for one more client.
+//! - `control`: questions and orders from the command line.
+//! - `reload`: a changed config, applied while serving.
+//! - `standby`: servers that run without a client.
+//! - `clients`: clients that come through attachments.
+//! - `socket`: the local socket, and what is asked there.
+
+mod admission;
+pub mod control;
+pub(crate) mod reload;
+pub(crate) mod standby;
+mod clients;
+pub(crate) mod socket;
+
+pub(crate) use clients::{HeldClient, StreamHolder};
+
+use crate::backends::configured::ConfiguredBackends;
+use crate::backends::servers::Servers;
+use crate::config::{self, Config, ServerConfig};
+use crate::environments::{Vars, environment};
+use crate::fronts::ClientHost;
+use crate::hub::Hub;
+use crate::paths;
+use reload::{CurrentConfig, Overrides, Source};
+use standby::StartedServers;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use switchboard_core::{ClientId, Environment, ServerId};
+use tokio::sync::Notify;
+
+/// Server of a client, if it wants one alone, and the variables that it brought.
+type ClientEntry = (Option<ServerId>, Arc<Vars>);
+
+/// What the daemon's state is made of.
+pub(crate) struct DaemonSetup {
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) backends: Arc<ConfiguredBackends>,
+    pub(crate) servers: Arc<Servers>,
+    /// Variables of this process.
+    pub(crate) vars: Arc<Vars>,
+    pub(crate) config: Config,
+    pub(crate) source: Option<Source>,
+    pub(crate) overrides: Overrides,
+    pub(crate) state_folder: PathBuf,
+    /// It serves over HTTP.
+    pub(crate) stays: bool,
+    pub(crate) default_root: Option<PathBuf>,
+    pub(crate) stays_without_clients: bool,
+    pub(crate) streams: Box<dyn StreamHolder>,
+}
+
+/// State of the daemon, which every connection needs.
+pub(crate) struct DaemonState {
+    hub: Arc<Hub>,
+    backends: Arc<ConfiguredBackends>,
+    servers: Arc<Servers>,
+    current: CurrentConfig,
+    /// Variables of this process.
+    vars: Arc<Vars>,
+    /// Clients that are connected.
+    clients: Mutex<BTreeMap<ClientId, ClientEntry>>,
+    framing: config::Framing,
+    grace: Duration,
+    max_message_bytes: usize,
+    /// It serves over HTTP.
+    stays: bool,
+    default_root: Option<String>,
+    /// Servers with `lazy: false` run without a client.
+    stays_without_clients: bool,
+    started: StartedServers,
+    /// Selections of servers, by name.
+    profiles: Mutex<Vec<(String, Vec<String>)>>,
+    next_client: AtomicU32,
+    /// Clients that were let in and whose streams are on their way.
+    arriving: AtomicUsize,
+    retired: Notify,
+    streams: Box<dyn StreamHolder>,
+}
+
+impl DaemonState {
+    pub(crate) fn new(setup: DaemonSetup) -> Arc<Self> {
+        let DaemonSetup { hub, backends, servers, vars, config, source, overrides, .. } = setup;
+        let file = source.as_ref().map(|source| source.path.clone());
+        let stored_for = file.as_deref().filter(|_| setup.stays_without_clients);
+        Arc::new(Self {
+            hub,
+            backends,
+            servers,
+            vars,
+            clients: Mutex::default(),
+            framing: config.framing,
+            grace: config.shutdown_grace,
+            max_message_bytes: config.max_message_bytes,
+            stays: setup.stays,
+            default_root: setup.default_root.as_deref().and_then(paths::canonical),
+            stays_without_clients: setup.stays_without_clients,
+            started: StartedServers::load(&setup.state_folder, stored_for),
+            profiles: Mutex::new(config.profiles.clone()),
+            current: CurrentConfig::new(config, source, overrides),
+            next_client: AtomicU32::new(1),
+            arriving: AtomicUsize::new(0),
+            retired: Notify::new(),
+            streams: setup.streams,
+        })
+    }
+
+    fn set_profiles(&self, new: Vec<(String, Vec<String>)>) {
+        *self.profiles.lock().unwrap_or_else(PoisonError::into_inner) = new;
+    }
+
+    fn clients(&self) -> MutexGuard<'_, BTreeMap<ClientId, ClientEntry>> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ClientHost for DaemonState {
+    fn hub(&self) -> &Arc<Hub> {
+        &self.hub
+    }
+
+    fn servers(&self) -> &Servers {
+        &self.servers
+    }
+
+    fn max_message_bytes(&self) -> usize {
+        self.max_message_bytes
+    }
+
+    fn default_root(&self) -> Option<String> {
+        self.default_root.clone()
+    }
+
+    fn profile(&self, name: &str) -> Option<Vec<ServerId>> {
+        let profiles = self.profiles.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, servers) = profiles.iter().find(|(known, _)| known == name)?;
+        Some(servers.iter().filter_map(|server| self.servers.find(server)).map(|(id, _)| id).collect())
+    }
+
+    fn environment(&self, server: &ServerConfig) -> Environment {
+        environment(server, &self.vars)
+    }
+
+    fn environments(&self) -> Vec<(ServerId, Environment)> {
+        self.backends.environments_of(&self.vars)
+    }
+
+    fn next_client(&self) -> ClientId {
+        ClientId(self.next_client.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn enter(&self, client: ClientId, server: Option<ServerId>) {
+        self.clients().insert(client, (server, self.vars.clone()));
+    }
+
+    fn leave(&self, client: ClientId) {
+        self.clients().remove(&client);
+    }
+}

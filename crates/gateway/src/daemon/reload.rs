@@ -1,0 +1,354 @@
+//! A changed config file, applied while we serve. It is validated first: one with errors, or a project's that is not
+//! trusted as it is now, changes nothing, and says why.
+
+use super::DaemonState;
+use crate::backends::servers::{AdHocServer, Changes};
+use crate::config::discover::{ConfigFile, ConfigOrigin, reread};
+use crate::config::owners::Owners;
+use crate::config::preset;
+use crate::config::{Config, Guard, ServerConfig};
+use crate::environments::environment;
+use crate::fronts::local::hello;
+use crate::settings;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+use switchboard_core::catalogue::Naming;
+use switchboard_core::{Change, ClientId, Environment, Fact, Record, ServerId, ServerSettings};
+use switchboard_process::aside;
+use switchboard_process::file_watch::FileWatch;
+use tokio::sync::Mutex;
+
+/// How often the file is looked at where the system does not report every change, and at most otherwise.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// How often it is looked at where the system does: a folder further up may be another one now.
+const REPORTED_CHECK_INTERVAL: Duration = Duration::from_secs(30);
+/// How long a writer gets to finish after the first report.
+const WRITE_TIME: Duration = Duration::from_millis(100);
+/// A file that was written so short a time ago may be written again without its time being another: some file systems
+/// count in seconds, or two of them.
+const FRESH_FILE_AGE: Duration = Duration::from_secs(4);
+
+/// Where the config comes from.
+#[derive(Debug, Clone)]
+pub struct Source {
+    pub path: PathBuf,
+    pub origin: ConfigOrigin,
+    /// Whose files are taken.
+    pub owners: Owners,
+    /// What was in it.
+    pub text: String,
+}
+
+/// What the command line says over the config.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Overrides {
+    pub max_backends: Option<usize>,
+    /// `0` is never.
+    pub idle_ttl_seconds: Option<u64>,
+    pub start_timeout: Option<Duration>,
+    pub timeout: Option<Duration>,
+}
+
+impl Overrides {
+    pub fn apply(&self, server: &mut ServerConfig) {
+        server.max_backends = self.max_backends.unwrap_or(server.max_backends);
+        if let Some(seconds) = self.idle_ttl_seconds {
+            server.idle_ttl = Some(Duration::from_secs(seconds)).filter(|time| !time.is_zero());
+        }
+        server.start_timeout = self.start_timeout.unwrap_or(server.start_timeout);
+        server.timeout = self.timeout.unwrap_or(server.timeout);
+    }
+
+    /// The servers that a config names, as they are to be run.
+    pub fn servers(&self, config: &Config) -> Vec<ServerConfig> {
+        let mut servers: Vec<ServerConfig> =
+            config.servers.iter().filter(|server| !server.disabled).cloned().collect();
+        servers.iter_mut().for_each(|server| self.apply(server));
+        servers
+    }
+}
+
+type Mark = [u8; 32];
+
+/// The config that counts, and the file that it came from.
+pub(crate) struct CurrentConfig {
+    state: Mutex<ConfigState>,
+    pub(crate) source: Option<(PathBuf, ConfigOrigin)>,
+    pub(crate) owners: Owners,
+}
+
+struct ConfigState {
+    config: Config,
+    overrides: Overrides,
+    /// The content that was applied.
+    applied: Mark,
+    /// The file as it was looked at last.
+    seen: Option<FileStamp>,
+    /// Why it was not taken over at the last look, and whether that was said.
+    doubt: Option<(String, bool)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FileStamp {
+    length: u64,
+    written: Option<SystemTime>,
+}
+
+/// What came of a new config.
+#[derive(Debug, Default)]
+pub(crate) struct Applied {
+    changes: Changes,
+    /// What counts only from the next start on.
+    waiting: Vec<&'static str>,
+}
+
+impl Applied {
+    pub(crate) fn shown(&self) -> Value {
+        let Changes { changed, added, removed, .. } = &self.changes;
+        json!({ "changed": changed, "added": added, "removed": removed, "needsRestart": self.waiting })
+    }
+}
+
+impl CurrentConfig {
+    pub(crate) fn new(config: Config, source: Option<Source>, overrides: Overrides) -> Self {
+        let applied = source.as_ref().map(|source| mark(&source.text)).unwrap_or_default();
+        let state = ConfigState { config, overrides, applied, seen: None, doubt: None };
+        let owners = source.as_ref().map(|source| source.owners).unwrap_or_default();
+        Self { state: Mutex::new(state), owners, source: source.map(|source| (source.path, source.origin)) }
+    }
+}
+
+impl DaemonState {
+    /// Reads the file and takes it over, because somebody says so.
+    pub(crate) async fn reload(&self) -> Result<Applied, String> {
+        let Some((path, origin)) = self.current.source.clone() else {
+            return Err("this daemon has no config file".to_owned());
+        };
+        let owners = self.current.owners;
+        let mut state = self.current.state.lock().await;
+        let file = aside::run(move || reread(&path, origin, owners, &|name| std::env::var_os(name))).await;
+        let result = file.and_then(|file| self.take_over(&mut state, &file));
+        if let Err(why) = &result {
+            state.doubt = Some((why.clone(), true));
+            self.report(Fact::ConfigRejected { why: why.clone() });
+        }
+        result
+    }
+
+    /// Looks at the file whenever it may have changed.
+    pub(crate) async fn watch(&self) {
+        let Some((path, origin)) = self.current.source.clone() else { return };
+        let owners = self.current.owners;
+        let mut reports = FileWatch::new();
+        reports.aim(&path).await;
+        loop {
+            self.next_look(&path, &mut reports).await;
+            let mut state = self.current.state.lock().await;
+            let (file, seen, is_doubted) = (path.clone(), state.seen, state.doubt.is_some());
+            // Also one that was refused: it may be trusted by now.
+            let look = move || {
+                let stamp = stamp(&file);
+                let is_same = stamp.is_some() && stamp == seen && !stamp.is_some_and(is_fresh);
+                let file = (!is_same || is_doubted)
+                    .then(|| reread(&file, origin, owners, &|name| std::env::var_os(name)));
+                (stamp, file)
+            };
+            let (stamp, file) = aside::run(look).await;
+            if stamp != seen {
+                // It may lie elsewhere now, or be there again.
+                reports.aim(&path).await;
+            }
+            state.seen = stamp;
+            let Some(file) = file else { continue };
+            if file.as_ref().is_ok_and(|file| mark(&file.source) == state.applied) {
+                state.doubt = None;
+                continue;
+            }
+            if let Err(why) = file.and_then(|file| self.take_over(&mut state, &file)) {
+                self.doubt(&mut state, why);
+            }
+        }
+    }
+
+    /// Waits until the file is to be looked at: there is a report, or it is time.
+    async fn next_look(&self, path: &Path, reports: &mut FileWatch) {
+        let is_settled = {
+            let state = self.current.state.lock().await;
+            state.doubt.is_none() && state.seen.is_some_and(|stamp| !is_fresh(stamp))
+        };
+        let soon = tokio::time::Instant::now() + CHECK_INTERVAL;
+        let time = if is_settled && reports.reports_all() { REPORTED_CHECK_INTERVAL } else { CHECK_INTERVAL };
+        tokio::select! {
+            () = tokio::time::sleep(time) => {}
+            () = reports.changed() => {
+                tokio::time::sleep(WRITE_TIME).await;
+                if !is_settled {
+                    tokio::time::sleep_until(soon).await;
+                }
+                reports.aim(path).await;
+            }
+        }
+    }
+
+    /// An editor may be writing it just now: what is wrong with it is said at the second look.
+    fn doubt(&self, state: &mut ConfigState, why: String) {
+        let is_told = match state.doubt.take() {
+            Some((before, true)) if before == why => true,
+            Some((before, false)) if before == why => {
+                self.report(Fact::ConfigRejected { why: why.clone() });
+                true
+            }
+            Some(_) | None => false,
+        };
+        state.doubt = Some((why, is_told));
+    }
+
+    fn take_over(&self, state: &mut ConfigState, file: &ConfigFile) -> Result<Applied, String> {
+        let loaded = preset::load(file, &|name| self.vars.get(name));
+        let Some(config) = loaded.config else {
+            let problems: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
+            return Err(format!("{} has errors\n{}", file.path.display(), problems.join("\n")));
+        };
+        state.applied = mark(&file.source);
+        state.doubt = None;
+        let before = std::mem::replace(&mut state.config, config);
+        let applied = self.apply(&before, &state.config, state.overrides);
+        let Changes { changed, added, removed, .. } = &applied.changes;
+        self.report(Fact::ConfigApplied {
+            changed: changed.clone(),
+            added: added.clone(),
+            removed: removed.clone(),
+            needs_restart: applied.waiting.clone(),
+        });
+        Ok(applied)
+    }
+
+    fn apply(&self, before: &Config, config: &Config, overrides: Overrides) -> Applied {
+        let waiting = needs_restart(before, config, |server| self.servers.any(server));
+        self.set_profiles(config.profiles.clone());
+        let changes = self.servers.replace(overrides.servers(config), config.share_ad_hoc);
+        let settings = changes.servers.iter().map(|(id, server)| {
+            let settings = server.as_ref().map(|server| self.settings_for(config, server));
+            (*id, settings)
+        });
+        let shown =
+            changes.shown.iter().map(|(id, server)| (*id, settings::naming(config, server))).collect();
+        let change = change(config, settings.collect(), shown, self.environments(&changes));
+        self.hub.turn().reconfigure(change);
+        self.start_wanted();
+        Applied { changes, waiting }
+    }
+
+    /// The server of a command line, if our own config, which is not a project's, says that we start such. The lock is held: whoever comes at the
+    /// same time gets the next number.
+    pub(crate) async fn bring(&self, name: &str, launch: hello::AdHoc) -> Result<ServerId, String> {
+        let state = self.current.state.lock().await;
+        let config = &state.config;
+        let is_users =
+            self.current.source.as_ref().is_some_and(|(_, origin)| *origin != ConfigOrigin::Project);
+        if !config.share_ad_hoc || !is_users {
+            return Err(
+                "its config does not say `shareAdHoc: true`, so it starts no command of a command line"
+                    .into(),
+            );
+        }
+        let server = launch.server(name, config);
+        let found = self.servers.ad_hoc(server);
+        let AdHocServer { id, server, is_new } =
+            found.ok_or("it has too many servers of command lines already")?;
+        if is_new {
+            let settings =
+                settings::server_settings(&server, &|name| self.vars.get(name), self.record_of(&server));
+            let naming = settings::naming(config, &server);
+            let settings = ServerSettings { is_listed: false, naming, ..settings };
+            self.hub.turn().reconfigure(change(config, vec![(id, Some(settings))], Vec::new(), Vec::new()));
+        }
+        Ok(id)
+    }
+
+    /// What of a client's environment reaches a server is for the new settings to say.
+    fn environments(&self, changes: &Changes) -> Vec<(ClientId, ServerId, Environment)> {
+        let clients = self.clients();
+        let mut brought = Vec::new();
+        for (id, server) in &changes.servers {
+            let Some(server) = server else { continue };
+            let has_it = |wanted: &Option<ServerId>| wanted.is_none_or(|wanted| wanted == *id);
+            for (client, (_, vars)) in clients.iter().filter(|(_, (wanted, _))| has_it(wanted)) {
+                brought.push((*client, *id, environment(server, vars)));
+            }
+        }
+        brought
+    }
+
+    /// With what an earlier run learnt of it.
+    fn settings_for(&self, config: &Config, server: &ServerConfig) -> ServerSettings {
+        let settings = settings::server_settings(server, &|name| self.vars.get(name), self.record_of(server));
+        let settings = ServerSettings { naming: settings::naming(config, server), ..settings };
+        settings::with_offers(settings, self.backends.shelf().load(server))
+    }
+
+    fn record_of(&self, server: &ServerConfig) -> Record {
+        self.backends.launches().load(server)
+    }
+
+    fn report(&self, fact: Fact) {
+        self.hub.telemetry().desk().take(fact);
+    }
+}
+
+fn change(
+    config: &Config,
+    servers: Vec<(ServerId, Option<ServerSettings>)>,
+    shown: Vec<(ServerId, Arc<Naming>)>,
+    environments: Vec<(ClientId, ServerId, Environment)>,
+) -> Change {
+    Change {
+        servers,
+        shown,
+        environments,
+        pool: settings::pool(config),
+        policy: settings::policy(config),
+        dialect: settings::ear(config.dialect),
+        shutdown_grace: config.shutdown_grace,
+        linger: Some(config.linger),
+        aggregates: settings::aggregates(config),
+    }
+}
+
+/// What is settled when we start.
+fn needs_restart(
+    before: &Config,
+    config: &Config,
+    any: impl Fn(&dyn Fn(&ServerConfig) -> bool) -> bool,
+) -> Vec<&'static str> {
+    let is_strict = |server: &ServerConfig| server.guard == Guard::Strict;
+    let wants_strict = config.servers.iter().any(|server| !server.disabled && is_strict(server));
+    [
+        ("maxMessageBytes", before.max_message_bytes != config.max_message_bytes),
+        ("log", before.log != config.log),
+        ("names", before.names != config.names),
+        ("serve", before.serve != config.serve),
+        ("guard: strict", wants_strict && !any(&is_strict)),
+    ]
+    .into_iter()
+    .filter_map(|(what, is_it)| is_it.then_some(what))
+    .collect()
+}
+
+fn mark(text: &str) -> Mark {
+    Sha256::digest(text).into()
+}
+
+fn stamp(path: &std::path::Path) -> Option<FileStamp> {
+    let data = fs::metadata(path).ok()?;
+    Some(FileStamp { length: data.len(), written: data.modified().ok() })
+}
+
+fn is_fresh(stamp: FileStamp) -> bool {
+    let age = stamp.written.and_then(|written| SystemTime::now().duration_since(written).ok());
+    age.is_none_or(|age| age < FRESH_FILE_AGE)
+}

@@ -1,0 +1,159 @@
+//! The daemon's local socket: connections, and the requests that they begin with.
+
+use super::DaemonState;
+use super::control;
+use super::reload::Applied;
+use crate::config::discover::ConfigOrigin;
+use crate::fronts::local::hello::{self, Envelope, Hello, OrderWord, Reply, Wants};
+use crate::io::task;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use switchboard_core::{Event, Order};
+use switchboard_process::local::{Address, BindError, Connection, Listener};
+
+/// How often the socket's file is checked, since somebody may clean up its folder: where the system does not report changes, and
+/// where it does.
+const SOCKET_CHECK_INTERVAL: Duration = Duration::from_secs(5);
+const REPORTED_SOCKET_CHECK_INTERVAL: Duration = Duration::from_secs(60);
+/// How long a killed daemon may take to be gone.
+const BIND_TIMEOUT: Duration = Duration::from_secs(5);
+const BIND_RETRY_INTERVAL: Duration = Duration::from_millis(5);
+
+/// Binds the socket, unless another daemon serves it. A daemon that was killed holds its socket until the system has taken it
+/// apart, which takes a while on a busy machine: the window that started us would wait in vain if we gave up at once.
+pub(crate) async fn bind(address: &Address) -> Result<Listener, BindError> {
+    let deadline = Instant::now() + BIND_TIMEOUT;
+    loop {
+        match Listener::bind(address) {
+            Err(BindError::Taken) if Instant::now() < deadline && !is_served(address).await => {
+                tokio::time::sleep(BIND_RETRY_INTERVAL).await;
+            }
+            bound => return bound,
+        }
+    }
+}
+
+/// Whether the daemon that holds the socket answers, or hangs.
+async fn is_served(address: &Address) -> bool {
+    !matches!(control::ask(address, control::Request::Status).await, Ok(None))
+}
+
+/// Accepts connections until we end, or until a newer daemon takes over: then another may listen in our place.
+pub(crate) async fn accept(daemon: Arc<DaemonState>, address: Address, mut listener: Listener) {
+    let mut reports = address.watch().await;
+    loop {
+        let time = if reports.reports_all() { REPORTED_SOCKET_CHECK_INTERVAL } else { SOCKET_CHECK_INTERVAL };
+        let disturbed = async {
+            tokio::select! {
+                () = reports.changed() => {}
+                () = tokio::time::sleep(time) => {}
+            }
+        };
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = daemon.retired.notified() => return,
+            () = daemon.hub.draining() => return,
+            () = disturbed => {
+                if listener.is_found() {
+                    continue;
+                }
+                // Somebody has cleaned up the folder.
+                drop(listener);
+                match Listener::bind(&address) {
+                    Ok(again) => listener = again,
+                    Err(_) => return,
+                }
+                reports = address.watch().await;
+                continue;
+            }
+        };
+        // Without a descriptor for one more, the next may have more luck.
+        if let Ok(connection) = accepted {
+            task::spawn("attachment", attend(daemon.clone(), connection));
+        }
+    }
+}
+
+/// Serves one connection, from its first line to its end.
+async fn attend(daemon: Arc<DaemonState>, mut connection: Connection) {
+    let Ok(Envelope { protocol, version, wants }) = hello::hear(&mut connection.reader).await else { return };
+    // What is asked of every daemon, whatever its age, is understood by every daemon.
+    let Ok(wants) = serde_json::from_value::<Wants>(wants) else {
+        let why = format!("the daemon (pid {}) does not know what is wanted; stop it", std::process::id());
+        let _ = hello::say(&connection.writer, &Reply::refusal(why)).await;
+        return;
+    };
+    let reply = match (Hello { protocol, version, wants }) {
+        Hello { protocol, wants: Wants::Client(_) | Wants::Order { .. }, .. }
+            if protocol != hello::PROTOCOL =>
+        {
+            Reply::refusal(format!(
+                "the daemon (pid {}) speaks another protocol; stop it",
+                std::process::id()
+            ))
+        }
+        // It will ask us to make room. Nothing is to be started for it here.
+        Hello { ref version, wants: Wants::Client(_), .. } if hello::is_newer(version, &hello::version()) => {
+            Reply::refusal("a newer version of the daemon is wanted")
+        }
+        Hello { wants: Wants::Client(newcomer), .. } => {
+            return daemon.receive(connection, *newcomer).await;
+        }
+        Hello { wants: Wants::Status, .. } => Reply::with(daemon.status().await),
+        Hello { wants: Wants::Order { order, server, root }, .. } => {
+            daemon.order(order, &server, root.as_deref()).await
+        }
+        Hello { wants: Wants::Reload, .. } => {
+            let applied = daemon.reload().await;
+            let file = daemon.current.source.as_ref().map(|(path, _)| path);
+            let told = |applied: Applied| Reply::with(json!({ "config": file, "applied": applied.shown() }));
+            applied.map_or_else(Reply::refusal, told)
+        }
+        Hello { wants: Wants::Stop, .. } => {
+            daemon.hub.handle(Event::Drain { why: "it was told to stop" });
+            Reply::with(Value::Null)
+        }
+        // Meant for one before us, whose place we have taken since.
+        Hello { version, wants: Wants::Retire, .. } if !hello::is_newer(&version, &hello::version()) => {
+            Reply::refusal("only a newer one is made room for")
+        }
+        // One that serves over HTTP is there for those who come.
+        Hello { wants: Wants::GiveWay, .. } if daemon.stays => Reply::refusal("it serves over HTTP itself"),
+        Hello { wants: Wants::Retire | Wants::GiveWay, .. } => {
+            daemon.retired.notify_one();
+            if !daemon.stays {
+                daemon.hub.turn().end_all_standbys();
+            }
+            Reply::with(Value::Null)
+        }
+    };
+    let _ = hello::say(&connection.writer, &reply).await;
+}
+
+impl DaemonState {
+    async fn status(&self) -> Value {
+        self.hub.measure().await;
+        let status = self.hub.turn().status();
+        let (file, origin) = self.current.source.as_ref().map(|(path, origin)| (path, *origin)).unzip();
+        let (is_project, owner) = (origin == Some(ConfigOrigin::Project), self.current.owners.also);
+        json!({ "config": file, "isProject": is_project, "configOwner": owner, "status": status })
+    }
+
+    async fn order(&self, order: OrderWord, server: &str, root: Option<&str>) -> Reply {
+        let Some((id, config)) = self.servers.find(server) else {
+            return Reply::refusal(self.servers.there_is_no(server));
+        };
+        let order = match order {
+            OrderWord::Start => return self.start(server, id, root).await,
+            OrderWord::Stop => return self.stop_server(server, id, root),
+            OrderWord::Restart => Order::Restart,
+            OrderWord::Forget => {
+                self.forget_stored(&config);
+                Order::Forget
+            }
+        };
+        let done = self.hub.turn().order(id, root, order);
+        Reply::with(json!({ "instances": done.instances }))
+    }
+}

@@ -1,0 +1,30 @@
+//! The core's alarm clock.
+
+use super::Hub;
+use std::sync::Arc;
+use switchboard_core::Event;
+
+impl Hub {
+    /// Wakes the core when it wants to be woken.
+    pub(crate) async fn keep_time(self: Arc<Self>) {
+        loop {
+            let alarm = self.alarm.notified();
+            let wake = {
+                let mut turn = self.turn();
+                let wake = turn.inside.core.wake();
+                turn.inside.armed = wake;
+                wake
+            };
+            match wake {
+                None => alarm.await,
+                Some(moment) => {
+                    let instant = self.started + moment.since_start();
+                    tokio::select! {
+                        () = alarm => {}
+                        () = tokio::time::sleep_until(instant.into()) => self.handle(Event::Tick),
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Backends as the hub sees them. Those who implement this know how they are started and spoken to; the hub does not.
+
+use super::Hub;
+use std::path::PathBuf;
+use std::sync::Arc;
+use switchboard_core::catalogue::{Offer, OfferKey};
+use switchboard_core::{Environment, Launch, Record, ServerId, StopHow};
+use switchboard_protocol::Framing;
+
+/// Starts and stops backends, and stores what was learnt about them. All methods are called under the hub's lock: they
+/// must neither wait nor take a turn.
+pub(crate) trait Backends: Send + Sync {
+    fn start(&self, hub: &Arc<Hub>, launch: Launch, setting: BackendSetting);
+
+    fn stop(&self, launch: Launch, how: StopHow);
+
+    /// Ends a backend that can no longer be spoken to or heard.
+    fn cut_off(&self, launch: Launch);
+
+    /// Forgets a backend that has ended.
+    fn forget(&self, launch: Launch);
+
+    fn store_offer(&self, server: ServerId, key: OfferKey, offer: Arc<Offer>);
+
+    fn store_record(&self, server: ServerId, record: Record);
+}
+
+/// What differs from one backend of a server to the next.
+pub(crate) struct BackendSetting {
+    pub(crate) server: ServerId,
+    /// It runs in the user's home folder.
+    pub(crate) in_home: bool,
+    pub(crate) environment: Environment,
+    pub(crate) framing: Framing,
+    pub(crate) root: Option<PathBuf>,
+}

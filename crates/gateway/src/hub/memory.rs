@@ -1,0 +1,55 @@
+//! Memory of backends, measured for the core.
+
+use super::Hub;
+use std::sync::Arc;
+use std::time::Duration;
+use switchboard_core::{Event, Launch, MEASURE_OFTEN};
+use switchboard_process::aside;
+use switchboard_process::tree::Tree;
+
+impl Hub {
+    /// Measures the memory of backends as often as the core wants it, and soon after each start.
+    pub(crate) async fn keep_measuring(self: Arc<Self>) {
+        loop {
+            let every = {
+                let turn = self.turn();
+                // Remote servers have no processes here.
+                let has_trees = !turn.inside.trees.is_empty();
+                turn.inside.core.measure_every().filter(|_| has_trees)
+            };
+            match every {
+                Some(often) if often <= MEASURE_OFTEN => tokio::time::sleep(often).await,
+                every => self.start_or(every).await,
+            }
+            self.measure().await;
+        }
+    }
+
+    /// Waits until this time is over, or a process has been there for a moment. `None` is for ever.
+    async fn start_or(&self, every: Option<Duration>) {
+        let time = async {
+            match every {
+                Some(every) => tokio::time::sleep(every).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = time => {}
+            () = self.measure_soon.notified() => tokio::time::sleep(MEASURE_OFTEN).await,
+        }
+    }
+
+    /// Looks once.
+    pub(crate) async fn measure(self: &Arc<Self>) {
+        let (launches, trees): (Vec<Launch>, Vec<Tree>) = {
+            let turn = self.turn();
+            turn.inside.trees.iter().map(|(launch, tree)| (*launch, tree.clone())).unzip()
+        };
+        if launches.is_empty() {
+            return;
+        }
+        let sizes = aside::run(move || Tree::measure_all(&trees)).await;
+        let bytes = launches.into_iter().zip(sizes).filter_map(|(launch, size)| Some((launch, size?)));
+        self.handle(Event::Measured { bytes: bytes.collect() });
+    }
+}

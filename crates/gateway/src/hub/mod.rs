@@ -1,0 +1,191 @@
+//! The core behind its lock. A [`Turn`] holds the lock for one or many events, puts the resulting messages into the
+//! outboxes, and writes at its end. Must not know how a backend is started, or where a client comes from.
+//!
+//! # Layout
+//! - `backends`: backends as the hub sees them, a trait.
+//! - `turn`: events in, actions out, under the lock.
+//! - `reading`: reads a peer to its end, and hands its messages to the core.
+//! - `alarm`: wakes the core; `memory`: measures processes.
+
+mod backends;
+mod turn;
+pub(crate) mod reading;
+mod alarm;
+mod memory;
+
+pub(crate) use backends::{BackendSetting, Backends};
+pub(crate) use turn::Turn;
+
+use crate::io::mailbox::Mailbox;
+use crate::io::outbox::Outbox;
+use crate::io::output::Output;
+use crate::io::task;
+use crate::telemetry::Telemetry;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use switchboard_core::{Action, ClientId, Core, Event, Launch, Moment, Peer};
+use switchboard_process::tree::Tree;
+use switchboard_protocol::Framing;
+use tokio::sync::Notify;
+
+pub(crate) struct Hub {
+    inside: Mutex<Inside>,
+    started: Instant,
+    telemetry: Arc<Telemetry>,
+    backends: Box<dyn Backends>,
+    /// The core wants to be woken earlier than the alarm is set for.
+    alarm: Notify,
+    /// A process was started, or a limit changed: memory is to be measured soon.
+    measure_soon: Notify,
+    /// An outbox has room again.
+    room: Notify,
+    finished: Notify,
+    /// We have begun to end.
+    draining: Notify,
+    is_ending: AtomicBool,
+}
+
+struct Inside {
+    core: Core,
+    actions: Vec<Action>,
+    outboxes: BTreeMap<Peer, Outbox>,
+    mailboxes: BTreeMap<Peer, Arc<dyn Mailbox>>,
+    /// What to measure.
+    trees: BTreeMap<Launch, Tree>,
+    /// Outboxes with something new in them.
+    dirty: Vec<Peer>,
+    /// What the alarm is set for.
+    armed: Option<Moment>,
+    finished: bool,
+}
+
+impl Hub {
+    pub(crate) fn new(core: Core, backends: Box<dyn Backends>, telemetry: Arc<Telemetry>) -> Arc<Self> {
+        let inside = Inside {
+            core,
+            actions: Vec::new(),
+            outboxes: BTreeMap::new(),
+            mailboxes: BTreeMap::new(),
+            trees: BTreeMap::new(),
+            dirty: Vec::new(),
+            armed: None,
+            finished: false,
+        };
+        Arc::new(Self {
+            inside: Mutex::new(inside),
+            started: Instant::now(),
+            telemetry,
+            backends,
+            alarm: Notify::new(),
+            measure_soon: Notify::new(),
+            room: Notify::new(),
+            finished: Notify::new(),
+            draining: Notify::new(),
+            is_ending: AtomicBool::new(false),
+        })
+    }
+
+    /// Takes the lock for one or more events.
+    pub(crate) fn turn(self: &Arc<Self>) -> Turn<'_> {
+        // Nobody sees a lock that a panic has left: it ends the process.
+        let inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        Turn { hub: self, inside, now: Moment::after_start(self.started.elapsed()), desk: None }
+    }
+
+    pub(crate) fn handle(self: &Arc<Self>, event: Event) {
+        self.turn().handle(event);
+    }
+
+    pub(crate) fn telemetry(&self) -> &Arc<Telemetry> {
+        &self.telemetry
+    }
+
+    /// Gives a peer its outbox, and the outbox the task that writes what is left behind.
+    pub(crate) fn open_outbox(self: &Arc<Self>, peer: Peer, output: impl Into<Output>, framing: Framing) {
+        let mut outbox = Outbox::new(output.into(), framing);
+        let (hub, output, left) = (self.clone(), outbox.output(), outbox.left());
+        let task = task::spawn("outbox", async move {
+            loop {
+                left.notified().await;
+                if output.writable().await.is_err() {
+                    return;
+                }
+                hub.turn().touch(peer);
+            }
+        });
+        outbox.set_task(task.abort_handle());
+        self.turn().inside.outboxes.insert(peer, outbox);
+    }
+
+    /// Gives a peer that is no stream its place.
+    pub(crate) fn open_mailbox(self: &Arc<Self>, peer: Peer, mailbox: Arc<dyn Mailbox>) {
+        self.turn().inside.mailboxes.insert(peer, mailbox);
+    }
+
+    /// Bytes have left a mailbox.
+    pub(crate) fn flushed(self: &Arc<Self>, peer: Peer, bytes: usize) {
+        self.handle(Event::Flushed { peer, bytes });
+        self.room.notify_waiters();
+    }
+
+    /// Waits while a peer leaves so much unread that nothing more should be read from it.
+    pub(crate) async fn wait_for_room(self: &Arc<Self>, peer: Peer) {
+        loop {
+            let room = self.room.notified();
+            if !self.turn().inside.core.is_clogged(peer) {
+                return;
+            }
+            room.await;
+        }
+    }
+
+    /// Waits until the core has said that all is done, and the client has what was meant for it.
+    pub(crate) async fn finished(self: &Arc<Self>, client: ClientId, patience: Duration) {
+        self.over().await;
+        let _ = tokio::time::timeout(patience, self.written(Peer::Client(client))).await;
+    }
+
+    /// Waits until we begin to end. For one who waits.
+    pub(crate) async fn draining(&self) {
+        self.draining.notified().await;
+    }
+
+    /// Whether no new requests are taken, without the lock.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.is_ending.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn is_serving(self: &Arc<Self>) -> bool {
+        self.turn().inside.core.is_serving()
+    }
+
+    /// Waits until the core has said that all is done.
+    pub(crate) async fn over(self: &Arc<Self>) {
+        loop {
+            let finished = self.finished.notified();
+            if self.turn().inside.finished {
+                return;
+            }
+            finished.await;
+        }
+    }
+
+    pub(crate) async fn written(self: &Arc<Self>, peer: Peer) {
+        loop {
+            let room = self.room.notified();
+            // The lock is let go before anything is waited for: whoever writes needs it.
+            let output = {
+                let turn = self.turn();
+                let Some(outbox) = turn.inside.outboxes.get(&peer) else { return };
+                outbox.is_empty().then(|| outbox.output())
+            };
+            let Some(output) = output else {
+                room.await;
+                continue;
+            };
+            return output.drained().await;
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Reads a peer to its end, and hands what it says to the core. The same loop for clients and backends.
+
+use super::{Hub, Turn};
+use crate::io::input::Input;
+use crate::io::reader::events::{FrameSource, MAX_INLINE_BYTES, from_backend, from_client, understand};
+use crate::io::reader::{ClientReader, Unresolved};
+use crate::io::spare;
+use bytes::Bytes;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use switchboard_core::{ClientId, Event, Launch, Peer};
+use switchboard_process::aside;
+use switchboard_protocol::{Broken, Frame, Framer, Framing, Parsed};
+
+/// Reads a client to its end.
+pub(crate) async fn read_client(
+    hub: &Arc<Hub>,
+    client: ClientId,
+    input: impl Into<Input>,
+    framer: Framer,
+    reader: ClientReader,
+) {
+    let source = FrameSource { read: reader.tap().map_or(0, |tap| tap.start()), ..FrameSource::default() };
+    Reading { hub, peer: Peer::Client(client), framer, source, reader }.read_all(input.into()).await;
+}
+
+/// Reads a backend to its end.
+pub(crate) async fn read_backend(hub: &Arc<Hub>, launch: Launch, input: impl Into<Input>, framer: Framer) {
+    let (source, reader) = (FrameSource::default(), ClientReader::default());
+    Reading { hub, peer: Peer::Backend(launch), framer, source, reader }.read_all(input.into()).await;
+}
+
+/// Tells the core once more what a client said to a daemon before us. The tap has seen it then.
+pub(crate) async fn repeat(
+    hub: &Arc<Hub>,
+    client: ClientId,
+    bytes: Bytes,
+    framing: Option<Framing>,
+    reader: &mut ClientReader,
+) {
+    let frame = FrameSource { framing, ..FrameSource::default() }.parse(bytes);
+    let places = reader.places(&frame).await;
+    hub.handle(Event::FromClient { client, frame, places });
+}
+
+/// A peer that is being read.
+struct Reading<'a> {
+    hub: &'a Arc<Hub>,
+    peer: Peer,
+    framer: Framer,
+    source: FrameSource,
+    reader: ClientReader,
+}
+
+/// A frame that cannot be handled at once.
+enum Held {
+    /// To be scanned on another thread.
+    Long(Bytes),
+    /// Its paths are to be looked up on disk.
+    Unplaced(Result<Parsed, Broken>, Unresolved),
+}
+
+impl Reading<'_> {
+    async fn read_all(mut self, mut input: Input) {
+        // An error is an end too: there is nothing more to be had from this peer.
+        while let Ok(count @ 1..) = input.read(self.framer.buffer()).await {
+            self.source.read += count as u64;
+            spare::enlarge(self.framer.buffer());
+            self.take_frames().await;
+            if self.reader.tap().is_some_and(|tap| tap.is_closed()) {
+                // Until the client is let go. Its end is for the next reader to see as well.
+                return std::future::pending().await;
+            }
+            self.hub.wait_for_room(self.peer).await;
+        }
+        if let Some(frame) = self.framer.end() {
+            self.hub.turn().show(self.peer, &frame);
+            self.source.plain = false;
+            self.source.upto = self.source.read;
+            self.handle_frame(frame).await;
+        }
+    }
+
+    async fn take_frames(&mut self) {
+        while let Some(held) = self.take_short_frames() {
+            match held {
+                Held::Long(bytes) => self.handle_frame(Frame::Message(bytes)).await,
+                Held::Unplaced(frame, unresolved) => self.place(frame, &unresolved).await,
+            }
+        }
+    }
+
+    /// Handles all short frames that have arrived in one turn, so that what they cause is written together. Gives the
+    /// first frame back that takes longer.
+    fn take_short_frames(&mut self) -> Option<Held> {
+        let mut turn = self.hub.turn();
+        while let Some(frame) = self.framer.next_frame() {
+            self.locate(&mut turn);
+            turn.show(self.peer, &frame);
+            let frame = match frame {
+                Frame::Message(bytes) if bytes.len() > MAX_INLINE_BYTES => return Some(Held::Long(bytes)),
+                frame => frame,
+            };
+            match self.peer {
+                Peer::Backend(launch) => {
+                    from_backend(launch, frame, self.source, &mut |event| turn.handle(event));
+                }
+                Peer::Client(client) => {
+                    if let ControlFlow::Break(held) = self.take_from_client(&mut turn, client, frame) {
+                        return held;
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// Where the frame that was just cut comes from.
+    fn locate(&mut self, turn: &mut Turn<'_>) {
+        self.source.plain = self.framer.gave_plain();
+        self.source.upto = self.source.read - self.framer.buffer().len() as u64;
+        if self.source.framing == self.framer.framing() {
+            return;
+        }
+        self.source.framing = self.framer.framing();
+        if let (Peer::Client(_), Some(framing)) = (self.peer, self.source.framing) {
+            turn.set_framing(self.peer, framing);
+            self.reader.tap().into_iter().for_each(|tap| tap.set_framing(framing));
+        }
+    }
+
+    /// Breaks with a frame that has to be looked up, or with none if the rest is another's.
+    fn take_from_client(
+        &self,
+        turn: &mut Turn<'_>,
+        client: ClientId,
+        frame: Frame,
+    ) -> ControlFlow<Option<Held>> {
+        let event = match from_client(client, frame, self.source) {
+            Event::FromClient { frame, .. } => {
+                let unresolved = self.reader.names(&frame);
+                match self.reader.known(&unresolved) {
+                    Some(places) => Event::FromClient { client, frame, places },
+                    None => return ControlFlow::Break(Some(Held::Unplaced(frame, unresolved))),
+                }
+            }
+            event => event,
+        };
+        if !self.tell(turn, event) {
+            return ControlFlow::Break(None);
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// One frame, scanned elsewhere if it is long.
+    async fn handle_frame(&mut self, frame: Frame) {
+        let is_long = matches!(&frame, Frame::Message(bytes) if bytes.len() > MAX_INLINE_BYTES);
+        let (peer, source) = (self.peer, self.source);
+        let scan = move || {
+            let mut events = Vec::new();
+            understand(peer, frame, source, &mut |event| events.push(event));
+            events
+        };
+        let events = if is_long { aside::run(scan).await } else { scan() };
+        for event in events {
+            match event {
+                Event::FromClient { frame, .. } => {
+                    let unresolved = self.reader.names(&frame);
+                    self.place(frame, &unresolved).await;
+                }
+                event => drop(self.tell(&mut self.hub.turn(), event)),
+            }
+        }
+    }
+
+    /// Tells the core what a client sent, with the places that it names.
+    async fn place(&mut self, frame: Result<Parsed, Broken>, unresolved: &Unresolved) {
+        let Peer::Client(client) = self.peer else { return };
+        let places = self.reader.resolve(unresolved).await;
+        self.tell(&mut self.hub.turn(), Event::FromClient { client, frame, places });
+    }
+
+    /// Asks the tap first, under the lock: whoever lets the client go does so under it too. `false` if the event is
+    /// another's.
+    fn tell(&self, turn: &mut Turn<'_>, event: Event) -> bool {
+        let is_ours = match self.reader.tap() {
+            Some(tap) => tap.admit(&event, self.source.upto, turn.is_succeeded()),
+            None => true,
+        };
+        if is_ours {
+            turn.handle(event);
+        }
+        is_ours
+    }
+}

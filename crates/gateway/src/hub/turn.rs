@@ -1,0 +1,313 @@
+//! One stretch of work under the hub's lock: events go into the core, and its actions are carried out in their order.
+
+use super::{BackendSetting, Hub, Inside};
+use crate::io::outbox::Left;
+use crate::io::task;
+use crate::paths;
+use crate::telemetry::Desk;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard};
+use switchboard_core::catalogue::RawOffer;
+use switchboard_core::status::Status;
+use switchboard_core::{
+    About, Action, Change, ClientId, Done, Event, Fact, Launch, Moment, Peer, ServerId, StandbyState,
+    Surroundings,
+};
+use switchboard_process::aside;
+use switchboard_process::tree::Tree;
+use switchboard_protocol::{Frame, Framing, Outgoing};
+
+/// Short messages to one peer that are written together at most: enough to make a system call cheap, and few enough for
+/// the other side to begin while the rest is still looked at.
+const MAX_GATHERED_MESSAGES: usize = 16;
+
+/// Longer lists are read on another thread, so that they do not hold up everyone else.
+const MAX_INLINE_LIST_BYTES: usize = 32 << 10;
+
+/// A stretch of work under the lock. Its end writes what the events brought forth.
+pub(crate) struct Turn<'a> {
+    pub(super) hub: &'a Arc<Hub>,
+    pub(super) inside: MutexGuard<'a, Inside>,
+    pub(super) now: Moment,
+    /// Where facts are handed in; held from the first one to the end of the turn.
+    pub(super) desk: Option<Desk<'a>>,
+}
+
+impl<'a> Turn<'a> {
+    /// What is asked now is for the next daemon.
+    pub(crate) fn is_succeeded(&self) -> bool {
+        self.inside.core.is_succeeded()
+    }
+
+    pub(crate) fn handle(&mut self, event: Event) {
+        let inside = &mut *self.inside;
+        inside.core.handle(self.now, event, &mut inside.actions);
+        self.perform_all();
+    }
+
+    pub(crate) fn is_serving(&self) -> bool {
+        self.inside.core.is_serving()
+    }
+
+    /// Fixes how a peer is spoken to.
+    pub(crate) fn set_framing(&mut self, peer: Peer, framing: Framing) {
+        if let Some(outbox) = self.inside.outboxes.get_mut(&peer) {
+            outbox.set_framing(framing);
+        }
+    }
+
+    /// For those who asked to see what is said.
+    pub(crate) fn show(&mut self, peer: Peer, frame: &Frame) {
+        let Frame::Message(bytes) = frame else { return };
+        let from = || match peer {
+            Peer::Client(client) => client.to_string(),
+            Peer::Backend(launch) => launch.backend.to_string(),
+        };
+        match peer {
+            Peer::Client(client) if self.hub.telemetry.wants_bodies_of(client) => {
+                self.desk().take_body(Some(client), from(), bytes);
+            }
+            Peer::Client(_) | Peer::Backend(_) if self.hub.telemetry.wants_bodies() => {
+                self.desk().take_body(None, from(), bytes);
+            }
+            Peer::Client(_) | Peer::Backend(_) => {}
+        }
+    }
+
+    /// What goes to a client whose window asked to see it: what servers say may be for others too.
+    fn show_answer(&mut self, client: ClientId, out: &Outgoing) {
+        if self.hub.telemetry.wants_bodies_of(client) {
+            let bytes = out.to_vec();
+            self.desk().take_body(Some(client), format!("switchboard to {client}"), &bytes);
+        }
+    }
+
+    fn desk(&mut self) -> &mut Desk<'a> {
+        self.desk.get_or_insert_with(|| self.hub.telemetry.desk())
+    }
+
+    /// Marks an outbox as having something to write.
+    pub(crate) fn touch(&mut self, peer: Peer) {
+        if !self.inside.dirty.contains(&peer) {
+            self.inside.dirty.push(peer);
+        }
+    }
+
+    fn perform(&mut self, action: Action) {
+        match action {
+            Action::ToClient { client, out, about } => {
+                self.show_answer(client, &out);
+                self.put(Peer::Client(client), out, about);
+            }
+            Action::ToBackend { launch, out } => self.put(Peer::Backend(launch), out, About::Nothing),
+            Action::Disconnect { client } => {
+                self.flush(Peer::Client(client));
+                self.forget_client(client);
+            }
+            Action::Report(fact) => {
+                if let Fact::Draining { .. } = fact {
+                    self.hub.draining.notify_one();
+                }
+                self.desk().take(fact);
+            }
+            Action::Start { launch, server, framing, root, in_home, environment } => {
+                let root = root.map(PathBuf::from);
+                let setting = BackendSetting { server, in_home, environment, framing, root };
+                self.hub.backends.start(self.hub, launch, setting);
+            }
+            Action::LookUp { client, inquiry, paths } => self.look_up(client, inquiry, paths),
+            Action::ReadOffer { launch, round, raw } => self.read_offer(launch, round, raw),
+            Action::KeepOffer { server, key, offer } => self.hub.backends.store_offer(server, key, offer),
+            Action::KeepRecord { server, record } => self.hub.backends.store_record(server, record),
+            Action::Stop { launch, how } => {
+                let peer = Peer::Backend(launch);
+                self.flush(peer);
+                // Its input is closed: the first and politest request to end.
+                self.shut(peer);
+                self.hub.backends.stop(launch, how);
+            }
+            Action::Finished => {
+                self.inside.finished = true;
+                self.hub.finished.notify_waiters();
+            }
+        }
+    }
+
+    /// Looks roots up on disk, aside.
+    fn look_up(&self, client: ClientId, inquiry: u32, paths: Vec<String>) {
+        let hub = self.hub.clone();
+        task::spawn("lookup", async move {
+            let look = move || paths.iter().map(|path| paths::canonical(Path::new(path))).collect();
+            let roots = aside::run(look).await;
+            hub.handle(Event::RootsLookedUp { client, inquiry, roots });
+        });
+    }
+
+    fn read_offer(&mut self, launch: Launch, round: u32, raw: Box<RawOffer>) {
+        if raw.len() <= MAX_INLINE_LIST_BYTES {
+            let offer = Arc::new(raw.read());
+            return self.handle(Event::OfferRead { launch, round, offer });
+        }
+        let hub = self.hub.clone();
+        task::spawn("offer", async move {
+            let offer = Arc::new(aside::run(move || raw.read()).await);
+            hub.handle(Event::OfferRead { launch, round, offer });
+        });
+    }
+
+    /// A process is gone; nothing can be said to it any more.
+    pub(crate) fn forget(&mut self, launch: Launch) {
+        self.shut(Peer::Backend(launch));
+        self.hub.backends.forget(launch);
+        self.inside.trees.remove(&launch);
+    }
+
+    /// A client is gone: nothing can be said to it any more.
+    pub(crate) fn forget_client(&mut self, client: ClientId) {
+        self.shut(Peer::Client(client));
+    }
+
+    pub(crate) fn status(&mut self) -> Status {
+        // Ages are counted from what the core takes for now, which is the last event.
+        self.handle(Event::Tick);
+        self.inside.core.status()
+    }
+
+    /// Starts a server without a client.
+    pub(crate) fn stand_by(
+        &mut self,
+        server: ServerId,
+        surroundings: Surroundings,
+    ) -> Result<(), &'static str> {
+        let inside = &mut *self.inside;
+        let done = inside.core.stand_by(self.now, server, surroundings, &mut inside.actions);
+        self.perform_all();
+        done
+    }
+
+    pub(crate) fn end_all_standbys(&mut self) {
+        let inside = &mut *self.inside;
+        inside.core.end_all_standbys(self.now, &mut inside.actions);
+        self.perform_all();
+    }
+
+    pub(crate) fn standby_state(&self, server: ServerId) -> StandbyState {
+        self.inside.core.standby_state(server)
+    }
+
+    /// Does what the owner says.
+    pub(crate) fn order(
+        &mut self,
+        server: ServerId,
+        root: Option<&str>,
+        order: switchboard_core::Order,
+    ) -> Done {
+        let inside = &mut *self.inside;
+        let done = inside.core.order(self.now, server, root, order, &mut inside.actions);
+        self.perform_all();
+        done
+    }
+
+    /// From now on the core tells where each request goes, or does not.
+    pub(crate) fn report_routes(&mut self, wanted: bool) {
+        self.inside.core.report_routes(wanted);
+    }
+
+    /// Takes over a new config.
+    pub(crate) fn reconfigure(&mut self, change: Change) {
+        let inside = &mut *self.inside;
+        inside.core.reconfigure(self.now, change, &mut inside.actions);
+        self.hub.measure_soon.notify_one();
+        self.perform_all();
+    }
+
+    fn perform_all(&mut self) {
+        let mut actions = std::mem::take(&mut self.inside.actions);
+        for action in actions.drain(..) {
+            self.perform(action);
+        }
+        self.inside.actions = actions;
+    }
+
+    pub(crate) fn note_tree(&mut self, launch: Launch, tree: Tree) {
+        self.inside.trees.insert(launch, tree);
+        self.hub.measure_soon.notify_one();
+    }
+
+    /// Nothing more can be said to a process, or heard from it. If it is not being stopped already it is ended,
+    /// and those who watch it report that: whoever waits for it must not wait in vain.
+    pub(crate) fn cut_off(&mut self, launch: Launch) {
+        if self.shut(Peer::Backend(launch)) {
+            self.hub.backends.cut_off(launch);
+        }
+    }
+
+    /// Something of the gateway's own, when the core has no more to say.
+    pub(crate) fn say(&mut self, client: ClientId, out: Outgoing) {
+        self.put(Peer::Client(client), out, About::Nothing);
+    }
+
+    fn put(&mut self, peer: Peer, out: Outgoing, about: About) {
+        if let Some(outbox) = self.inside.outboxes.get_mut(&peer) {
+            outbox.put(out);
+            if outbox.gathered() >= MAX_GATHERED_MESSAGES {
+                self.flush(peer);
+            } else {
+                self.touch(peer);
+            }
+        } else if let Some(mailbox) = self.inside.mailboxes.get(&peer) {
+            let bytes = mailbox.put(out, about);
+            if bytes > 0 {
+                self.handle(Event::Flushed { peer, bytes });
+            }
+        }
+    }
+
+    /// Closes the way to a peer. `true` if it was open.
+    fn shut(&mut self, peer: Peer) -> bool {
+        let mailbox = self.inside.mailboxes.remove(&peer);
+        if let Some(mailbox) = &mailbox {
+            mailbox.close();
+        }
+        self.inside.outboxes.remove(&peer).is_some() || mailbox.is_some()
+    }
+
+    /// Writes what the events so far have brought forth, as far as it goes.
+    pub(crate) fn write(&mut self) {
+        while let Some(peer) = self.inside.dirty.pop() {
+            self.flush(peer);
+        }
+    }
+
+    fn flush(&mut self, peer: Peer) {
+        let Some(outbox) = self.inside.outboxes.get_mut(&peer) else { return };
+        let (bytes, left) = outbox.flush();
+        if bytes > 0 {
+            self.handle(Event::Flushed { peer, bytes });
+        }
+        match (left, peer) {
+            (Left::Nothing, _) => self.hub.room.notify_waiters(),
+            (Left::Something, _) => {}
+            (Left::Broken, Peer::Client(client)) => {
+                self.hub.room.notify_waiters();
+                self.handle(Event::ClientLost { client });
+            }
+            (Left::Broken, Peer::Backend(launch)) => self.cut_off(launch),
+        }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.write();
+        if !self.inside.core.is_serving() {
+            self.hub.is_ending.store(true, Ordering::Relaxed);
+        }
+        let wake = self.inside.core.wake();
+        if wake.is_some_and(|wake| self.inside.armed.is_none_or(|armed| wake < armed)) {
+            self.inside.armed = wake;
+            self.hub.alarm.notify_one();
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! The way in from a peer: a pipe or socket of the system, or any stream of an embedding program.
+
+use bytes::BytesMut;
+use std::io;
+use std::pin::Pin;
+use switchboard_process::pipe::ByteReader;
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+/// Way of bytes from one peer.
+pub(crate) enum Input {
+    Pipe(ByteReader),
+    Stream(Pin<Box<dyn AsyncRead + Send>>),
+}
+
+impl Input {
+    /// Appends what has arrived to `buf` and says how much; 0 is the end.
+    pub(crate) async fn read(&mut self, buf: &mut BytesMut) -> io::Result<usize> {
+        match self {
+            Self::Pipe(reader) => reader.read(buf).await,
+            Self::Stream(stream) => stream.read_buf(buf).await,
+        }
+    }
+}
+
+impl From<ByteReader> for Input {
+    fn from(reader: ByteReader) -> Self {
+        Self::Pipe(reader)
+    }
+}

@@ -1,0 +1,144 @@
+//! A client on our standard streams, served by the user's one daemon: with its own streams where they can be handed over,
+//! through a relay elsewhere.
+
+use super::tasks::{LAST_WRITES_TIMEOUT, Tasks};
+use crate::attach::handover::{self, HoldState, Lent, Lookout};
+use crate::attach::link::{DaemonCommand, Link};
+use crate::attach::relay;
+use crate::attach::sweeps::Sweeps;
+use crate::backends::{Dispatch, launch};
+use crate::config::Config;
+use crate::fronts::local::hello::{AdHoc, Newcomer};
+use crate::fronts::{self, Arrival, StreamOptions, Wanted};
+use crate::hub::Hub;
+use crate::io::reader::ClientReader;
+use crate::io::task;
+use crate::settings::{self, RootOptions};
+use crate::telemetry::{Telemetry, WindowLog};
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use switchboard_core::{ClientId, Core, Event, ServerId, Surroundings};
+use switchboard_process::handover::Streams;
+use switchboard_process::local::Address;
+use switchboard_process::memory::forget_the_start;
+use switchboard_process::parent::Parent;
+use switchboard_process::signals::Signals;
+use switchboard_process::stdio::OwnStdio;
+
+/// By then a client has made its handshake, and has its lists.
+const STARTUP_TIME: Duration = Duration::from_secs(2);
+
+/// What to attach, and where to.
+pub struct Attach {
+    pub config: Config,
+    /// The server's name; nothing for all of the config's, as one.
+    pub server: Option<String>,
+    /// How to start it, if it is not the config's.
+    pub ad_hoc: Option<AdHoc>,
+    pub roots: RootOptions,
+    pub address: Address,
+    pub state_folder: PathBuf,
+    pub command: DaemonCommand,
+    pub log: WindowLog,
+    pub ignore_parent: bool,
+}
+
+/// The client's streams while we relay every message.
+enum RelayedStreams {
+    Own(OwnStdio),
+    /// They were lent to a daemon before.
+    Returned(Streams),
+}
+
+/// No daemon can be reached or started: the streams are given back.
+pub struct Alone {
+    pub stdio: OwnStdio,
+    pub why: io::Error,
+}
+
+/// Serves the client until it, or a signal, ends it. Must be called within a tokio runtime.
+pub async fn run(attach: Attach, stdio: OwnStdio) -> Result<(), Alone> {
+    let parent = Parent::watch();
+    let sweeps = Sweeps::new(launch::runs_folder(&attach.state_folder));
+    let newcomer = Newcomer {
+        log: Some(attach.log).filter(|log| !log.is_default()),
+        ..relay::newcomer(attach.server.as_deref(), attach.ad_hoc, &attach.roots)
+    };
+    let limit = attach.config.max_message_bytes;
+    let link = Link::new(attach.address, attach.command, newcomer, limit, sweeps.clone());
+    let signals = match Signals::new() {
+        Ok(signals) => signals,
+        Err(why) => return Err(Alone { stdio, why }),
+    };
+    let streams = handover::streams_of(&stdio);
+    let (connection, takes_streams) = match link.open(streams.is_some()).await {
+        Ok(opened) => opened,
+        Err(why) => return Err(Alone { stdio, why }),
+    };
+    let mut forgetting = Tasks::default();
+    forgetting.spawn("forgetting", async {
+        tokio::time::sleep(STARTUP_TIME).await;
+        forget_the_start();
+    });
+    let grace = attach.config.shutdown_grace;
+    let lookout = Lookout { signals, parent, ignore_parent: attach.ignore_parent, grace };
+    let (streams, lookout) = match streams.filter(|_| takes_streams) {
+        Some(streams) => {
+            // Nobody here is woken by what the client says.
+            drop(stdio);
+            let lender = link.clone();
+            let lent = async move { handover::lend(&lender, connection, streams, lookout).await };
+            let Ok(lent) = task::spawn("lending", lent).await else { return Ok(()) };
+            let Lent::Back(streams, lookout) = lent else {
+                sweeps.finished().await;
+                return Ok(());
+            };
+            (RelayedStreams::Returned(streams), lookout)
+        }
+        None => {
+            link.keep(connection);
+            (RelayedStreams::Own(stdio), lookout)
+        }
+    };
+    relay(link, &attach.config, streams, lookout).await;
+    sweeps.finished().await;
+    Ok(())
+}
+
+/// Relays every message between the client and the daemon.
+async fn relay(link: Arc<Link>, config: &Config, streams: RelayedStreams, lookout: Lookout) {
+    let name = link.newcomer().shown().to_owned();
+    let settings = relay::settings(config, &name, link.newcomer().refusal_mark.as_deref());
+    let hub = Hub::new(Core::new(settings), Dispatch::to(link), Telemetry::silent());
+    let client = ClientId(1);
+    let mut tasks = Tasks::of(&hub);
+    tasks.obey(&hub, lookout.signals);
+    let (wants, reader) = (Wanted::One(ServerId(0)), ClientReader::default());
+    let arrival = Arrival { client, wants, surroundings: Surroundings::default(), reader };
+    let (framing, limit) = (settings::fixed(config.framing), config.max_message_bytes);
+    match streams {
+        RelayedStreams::Own(OwnStdio { input, output }) => {
+            let serving = fronts::stdio::serve(hub.clone(), arrival, (input, output), framing, limit);
+            tasks.spawn("serving", serving);
+        }
+        RelayedStreams::Returned(streams) => {
+            let options =
+                StreamOptions { framing, max_message_bytes: limit, grace: lookout.grace, server: name };
+            let hub = hub.clone();
+            tasks.spawn("serving", async move {
+                let served = handover::serve(&hub, arrival, &streams, options, std::future::pending()).await;
+                // Nobody reads any more.
+                if served.is_err() || matches!(served, Ok(HoldState::Over)) {
+                    hub.handle(Event::ClientLost { client });
+                }
+            });
+        }
+    }
+    if !lookout.ignore_parent {
+        tasks.follow(&hub, client, lookout.parent);
+    }
+    hub.finished(client, LAST_WRITES_TIMEOUT).await;
+    tasks.end();
+}

@@ -1,0 +1,116 @@
+//! A hub with the backends of a config's servers, as every way to run needs it that serves the config itself.
+
+use super::tasks::{LAST_WRITES_TIMEOUT, Tasks};
+use crate::backends::Dispatch;
+use crate::backends::configured::ConfiguredBackends;
+use crate::backends::launch;
+use crate::backends::servers::Servers;
+use crate::catalogue::Shelf;
+use crate::config::{Config, Guard, ServerConfig};
+use crate::environments::{Vars, environment};
+use crate::fronts::{Arrival, Wanted};
+use crate::hub::Hub;
+use crate::io::reader::ClientReader;
+use crate::launches::Launches;
+use crate::settings::{self, RootOptions};
+use crate::telemetry::Telemetry;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use switchboard_core::{ClientId, Core, Fact, ServerId, Surroundings};
+use switchboard_process::warden::Warden;
+
+/// How long a gateway lives.
+pub(super) enum Lifetime {
+    /// As long as its one client.
+    Client,
+    /// For a while after its last client; for good if it `stays`.
+    Daemon { linger: Duration, stays: bool },
+}
+
+/// A hub, and what stands behind it.
+pub(super) struct Gateway {
+    pub(super) hub: Arc<Hub>,
+    pub(super) backends: Arc<ConfiguredBackends>,
+    pub(super) servers: Arc<Servers>,
+    /// Variables of this process.
+    pub(super) vars: Arc<Vars>,
+}
+
+impl Gateway {
+    /// `reports_routes`: the log says where each request goes.
+    pub(super) fn new(
+        config: &Config,
+        servers: Vec<ServerConfig>,
+        state_folder: &Path,
+        lifetime: Lifetime,
+        telemetry: Arc<Telemetry>,
+        reports_routes: bool,
+    ) -> Self {
+        let vars = Arc::new(Vars::own());
+        let (launches, shelf) = (Launches::new(state_folder), Shelf::new(state_folder));
+        let (linger, stays) = match lifetime {
+            Lifetime::Client => (None, false),
+            Lifetime::Daemon { linger, stays } => (Some(linger), stays),
+        };
+        let mut settings =
+            settings::of_config(config, &servers, &vars, &launches, &shelf, linger, reports_routes);
+        settings.stays = stays;
+        let warden = launch::warden_for(&servers, state_folder);
+        let is_unguarded = linger.is_none()
+            && !servers.is_empty()
+            && servers.iter().all(|server| server.guard == Guard::Off);
+        telemetry.desk().take(guards(&warden, is_unguarded));
+        let servers = Servers::new(servers, vars.clone());
+        let stored = (shelf, launches);
+        let backends = ConfiguredBackends::new(servers.clone(), config.max_message_bytes, warden, stored);
+        let hub = Hub::new(Core::new(settings), Dispatch::to(backends.clone()), telemetry);
+        Self { hub, backends, servers, vars }
+    }
+
+    /// A client in this process's own surroundings: of one server, or of all as one.
+    pub(super) fn own_client(
+        &self,
+        client: ClientId,
+        server: Option<ServerId>,
+        roots: &RootOptions,
+    ) -> Arrival {
+        let root_arguments = match server {
+            None => Some(self.servers.every_root_argument()),
+            Some(server) => self.servers.root_arguments(server),
+        };
+        let wants = match server {
+            None => Wanted::All(self.backends.environments_of(&self.vars)),
+            Some(server) => Wanted::One(server),
+        };
+        let own = server.and_then(|server| self.servers.server(server));
+        let environment = own.map(|server| environment(&server, &self.vars)).unwrap_or_default();
+        let surroundings = Surroundings { environment, ..settings::own_surroundings(roots) };
+        let reader = root_arguments.map(ClientReader::new).unwrap_or_default();
+        Arrival { client, wants, surroundings, reader }
+    }
+
+    /// The clock, memory, and what earlier runs left behind.
+    pub(super) fn start_upkeep(&self) -> Tasks {
+        let mut tasks = Tasks::of(&self.hub);
+        tasks.spawn("measuring", self.hub.clone().keep_measuring());
+        let (hub, backends) = (self.hub.clone(), self.backends.clone());
+        tasks.spawn("sweeping", async move { backends.sweep(&hub).await });
+        tasks
+    }
+
+    /// Stores and logs what is left, and ends the warden.
+    pub(super) async fn close(self) {
+        self.backends.close(LAST_WRITES_TIMEOUT).await;
+        self.hub.telemetry().close(LAST_WRITES_TIMEOUT);
+    }
+}
+
+/// What keeps processes from outliving us.
+fn guards(warden: &Warden, is_unguarded: bool) -> Fact {
+    if is_unguarded {
+        return Fact::Layers { text: "guard: off, as was asked for".to_owned(), are_wanting: false };
+    }
+    let layers = warden.layers();
+    Fact::Layers { text: layers.to_string(), are_wanting: layers.are_wanting() }
+}

@@ -1,0 +1,72 @@
+//! A client on our standard streams when there is nothing to serve: each of its requests gets the reason as its answer. An
+//! IDE shows the error that `initialize` gets; of a process that only ends it shows "connection closed".
+
+use super::tasks::Tasks;
+use crate::backends::{Dispatch, NoBackends};
+use crate::fronts::{self, Arrival, Wanted};
+use crate::hub::Hub;
+use crate::io::reader::ClientReader;
+use crate::telemetry::Telemetry;
+use std::sync::Arc;
+use std::time::Duration;
+use switchboard_core::{Aggregates, ClientId, Core, Limits, Pool, Roots, Settings, Surroundings};
+use switchboard_process::parent::Parent;
+use switchboard_process::signals::Signals;
+use switchboard_process::stdio::OwnStdio;
+use switchboard_protocol::dialect::Ear;
+use switchboard_protocol::framing::DEFAULT_LIMIT;
+use switchboard_protocol::{ErrorAnswer, ErrorKind};
+
+/// Time for the last answers to be read.
+const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Why there is nothing to serve.
+#[derive(Debug, Clone)]
+pub struct Refusal {
+    pub message: String,
+    /// What to do about it.
+    pub hint: String,
+    /// The end of the process that started us is not the client's.
+    pub ignore_parent: bool,
+}
+
+/// Answers until the client, or a signal, ends it. Must be called within a tokio runtime.
+pub async fn run(refusal: Refusal, stdio: OwnStdio) -> std::io::Result<()> {
+    let parent = Parent::watch();
+    let signals = Signals::new()?;
+    let error = ErrorAnswer::new(ErrorKind::ConfigError, refusal.message).retryable(false).hint(refusal.hint);
+    let core = Core::refusing(settings(), error);
+    let hub = Hub::new(core, Dispatch::to(Arc::new(NoBackends)), Telemetry::silent());
+    let client = ClientId(1);
+    let surroundings = Surroundings::default();
+    let (wants, reader) = (Wanted::All(Vec::new()), ClientReader::default());
+    let arrival = Arrival { client, wants, surroundings, reader };
+    let mut tasks = Tasks::of(&hub);
+    tasks.obey(&hub, signals);
+    let streams = (stdio.input, stdio.output);
+    tasks.spawn("serving", fronts::stdio::serve(hub.clone(), arrival, streams, None, DEFAULT_LIMIT));
+    if !refusal.ignore_parent {
+        tasks.follow(&hub, client, parent);
+    }
+    hub.finished(client, LAST_ANSWERS_TIMEOUT).await;
+    tasks.end();
+    Ok(())
+}
+
+/// No server, and the usual limits.
+fn settings() -> Settings {
+    Settings {
+        servers: Vec::new(),
+        pool: Pool::default(),
+        roots: Roots::default(),
+        dialect: Ear::Open,
+        shutdown_grace: LAST_ANSWERS_TIMEOUT,
+        limits: Limits::default(),
+        linger: None,
+        aggregates: Aggregates::default(),
+        stays: false,
+        first_question: 1,
+        seed: u64::from(std::process::id()),
+        report_routes: false,
+    }
+}

@@ -1,0 +1,213 @@
+//! From what the user wrote down to what the core and its clients are made with. For one client in one process, and for
+//! the daemon.
+
+use crate::catalogue::Shelf;
+use crate::config::{
+    Capabilities, Config, Dialect, FilterConfig, Framing, Lookup, Names, OnTimeout, PoolMemory,
+    RetryAfterCrash, ServerConfig, expand,
+};
+use crate::environments::Vars;
+use crate::known;
+use crate::launches::Launches;
+use crate::paths;
+use crate::scope;
+use bytes::Bytes;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use switchboard_core::catalogue::{Filter, Kept, Naming, OfferKey, Style as NameStyle};
+use switchboard_core::routing::Policy;
+use switchboard_core::routing::path::Style;
+use switchboard_core::{
+    Aggregates, Environment, FramingChoice, Limits, Pool, Principal, Record, Roots, ServerSettings, Settings,
+    Surroundings,
+};
+use switchboard_process::machine;
+use switchboard_protocol::dialect::Ear;
+
+/// The workspaces that the command line and the config name, as canonical paths.
+#[derive(Debug, Default, Clone)]
+pub struct RootOptions {
+    pub pinned: Option<PathBuf>,
+    pub given: Vec<PathBuf>,
+    pub default: Option<PathBuf>,
+}
+
+/// Where a client in our own surroundings comes from: it started us, so they are its own.
+pub(crate) fn own_surroundings(roots: &RootOptions) -> Surroundings {
+    Surroundings {
+        principal: Principal::OWNER,
+        environment: Environment::default(),
+        pinned: roots.pinned.as_deref().and_then(paths::canonical),
+        given: roots.given.iter().filter_map(|root| paths::canonical(root)).collect(),
+        default: roots.default.as_deref().and_then(paths::canonical),
+        named: paths::of_environment(&|name| std::env::var_os(name)),
+        working_folder: paths::working_folder(),
+        goes_by_request: false,
+        is_elsewhere: false,
+        refusal_mark: None,
+    }
+}
+
+/// What the core is made with.
+pub(crate) fn of_config(
+    config: &Config,
+    servers: &[ServerConfig],
+    vars: &Vars,
+    launches: &Launches,
+    shelf: &Shelf,
+    linger: Option<Duration>,
+    report_routes: bool,
+) -> Settings {
+    let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let stored = shelf.load_all(servers);
+    let server_settings = |(server, stored): (&ServerConfig, Vec<(OfferKey, Bytes)>)| {
+        let settings = server_settings(server, &|name| vars.get(name), launches.load(server));
+        with_offers(ServerSettings { naming: naming(config, server), ..settings }, stored)
+    };
+    Settings {
+        servers: servers.iter().zip(stored).map(server_settings).collect(),
+        aggregates: aggregates(config),
+        pool: pool(config),
+        roots: Roots { home: paths::home(&|name| vars.get(name)), policy: policy(config) },
+        dialect: ear(config.dialect),
+        shutdown_grace: config.shutdown_grace,
+        limits: limits(config),
+        linger,
+        stays: false,
+        // A second is enough for a daemon to ask so often; and all of it stays below what JavaScript counts exactly.
+        first_question: linger.map_or(1, |_| (time.as_secs() & 0xFFFF_FFFF) << 20),
+        seed: time.as_nanos() as u64,
+        report_routes,
+    }
+}
+
+pub(crate) fn aggregates(config: &Config) -> Aggregates {
+    Aggregates {
+        list_grace: config.list_grace,
+        page_size: config.page_size,
+        notifications: config.notifications.clone(),
+    }
+}
+
+/// What a server's things are called, and which are shown, to clients of many servers.
+pub(crate) fn naming(config: &Config, server: &ServerConfig) -> Arc<Naming> {
+    let filter = |filter: &FilterConfig| Filter {
+        allow: filter.allow.clone(),
+        deny: filter.deny.clone(),
+        rename: filter.rename.clone(),
+    };
+    Arc::new(Naming {
+        server: server.name.clone(),
+        style: match config.names {
+            Names::Prefixed => NameStyle::Prefixed,
+            Names::Plain => NameStyle::Plain,
+        },
+        tools: filter(&server.tools),
+        prompts: filter(&server.prompts),
+        resources: filter(&server.resources),
+    })
+}
+
+/// With what an earlier run learnt of it.
+pub(crate) fn with_offers(settings: ServerSettings, stored: Vec<(OfferKey, Bytes)>) -> ServerSettings {
+    let kept = |(key, bytes): (OfferKey, Bytes)| (key, Kept::stored(bytes, settings.naming.clone()));
+    ServerSettings { offers: stored.into_iter().map(kept).collect(), ..settings }
+}
+
+pub(crate) fn pool(config: &Config) -> Pool {
+    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    let (memory_limit, is_memory_limit_given) = match config.pool.memory_limit {
+        PoolMemory::HalfOfMachine => (machine::memory().map(|bytes| bytes / 2), false),
+        PoolMemory::Unlimited => (None, true),
+        PoolMemory::Bytes(bytes) => (Some(bytes), true),
+    };
+    Pool {
+        max_backends: config.pool.max_backends,
+        max_list_starts: 2 * cores,
+        memory_limit,
+        is_memory_limit_given,
+    }
+}
+
+pub(crate) fn policy(config: &Config) -> Policy {
+    Policy { open_roots: config.open_roots, fallback: config.fallback, style: Style::OWN }
+}
+
+pub(crate) fn ear(dialect: Dialect) -> Ear {
+    match dialect {
+        Dialect::Auto => Ear::Open,
+        Dialect::Standard => Ear::Fixed(switchboard_protocol::Dialect::Standard),
+        Dialect::Bare => Ear::Fixed(switchboard_protocol::Dialect::Bare),
+    }
+}
+
+/// Whatever is accepted as one message must have room, and a few more behind it.
+pub(crate) fn limits(config: &Config) -> Limits {
+    let usual = Limits::default();
+    let room = 4 * config.max_message_bytes;
+    Limits {
+        client_bytes: usual.client_bytes.max(room),
+        backend_bytes: usual.backend_bytes.max(room),
+        ..usual
+    }
+}
+
+pub(crate) fn server_settings(server: &ServerConfig, vars: Lookup<'_>, record: Record) -> ServerSettings {
+    let uses_root = expand::uses_root(server, vars);
+    let splits = uses_root || !server.root_arguments.is_empty();
+    let (scope, scope_reason) = scope::choose(server, splits);
+    ServerSettings {
+        scope,
+        scope_reason,
+        splits,
+        needs_root: expand::needs_root(server, vars),
+        relays: false,
+        refusal_mark: None,
+        state: known::state_of(server).0,
+        capabilities: match server.capabilities {
+            Capabilities::Auto => switchboard_core::Capabilities::Auto,
+            Capabilities::Exact => switchboard_core::Capabilities::Exact,
+            Capabilities::Shared => switchboard_core::Capabilities::Shared,
+        },
+        max_backends: server.max_backends,
+        idle_ttl: server.idle_ttl,
+        memory_limit: server.memory_limit,
+        health: server.health,
+        debounce: server.debounce.clone(),
+        framing: match (&server.remote, fixed(server.framing)) {
+            (Some(_), _) => FramingChoice::Fixed(switchboard_protocol::Framing::Newline),
+            (None, Some(framing)) => FramingChoice::Fixed(framing),
+            (None, None) => record.framing,
+        },
+        start_timeout: server.start_timeout,
+        timeout: server.timeout,
+        hard_timeout: server.hard_timeout,
+        on_timeout: match server.on_timeout {
+            OnTimeout::Probe => switchboard_core::OnTimeout::Probe,
+            OnTimeout::Restart => switchboard_core::OnTimeout::Restart,
+            OnTimeout::Keep => switchboard_core::OnTimeout::Keep,
+        },
+        retry_after_crash: match server.retry_after_crash {
+            RetryAfterCrash::Safe => switchboard_core::RetryAfterCrash::Safe,
+            RetryAfterCrash::Off => switchboard_core::RetryAfterCrash::Off,
+        },
+        shutdown_grace: server.shutdown_grace,
+        max_in_flight: server.max_in_flight,
+        max_queue: server.max_queue,
+        lazy: server.lazy,
+        launch_uses_root: uses_root,
+        // A command line that was given after `--` is passed through as it is.
+        stores_lists: server.expand,
+        record,
+        ..ServerSettings::new(&server.name)
+    }
+}
+
+pub(crate) fn fixed(framing: Framing) -> Option<switchboard_protocol::Framing> {
+    match framing {
+        Framing::Auto => None,
+        Framing::Newline => Some(switchboard_protocol::Framing::Newline),
+        Framing::ContentLength => Some(switchboard_protocol::Framing::ContentLength),
+    }
+}
