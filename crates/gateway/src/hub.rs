@@ -413,17 +413,15 @@ impl<'a> Turn<'a> {
                 });
             }
             Action::KeepOffer { server, key, offer } => {
-                if let Plan::Processes(processes) = &self.hub.plan
-                    && let Some(server) = processes.register.server(server)
-                {
-                    self.hub.keeping.offer(processes.shelf.clone(), server, key, offer);
+                if let Plan::Processes(processes) = &self.hub.plan {
+                    let config = processes.register.server(server);
+                    self.hub.keeping.offer(&processes.shelf, config, key, offer);
                 }
             }
             Action::KeepRecord { server, record } => {
-                if let Plan::Processes(processes) = &self.hub.plan
-                    && let Some(config) = processes.register.server(server)
-                {
-                    self.hub.keeping.record(processes.launches.clone(), (server, config), record);
+                if let Plan::Processes(processes) = &self.hub.plan {
+                    let config = processes.register.server(server);
+                    self.hub.keeping.record(&processes.launches, (server, config), record);
                 }
             }
             Action::Stop { launch, how } => {

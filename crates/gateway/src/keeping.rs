@@ -28,11 +28,14 @@ pub(crate) struct Keeping {
 impl Keeping {
     pub(crate) fn offer(
         self: &Arc<Self>,
-        shelf: Shelf,
-        server: Arc<ServerConfig>,
+        shelf: &Shelf,
+        server: Option<Arc<ServerConfig>>,
         key: OfferKey,
         offer: Arc<Offer>,
     ) {
+        // The config may have lost it meanwhile.
+        let Some(server) = server else { return };
+        let shelf = shelf.clone();
         self.spawn("offer", async move {
             let _ = aside::run(move || shelf.save(&server, &key, &offer.store())).await;
         });
@@ -40,11 +43,12 @@ impl Keeping {
 
     pub(crate) fn record(
         self: &Arc<Self>,
-        launches: Launches,
-        (id, server): (ServerId, Arc<ServerConfig>),
+        launches: &Launches,
+        (id, server): (ServerId, Option<Arc<ServerConfig>>),
         record: Record,
     ) {
-        let keeping = self.clone();
+        let Some(server) = server else { return };
+        let (launches, keeping) = (launches.clone(), self.clone());
         self.records.lock().unwrap_or_else(PoisonError::into_inner).insert(id, record);
         self.spawn("record", async move {
             // One at a time, and the newest: an older one must not come last.
