@@ -14,8 +14,8 @@ fn entries(folder: &Path) -> impl Iterator<Item = fs::DirEntry> {
 
 /// Every document of ours.
 fn documents() -> Vec<PathBuf> {
-    let folders =
-        ["", "docs", "docs/decisions", "examples", "crates/core/src/backends"].map(|folder| root().join(folder));
+    let folders = ["", "docs", "docs/decisions", "examples", "crates/core/src/backends"]
+        .map(|folder| root().join(folder));
     let files = folders.iter().flat_map(|folder| entries(folder).map(|entry| entry.path()));
     files.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect()
 }

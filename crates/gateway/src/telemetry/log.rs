@@ -1,4 +1,4 @@
-//! Facts as log lines: the only place that logs. Everything goes to the file at the chosen level; warnings
+//! Facts as log lines: the only code that logs. Everything goes to the file at the chosen level; warnings
 //! and errors go to our stderr too, where an IDE shows them. Bodies are never written unless asked for.
 
 use super::clock::Timestamp;
@@ -152,7 +152,7 @@ impl Log {
     }
 }
 
-/// One fact, one line.
+/// One fact, one line. Long on purpose: a table of all facts, without an arm for the rest.
 fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
     match fact {
         Fact::Layers { text, are_wanting: true } => {
