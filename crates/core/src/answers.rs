@@ -1,6 +1,6 @@
 //! The one place that turns causes into error answers: what happened, to whom, and what to do next.
 
-use crate::backends::{State, Then};
+use crate::backends::{AfterStop, BackendState};
 use crate::catalogue::List;
 use crate::core::Core;
 use crate::ids::{BackendId, ClientId};
@@ -201,7 +201,10 @@ impl Core {
         let state = self.backends.get(&of).map(|b| &b.state);
         let is_greeted = matches!(
             state,
-            Some(State::Starting { is_spawned: true, .. } | State::Stopping { then: Then::Fail(_), .. })
+            Some(
+                BackendState::Starting { is_spawned: true, .. }
+                    | BackendState::Stopping { then: AfterStop::Fail(_), .. }
+            )
         );
         let (text, hint) = if !was_sent && is_greeted {
             (
@@ -252,7 +255,7 @@ impl Core {
             Limit::Pool(most) => format!("{most} of all servers may run"),
             Limit::Memory(bytes) => format!("all servers may use {} MiB", bytes >> 20),
         };
-        let running = self.backends.values().filter(|b| matches!(b.state, State::Ready { .. }));
+        let running = self.backends.values().filter(|b| matches!(b.state, BackendState::Ready { .. }));
         let shown = |b: &crate::backends::Backend| {
             let open = self.pending.iter().filter(|(_, p)| p.backend == b.id && p.is_wanted()).count();
             let root = b.key.root.as_deref().unwrap_or("no workspace");
@@ -272,7 +275,7 @@ impl Core {
 
     /// Nothing says which workspace a request belongs to, and the server cannot do without.
     pub(crate) fn no_root(&self, client: ClientId) -> ErrorAnswer {
-        let server = self.clients.get(&client).map_or("?", |c| &c.settings.name);
+        let server = self.clients.get(&client).map_or("?", |c| &c.settings().name);
         let text =
             format!("no workspace is known that this could belong to, and the server `{server}` needs one");
         ErrorAnswer::new(ErrorKind::RoutingFailed, text).place(self, None).server(server).retryable(true).hint(

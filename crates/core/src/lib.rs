@@ -51,6 +51,6 @@ pub use record::{FramingChoice, Record, SeenOffers, Slow};
 pub use servers::{Crowding, Failure, LastError, LastStart, Limit, StateHint, state_hint};
 pub use settings::{
     Aggregates, Capabilities, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope, ScopeReason,
-    ServerSettings, Settings, State,
+    ServerSettings, Settings, StatePolicy,
 };
 pub use transitions::{Change, Done, MEASURE_OFTEN, Order, StandbyState};

@@ -1,6 +1,6 @@
 //! What there is right now, for `switchboard status`: clients, servers, and their instances.
 
-use crate::backends::{Backend, State};
+use crate::backends::{Backend, BackendState};
 use crate::catalogue::{Collision, List};
 use crate::clients::Presence;
 use crate::core::Core;
@@ -82,25 +82,22 @@ pub struct InstanceStatus {
 
 impl Core {
     pub fn status(&self) -> Status {
-        let clients =
-            self.clients.values().filter(|c| c.presence != Presence::Lost && c.is_connected()).map(|c| {
-                let home = c.home.and_then(|home| self.backends.get(&home));
-                let info = c.handshake.to_replay().and_then(|greeting| {
-                    let params = greeting.initialize.part(Part::Params)?;
-                    let params: serde_json::Value = serde_json::from_slice(params).ok()?;
-                    params["clientInfo"]["name"].as_str().map(str::to_owned)
-                });
-                ClientStatus {
-                    id: c.id.to_string(),
-                    name: info,
-                    server: if c.aggregate().is_some() { "all".to_owned() } else { c.settings.name.clone() },
-                    root: home
-                        .and_then(|home| home.key.root.clone())
-                        .or_else(|| c.known.working_folder.clone()),
-                    seconds: self.now.since(c.since).as_secs(),
-                    open: c.unanswered,
-                }
+        let clients = self.clients.values().filter(|c| !c.is_lost() && c.is_connected()).map(|c| {
+            let home = c.home().and_then(|home| self.backends.get(&home));
+            let info = c.handshake.to_replay().and_then(|greeting| {
+                let params = greeting.initialize.part(Part::Params)?;
+                let params: serde_json::Value = serde_json::from_slice(params).ok()?;
+                params["clientInfo"]["name"].as_str().map(str::to_owned)
             });
+            ClientStatus {
+                id: c.id().to_string(),
+                name: info,
+                server: if c.aggregate().is_some() { "all".to_owned() } else { c.settings().name.clone() },
+                root: home.and_then(|home| home.key.root.clone()).or_else(|| c.known.working_folder.clone()),
+                seconds: c.connected_for(self.now).as_secs(),
+                open: c.unanswered(),
+            }
+        });
         let servers =
             self.servers.iter().enumerate().filter(|(_, server)| !server.is_gone).map(|(id, server)| {
                 let own = self.backends.values().filter(|b| b.server.0 as usize == id);
@@ -111,10 +108,10 @@ impl Core {
                     scope: scope.name(),
                     scope_reason: scope_reason.to_string(),
                     keeps: match state {
-                        settings::State::None => "nothing",
-                        settings::State::Client => "state for each client",
-                        settings::State::Backend => "state shared by all clients",
-                        settings::State::Auto => "not known yet",
+                        settings::StatePolicy::None => "nothing",
+                        settings::StatePolicy::Client => "state for each client",
+                        settings::StatePolicy::Backend => "state shared by all clients",
+                        settings::StatePolicy::Auto => "not known yet",
                     },
                     is_held: server.is_held,
                     is_failing: self.is_failing(ServerId(id as u32)),
@@ -137,11 +134,15 @@ impl Core {
     fn is_failing(&self, server: ServerId) -> bool {
         let own = || self.backends.values().filter(|b| b.server == server && !b.is_retired());
         // A process that runs has yet to show that it is more than that.
-        let works = |b: &Backend| b.proven && matches!(b.state, State::Ready { .. } | State::Starting { .. });
+        let works = |b: &Backend| {
+            b.proven && matches!(b.state, BackendState::Ready { .. } | BackendState::Starting { .. })
+        };
         let is_down = |b: &Backend| match b.state {
-            State::Failed { .. } | State::Backoff { .. } => true,
-            State::Stopped => b.launches > 0 && !b.proven,
-            State::Starting { .. } | State::Ready { .. } | State::Stopping { .. } => false,
+            BackendState::Failed { .. } | BackendState::Backoff { .. } => true,
+            BackendState::Stopped => b.launches > 0 && !b.proven,
+            BackendState::Starting { .. } | BackendState::Ready { .. } | BackendState::Stopping { .. } => {
+                false
+            }
         };
         let last_start = self.servers.get(server.0 as usize).map(|server| server.last_start);
         (own().any(is_down) || last_start == Some(LastStart::Failed)) && !own().any(works)
@@ -169,15 +170,15 @@ impl Core {
 
     fn instance(&self, b: &Backend) -> InstanceStatus {
         let state = match b.state {
-            State::Stopped if self.line.contains(&b.id) => "waits for room",
+            BackendState::Stopped if self.line.contains(&b.id) => "waits for room",
             // It was started, and has never worked.
-            State::Stopped if b.launches > 0 && !b.proven => "failed",
-            State::Stopped => "stopped",
-            State::Starting { .. } => "starting",
-            State::Ready { .. } => "ready",
-            State::Stopping { .. } => "stopping",
-            State::Backoff { .. } => "backoff",
-            State::Failed { .. } => "failed",
+            BackendState::Stopped if b.launches > 0 && !b.proven => "failed",
+            BackendState::Stopped => "stopped",
+            BackendState::Starting { .. } => "starting",
+            BackendState::Ready { .. } => "ready",
+            BackendState::Stopping { .. } => "stopping",
+            BackendState::Backoff { .. } => "backoff",
+            BackendState::Failed { .. } => "failed",
         };
         InstanceStatus {
             id: b.id.to_string(),

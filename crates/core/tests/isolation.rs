@@ -1,7 +1,7 @@
 //! Nobody gets another client's questions, logs, tasks or roots, whatever became of the request that they belong to.
 
 use super::cast::{TWO_CLIENTS, play};
-use switchboard_core::{Capabilities, Scope, ServerSettings, Settings, State};
+use switchboard_core::{Capabilities, Scope, ServerSettings, Settings, StatePolicy};
 
 fn shared(settings: &mut Settings) {
     settings.servers[0].capabilities = Capabilities::Shared;
@@ -256,7 +256,7 @@ fn principals_share_global_servers_only() {
             settings.servers[0].scope = Scope::Global;
             settings.servers.push(ServerSettings {
                 framing: settings.servers[0].framing,
-                state: State::Backend,
+                state: StatePolicy::Backend,
                 ..settings.servers[0].clone()
             });
         },
@@ -322,7 +322,7 @@ fn client_state_learnt_late() {
     play(
         |settings| {
             shared(settings);
-            settings.servers[0].state = State::Auto;
+            settings.servers[0].state = StatePolicy::Auto;
         },
         &format!(
             r#"{TWO_CLIENTS}{A_CALLED}

@@ -13,7 +13,7 @@ use switchboard_core::{StateHint, state_hint};
 pub fn doubtful_servers(config: &Config, state_folder: &Path) -> Vec<(String, String)> {
     let is_open = |server: &&ServerConfig| {
         let is_undecided = server.state == State::Auto && !server.disabled;
-        is_undecided && known::state_of(server).0 == switchboard_core::State::Auto
+        is_undecided && known::state_of(server).0 == switchboard_core::StatePolicy::Auto
     };
     let undecided: Vec<ServerConfig> = config.servers.iter().filter(is_open).cloned().collect();
     let stored = Shelf::new(state_folder).load_all(&undecided);

@@ -1,6 +1,6 @@
 //! A backend: the life of its process, and what waits for it. See `LIFECYCLE.md` beside this file.
 
-use crate::backends::{Fetch, Key, Manner, Probe, State, Users, Waiting};
+use crate::backends::{BackendKey, BackendState, FramingGuess, ListFetch, Probe, Queued, Users};
 use crate::catalogue::Offer;
 use crate::clients::Greeting;
 use crate::environment::Environment;
@@ -15,14 +15,14 @@ use switchboard_protocol::{Framing, Message, RawId};
 
 /// What a backend knows of its clients' workspaces.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct RootsTold {
     /// The answer to `roots/list` that it got, or that its users would give: others do not share it.
     pub(crate) roots: Option<Arc<str>>,
     /// Its questions that wait for its clients' answers.
     pub(crate) waiting: Vec<RawId>,
 }
 
-impl Told {
+impl RootsTold {
     /// The present process has asked for its roots, or is bound to them.
     pub(crate) fn matters(&self) -> bool {
         self.roots.is_some() || !self.waiting.is_empty()
@@ -51,10 +51,10 @@ pub(crate) struct Backend {
     pub(crate) id: BackendId,
     pub(crate) server: ServerId,
     pub(crate) settings: Arc<ServerSettings>,
-    pub(crate) key: Key,
+    pub(crate) key: BackendKey,
     /// The variables of its process, or of the one that is started next.
     pub(crate) environment: Environment,
-    pub(crate) state: State,
+    pub(crate) state: BackendState,
     /// What its processes hear first.
     pub(crate) greeting: Option<Greeting>,
     /// Who made that handshake.
@@ -76,9 +76,9 @@ pub(crate) struct Backend {
     /// A list of it could not be had. It is forgotten with the process.
     pub(crate) is_offer_partial: bool,
     /// It is being asked for that.
-    pub(crate) fetch: Option<Fetch>,
+    pub(crate) fetch: Option<ListFetch>,
     pub(crate) fetches: u32,
-    pub(crate) told: Told,
+    pub(crate) told: RootsTold,
     pub(crate) subscriptions: Vec<Subscription>,
     pub(crate) tasks: Vec<Task>,
     /// The log level that it was told.
@@ -111,7 +111,7 @@ pub(crate) struct Backend {
     pub(crate) is_used: bool,
     /// Who has used the present process.
     pub(crate) users: Users,
-    pub(crate) manner: Manner,
+    pub(crate) manner: FramingGuess,
     /// How the present process was spoken to.
     pub(crate) framing: Framing,
     /// The present process has said something on its stdout.
@@ -121,7 +121,7 @@ pub(crate) struct Backend {
     /// Started after the breaker was open, and has answered nothing yet.
     pub(crate) on_trial: bool,
     pub(crate) ear: Ear,
-    pub(crate) waiting: VecDeque<Waiting>,
+    pub(crate) waiting: VecDeque<Queued>,
     pub(crate) probe: Option<Probe>,
     /// When it crashed, within the last minute.
     pub(crate) crashes: VecDeque<Moment>,
@@ -143,8 +143,8 @@ impl Backend {
         id: BackendId,
         server: ServerId,
         settings: Arc<ServerSettings>,
-        manner: Manner,
-        (key, environment): (Key, Environment),
+        manner: FramingGuess,
+        (key, environment): (BackendKey, Environment),
         now: Moment,
     ) -> Self {
         Self {
@@ -153,7 +153,7 @@ impl Backend {
             settings,
             key,
             environment,
-            state: State::Stopped,
+            state: BackendState::Stopped,
             greeting: None,
             greeted_by: None,
             welcome: None,
@@ -166,7 +166,7 @@ impl Backend {
             is_offer_partial: false,
             fetch: None,
             fetches: 0,
-            told: Told::default(),
+            told: RootsTold::default(),
             subscriptions: Vec::new(),
             tasks: Vec::new(),
             level: None,
@@ -207,10 +207,10 @@ impl Backend {
     /// The number of the process that exists or is being made.
     pub(crate) fn number(&self) -> Option<u32> {
         match self.state {
-            State::Starting { number, .. } | State::Ready { number, .. } | State::Stopping { number, .. } => {
-                Some(number)
-            }
-            State::Stopped | State::Backoff { .. } | State::Failed { .. } => None,
+            BackendState::Starting { number, .. }
+            | BackendState::Ready { number, .. }
+            | BackendState::Stopping { number, .. } => Some(number),
+            BackendState::Stopped | BackendState::Backoff { .. } | BackendState::Failed { .. } => None,
         }
     }
 
@@ -226,13 +226,13 @@ impl Backend {
     /// When there must be a process, while there is none; and its number.
     pub(crate) fn spawn_by(&self, within: Duration) -> Option<(u32, Moment)> {
         match self.state {
-            State::Starting { number, since, is_spawned: false } => Some((number, since + within)),
-            State::Starting { .. }
-            | State::Stopped
-            | State::Ready { .. }
-            | State::Stopping { .. }
-            | State::Backoff { .. }
-            | State::Failed { .. } => None,
+            BackendState::Starting { number, since, is_spawned: false } => Some((number, since + within)),
+            BackendState::Starting { .. }
+            | BackendState::Stopped
+            | BackendState::Ready { .. }
+            | BackendState::Stopping { .. }
+            | BackendState::Backoff { .. }
+            | BackendState::Failed { .. } => None,
         }
     }
 
@@ -268,7 +268,7 @@ impl Backend {
     /// than that starts with a clean slate.
     pub(crate) fn note_crash(&mut self, now: Moment) {
         const WINDOW: Duration = Duration::from_secs(60);
-        if let State::Ready { since, .. } = self.state
+        if let BackendState::Ready { since, .. } = self.state
             && now.since(since) > WINDOW
         {
             self.opened = 0;

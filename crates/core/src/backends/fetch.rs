@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 /// A backend is asked for its lists, is about to be, or was a moment ago.
 #[derive(Debug)]
-pub(crate) struct Fetch {
+pub(crate) struct ListFetch {
     pub(crate) round: u32,
-    pub(crate) stage: Stage,
+    pub(crate) stage: FetchStage,
     /// These have changed since they were asked for.
     pub(crate) again: Vec<List>,
     /// These could not be had this time.
@@ -17,8 +17,8 @@ pub(crate) struct Fetch {
 }
 
 #[derive(Debug)]
-pub(crate) enum Stage {
-    Asking([Progress; 4]),
+pub(crate) enum FetchStage {
+    Asking([ListProgress; 4]),
     /// Everything is there, and being made out, under this naming.
     Reading(Arc<Naming>),
     /// Nothing is asked for until then.
@@ -29,7 +29,7 @@ pub(crate) enum Stage {
 
 /// How far one list has come.
 #[derive(Debug)]
-pub(crate) enum Progress {
+pub(crate) enum ListProgress {
     /// It is not offered, or not to be had.
     Absent,
     /// As it was.
@@ -38,20 +38,20 @@ pub(crate) enum Progress {
     Done(Vec<Bytes>),
 }
 
-impl Fetch {
+impl ListFetch {
     /// It has been asked, and has yet to answer.
     pub(crate) fn is_under_way(&self) -> bool {
         match self.stage {
-            Stage::Asking(_) | Stage::Reading(_) => true,
-            Stage::Resting { .. } => false,
+            FetchStage::Asking(_) | FetchStage::Reading(_) => true,
+            FetchStage::Resting { .. } => false,
         }
     }
 
     /// When it goes on by itself.
     pub(crate) fn due(&self) -> Option<Moment> {
         match self.stage {
-            Stage::Resting { until } if !self.again.is_empty() => Some(until),
-            Stage::Resting { .. } | Stage::Asking(_) | Stage::Reading(_) => None,
+            FetchStage::Resting { until } if !self.again.is_empty() => Some(until),
+            FetchStage::Resting { .. } | FetchStage::Asking(_) | FetchStage::Reading(_) => None,
         }
     }
 }

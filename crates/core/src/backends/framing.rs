@@ -5,7 +5,7 @@ use switchboard_protocol::Framing;
 
 /// What we know of how it frames its messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Manner {
+pub(crate) enum FramingGuess {
     Known(Framing),
     /// Tried, and nothing came back yet; then the other one is tried.
     First(Framing),
@@ -15,7 +15,7 @@ pub(crate) enum Manner {
     Again(Framing),
 }
 
-impl Manner {
+impl FramingGuess {
     pub(crate) fn of(choice: FramingChoice) -> Self {
         match choice {
             FramingChoice::Fixed(framing) => Self::Known(framing),

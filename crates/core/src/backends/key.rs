@@ -5,7 +5,7 @@ use crate::ids::{ClientId, Principal};
 
 /// Equal keys and enough variables, one backend. The server is the same for all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Key {
+pub(crate) struct BackendKey {
     /// What the launch is filled in with.
     pub(crate) root: Option<String>,
     /// It belongs to no workspace, and runs in the user's home folder.

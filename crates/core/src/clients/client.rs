@@ -1,18 +1,27 @@
 //! A client: its handshake, its dialect, and what waits for it.
 
+mod leases;
+mod new;
+mod outbox;
+
+pub(crate) use new::{ClientOrigin, NewClient};
+
+use self::leases::Leases;
+use self::outbox::ClientOutbox;
 use crate::aggregate::Aggregate;
 use crate::catalogue::Listing;
-use crate::clients::{Batches, Declared, Handshake, Roots, RootsAnswer};
+use crate::clients::{Declared, Handshake, Roots, RootsAnswer};
 use crate::environment::Environment;
-use crate::ids::{BackendId, ClientId, Principal, ServerId};
+use crate::ids::{ClientId, Principal, ServerId};
 use crate::moment::Moment;
 use crate::routing::{Known, Place};
 use crate::settings::ServerSettings;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
+use std::time::Duration;
 use switchboard_protocol::dialect::Ear;
-use switchboard_protocol::{Message, RawId};
+use switchboard_protocol::{Dialect, Message, RawId};
 
 /// Whether the client is there, and in which directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +39,21 @@ pub(crate) struct Farewell {
     pub(crate) id: RawId,
     pub(crate) batch: Option<u32>,
     pub(crate) answered: bool,
+}
+
+impl Farewell {
+    pub(crate) fn new(id: RawId, batch: Option<u32>) -> Self {
+        Self { id, batch, answered: false }
+    }
+
+    pub(crate) fn answered(self) -> Self {
+        Self { answered: true, ..self }
+    }
+
+    fn answer(&mut self) -> Option<(RawId, Option<u32>)> {
+        let is_open = !std::mem::replace(&mut self.answered, true);
+        is_open.then(|| (self.id.clone(), self.batch))
+    }
 }
 
 /// A request that waits to be routed.
@@ -66,14 +90,14 @@ pub(crate) enum Role {
 
 #[derive(Debug)]
 pub(crate) struct Client {
-    pub(crate) id: ClientId,
+    id: ClientId,
     /// What it is to us.
-    pub(crate) role: Role,
-    pub(crate) server: ServerId,
-    pub(crate) settings: Arc<ServerSettings>,
-    pub(crate) since: Moment,
-    pub(crate) principal: Principal,
-    pub(crate) environment: Environment,
+    role: Role,
+    server: ServerId,
+    settings: Arc<ServerSettings>,
+    since: Moment,
+    principal: Principal,
+    environment: Environment,
     /// What is known of its workspaces.
     pub(crate) known: Shared<Known>,
     pub(crate) roots: Roots,
@@ -83,31 +107,26 @@ pub(crate) struct Client {
     pub(crate) inquiries: u32,
     pub(crate) declared: Declared,
     pub(crate) handshake: Handshake,
-    /// The backend for what names no place: handshakes, lists.
-    pub(crate) home: Option<BackendId>,
-    /// Its leases: the backends that it uses, by root.
-    pub(crate) seats: BTreeMap<Option<String>, BackendId>,
+    leases: Leases,
     /// Requests that cannot be routed before its roots, or its handshake, are known.
     pub(crate) parked: VecDeque<Parked>,
     /// The stored lists that it was shown before its server was there.
     pub(crate) shown: Vec<Arc<Listing>>,
     /// The log level that it asked for.
-    pub(crate) level: Option<Level>,
-    pub(crate) ear: Ear,
+    level: Option<Level>,
+    /// The dialect that the client has shown.
+    dialect: Ear,
     /// It wants to know what messages are about.
-    pub(crate) goes_by_request: bool,
+    goes_by_request: bool,
     /// What tells it that a refusal is ours.
-    pub(crate) refusal_mark: Option<Arc<str>>,
+    refusal_mark: Option<Arc<str>>,
     /// Its folders are none of ours.
-    pub(crate) is_elsewhere: bool,
-    pub(crate) presence: Presence,
-    pub(crate) farewell: Option<Box<Farewell>>,
-    pub(crate) batches: Batches,
-    /// Bytes in its outbox.
-    pub(crate) queued: usize,
-    /// Accepted and not answered.
-    pub(crate) unanswered: usize,
-    pub(crate) dropped: u64,
+    is_elsewhere: bool,
+    presence: Presence,
+    farewell: Option<Box<Farewell>>,
+    outbox: ClientOutbox,
+    /// Requests that were accepted and not answered yet.
+    unanswered: usize,
 }
 
 impl Client {
@@ -144,6 +163,150 @@ impl Client {
     /// Nobody is behind it: it only holds a lease.
     pub(crate) fn is_stand_in(&self) -> bool {
         matches!(self.role, Role::Prefetch { .. } | Role::Standby)
+    }
+
+    pub(crate) fn id(&self) -> ClientId {
+        self.id
+    }
+
+    pub(crate) fn role(&self) -> &Role {
+        &self.role
+    }
+
+    pub(crate) fn server(&self) -> ServerId {
+        self.server
+    }
+
+    /// The settings of its server, as they were when the client connected or moved last.
+    pub(crate) fn settings(&self) -> &Arc<ServerSettings> {
+        &self.settings
+    }
+
+    pub(crate) fn set_settings(&mut self, settings: Arc<ServerSettings>) {
+        self.settings = settings;
+    }
+
+    pub(crate) fn principal(&self) -> Principal {
+        self.principal
+    }
+
+    pub(crate) fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    pub(crate) fn set_environment(&mut self, environment: Environment) {
+        self.environment = environment;
+    }
+
+    /// How long the client has been connected.
+    pub(crate) fn connected_for(&self, now: Moment) -> Duration {
+        now.since(self.since)
+    }
+
+    /// A client of one server, with a connection of its own.
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(self.role, Role::Plain)
+    }
+
+    pub(crate) fn is_standby(&self) -> bool {
+        matches!(self.role, Role::Standby)
+    }
+
+    /// The client has a connection, may send, and reads its answers.
+    pub(crate) fn is_here(&self) -> bool {
+        self.presence == Presence::Here
+    }
+
+    /// Nobody reads what is sent to the client.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.presence == Presence::Lost
+    }
+
+    /// The client sends nothing more, but still reads.
+    pub(crate) fn end_input(&mut self) {
+        self.presence = Presence::Listening;
+    }
+
+    pub(crate) fn mark_lost(&mut self) {
+        self.presence = Presence::Lost;
+    }
+
+    /// Drops everything owed to a client that is gone.
+    pub(crate) fn forgive_debts(&mut self) {
+        self.unanswered = 0;
+        self.outbox.clear();
+    }
+
+    /// Requests that were accepted and not answered yet.
+    pub(crate) fn unanswered(&self) -> usize {
+        self.unanswered
+    }
+
+    pub(crate) fn request_accepted(&mut self) {
+        self.unanswered += 1;
+    }
+
+    pub(crate) fn request_over(&mut self) {
+        self.unanswered -= 1;
+    }
+
+    /// The dialect that the client has shown, or that the config fixes.
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.dialect.dialect()
+    }
+
+    /// Learns the dialect from a message; `true` if it changed.
+    pub(crate) fn learn_dialect(&mut self, message: &Message) -> bool {
+        let before = self.dialect;
+        self.dialect.hear(message);
+        self.dialect != before
+    }
+
+    /// The client wants to know which of its requests a message belongs to.
+    pub(crate) fn goes_by_request(&self) -> bool {
+        self.goes_by_request
+    }
+
+    /// The mark by which the client recognises a refusal of ours.
+    pub(crate) fn refusal_mark(&self) -> Option<&str> {
+        self.refusal_mark.as_deref()
+    }
+
+    /// The client runs on another machine, or without a token: its folders are not ours.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.is_elsewhere
+    }
+
+    /// The client has asked to shut down.
+    pub(crate) fn has_said_farewell(&self) -> bool {
+        self.farewell.is_some()
+    }
+
+    pub(crate) fn say_farewell(&mut self, farewell: Farewell) {
+        self.farewell = Some(Box::new(farewell));
+    }
+
+    /// The client's `shutdown`, if it is not answered yet. It counts as answered from then on.
+    pub(crate) fn answer_farewell(&mut self) -> Option<(RawId, Option<u32>)> {
+        self.farewell.as_mut()?.answer()
+    }
+
+    /// The log level that the client asked for.
+    pub(crate) fn level(&self) -> Option<&Level> {
+        self.level.as_ref()
+    }
+
+    pub(crate) fn set_level(&mut self, level: Level) {
+        self.level = Some(level);
+    }
+
+    /// Speaks as another client does.
+    pub(crate) fn adopt_dialect(&mut self, dialect: Ear) {
+        self.dialect = dialect;
+    }
+
+    pub(crate) fn shown_dialect(&self) -> Ear {
+        self.dialect
     }
 
     /// It has a connection of its own.

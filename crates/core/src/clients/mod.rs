@@ -16,7 +16,6 @@ mod client;
 mod all;
 
 pub(crate) use all::*;
-pub(crate) use batch::*;
 pub(crate) use client::*;
 pub(crate) use declared::*;
 pub(crate) use handshake::*;

@@ -2,10 +2,13 @@
 //!
 //! # Layout
 //! - `ending`: how near the end of the program is.
+//! - `followups`: work that an event leaves for its end.
 
 mod ending;
+mod followups;
 
 pub(crate) use ending::Ending;
+pub(crate) use followups::{Followup, Followups};
 
 use crate::aggregate::Views;
 use crate::backends::Backend;
@@ -32,8 +35,6 @@ pub struct Core {
     pub(crate) backends: BTreeMap<BackendId, Backend>,
     pub(crate) next_backend: u32,
     pub(crate) next_delegate: u32,
-    /// Backends that were missed, and are to be tried again once they can be.
-    pub(crate) start_again: Vec<BackendId>,
     /// How several servers look as one, for all who see the same.
     pub(crate) views: Views,
     pub(crate) servers: Vec<Server>,
@@ -41,20 +42,8 @@ pub struct Core {
     pub(crate) nobody: Arc<ServerSettings>,
     /// Backends that wait for room.
     pub(crate) line: VecDeque<BackendId>,
-    /// Handshakes that came to nothing in this event, with their backends: others may follow.
-    pub(crate) failed_greetings: Vec<(BackendId, ClientId)>,
-    /// Clients of many servers that wait no longer for one of them, in this event.
-    pub(crate) disappointed: Vec<ClientId>,
-    /// Backends whose last client has left them: they end when they have nothing more to do for it, and why.
-    pub(crate) left: Vec<(BackendId, &'static str)>,
-    /// Some of the clients are gone, and not yet forgotten.
-    pub(crate) has_lost: bool,
-    /// Clients of servers whose settings have changed: they are to have other backends.
-    pub(crate) moving: Vec<ClientId>,
     /// A server was started without a client at least once; most never are.
     pub(crate) has_standbys: bool,
-    /// Something has happened that may concern servers which run without a client.
-    pub(crate) standby_due: bool,
     /// Since when nobody has needed us.
     pub(crate) unused_since: Option<Moment>,
     /// All backends together hold more memory than they may, and did so at the last look.
@@ -68,8 +57,7 @@ pub struct Core {
     /// No deadline is earlier than this. It may be too early, never too late: see `deadlines`.
     pub(crate) wake: Option<Moment>,
     pub(crate) dice: u64,
-    /// Backends that can take one more of those that wait their turn.
-    pub(crate) free: Vec<BackendId>,
+    pub(crate) followups: Followups,
     pub(crate) actions: Vec<Action>,
 }
 
@@ -87,18 +75,11 @@ impl Core {
             backends: BTreeMap::new(),
             next_backend: 1,
             next_delegate: ClientId::FIRST_DELEGATE,
-            start_again: Vec::new(),
             views: Views::new(dice),
             servers,
             nobody: Arc::new(ServerSettings::new("?")),
             line: VecDeque::new(),
-            failed_greetings: Vec::new(),
-            disappointed: Vec::new(),
-            left: Vec::new(),
-            has_lost: false,
-            moving: Vec::new(),
             has_standbys: false,
-            standby_due: false,
             unused_since: None,
             is_heavy: false,
             merging: Vec::new(),
@@ -109,7 +90,7 @@ impl Core {
             ending: Ending::Running,
             wake: None,
             dice,
-            free: Vec::new(),
+            followups: Followups::default(),
             actions: Vec::new(),
         }
     }
@@ -133,9 +114,10 @@ impl Core {
     pub fn is_clogged(&self, peer: Peer) -> bool {
         // Twice: what answers and requests may fill, and as much again for errors.
         match peer {
-            Peer::Client(client) => {
-                self.clients.get(&client).is_some_and(|c| c.queued > 2 * self.settings.limits.client_bytes)
-            }
+            Peer::Client(client) => self
+                .clients
+                .get(&client)
+                .is_some_and(|c| c.has_more_queued_than(2 * self.settings.limits.client_bytes)),
             Peer::Backend(launch) => self
                 .backends
                 .get(&launch.backend)

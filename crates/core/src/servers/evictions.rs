@@ -1,6 +1,6 @@
 //! Backends that stop each other: one is stopped because a limit is reached, and is needed again soon after.
 
-use crate::backends::Key;
+use crate::backends::BackendKey;
 use crate::environment::Environment;
 use crate::moment::Moment;
 use serde::Serialize;
@@ -77,7 +77,7 @@ impl Crowding {
 }
 
 /// What makes a backend the same one again: its key and its variables.
-pub(crate) type Place = (Key, Environment);
+pub(crate) type Place = (BackendKey, Environment);
 
 /// Evictions of a server's backends, oldest first.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! The state that all backends of a server share.
 
-use crate::backends::Manner;
+use crate::backends::FramingGuess;
 use crate::catalogue::Offers;
 use crate::moment::Moment;
 use crate::record::Record;
@@ -14,7 +14,7 @@ use switchboard_protocol::Message;
 pub(crate) struct Server {
     pub(crate) settings: Arc<ServerSettings>,
     /// How it frames its messages, as far as one of its backends has shown.
-    pub(crate) manner: Manner,
+    pub(crate) manner: FramingGuess,
     pub(crate) insight: Insight,
     /// The last answer to a handshake, of whichever backend.
     pub(crate) welcome: Option<Message>,
@@ -38,7 +38,7 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn new(settings: ServerSettings, now: Moment) -> Self {
-        let manner = Manner::of(settings.framing);
+        let manner = FramingGuess::of(settings.framing);
         Self {
             offers: Offers::stored(&settings.offers),
             retry: Self::planned_retry(&settings.record, now),

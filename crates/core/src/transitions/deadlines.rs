@@ -5,7 +5,7 @@
 //! requests end long before theirs, so keeping a queue in order would cost every request something.
 
 use crate::answers::Cause;
-use crate::backends::{Manner, Probe, State, Then, Unfit, Waiting};
+use crate::backends::{AfterStop, BackendState, FramingGuess, HandshakeFailure, Probe, Queued};
 use crate::core::{Core, Ending};
 use crate::event::StopHow;
 use crate::fact::{Fact, Outcome};
@@ -59,12 +59,12 @@ impl Core {
         let asked = self.asked.iter().filter_map(|(_, asked)| asked.deadline);
         let backends = self.backends.values().flat_map(|b| {
             let backoff = match b.state {
-                State::Backoff { until } => Some(until),
-                State::Stopped
-                | State::Starting { .. }
-                | State::Ready { .. }
-                | State::Stopping { .. }
-                | State::Failed { .. } => None,
+                BackendState::Backoff { until } => Some(until),
+                BackendState::Stopped
+                | BackendState::Starting { .. }
+                | BackendState::Ready { .. }
+                | BackendState::Stopping { .. }
+                | BackendState::Failed { .. } => None,
             };
             let probe = b.probe.map(|probe| probe.deadline);
             let spawn_by = b.spawn_by(b.settings.start_timeout).map(|(_, by)| by);
@@ -89,13 +89,13 @@ impl Core {
     fn tick_backend(&mut self, backend: BackendId) {
         let now = self.now;
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        if let State::Backoff { until } = b.state
+        if let BackendState::Backoff { until } = b.state
             && until <= now
         {
             if self.lives_on() && self.is_nobodys(backend) {
                 // Nobody is there to serve any more.
                 if let Some(b) = self.backends.get_mut(&backend) {
-                    b.state = State::Stopped;
+                    b.state = BackendState::Stopped;
                 }
                 return self.forget_unused();
             }
@@ -132,7 +132,7 @@ impl Core {
             (Asker::Client { .. }, Progress::Waiting(_)) => {
                 self.unqueue(backend, minted);
                 let waited = self.now.since(pending.accepted);
-                let b = self.backends.get(&backend).filter(|b| matches!(b.state, State::Ready { .. }));
+                let b = self.backends.get(&backend).filter(|b| matches!(b.state, BackendState::Ready { .. }));
                 let error = match b.map(|b| b.at_work) {
                     Some(at_work) => self.no_turn(backend, waited, at_work),
                     None if self.line.contains(&backend) => self.no_room(backend, waited),
@@ -167,25 +167,25 @@ impl Core {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let Some(launch) = b.launch() else { return };
         let (next, tries) = match b.manner {
-            Manner::First(tried) => (Some(Manner::Second(tried.other())), 1),
-            Manner::Second(tried) => (Some(Manner::Again(tried.other())), 2),
-            Manner::Again(_) => (None, 3),
-            Manner::Known(_) => (None, 1),
+            FramingGuess::First(tried) => (Some(FramingGuess::Second(tried.other())), 1),
+            FramingGuess::Second(tried) => (Some(FramingGuess::Again(tried.other())), 2),
+            FramingGuess::Again(_) => (None, 3),
+            FramingGuess::Known(_) => (None, 1),
         };
         let within = b.settings.start_timeout * tries;
-        if let (Some(next), false, State::Starting { number, .. }) = (next, b.heard, &b.state) {
+        if let (Some(next), false, BackendState::Starting { number, .. }) = (next, b.heard, &b.state) {
             let tried = b.manner.framing();
             b.manner = next;
-            b.state = State::Stopping { number: *number, then: Then::Restart };
+            b.state = BackendState::Stopping { number: *number, then: AfterStop::Restart };
             self.note_failure(backend, &Cause::Silent { within, said: LastWords::default() });
             self.doubt_framing(backend, tried);
             self.report(Fact::Stopping { backend, why: "it did not answer; trying the other framing" });
             return self.stop(launch, StopHow::Kill);
         }
         if !b.manner.is_known() {
-            b.manner = Manner::of(b.settings.framing);
+            b.manner = FramingGuess::of(b.settings.framing);
         }
-        self.give_up(launch, Unfit::Silent { within });
+        self.give_up(launch, HandshakeFailure::Silent { within });
     }
 
     /// A server did not answer in this framing. Many clients give up before the second try, so the next start begins with
@@ -203,18 +203,18 @@ impl Core {
     fn handshake_expired(&mut self, minted: u64, mut pending: Pending) {
         let backend = pending.backend;
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        let State::Ready { number, .. } = b.state else {
+        let BackendState::Ready { number, .. } = b.state else {
             let error = self.timed_out(backend, self.now.since(pending.accepted), true);
             return self.fail(&pending, &error);
         };
         let launch = Launch { backend, number };
-        if let Manner::First(tried) = b.manner
+        if let FramingGuess::First(tried) = b.manner
             && !b.heard
             && let Progress::Sent(Some(message)) =
                 std::mem::replace(&mut pending.progress, Progress::Sent(None))
         {
-            b.manner = Manner::Second(tried.other());
-            b.state = State::Stopping { number, then: Then::Restart };
+            b.manner = FramingGuess::Second(tried.other());
+            b.state = BackendState::Stopping { number, then: AfterStop::Restart };
             pending.progress = Progress::Waiting(message);
             pending.deadline = self.now + b.settings.start_timeout * 2;
             let within = self.now.since(pending.accepted);
@@ -223,12 +223,12 @@ impl Core {
             self.report(Fact::Stopping { backend, why: "it did not answer; trying the other framing" });
             self.settle_sent(backend, &Cause::Restarted { why: "it did not answer" });
             let Some(b) = self.backends.get_mut(&backend) else { return };
-            b.waiting.push_front(Waiting::Request(minted));
+            b.waiting.push_front(Queued::Request(minted));
             let Asker::Client { client, .. } = pending.asker else { return };
             if let Some(message) = self.clients.get(&client).and_then(|c| c.handshake.confirmed_early()) {
                 let mut out = Outgoing::of(message);
                 dialect::translate(message, Dialect::Standard, &mut out);
-                b.waiting.insert(1, Waiting::Notification(out));
+                b.waiting.insert(1, Queued::Notification(out));
             }
             self.wake_at(pending.deadline);
             self.pending.insert(minted, pending);
@@ -236,11 +236,11 @@ impl Core {
         }
         if !b.manner.is_known() {
             // Neither framing was answered: the next start begins from the first.
-            b.manner = Manner::of(b.settings.framing);
+            b.manner = FramingGuess::of(b.settings.framing);
         }
         b.note_crash(self.now);
         // If something waits by then, another process is tried.
-        b.state = State::Stopping { number, then: Then::Restart };
+        b.state = BackendState::Stopping { number, then: AfterStop::Restart };
         let within = self.now.since(pending.accepted);
         let cause = Cause::Silent { within, said: LastWords::default() };
         let error = self.cause(Some(backend), &cause);
@@ -274,7 +274,7 @@ impl Core {
     pub(crate) fn probe(&mut self, backend: BackendId, is_regular: bool) {
         let deadline = self.now + PROBE_TIME;
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        let (State::Ready { number, .. }, None) = (&b.state, b.probe) else { return };
+        let (BackendState::Ready { number, .. }, None) = (&b.state, b.probe) else { return };
         let launch = Launch { backend, number: *number };
         let id = self.pending.mint();
         b.probe = Some(Probe { id, deadline });

@@ -27,7 +27,7 @@ impl Core {
 
     fn window_of(&self, from: MergeSource, message: &Message) -> Option<Duration> {
         let settings = match from {
-            MergeSource::Client(client) => &self.clients.get(&client)?.settings,
+            MergeSource::Client(client) => self.clients.get(&client)?.settings(),
             MergeSource::Backend(backend) => &self.backends.get(&backend)?.settings,
         };
         let debounce = &settings.debounce;

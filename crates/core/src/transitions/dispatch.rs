@@ -1,7 +1,7 @@
 //! The way in: an event is handed to its transition, and the follow-ups of whatever changed are run.
 
 use crate::answers::Cause;
-use crate::core::Core;
+use crate::core::{Core, Followup};
 use crate::event::{Action, Event};
 use crate::fact::Fact;
 use crate::moment::Moment;
@@ -12,25 +12,28 @@ impl Core {
         self.now = self.now.max(now);
         std::mem::swap(&mut self.actions, actions);
         let is_tick = matches!(event, Event::Tick);
-        self.standby_due |= is_tick;
+        if is_tick {
+            self.followups.push(Followup::CheckStandbys);
+        }
         self.dispatch(event);
-        self.settle();
+        self.run_followups();
         if is_tick {
             self.wake = self.next_deadline();
         }
         std::mem::swap(&mut self.actions, actions);
     }
 
-    /// What follows from whatever has happened.
-    pub(crate) fn settle(&mut self) {
-        self.after_failed_greetings();
-        self.after_misses();
-        // Before turns are given: what waits at a process that its client must leave goes with the client.
-        self.move_on();
-        self.see_to_standbys();
+    /// Does the work that the event has left, kind by kind in the order of [`Followup`]. Three steps need no entry in the
+    /// queue, since they follow from the state: room for backends that wait for it, the release of clients at the end,
+    /// and the time since which the program is unused.
+    pub(crate) fn run_followups(&mut self) {
+        self.greet_next_clients();
+        self.go_on_without_missed();
+        self.move_clients();
+        self.check_standbys();
         self.give_turns();
         self.start_missed();
-        self.end_left();
+        self.end_deserted();
         self.serve_line();
         self.let_clients_go();
         self.forget_lost();

@@ -1,9 +1,9 @@
 //! The end: no new requests, what is in flight may finish within a grace time, then the backends are stopped.
 
 use crate::answers::Cause;
-use crate::backends::{State, Then};
+use crate::backends::{AfterStop, BackendState};
 use crate::clients::Presence;
-use crate::core::{Core, Ending};
+use crate::core::{Core, Ending, Followup};
 use crate::event::{Action, StopHow};
 use crate::fact::{Fact, Outcome};
 use crate::ids::{BackendId, ClientId, Launch};
@@ -46,7 +46,7 @@ impl Core {
                 let deadline = self.now + self.settings.shutdown_grace;
                 self.ending = Ending::Draining { deadline, leave, is_told };
                 self.wake_at(deadline);
-                let pending = self.clients.values().map(|c| c.unanswered).sum();
+                let pending = self.clients.values().map(|c| c.unanswered()).sum();
                 self.report(Fact::Draining { why, pending });
             }
             Ending::Draining { leave: leaves, is_told: was_told, .. } => {
@@ -63,7 +63,7 @@ impl Core {
     /// If nothing is in flight any more, or the grace is over: answer what is left, and stop the backends.
     pub(crate) fn check_drained(&mut self) {
         let Ending::Draining { deadline, leave, is_told } = self.ending else { return };
-        let in_flight: usize = self.clients.values().map(|c| c.unanswered).sum();
+        let in_flight: usize = self.clients.values().map(|c| c.unanswered()).sum();
         if in_flight > 0 && self.now < deadline {
             return;
         }
@@ -81,10 +81,10 @@ impl Core {
             self.fail_all(backend, &Cause::Stopped);
             let Some(b) = self.backends.get_mut(&backend) else { continue };
             let Some(number) = b.number() else {
-                b.state = State::Stopped;
+                b.state = BackendState::Stopped;
                 continue;
             };
-            b.state = State::Stopping { number, then: Then::Rest };
+            b.state = BackendState::Stopping { number, then: AfterStop::Rest };
             let how = how(b.settings.shutdown_grace);
             self.report(Fact::Stopping { backend, why: "switchboard ends" });
             self.stop(Launch { backend, number }, how);
@@ -107,17 +107,15 @@ impl Core {
         let clients: Vec<ClientId> = self.clients.keys().copied().collect();
         for client in clients {
             let Some(c) = self.clients.get_mut(&client) else { continue };
-            let Some(farewell) = c.farewell.as_mut().filter(|farewell| !farewell.answered) else { continue };
-            farewell.answered = true;
-            let (id, batch) = (farewell.id.clone(), farewell.batch);
-            let answer = own_result(&id, c.ear.dialect(), "null");
+            let Some((id, batch)) = c.answer_farewell() else { continue };
+            let answer = own_result(&id, c.dialect(), "null");
             self.answer(client, &id, batch, answer);
         }
     }
 
     pub(crate) fn check_finished(&mut self) {
         let Ending::Stopping { leave: true } = self.ending else { return };
-        if self.backends.values().all(|b| matches!(b.state, State::Stopped)) {
+        if self.backends.values().all(|b| matches!(b.state, BackendState::Stopped)) {
             self.ending = Ending::Finished;
             self.report(Fact::Finished);
             self.actions.push(Action::Finished);
@@ -139,13 +137,13 @@ impl Core {
 
     pub(crate) fn client_input_ended(&mut self, client: ClientId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        if c.presence != Presence::Here {
+        if !c.is_here() {
             return;
         }
-        c.presence = Presence::Listening;
+        c.end_input();
         for delegate in self.delegates(client) {
             if let Some(c) = self.clients.get_mut(&delegate) {
-                c.presence = Presence::Listening;
+                c.end_input();
             }
             self.refuse_asked(delegate);
         }
@@ -156,18 +154,17 @@ impl Core {
 
     pub(crate) fn client_lost(&mut self, client: ClientId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        if c.presence == Presence::Lost {
+        if c.is_lost() {
             return;
         }
         self.keep_starts(client);
         let Some(c) = self.clients.get_mut(&client) else { return };
-        c.presence = Presence::Lost;
-        self.has_lost = true;
-        c.unanswered = 0;
-        c.queued = 0;
+        c.mark_lost();
+        self.followups.push(Followup::ForgetLost);
+        c.forgive_debts();
         // Also those that it has no use for any more.
         let own = self.clients.values().filter(|c| c.is_delegate() && c.connection() == client);
-        for delegate in own.map(|c| c.id).collect::<Vec<ClientId>>() {
+        for delegate in own.map(|c| c.id()).collect::<Vec<ClientId>>() {
             self.lose(delegate);
         }
         self.report(Fact::ClientLost { client });
@@ -179,9 +176,9 @@ impl Core {
     /// Nothing more is owed to a client, or to a delegate of one.
     pub(crate) fn lose(&mut self, client: ClientId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        c.presence = Presence::Lost;
-        self.has_lost = true;
-        let are_others = self.lives_on() || self.clients.values().any(|c| c.presence == Presence::Here);
+        c.mark_lost();
+        self.followups.push(Followup::ForgetLost);
+        let are_others = self.lives_on() || self.clients.values().any(|c| c.is_here());
         // Nobody reads the answers: they need not be waited for.
         let is_theirs =
             |asker: &Asker| matches!(asker, Asker::Client { client: owner, .. } if *owner == client);
@@ -195,7 +192,7 @@ impl Core {
                         let early = c.and_then(|c| c.handshake.confirmed_early().cloned());
                         self.forget_early(backend, client, early);
                         // It was to be the backend's first: another takes its place.
-                        self.failed_greetings.push((backend, client));
+                        self.followups.push(Followup::GreetNext { backend, client });
                     }
                 }
                 Some(pending) => {
@@ -229,7 +226,7 @@ impl Core {
     }
 
     fn drain_if_alone(&mut self, why: &'static str) {
-        if !self.lives_on() && self.clients.values().all(|c| c.presence != Presence::Here) {
+        if !self.lives_on() && self.clients.values().all(|c| !c.is_here()) {
             self.drain(why);
         }
     }

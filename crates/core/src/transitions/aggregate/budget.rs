@@ -3,7 +3,7 @@
 //! retried in the background.
 
 use crate::aggregate::{Delegate, News};
-use crate::backends::{Backend, State};
+use crate::backends::{Backend, BackendState};
 use crate::core::Core;
 use crate::ids::{BackendId, ClientId, ServerId};
 use crate::moment::Moment;
@@ -73,7 +73,7 @@ impl Core {
         aggregate.view = None;
         let Some(aggregate) = self.aggregate(client) else { return };
         let is_late = |it: &&Delegate| {
-            let home = self.clients.get(&it.client).and_then(|c| self.backends.get(&c.home?));
+            let home = self.clients.get(&it.client).and_then(|c| self.backends.get(&c.home()?));
             matches!(it.news, News::Awaited { .. })
                 // One that waits for its turn to start is not to blame.
                 && home.is_some_and(|b| b.number().is_some())
@@ -149,9 +149,9 @@ impl Core {
             return Vec::new();
         }
         let lacks = |delegate: &ClientId| {
-            let home = self.clients.get(delegate).and_then(|c| self.backends.get(&c.home?));
+            let home = self.clients.get(delegate).and_then(|c| self.backends.get(&c.home()?));
             let is_down = home.is_none_or(|b| {
-                let is_stopped = matches!(b.state, State::Stopped | State::Failed { .. });
+                let is_stopped = matches!(b.state, BackendState::Stopped | BackendState::Failed { .. });
                 is_stopped && !self.line.contains(&b.id)
             });
             is_down && self.offer_for(*delegate).is_none()

@@ -1,7 +1,7 @@
 //! Asking a backend what it offers: all lists, all pages. Once it is ready, and again when it says that something has
 //! changed.
 
-use crate::backends::{Backend, Fetch, Progress, Stage, State};
+use crate::backends::{Backend, BackendState, FetchStage, ListFetch, ListProgress};
 use crate::catalogue::{Kept, List, Offer, OfferKey, RawList, RawOffer, next_cursor};
 use crate::clients::Role;
 use crate::core::Core;
@@ -31,7 +31,7 @@ impl Core {
         let is_wanted = self.lessees(launch.backend).any(|client| self.wants_offer(client));
         let can_be_asked = |b: &Backend| {
             // The welcome of one that is being stopped may be an earlier process's.
-            let is_leaving = matches!(b.state, State::Stopping { .. });
+            let is_leaving = matches!(b.state, BackendState::Stopping { .. });
             b.is_current(launch)
                 && !is_leaving
                 && b.is_initialized
@@ -46,7 +46,7 @@ impl Core {
     /// Whether a client's lists come from what its server was asked, and not from the server itself.
     pub(super) fn wants_offer(&self, client: ClientId) -> bool {
         let Some(c) = self.clients.get(&client) else { return false };
-        match &c.role {
+        match c.role() {
             Role::Delegate { .. } | Role::Prefetch { .. } | Role::Standby => true,
             // It asks by itself. But what it was told from the store may be wrong.
             Role::Plain => !c.shown.is_empty() || self.needs_templates(client),
@@ -78,7 +78,7 @@ impl Core {
     /// Goes on with those that have rested long enough.
     pub(crate) fn tick_fetches(&mut self) {
         let now = self.now;
-        let is_due = |b: &&Backend| b.fetch.as_ref().and_then(Fetch::due).is_some_and(|due| due <= now);
+        let is_due = |b: &&Backend| b.fetch.as_ref().and_then(ListFetch::due).is_some_and(|due| due <= now);
         let due: Vec<BackendId> = self.backends.values().filter(is_due).map(|b| b.id).collect();
         for backend in due {
             let Some(b) = self.backends.get_mut(&backend) else { continue };
@@ -98,12 +98,16 @@ impl Core {
         let round = b.fetches;
         let known = b.offer.clone();
         let progress = List::ALL.map(|list| match known.as_ref().and_then(|offer| offer.list(list)) {
-            _ if lists.contains(&list) && offered.declares(list) => Progress::Asked(Vec::new()),
-            Some(_) if !lists.contains(&list) => Progress::Kept,
-            Some(_) | None => Progress::Absent,
+            _ if lists.contains(&list) && offered.declares(list) => ListProgress::Asked(Vec::new()),
+            Some(_) if !lists.contains(&list) => ListProgress::Kept,
+            Some(_) | None => ListProgress::Absent,
         });
-        b.fetch =
-            Some(Fetch { round, stage: Stage::Asking(progress), again: Vec::new(), failed: Vec::new() });
+        b.fetch = Some(ListFetch {
+            round,
+            stage: FetchStage::Asking(progress),
+            again: Vec::new(),
+            failed: Vec::new(),
+        });
         for list in lists.iter().copied().filter(|list| offered.declares(*list)) {
             self.ask_page(launch, list, round, None);
         }
@@ -140,7 +144,7 @@ impl Core {
         let result = message.bytes().slice(message.span(Part::Result).range());
         let cursor = next_cursor(&result);
         let Some(progress) = self.progress_of(launch.backend, list, round) else { return };
-        let Progress::Asked(pages) = progress else { return };
+        let ListProgress::Asked(pages) = progress else { return };
         let is_new =
             |cursor: &Bytes| pages.last().and_then(|last| next_cursor(last)).as_ref() != Some(cursor);
         let next = cursor.filter(|cursor| pages.len() < MOST_PAGES && is_new(cursor));
@@ -148,7 +152,7 @@ impl Core {
         match next {
             Some(cursor) => self.ask_page(launch, list, round, Some(&cursor)),
             None => {
-                *progress = Progress::Done(std::mem::take(pages));
+                *progress = ListProgress::Done(std::mem::take(pages));
                 self.read_if_complete(launch);
             }
         }
@@ -166,17 +170,17 @@ impl Core {
     /// A list is not offered, whatever its server said of itself: it goes without.
     fn list_absent(&mut self, backend: BackendId, list: List, round: u32) {
         let Some(progress) = self.progress_of(backend, list, round) else { return };
-        *progress = Progress::Absent;
+        *progress = ListProgress::Absent;
         if let Some(launch) = self.backends.get(&backend).and_then(Backend::launch) {
             self.read_if_complete(launch);
         }
     }
 
-    fn progress_of(&mut self, backend: BackendId, list: List, round: u32) -> Option<&mut Progress> {
+    fn progress_of(&mut self, backend: BackendId, list: List, round: u32) -> Option<&mut ListProgress> {
         let fetch = self.backends.get_mut(&backend)?.fetch.as_mut().filter(|fetch| fetch.round == round)?;
         match &mut fetch.stage {
-            Stage::Asking(progress) => Some(&mut progress[list as usize]),
-            Stage::Reading(_) | Stage::Resting { .. } => None,
+            FetchStage::Asking(progress) => Some(&mut progress[list as usize]),
+            FetchStage::Reading(_) | FetchStage::Resting { .. } => None,
         }
     }
 
@@ -184,23 +188,24 @@ impl Core {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         let (known, naming, welcome) = (b.offer.clone(), b.settings.naming.clone(), welcome_of(b));
         let (Some(fetch), Some(welcome)) = (&mut b.fetch, welcome) else { return };
-        let Stage::Asking(progress) = &mut fetch.stage else { return };
-        if progress.iter().any(|progress| matches!(progress, Progress::Asked(_))) {
+        let FetchStage::Asking(progress) = &mut fetch.stage else { return };
+        if progress.iter().any(|progress| matches!(progress, ListProgress::Asked(_))) {
             return;
         }
         let mut lists = List::ALL.map(|_| RawList::Absent);
         for list in List::ALL {
-            lists[list as usize] = match std::mem::replace(&mut progress[list as usize], Progress::Absent) {
-                Progress::Done(pages) => RawList::Pages(pages),
-                Progress::Kept => match known.as_ref().and_then(|offer| offer.list(list)) {
+            lists[list as usize] = match std::mem::replace(&mut progress[list as usize], ListProgress::Absent)
+            {
+                ListProgress::Done(pages) => RawList::Pages(pages),
+                ListProgress::Kept => match known.as_ref().and_then(|offer| offer.list(list)) {
                     Some(listing) => RawList::Kept(listing.clone()),
                     None => RawList::Absent,
                 },
-                Progress::Absent | Progress::Asked(_) => RawList::Absent,
+                ListProgress::Absent | ListProgress::Asked(_) => RawList::Absent,
             };
         }
         let round = fetch.round;
-        fetch.stage = Stage::Reading(naming.clone());
+        fetch.stage = FetchStage::Reading(naming.clone());
         let raw = Box::new(RawOffer { welcome, lists, naming });
         self.actions.push(Action::ReadOffer { launch, round, raw });
     }
@@ -209,19 +214,19 @@ impl Core {
         let now = self.now;
         let Some(b) = self.backends.get_mut(&launch.backend).filter(|b| b.is_current(launch)) else { return };
         let Some(fetch) = b.fetch.as_mut().filter(|fetch| fetch.round == round) else { return };
-        let before = std::mem::replace(&mut fetch.stage, Stage::Resting { until: now + PAUSE });
+        let before = std::mem::replace(&mut fetch.stage, FetchStage::Resting { until: now + PAUSE });
         // It may be shown otherwise by now.
         let offer = match before {
-            Stage::Reading(naming) if !Arc::ptr_eq(&naming, &b.settings.naming) => {
+            FetchStage::Reading(naming) if !Arc::ptr_eq(&naming, &b.settings.naming) => {
                 Arc::new(offer.under(&b.settings.naming))
             }
-            Stage::Reading(_) | Stage::Asking(_) | Stage::Resting { .. } => offer,
+            FetchStage::Reading(_) | FetchStage::Asking(_) | FetchStage::Resting { .. } => offer,
         };
         let failed = std::mem::take(&mut fetch.failed);
         let is_partial = !failed.is_empty();
         if is_partial {
             fetch.again.extend(failed);
-            fetch.stage = Stage::Resting { until: now + ASK_AGAIN };
+            fetch.stage = FetchStage::Resting { until: now + ASK_AGAIN };
         }
         if let Some(due) = fetch.due() {
             self.wake_at(due);

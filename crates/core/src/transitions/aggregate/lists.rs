@@ -2,10 +2,10 @@
 //! is no longer so.
 
 use crate::aggregate::{Delegate, Held, News};
-use crate::backends::State;
+use crate::backends::BackendState;
 use crate::catalogue::{List, Offer, OfferKey, Page, View};
 use crate::clients::{Client, Presence, Role};
-use crate::core::{Core, Ending};
+use crate::core::{Core, Ending, Followup};
 use crate::fact::Outcome;
 use crate::ids::{BackendId, ClientId};
 use crate::moment::Moment;
@@ -30,9 +30,9 @@ impl Core {
     /// What a delegate's server offers: as its own backend said, or as it was when somebody asked last.
     pub(crate) fn offer_for(&self, delegate: ClientId) -> Option<Arc<Offer>> {
         let c = self.clients.get(&delegate)?;
-        let own = c.home.and_then(|home| self.backends.get(&home)?.offer.clone());
+        let own = c.home().and_then(|home| self.backends.get(&home)?.offer.clone());
         own.or_else(|| {
-            let server = self.servers.get(c.server.0 as usize)?;
+            let server = self.servers.get(c.server().0 as usize)?;
             let key = OfferKey { profile: c.declared.profile.clone()?, root: self.offer_root(c)? };
             server.offers.get(&key)?.offer().cloned()
         })
@@ -40,10 +40,10 @@ impl Core {
 
     /// The root that a client's stored lists depend on, if any; nothing if it is not known yet.
     fn offer_root(&self, c: &Client) -> Option<Option<Arc<str>>> {
-        if !c.settings.launch_uses_root {
+        if !c.settings().launch_uses_root {
             return Some(None);
         }
-        let root = self.backends.get(&c.home?)?.key.root.as_deref();
+        let root = self.backends.get(&c.home()?)?.key.root.as_deref();
         Some(root.map(Arc::from))
     }
 
@@ -52,10 +52,10 @@ impl Core {
     pub(super) fn shown_offer(&self, delegate: ClientId) -> Option<Arc<Offer>> {
         self.offer_for(delegate).or_else(|| {
             let c = self.clients.get(&delegate)?;
-            let news = self.aggregate(c.connection())?.delegates.get(&c.server)?.news;
+            let news = self.aggregate(c.connection())?.delegates.get(&c.server())?.news;
             let is_awaited = matches!(news, News::Awaited { until } if until > self.now);
             let root = self.offer_root(c).filter(|_| !is_awaited)?;
-            self.servers.get(c.server.0 as usize)?.offers.newest(root.as_deref())?.offer().cloned()
+            self.servers.get(c.server().0 as usize)?.offers.newest(root.as_deref())?.offer().cloned()
         })
     }
 
@@ -63,10 +63,10 @@ impl Core {
     pub(crate) fn is_awaited(&self, backend: BackendId) -> bool {
         let is_it = |client: ClientId| {
             let Some(c) = self.clients.get(&client) else { return false };
-            let is_asked = match c.role {
+            let is_asked = match *c.role() {
                 Role::Prefetch { .. } | Role::Standby => true,
                 Role::Delegate { of } => {
-                    let it = self.aggregate(of).and_then(|aggregate| aggregate.delegates.get(&c.server));
+                    let it = self.aggregate(of).and_then(|aggregate| aggregate.delegates.get(&c.server()));
                     it.is_some_and(|it| matches!(it.news, News::Awaited { .. }))
                 }
                 Role::Plain | Role::Aggregate(_) => false,
@@ -132,7 +132,7 @@ impl Core {
         if let Some(view) = &aggregate.view {
             return Some(view.clone());
         }
-        let members = self.members(client, |core, c| core.shown_offer(c.id));
+        let members = self.members(client, |core, c| core.shown_offer(c.id()));
         let view = self.views.of(members);
         self.aggregate_mut(client)?.view = Some(view.clone());
         Some(view)
@@ -154,7 +154,7 @@ impl Core {
             let error = self.stale_cursor();
             return self.refuse(client, &id, batch, &message, &error);
         };
-        let Some(dialect) = self.clients.get(&client).map(|c| c.ear.dialect()) else { return };
+        let Some(dialect) = self.clients.get(&client).map(|c| c.dialect()) else { return };
         let out = view.answer(list, page, self.settings.aggregates.page_size, &id, dialect);
         let minted = self.accept(client, NOWHERE, id.clone(), batch, message);
         let Some(pending) = self.close(minted) else { return };
@@ -220,7 +220,7 @@ impl Core {
     }
 
     pub(crate) fn next_of_aggregates(&self) -> Option<Moment> {
-        let there = self.clients.values().filter(|c| c.presence != Presence::Lost);
+        let there = self.clients.values().filter(|c| !c.is_lost());
         let moments = there.filter_map(|c| c.aggregate()).flat_map(|aggregate| {
             let is_waited_for = aggregate.opening.is_some() || !aggregate.held.is_empty();
             let awaited = aggregate.delegates.values().filter_map(move |it| match it.news {
@@ -266,7 +266,8 @@ impl Core {
             let delegate = self.aggregate(client).and_then(|aggregate| aggregate.delegates.get(&server));
             let Some(c) = delegate.and_then(|it| self.clients.get(&it.client)) else { continue };
             // One that has no lists of its own is shown those of others.
-            if c.home == Some(backend) || c.declared.profile == profile || self.offer_for(c.id).is_none() {
+            if c.home() == Some(backend) || c.declared.profile == profile || self.offer_for(c.id()).is_none()
+            {
                 self.renew_aggregate_soon(client);
                 self.aggregate_progress(client);
             }
@@ -288,15 +289,13 @@ impl Core {
             }
             self.set_news(delegate, News::Missed);
             let connection = self.connection_of(delegate);
-            if !self.disappointed.contains(&connection) {
-                self.disappointed.push(connection);
-            }
+            self.followups.push(Followup::GoOnWithout { client: connection });
         }
     }
 
-    /// Those for whom something was missed go on without it.
-    pub(crate) fn after_misses(&mut self) {
-        while let Some(client) = self.disappointed.pop() {
+    /// Lets clients go on without servers that could not be started.
+    pub(crate) fn go_on_without_missed(&mut self) {
+        while let Some(client) = self.followups.next_without() {
             match self.has_aggregate(client) {
                 true => self.aggregate_progress(client),
                 false => self.unpark(client),
@@ -318,12 +317,12 @@ impl Core {
             if self.offer_for(delegate).is_some() {
                 continue;
             }
-            let server = self.clients.get(&delegate).map(|c| c.server);
+            let server = self.clients.get(&delegate).map(|c| c.server());
             if !server.is_some_and(|server| self.may_try(server)) {
                 continue;
             }
-            match self.clients.get(&delegate).and_then(|c| c.home) {
-                Some(home) => self.start_again.push(home),
+            match self.clients.get(&delegate).and_then(|c| c.home()) {
+                Some(backend) => self.followups.push(Followup::StartAgain { backend }),
                 // It was not worth a try when the client came.
                 None => self.start_for_lists(delegate),
             }
@@ -333,18 +332,19 @@ impl Core {
 
     /// Starts those that were missed, as soon as what is left of them is gone.
     pub(crate) fn start_missed(&mut self) {
-        if self.start_again.is_empty() || !self.is_running() {
+        if !self.is_running() {
             return;
         }
-        for backend in std::mem::take(&mut self.start_again) {
+        for backend in self.followups.take_starts() {
             match self.backends.get(&backend).map(|b| &b.state) {
-                Some(State::Stopped | State::Failed { .. }) => self.ensure_started(backend),
-                Some(State::Starting { .. } | State::Stopping { .. }) => self.start_again.push(backend),
-                Some(State::Ready { .. } | State::Backoff { .. }) | None => {}
+                Some(BackendState::Stopped | BackendState::Failed { .. }) => self.ensure_started(backend),
+                Some(BackendState::Starting { .. } | BackendState::Stopping { .. }) => {
+                    self.followups.push(Followup::StartAgain { backend });
+                }
+                Some(BackendState::Ready { .. } | BackendState::Backoff { .. }) | None => {}
             }
         }
-        self.start_again.sort();
-        self.start_again.dedup();
+        self.followups.tidy_starts();
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::aggregate::{Delegate, News};
 use crate::catalogue::{Member, Offer};
-use crate::clients::{Client, Declared};
+use crate::clients::Client;
 use crate::core::Core;
 use crate::fact::Outcome;
 use crate::ids::ClientId;
@@ -25,7 +25,7 @@ impl Core {
         self.refuse_opening(client);
         let minted = self.accept(client, NOWHERE, id, batch, initialize.clone());
         let Some(c) = self.clients.get_mut(&client) else { return };
-        c.declared = Declared::of(&initialize, true).here(!c.is_elsewhere);
+        c.declare(&initialize);
         if !places.is_empty() {
             c.known.client = places.into_iter().map(|place| place.path).collect();
         }
@@ -75,7 +75,7 @@ impl Core {
             News::Awaited { until } => {
                 let c = self.clients.get(&it.client);
                 // One that has no home yet is to be told its roots first, and so is yet to be greeted.
-                until > self.now && c.is_some_and(|c| c.home.is_some() && self.words_of(c).is_none())
+                until > self.now && c.is_some_and(|c| c.home().is_some() && self.words_of(c).is_none())
             }
             News::Unasked | News::Missed => false,
         };
@@ -91,13 +91,13 @@ impl Core {
         else {
             return;
         };
-        let members = self.members(client, |core, c| core.words_of(c).or_else(|| core.shown_offer(c.id)));
+        let members = self.members(client, |core, c| core.words_of(c).or_else(|| core.shown_offer(c.id())));
         let view = self.views.of(members);
         let unavailable = self.unavailable(client);
         let Some(c) = self.clients.get_mut(&client) else { return };
         c.handshake.answer(initialize.clone());
         let result = view.welcome(version_for(&initialize), &unavailable);
-        let answer = own_result(id, c.ear.dialect(), &result);
+        let answer = own_result(id, c.dialect(), &result);
         self.answer(client, id, *batch, answer);
         self.conclude(&pending, Outcome::Ok);
         // It did not wait for the answer.
@@ -112,11 +112,11 @@ impl Core {
     /// What a delegate's server says of itself, as far as it has said anything.
     pub(super) fn words_of(&self, c: &Client) -> Option<Arc<Offer>> {
         let live = || {
-            let welcome = self.backends.get(&c.home?)?.welcome.as_ref()?;
+            let welcome = self.backends.get(&c.home()?)?.welcome.as_ref()?;
             let result = welcome.bytes().slice(welcome.span(Part::Result).range());
             Some(Arc::new(Offer::new(result)))
         };
-        self.offer_for(c.id).or_else(live)
+        self.offer_for(c.id()).or_else(live)
     }
 
     /// A client's servers, with what is known of each.
@@ -129,7 +129,7 @@ impl Core {
         let member = |delegate: &Delegate| {
             let c = self.clients.get(&delegate.client)?;
             let offer = known(self, c);
-            Some(Member { server: c.server, naming: c.settings.naming.clone(), offer })
+            Some(Member { server: c.server(), naming: c.settings().naming.clone(), offer })
         };
         aggregate.delegates.values().filter_map(member).collect()
     }

@@ -223,7 +223,7 @@ impl Core {
         let member = seen.members().get(member)?;
         let delegate = self.aggregate(client)?.delegates.get(&member.server)?.client;
         let c = self.clients.get(&delegate)?;
-        Arc::ptr_eq(&c.settings.naming, &member.naming).then_some(delegate)
+        Arc::ptr_eq(&c.settings().naming, &member.naming).then_some(delegate)
     }
 
     fn delegate_at(&self, client: ClientId, view: &View, member: usize) -> Owner {
@@ -298,11 +298,11 @@ impl Core {
             for delegate in self.delegates(client) {
                 let logs = self.offer_for(delegate).is_none_or(|offer| offer.declares_logging());
                 let Some(c) = self.clients.get_mut(&delegate).filter(|_| logs) else { continue };
-                c.level = Some(level.clone());
+                c.set_level(level.clone());
                 self.spread_level(delegate, NOWHERE);
             }
             if let Some(c) = self.clients.get_mut(&client) {
-                c.level = Some(level);
+                c.set_level(level);
             }
         }
         self.conclude_empty(minted);

@@ -24,7 +24,7 @@ impl Core {
         };
         let missing =
             aggregate.delegates.values().filter(is_missing).filter_map(|it| self.clients.get(&it.client));
-        missing.map(|c| c.settings.name.clone()).collect()
+        missing.map(|c| c.settings().name.clone()).collect()
     }
 
     /// Tells clients that want to hear of warnings that a server is missing, once until it comes back.
@@ -51,7 +51,7 @@ impl Core {
     }
 
     fn warn_of(&mut self, client: ClientId, name: &str) {
-        let level = self.clients.get(&client).and_then(|c| c.level.as_ref());
+        let level = self.clients.get(&client).and_then(|c| c.level());
         if level.is_none_or(|level| Some(level.rank) > rank(b"\"warning\"")) {
             return;
         }

@@ -2,7 +2,7 @@
 //! that nobody runs any more still says why.
 
 use crate::answers::Cause;
-use crate::backends::State;
+use crate::backends::BackendState;
 use crate::core::Core;
 use crate::ids::{BackendId, ClientId, ServerId};
 use crate::moment::Moment;
@@ -45,8 +45,11 @@ impl Core {
     pub(crate) fn next_try(&self, server: ServerId) -> Option<Moment> {
         let own = self.backends.values().filter(|b| b.server == server);
         let until = own.filter_map(|b| match b.state {
-            State::Backoff { until } | State::Failed { until, .. } => Some(until),
-            State::Stopped | State::Starting { .. } | State::Ready { .. } | State::Stopping { .. } => None,
+            BackendState::Backoff { until } | BackendState::Failed { until, .. } => Some(until),
+            BackendState::Stopped
+            | BackendState::Starting { .. }
+            | BackendState::Ready { .. }
+            | BackendState::Stopping { .. } => None,
         });
         let planned = self.retry_of(server).map(|retry| retry.at);
         until.chain(planned).filter(|until| *until > self.now).min()
@@ -99,13 +102,13 @@ impl Core {
 
     /// A delegate's own backend works.
     fn is_served(&self, delegate: ClientId) -> bool {
-        let home = self.clients.get(&delegate).and_then(|c| self.backends.get(&c.home?));
-        home.is_some_and(|b| b.proven && matches!(b.state, State::Ready { .. }))
+        let home = self.clients.get(&delegate).and_then(|c| self.backends.get(&c.home()?));
+        home.is_some_and(|b| b.proven && matches!(b.state, BackendState::Ready { .. }))
     }
 
     /// The offer of a delegate's server is not known yet, and somebody is at work on it.
     fn is_starting(&self, delegate: ClientId) -> bool {
-        let home = self.clients.get(&delegate).and_then(|c| self.backends.get(&c.home?));
+        let home = self.clients.get(&delegate).and_then(|c| self.backends.get(&c.home()?));
         home.is_some_and(|b| self.is_on_its_way(b)) && self.offer_for(delegate).is_none()
     }
 }

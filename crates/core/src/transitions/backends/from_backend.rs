@@ -1,8 +1,8 @@
 //! What a backend sends: answers find their pending request, requests go to its client under a minted id,
 //! notifications follow the request they speak of. What is not a message is quarantined.
 
-use crate::backends::{Backend, Manner, State};
-use crate::core::Core;
+use crate::backends::{Backend, BackendState, FramingGuess};
+use crate::core::{Core, Followup};
 use crate::event::About;
 use crate::fact::{Fact, Outcome};
 use crate::ids::{BackendId, ClientId, Launch};
@@ -51,11 +51,11 @@ impl Core {
         // Perhaps it is the last word of a process after which the other framing was to be tried. But the end of
         // its input makes a line of what stands behind the headers, and so even a server understand it that
         // wants lines.
-        let by_chance = framing == Framing::ContentLength && matches!(b.state, State::Stopping { .. });
+        let by_chance = framing == Framing::ContentLength && matches!(b.state, BackendState::Stopping { .. });
         if answers && !by_chance && !b.manner.is_known() {
-            b.manner = Manner::Known(framing);
+            b.manner = FramingGuess::Known(framing);
             if let Some(origin) = self.origin(launch.backend) {
-                origin.manner = Manner::Known(framing);
+                origin.manner = FramingGuess::Known(framing);
             }
             self.learn(launch.backend, |record| record.framing = FramingChoice::Fixed(framing));
             self.report(Fact::FramingLearnt { backend: launch.backend, framing });
@@ -134,7 +134,7 @@ impl Core {
             self.fail(&pending, &error);
             return self.check_drained();
         }
-        dialect::translate(&message, c.ear.dialect(), &mut out);
+        dialect::translate(&message, c.dialect(), &mut out);
         let passed = self.answer(client, id, batch, out);
         if !cancelled {
             let outcome = match (passed, failed) {
@@ -186,7 +186,8 @@ impl Core {
         self.answer_error(*client, id, *batch, error);
         self.conclude(pending, Outcome::Refused(error.kind));
         if pending.method == Method::Initialize {
-            self.failed_greetings.push((pending.backend, *client));
+            let (backend, client) = (pending.backend, *client);
+            self.followups.push(Followup::GreetNext { backend, client });
         }
     }
 
@@ -255,7 +256,7 @@ impl Core {
         if c.is_delegate() {
             self.name_server(c, message, &mut out);
         }
-        dialect::translate(message, c.ear.dialect(), &mut out);
+        dialect::translate(message, c.dialect(), &mut out);
         out
     }
 

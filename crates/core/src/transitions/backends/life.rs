@@ -1,8 +1,8 @@
 //! The life of a backend's process: started, ready, crashed, restarted. See `LIFECYCLE.md` beside this file.
 
 use crate::answers::Cause;
-use crate::backends::{State, Then, Unfit, Users, Waiting};
-use crate::core::Core;
+use crate::backends::{AfterStop, BackendState, HandshakeFailure, Queued, Users};
+use crate::core::{Core, Followup};
 use crate::event::{Action, StopHow};
 use crate::fact::{Fact, Outcome};
 use crate::ids::{BackendId, ClientId, Launch};
@@ -30,16 +30,16 @@ impl Core {
     pub(crate) fn ensure_started(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         match &b.state {
-            State::Stopped => self.admit(backend),
-            State::Failed { until, .. } if self.now >= *until => {
+            BackendState::Stopped => self.admit(backend),
+            BackendState::Failed { until, .. } if self.now >= *until => {
                 b.on_trial = true;
                 self.admit(backend);
             }
-            State::Failed { .. }
-            | State::Starting { .. }
-            | State::Ready { .. }
-            | State::Stopping { .. }
-            | State::Backoff { .. } => {}
+            BackendState::Failed { .. }
+            | BackendState::Starting { .. }
+            | BackendState::Ready { .. }
+            | BackendState::Stopping { .. }
+            | BackendState::Backoff { .. } => {}
         }
     }
 
@@ -68,7 +68,7 @@ impl Core {
         b.turns_away = false;
         b.doubtful_from = None;
         b.last_used = now;
-        b.state = State::Starting { number: b.launches, since: now, is_spawned: false };
+        b.state = BackendState::Starting { number: b.launches, since: now, is_spawned: false };
         let spawn_by = now + b.settings.start_timeout;
         let launch = Launch { backend, number: b.launches };
         let framing = b.manner.framing();
@@ -83,19 +83,19 @@ impl Core {
 
     /// The request that starts a process is use of it, and not only the next one.
     fn is_waited_for_by_use(&self, backend: BackendId) -> bool {
-        let is_use = |waiting: &Waiting| match waiting {
-            Waiting::Request(minted) => {
+        let is_use = |waiting: &Queued| match waiting {
+            Queued::Request(minted) => {
                 let method = self.pending.get(*minted).map(|pending| pending.method);
                 method.is_some_and(|method| !matches!(method, Method::Initialize | Method::Ping))
             }
-            Waiting::Notification(_) => false,
+            Queued::Notification(_) => false,
         };
         self.backends.get(&backend).is_some_and(|b| b.waiting.iter().any(is_use))
     }
 
     pub(crate) fn spawned(&mut self, launch: Launch, pid: u32) {
         let Some(b) = self.backends.get_mut(&launch.backend).filter(|b| b.is_current(launch)) else { return };
-        let State::Starting { is_spawned, .. } = &mut b.state else { return };
+        let BackendState::Starting { is_spawned, .. } = &mut b.state else { return };
         *is_spawned = true;
         let pid = (pid != 0).then_some(pid);
         b.pid = pid;
@@ -156,7 +156,7 @@ impl Core {
     fn open(&mut self, launch: Launch) {
         let now = self.now;
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
-        b.state = State::Ready { number: launch.number, since: now };
+        b.state = BackendState::Ready { number: launch.number, since: now };
         b.last_used = now;
         if let Some(ttl) = b.settings.idle_ttl {
             self.wake_at(now + ttl);
@@ -168,11 +168,11 @@ impl Core {
     pub(crate) fn replayed(&mut self, launch: Launch, answer: &Message, failed: bool) {
         if failed {
             // It greeted this client before and now refuses it: as good as a crash.
-            return self.give_up(launch, Unfit::refused(answer));
+            return self.give_up(launch, HandshakeFailure::refused(answer));
         }
         self.note_start(launch.backend, LastStart::Well);
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
-        let State::Starting { since, .. } = b.state else { return };
+        let BackendState::Starting { since, .. } = b.state else { return };
         let is_first = b.launches == 1;
         b.on_trial = false;
         b.proven = true;
@@ -214,7 +214,7 @@ impl Core {
             return;
         }
         // Nothing is tried again by itself: a command that is not there will not be there in a second.
-        b.state = State::Stopped;
+        b.state = BackendState::Stopped;
         b.told.waiting.clear();
         self.note_start(launch.backend, LastStart::Failed);
         self.note_failure(launch.backend, cause);
@@ -229,7 +229,7 @@ impl Core {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let within = b.settings.start_timeout;
         b.note_crash(self.now);
-        b.state = State::Stopping { number, then: Then::Restart };
+        b.state = BackendState::Stopping { number, then: AfterStop::Restart };
         let cause = Cause::SpawnTimeout { within };
         self.note_start(backend, LastStart::Failed);
         self.note_failure(backend, &cause);
@@ -261,9 +261,9 @@ impl Core {
 
     fn restart(&mut self, backend: BackendId, why: &'static str, how: StopHow) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        let State::Ready { number, .. } = b.state else { return };
+        let BackendState::Ready { number, .. } = b.state else { return };
         b.note_crash(self.now);
-        b.state = State::Stopping { number, then: Then::Restart };
+        b.state = BackendState::Stopping { number, then: AfterStop::Restart };
         self.report(Fact::Stopping { backend, why });
         self.tell_of_loss(backend, why);
         self.settle_sent(backend, &Cause::Restarted { why });
@@ -281,26 +281,28 @@ impl Core {
         }
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         match &b.state {
-            State::Stopping { then, .. } => {
+            BackendState::Stopping { then, .. } => {
                 let then = then.clone();
-                b.state = State::Stopped;
+                b.state = BackendState::Stopped;
                 self.report(Fact::Stopped { backend: launch.backend, how: how.to_owned() });
                 match then {
-                    Then::Restart => {
+                    AfterStop::Restart => {
                         self.settle_sent(launch.backend, &Cause::Stopped);
                         self.recover(launch.backend, how);
                     }
-                    Then::Rest => {
+                    AfterStop::Rest => {
                         self.settle_sent(launch.backend, &Cause::Stopped);
                         self.wake_up(launch.backend);
                     }
-                    Then::Fail(unfit) => self.handshake_failed(launch.backend, unfit, stderr),
+                    AfterStop::Fail(unfit) => self.handshake_failed(launch.backend, unfit, stderr),
                 }
             }
-            State::Starting { .. } | State::Ready { .. } => self.crashed(launch, how, stderr, hint),
-            State::Stopped | State::Backoff { .. } | State::Failed { .. } => {}
+            BackendState::Starting { .. } | BackendState::Ready { .. } => {
+                self.crashed(launch, how, stderr, hint)
+            }
+            BackendState::Stopped | BackendState::Backoff { .. } | BackendState::Failed { .. } => {}
         }
-        self.standby_due = true;
+        self.followups.push(Followup::CheckStandbys);
         self.forget_merging(launch.backend);
         self.forget_unused();
         self.check_drained();
@@ -310,7 +312,7 @@ impl Core {
     /// It was put to rest; if something came for it meanwhile, it is started again.
     fn wake_up(&mut self, backend: BackendId) {
         let b = self.backends.get(&backend);
-        if b.is_some_and(|b| b.waiting.iter().any(|waiting| matches!(waiting, Waiting::Request(_)))) {
+        if b.is_some_and(|b| b.waiting.iter().any(|waiting| matches!(waiting, Queued::Request(_)))) {
             self.ensure_started(backend);
         } else if let Some(b) = self.backends.get_mut(&backend) {
             // Notifications were for the process that is gone.
@@ -325,9 +327,9 @@ impl Core {
         self.report(Fact::Crashed { backend, how: how.to_owned(), pending, stderr: said.stderr.clone() });
         let now = self.now;
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        let was_starting = !b.proven || matches!(b.state, State::Starting { .. });
+        let was_starting = !b.proven || matches!(b.state, BackendState::Starting { .. });
         b.note_crash(now);
-        b.state = State::Stopped;
+        b.state = BackendState::Stopped;
         let how = how.to_owned();
         // Behind a relay it was not the server that ended.
         let cause = match b.proven || b.settings.relays {
@@ -375,7 +377,7 @@ impl Core {
         if crashes > limit || b.on_trial {
             let cooldown = (FIRST_COOLDOWN * 2u32.saturating_pow(b.opened)).min(LONGEST_COOLDOWN);
             b.opened = b.opened.saturating_add(1);
-            b.state = State::Failed { until: now + cooldown, why: how.to_owned() };
+            b.state = BackendState::Failed { until: now + cooldown, why: how.to_owned() };
             self.report(Fact::BreakerOpened { backend, cooldown, crashes });
             return self.fail_all(backend, &Cause::BreakerOpen { why: how.to_owned(), wait: cooldown });
         }
@@ -384,7 +386,7 @@ impl Core {
             return;
         }
         let delay = backoff(crashes, roll);
-        b.state = State::Backoff { until: now + delay };
+        b.state = BackendState::Backoff { until: now + delay };
         self.wake_at(now + delay);
         self.report(Fact::RestartIn { backend, delay, crashes });
     }
@@ -427,7 +429,7 @@ impl Core {
         if let Some(b) = self.backends.get_mut(&backend) {
             b.probe = None;
             for minted in again.into_iter().rev() {
-                b.waiting.push_front(Waiting::Request(minted));
+                b.waiting.push_front(Queued::Request(minted));
             }
         }
         self.forget_asked(backend);

@@ -1,9 +1,9 @@
 //! What is learnt about a launch: one record per launch, stored between runs by the gateway. And when a server that was
 //! not ready is tried again.
 
-use crate::backends::{Backend, Manner, State};
+use crate::backends::{Backend, BackendState, FramingGuess};
 use crate::catalogue::Offers;
-use crate::core::Core;
+use crate::core::{Core, Followup};
 use crate::event::Action;
 use crate::ids::{BackendId, ServerId};
 use crate::record::{FramingChoice, Record, Slow};
@@ -22,7 +22,7 @@ impl Core {
         let tells = |b: &&Backend| !b.is_retired() || is_same(b);
         let server = self.backends.get(&backend).filter(tells).map(|b| b.server);
         if let Some(server) = server {
-            self.standby_due = true;
+            self.followups.push(Followup::CheckStandbys);
             self.learn_of(server, change);
         }
     }
@@ -86,7 +86,7 @@ impl Core {
         // A framing that stands in the config is not learnt.
         if known.record.framing != FramingChoice::Try {
             let settings = ServerSettings { framing: FramingChoice::Try, ..(*known.settings).clone() };
-            known.manner = Manner::of(settings.framing);
+            known.manner = FramingGuess::of(settings.framing);
             known.settings = Arc::new(settings);
         }
         known.insight = Insight::default();
@@ -100,8 +100,8 @@ impl Core {
             b.forgive();
             b.offer = None;
             b.fetch = None;
-            if let State::Failed { .. } = b.state {
-                b.state = State::Stopped;
+            if let BackendState::Failed { .. } = b.state {
+                b.state = BackendState::Stopped;
             }
             running.extend(b.launch());
         }

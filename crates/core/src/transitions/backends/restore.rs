@@ -1,7 +1,7 @@
 //! What clients set in a server (its log level, their subscriptions): noted when it is answered, and told again to a
 //! process that is started anew.
 
-use crate::backends::{Backend, State, Subscription};
+use crate::backends::{Backend, BackendState, Subscription};
 use crate::clients::{Level, Presence, rank};
 use crate::core::Core;
 use crate::ids::{BackendId, ClientId, Launch};
@@ -22,7 +22,7 @@ impl Core {
         let backend = launch.backend;
         match pending.method {
             // Nobody is there to hear of it.
-            Method::Subscribe if self.clients.get(&client).is_none_or(|c| c.presence == Presence::Lost) => {}
+            Method::Subscribe if self.clients.get(&client).is_none_or(|c| c.is_lost()) => {}
             Method::Subscribe => {
                 if let Some(uri) = pending.sent().and_then(|request| request.part(Part::Uri)) {
                     self.subscribed(backend, client, same_spelling(uri).into_owned());
@@ -36,7 +36,7 @@ impl Core {
             Method::SetLevel => {
                 if let (Some(request), Some(c)) = (pending.sent().cloned(), self.clients.get_mut(&client)) {
                     let rank = request.part(Part::Level).and_then(rank).unwrap_or_default();
-                    c.level = Some(Level { request, rank });
+                    c.set_level(Level { request, rank });
                 }
                 self.spread_level(client, backend);
             }
@@ -130,9 +130,9 @@ impl Core {
     /// The client's other backends log as much as it wants to hear, too.
     pub(crate) fn spread_level(&mut self, client: ClientId, except: BackendId) {
         let Some(c) = self.clients.get(&client) else { return };
-        let seats: Vec<BackendId> = c.seats.values().copied().filter(|&seat| seat != except).collect();
-        for backend in seats {
-            let is_listening = |b: &&Backend| b.is_initialized && matches!(b.state, State::Ready { .. });
+        for backend in c.leases().filter(|&leased| leased != except).collect::<Vec<BackendId>>() {
+            let is_listening =
+                |b: &&Backend| b.is_initialized && matches!(b.state, BackendState::Ready { .. });
             let b = self.backends.get(&backend).filter(is_listening);
             if let Some(launch) = b.and_then(|b| b.launch()) {
                 self.restore_level(launch);
@@ -168,7 +168,7 @@ impl Core {
     pub(crate) fn subscribe_for(&mut self, client: ClientId, backend: BackendId, uri: Vec<u8>) {
         let Some(b) = self.backends.get(&backend) else { return };
         let is_known = b.subscriptions.iter().any(|known| known.uri == uri);
-        let is_listening = b.is_initialized && matches!(b.state, State::Ready { .. });
+        let is_listening = b.is_initialized && matches!(b.state, BackendState::Ready { .. });
         if let Some(launch) = b.launch().filter(|_| is_listening) {
             if !is_known {
                 self.subscribe(launch, &uri);
@@ -189,13 +189,12 @@ impl Core {
     /// to nothing: the server may have heard it all the same.
     pub(crate) fn keep_level(&mut self, backend: BackendId, except: Option<ClientId>) {
         let Some(b) = self.backends.get(&backend).filter(|b| b.is_initialized) else { return };
-        let (State::Ready { number, .. }, told) = (&b.state, b.level.as_deref().and_then(rank)) else {
+        let (BackendState::Ready { number, .. }, told) = (&b.state, b.level.as_deref().and_then(rank)) else {
             return;
         };
         let launch = Launch { backend, number: *number };
         let others = self.lessees(backend).filter(|&client| Some(client) != except);
-        let wanted =
-            others.filter_map(|client| self.clients.get(&client)?.level.as_ref()).map(|level| level.rank);
+        let wanted = others.filter_map(|client| self.clients.get(&client)?.level()).map(|level| level.rank);
         if wanted.min().is_some_and(|wanted| told.is_none_or(|told| told > wanted)) {
             self.restore_level(launch);
         }
@@ -203,8 +202,7 @@ impl Core {
 
     /// The lowest level that one of its clients asked for.
     fn restore_level(&mut self, launch: Launch) {
-        let levels =
-            self.lessees(launch.backend).filter_map(|client| self.clients.get(&client)?.level.as_ref());
+        let levels = self.lessees(launch.backend).filter_map(|client| self.clients.get(&client)?.level());
         let Some(level) = levels.min_by_key(|level| level.rank) else { return };
         let request = level.request.clone();
         let wanted = request.part(Part::Level).map(<[u8]>::to_vec);

@@ -2,7 +2,7 @@
 //! daemon: nobody has acted upon them.
 
 use crate::answers::MARK;
-use crate::backends::Waiting;
+use crate::backends::Queued;
 use crate::core::Core;
 use crate::ids::Launch;
 use crate::pending::{Asker, Progress};
@@ -42,8 +42,8 @@ impl Core {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         b.turns_away = true;
         // In the order in which they came.
-        let is_later = |waiting: &Waiting| matches!(waiting, Waiting::Request(id) if *id > minted);
+        let is_later = |waiting: &Queued| matches!(waiting, Queued::Request(id) if *id > minted);
         let at = b.waiting.iter().position(is_later).unwrap_or(b.waiting.len());
-        b.waiting.insert(at, Waiting::Request(minted));
+        b.waiting.insert(at, Queued::Request(minted));
     }
 }

@@ -2,8 +2,8 @@
 //! turns, so that nobody can fill the queue for all. Notifications and answers do not wait: a request that is being
 //! worked on may need them.
 
-use crate::backends::{State, Waiting};
-use crate::core::Core;
+use crate::backends::{BackendState, Queued};
+use crate::core::{Core, Followup};
 use crate::ids::{BackendId, ClientId, Launch};
 use crate::pending::{Pending, Progress};
 use std::collections::{BTreeMap, VecDeque};
@@ -22,7 +22,7 @@ impl Core {
     pub(crate) fn may_go(&self, backend: BackendId, method: Method) -> bool {
         let Some(b) = self.backends.get(&backend) else { return false };
         let has_turn = b.at_work < b.settings.max_in_flight && b.waiting.is_empty();
-        matches!(b.state, State::Ready { .. }) && !b.turns_away && (!takes_a_turn(method) || has_turn)
+        matches!(b.state, BackendState::Ready { .. }) && !b.turns_away && (!takes_a_turn(method) || has_turn)
     }
 
     /// Whether one more message of this size may wait for the backend. There is so much room for all together; and if it
@@ -46,20 +46,20 @@ impl Core {
         client.is_some() && shares > 1 && own.0 < most.div_ceil(shares) && own.1 + bytes <= room / shares
     }
 
-    fn length(&self, waiting: &Waiting) -> usize {
+    fn length(&self, waiting: &Queued) -> usize {
         match waiting {
-            Waiting::Request(minted) => match self.pending.get(*minted).map(|pending| &pending.progress) {
+            Queued::Request(minted) => match self.pending.get(*minted).map(|pending| &pending.progress) {
                 Some(Progress::Waiting(message)) => message.bytes().len(),
                 Some(Progress::Sent(_) | Progress::Cancelled) | None => 0,
             },
-            Waiting::Notification(out) => out.len(),
+            Queued::Notification(out) => out.len(),
         }
     }
 
-    fn asker(&self, waiting: &Waiting) -> Option<ClientId> {
+    fn asker(&self, waiting: &Queued) -> Option<ClientId> {
         match waiting {
-            Waiting::Request(minted) => self.pending.get(*minted).and_then(Pending::client),
-            Waiting::Notification(_) => None,
+            Queued::Request(minted) => self.pending.get(*minted).and_then(Pending::client),
+            Queued::Notification(_) => None,
         }
     }
 
@@ -67,8 +67,8 @@ impl Core {
     pub(crate) fn place_in_queue(&self, minted: u64, backend: BackendId) -> usize {
         let Some(b) = self.backends.get(&backend) else { return 0 };
         let client = self.pending.get(minted).and_then(Pending::client);
-        let (State::Ready { .. }, Some(client)) = (&b.state, client) else { return b.waiting.len() };
-        let is_own = |waiting: &Waiting| self.asker(waiting) == Some(client);
+        let (BackendState::Ready { .. }, Some(client)) = (&b.state, client) else { return b.waiting.len() };
+        let is_own = |waiting: &Queued| self.asker(waiting) == Some(client);
         let own = b.waiting.iter().filter(|waiting| is_own(waiting)).count();
         if own == b.waiting.len() {
             return own;
@@ -105,8 +105,8 @@ impl Core {
         }
         let Some(b) = self.backends.get_mut(&pending.backend) else { return };
         b.at_work = b.at_work.saturating_sub(1);
-        if !b.waiting.is_empty() && !self.free.contains(&pending.backend) {
-            self.free.push(pending.backend);
+        if !b.waiting.is_empty() {
+            self.followups.push(Followup::GiveTurn { backend: pending.backend });
         }
     }
 
@@ -129,15 +129,15 @@ impl Core {
     /// Takes a request out of the queue. What was to be told beside it is of no use without any.
     pub(crate) fn unqueue(&mut self, backend: BackendId, minted: u64) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        b.waiting.retain(|waiting| !matches!(waiting, Waiting::Request(id) if *id == minted));
-        if b.waiting.iter().all(|waiting| matches!(waiting, Waiting::Notification(_))) {
+        b.waiting.retain(|waiting| !matches!(waiting, Queued::Request(id) if *id == minted));
+        if b.waiting.iter().all(|waiting| matches!(waiting, Queued::Notification(_))) {
             b.waiting.clear();
         }
     }
 
     /// Lets those go whose turn has come, once an event has been dealt with.
     pub(crate) fn give_turns(&mut self) {
-        while let Some(backend) = self.free.pop() {
+        while let Some(backend) = self.followups.next_turn() {
             self.let_go(backend);
         }
     }
@@ -146,18 +146,18 @@ impl Core {
     pub(crate) fn let_go(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let most = b.settings.max_in_flight;
-        let (State::Ready { number, .. }, false) = (&b.state, b.turns_away) else { return };
+        let (BackendState::Ready { number, .. }, false) = (&b.state, b.turns_away) else { return };
         let number = *number;
         let mut left = VecDeque::new();
         for waiting in std::mem::take(&mut b.waiting) {
             match waiting {
-                Waiting::Notification(out) => self.tell_backend(Launch { backend, number }, out),
-                Waiting::Request(minted) => {
+                Queued::Notification(out) => self.tell_backend(Launch { backend, number }, out),
+                Queued::Request(minted) => {
                     let is_full = self.backends.get(&backend).is_none_or(|b| b.at_work >= most);
                     let method = self.pending.get(minted).map(|pending| pending.method);
                     let must_wait = is_full || !left.is_empty() || self.is_too_early(minted);
                     if method.is_some_and(takes_a_turn) && must_wait {
-                        left.push_back(Waiting::Request(minted));
+                        left.push_back(Queued::Request(minted));
                     } else {
                         if method != Some(Method::Ping) {
                             self.touch(backend);

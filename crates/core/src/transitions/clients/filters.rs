@@ -2,7 +2,7 @@
 //! and what they are shown is cut out of the server's own answers. Clients of many servers have views for that (`aggregate`).
 //! A server without filters costs nothing here.
 
-use crate::backends::State;
+use crate::backends::BackendState;
 use crate::catalogue::{Access, List, Naming, Offer, Single};
 use crate::clients::{Client, Presence, Role};
 use crate::core::Core;
@@ -32,21 +32,21 @@ impl Core {
     /// The naming of a client's server, if the client sees it alone and not everything of it.
     fn filters_of(&self, client: ClientId) -> Option<&Arc<Naming>> {
         let c = self.clients.get(&client)?;
-        let naming = &c.settings.naming;
-        (matches!(c.role, Role::Plain) && !naming.is_open()).then_some(naming)
+        let naming = &c.settings().naming;
+        (c.is_plain() && !naming.is_open()).then_some(naming)
     }
 
     /// Checks what a client of one server names, and calls it what the server does.
     pub(crate) fn screen(&self, client: ClientId, message: &mut Message) -> Screened {
         let Some(c) = self.clients.get(&client) else { return Screened::Passes };
-        let naming = &c.settings.naming;
+        let naming = &c.settings().naming;
         if naming.is_open() {
             return Screened::Passes;
         }
         if let Some(error) = self.unknown_request(naming, message) {
             return Screened::Refused(error);
         }
-        if !matches!(c.role, Role::Plain) {
+        if !c.is_plain() {
             return Screened::Passes;
         }
         for named in named_in(message) {
@@ -142,7 +142,7 @@ impl Core {
 
     fn wait_for_templates(&mut self, client: ClientId, minted: u64, backend: BackendId, places: Vec<Place>) {
         let b = self.backends.get(&backend);
-        let launch = b.filter(|b| matches!(b.state, State::Ready { .. })).and_then(|b| b.launch());
+        let launch = b.filter(|b| matches!(b.state, BackendState::Ready { .. })).and_then(|b| b.launch());
         let Some(launch) = launch else { return self.hand_to(minted, backend) };
         if let Some(pending) = self.pending.get_mut(minted) {
             pending.backend = NOWHERE;
@@ -160,7 +160,7 @@ impl Core {
     }
 
     pub(crate) fn has_parked(&self, client: ClientId) -> bool {
-        self.clients.get(&client).is_some_and(|c| matches!(c.role, Role::Plain) && !c.parked.is_empty())
+        self.clients.get(&client).is_some_and(|c| c.is_plain() && !c.parked.is_empty())
     }
 
     /// Cuts out of an answer what the client is not shown. `Err`: it cannot be made out.
@@ -172,7 +172,7 @@ impl Core {
         out: &mut Outgoing,
     ) -> Result<(), ErrorAnswer> {
         let Some(list) = List::of(pending.method) else { return Ok(()) };
-        let (Some(naming), Some(result)) = (self.filters_of(c.id), answer.part(Part::Result)) else {
+        let (Some(naming), Some(result)) = (self.filters_of(c.id()), answer.part(Part::Result)) else {
             return Ok(());
         };
         match single(naming, None).page(list, result) {
@@ -195,7 +195,7 @@ impl Core {
     /// Whether a client's server shows it this URI, quotes included; a client of many servers asks for one of its delegates.
     pub(crate) fn may_see_uri(&self, client: ClientId, quoted: Option<&[u8]>) -> bool {
         let Some(c) = self.clients.get(&client) else { return false };
-        let naming = &c.settings.naming;
+        let naming = &c.settings().naming;
         if naming.resources.is_open() {
             return true;
         }
@@ -227,7 +227,7 @@ impl Core {
     /// What a request that waits would be answered if it came now: a reload may have hidden what it names. Its names are
     /// the server's own by now; the answer has the client's.
     pub(crate) fn hidden_since(&self, client: ClientId, message: &Message) -> Option<ErrorAnswer> {
-        let naming = &self.clients.get(&client)?.settings.naming;
+        let naming = &self.clients.get(&client)?.settings().naming;
         if naming.is_open() {
             return None;
         }
@@ -248,7 +248,7 @@ impl Core {
     pub(crate) fn refuse_hidden(&mut self, server: ServerId) {
         let is_of = |p: &Pending| {
             let owner = p.client().and_then(|client| self.clients.get(&client));
-            p.waiting().is_some() && owner.is_some_and(|c| c.server == server)
+            p.waiting().is_some() && owner.is_some_and(|c| c.server() == server)
         };
         for minted in self.pending.ids(is_of) {
             let Some(pending) = self.pending.get(minted) else { continue };
@@ -270,9 +270,9 @@ impl Core {
         let notices = List::change_notices(|list| before.filter(list) != naming.filter(list));
         let is_concerned = |c: &&Client| {
             let is_greeted = c.handshake.to_replay().is_some();
-            c.server == server && matches!(c.role, Role::Plain) && is_greeted && c.presence != Presence::Lost
+            c.server() == server && c.is_plain() && is_greeted && !c.is_lost()
         };
-        for client in self.clients.values().filter(is_concerned).map(|c| c.id).collect::<Vec<ClientId>>() {
+        for client in self.clients.values().filter(is_concerned).map(|c| c.id()).collect::<Vec<ClientId>>() {
             for method in &notices {
                 self.notify_client(client, json!({ "method": method }));
             }

@@ -1,7 +1,7 @@
 //! What a client sends: requests go to its backend under a minted id. What wants no answer is for `notices`.
 
 use crate::answers::Cause;
-use crate::backends::{State, Waiting};
+use crate::backends::{BackendState, Queued};
 use crate::clients::{Farewell, Presence};
 use crate::core::Core;
 use crate::event::{Action, Named};
@@ -37,7 +37,7 @@ impl Core {
             Ok(Parsed::One(message)) => self.client_message(client, message, None, places_of(0)),
             Ok(Parsed::Batch(members)) => {
                 let Some(c) = self.clients.get_mut(&client) else { return };
-                let batch = Some(c.batches.open(members.len()));
+                let batch = Some(c.open_batch(members.len()));
                 for (index, member) in members.into_iter().enumerate() {
                     match member {
                         Ok(message) => self.client_message(client, message, batch, places_of(index)),
@@ -65,7 +65,7 @@ impl Core {
 
     /// What a client had sent before it was gone concerns nobody: no answer would be read.
     fn is_lost(&self, client: ClientId) -> bool {
-        self.clients.get(&client).is_none_or(|c| c.presence == Presence::Lost)
+        self.clients.get(&client).is_none_or(|c| c.is_lost())
     }
 
     pub(crate) fn client_too_long(&mut self, client: ClientId, length: u64, glimpses: &[Glimpse]) {
@@ -106,10 +106,8 @@ impl Core {
 
     fn client_message(&mut self, client: ClientId, message: Message, batch: Option<u32>, places: Vec<Place>) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        let before = c.ear;
-        c.ear.hear(&message);
-        if c.ear != before {
-            self.lend_ear(client);
+        if c.learn_dialect(&message) {
+            self.share_dialect(client);
         }
         match message.kind() {
             Kind::Request => self.client_request(client, message, batch, places),
@@ -243,7 +241,7 @@ impl Core {
     fn conclude_with(&mut self, minted: u64, result: &str) {
         let Some(pending) = self.close(minted) else { return };
         let Asker::Client { client, id, batch } = &pending.asker else { return };
-        let dialect = self.clients.get(client).map_or(Dialect::Standard, |c| c.ear.dialect());
+        let dialect = self.clients.get(client).map_or(Dialect::Standard, |c| c.dialect());
         self.answer(*client, id, *batch, own_result(id, dialect, result));
         self.conclude(&pending, Outcome::Ok);
     }
@@ -251,13 +249,13 @@ impl Core {
     /// The reason for which no request of this client can be accepted now.
     fn why_not(&self, client: ClientId) -> Option<ErrorAnswer> {
         let c = self.clients.get(&self.connection_of(client))?;
-        if c.farewell.is_some() {
+        if c.has_said_farewell() {
             return Some(self.shutting_down());
         }
         if !self.is_running() {
-            return Some(self.turned_away(c.refusal_mark.as_deref()));
+            return Some(self.turned_away(c.refusal_mark()));
         }
-        let unanswered = c.unanswered;
+        let unanswered = c.unanswered();
         (unanswered >= self.settings.limits.pending_per_client)
             .then(|| self.overloaded(None, &format!("{unanswered} requests wait for their answers")))
     }
@@ -275,22 +273,22 @@ impl Core {
             return Some(self.cause(of, &cause));
         }
         match &b.state {
-            State::Failed { until, why } if self.now < *until => {
+            BackendState::Failed { until, why } if self.now < *until => {
                 let wait = until.since(self.now);
                 Some(self.cause(of, &Cause::BreakerOpen { why: why.clone(), wait }))
             }
-            State::Ready { .. } if !self.has_room(backend, message.bytes().len()) => {
+            BackendState::Ready { .. } if !self.has_room(backend, message.bytes().len()) => {
                 Some(self.overloaded(of, "the server does not read what it is sent"))
             }
-            State::Ready { .. } if self.may_go(backend, message.method()) => None,
-            State::Ready { .. } if !self.may_wait(Some(client), backend, message.bytes().len()) => {
+            BackendState::Ready { .. } if self.may_go(backend, message.method()) => None,
+            BackendState::Ready { .. } if !self.may_wait(Some(client), backend, message.bytes().len()) => {
                 let at_work = b.at_work;
                 Some(self.overloaded(
                     of,
                     &format!("the server works on as many requests as it may ({at_work}), and too many wait"),
                 ))
             }
-            State::Ready { .. } => None,
+            BackendState::Ready { .. } => None,
             _ if !self.may_wait(Some(client), backend, message.bytes().len()) => {
                 Some(self.overloaded(of, "too many messages wait for the server to be ready"))
             }
@@ -328,16 +326,16 @@ impl Core {
     ) -> u64 {
         let connection = self.connection_of(client);
         if let Some(c) = self.clients.get_mut(&connection) {
-            c.unanswered += 1;
+            c.request_accepted();
             if message.method() == Method::Initialize {
                 c.handshake.ask();
             }
         }
-        let server = self.clients.get(&client).map(|c| c.settings.clone()).unwrap_or_default();
+        let server = self.clients.get(&client).map(|c| c.settings().clone()).unwrap_or_default();
         let latest = server.hard_timeout.map(|hard| self.now + hard);
         let start = match self.backends.get(&backend).map(|b| &b.state) {
             // It waits its turn at most.
-            Some(State::Ready { .. }) => self.now + server.timeout,
+            Some(BackendState::Ready { .. }) => self.now + server.timeout,
             // Until it is sent: time for a start, and for a second one in the other framing.
             Some(_) | None => self.now + server.start_timeout * 2,
         };
@@ -384,8 +382,8 @@ impl Core {
         }
         let place = self.place_in_queue(minted, backend);
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        b.waiting.insert(place, Waiting::Request(minted));
-        if !matches!(b.state, State::Ready { .. }) {
+        b.waiting.insert(place, Queued::Request(minted));
+        if !matches!(b.state, BackendState::Ready { .. }) {
             self.ensure_started(backend);
         } else if is_too_early {
             self.greet_anew(backend);
@@ -462,18 +460,18 @@ impl Core {
 
     fn say_farewell(&mut self, client: ClientId, id: RawId, batch: Option<u32>) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        if c.farewell.is_some() {
+        if c.has_said_farewell() {
             let error = self.shutting_down();
             return self.answer_error(client, &id, batch, &error);
         }
         if self.settings.linger.is_some() {
             // The others go on.
-            let answer = own_result(&id, c.ear.dialect(), "null");
-            c.farewell = Some(Box::new(Farewell { id: id.clone(), batch, answered: true }));
+            let answer = own_result(&id, c.dialect(), "null");
+            c.say_farewell(Farewell::new(id.clone(), batch).answered());
             self.answer(client, &id, batch, answer);
             return;
         }
-        c.farewell = Some(Box::new(Farewell { id, batch, answered: false }));
+        c.say_farewell(Farewell::new(id, batch));
         self.drain_and_stay("the client asked for it");
         self.answer_farewells();
     }

@@ -1,15 +1,15 @@
 //! The handshake. The first client of a backend makes it itself, and hears the server's own words; those who come
 //! later hear what the first one heard. What was said is kept, and told to every new process.
 
-use crate::backends::{Backend, State, Waiting};
-use crate::clients::{Declared, Greeting};
+use crate::backends::{Backend, BackendState, Queued};
+use crate::clients::Greeting;
 use crate::core::Core;
 use crate::fact::{Fact, Outcome};
 use crate::ids::{BackendId, ClientId, Launch};
 use crate::messages::own_result;
 use crate::pending::{Asker, Pending, Progress};
 use crate::routing::Place;
-use crate::settings::{Capabilities, Scope};
+use crate::settings::Scope;
 use crate::transitions::Route;
 use serde_json::json;
 use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawId, dialect};
@@ -22,20 +22,18 @@ impl Core {
         initialize: &Message,
         roots: &[Place],
     ) -> Route {
-        let server = self.clients.get(&client).map(|c| c.server);
+        let server = self.clients.get(&client).map(|c| c.server());
         let goes_by_root = server.is_some_and(|server| self.scope_of(server) != Scope::Global);
         let Some(c) = self.clients.get_mut(&client) else { return Route::Wait };
-        let declared = Declared::of(initialize, c.settings.capabilities != Capabilities::Shared);
-        let declared = declared.here(!c.is_elsewhere);
-        let has_roots = declared.has_roots;
-        c.declared = declared;
+        c.declare(initialize);
+        let has_roots = c.declared.has_roots;
         if !roots.is_empty() {
             c.known.client = roots.iter().map(|place| place.path.clone()).collect();
         }
-        let before = c.home.take();
-        let seats = std::mem::take(&mut c.seats);
+        let before = c.take_home();
+        let leases = c.take_leases();
         let found = self.settle_home_from(client, before);
-        for backend in seats.into_values() {
+        for backend in leases {
             self.leave_if_elsewhere(client, backend);
         }
         match found {
@@ -63,7 +61,7 @@ impl Core {
         };
         b.key = key;
         if let Some(c) = self.clients.get_mut(&client) {
-            c.seats.insert(root, before);
+            c.take_lease(root, before);
         }
         let found = self.settle_home(client);
         if !matches!(found, Route::To(home) if home == before) {
@@ -119,7 +117,7 @@ impl Core {
         c.handshake.answer(initialize.clone());
         let mut out = Outgoing::of(&answer);
         out.replace(answer.span(Part::Id), Patch::Id(id.clone()));
-        dialect::translate(&answer, c.ear.dialect(), &mut out);
+        dialect::translate(&answer, c.dialect(), &mut out);
         self.answer(client, id, batch, out);
         self.conclude(&pending, Outcome::Ok);
         self.forget_early(backend, client, early);
@@ -132,10 +130,10 @@ impl Core {
     pub(crate) fn forget_early(&mut self, backend: BackendId, client: ClientId, early: Option<Message>) {
         if let (Some(early), Some(b)) = (early, self.backends.get_mut(&backend)) {
             b.early = b.early.filter(|&other| other != client);
-            let is_it = |waiting: &Waiting| match waiting {
+            let is_it = |waiting: &Queued| match waiting {
                 // The very one: all clients say it in the same words.
-                Waiting::Notification(out) => out.original().as_ptr() == early.bytes().as_ptr(),
-                Waiting::Request(_) => false,
+                Queued::Notification(out) => out.original().as_ptr() == early.bytes().as_ptr(),
+                Queued::Request(_) => false,
             };
             b.waiting.retain(|waiting| !is_it(waiting));
         }
@@ -146,7 +144,8 @@ impl Core {
     pub(crate) fn confirm_early(&mut self, backend: BackendId) {
         self.complete_greeting(backend);
         let Some(b) = self.backends.get(&backend) else { return };
-        let (State::Ready { number, .. }, None, false) = (&b.state, &b.greeter, b.is_initialized) else {
+        let (BackendState::Ready { number, .. }, None, false) = (&b.state, &b.greeter, b.is_initialized)
+        else {
             return;
         };
         let launch = Launch { backend, number: *number };
@@ -286,17 +285,17 @@ impl Core {
     /// A process that refused one client's handshake hears that of another.
     pub(crate) fn greet_anew(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        let (State::Ready { number, .. }, None) = (&b.state, &b.greeter) else { return };
+        let (BackendState::Ready { number, .. }, None) = (&b.state, &b.greeter) else { return };
         let number = *number;
-        b.state = State::Starting { number, since: self.now, is_spawned: true };
+        b.state = BackendState::Starting { number, since: self.now, is_spawned: true };
         self.adopt_greeting(backend);
         self.make_ready(Launch { backend, number });
     }
 
     /// A handshake came to nothing; another client may have more luck. Once an event has been dealt with: what fails a
     /// handshake may be about to decide what becomes of the process.
-    pub(crate) fn after_failed_greetings(&mut self) {
-        while let Some((backend, client)) = self.failed_greetings.pop() {
+    pub(crate) fn greet_next_clients(&mut self) {
+        while let Some((backend, client)) = self.followups.next_greeting() {
             self.next_greeter(backend);
             self.let_early_go(backend);
             self.unpark(client);
@@ -305,10 +304,11 @@ impl Core {
 
     /// What waited for a handshake of another goes on, or its own client's is made.
     fn let_early_go(&mut self, backend: BackendId) {
-        let Some(b) = self.backends.get(&backend).filter(|b| matches!(b.state, State::Ready { .. })) else {
+        let Some(b) = self.backends.get(&backend).filter(|b| matches!(b.state, BackendState::Ready { .. }))
+        else {
             return;
         };
-        let is_early = |waiting: &Waiting| matches!(waiting, Waiting::Request(id) if self.is_too_early(*id));
+        let is_early = |waiting: &Queued| matches!(waiting, Queued::Request(id) if self.is_too_early(*id));
         if b.greeter.is_none() && b.waiting.iter().any(is_early) {
             return self.greet_anew(backend);
         }
@@ -347,14 +347,13 @@ impl Core {
         let Some(c) = self.clients.get_mut(&client) else { return };
         c.handshake.confirm(message);
         let is_answered = c.handshake.is_answered();
-        let home = c.home;
-        let seats: Vec<BackendId> = c.seats.values().copied().collect();
-        for backend in seats {
+        let home = c.home();
+        for backend in c.leases().collect::<Vec<BackendId>>() {
             let Some(b) = self.backends.get_mut(&backend) else { continue };
             if is_answered && let Some(Greeting { initialized: missing @ None, .. }) = &mut b.greeting {
                 *missing = Some(message.detached());
             }
-            let is_ready = matches!(b.state, State::Ready { .. });
+            let is_ready = matches!(b.state, BackendState::Ready { .. });
             let is_others = b.is_initialized && b.initialized_by != Some(client);
             // While another makes the handshake, or it is made anew, its own is not the one that counts.
             let is_own = b.greeter.as_ref().is_none_or(|(minted, _)| {
@@ -378,7 +377,7 @@ impl Core {
                 None if home == Some(backend) && is_own && is_new && !b.waiting.is_empty() => {
                     let mut out = Outgoing::of(message);
                     dialect::translate(message, Dialect::Standard, &mut out);
-                    b.waiting.push_back(Waiting::Notification(out));
+                    b.waiting.push_back(Queued::Notification(out));
                     b.early = Some(client);
                 }
                 Some(_) | None => {}
@@ -401,7 +400,7 @@ impl Core {
             .and_then(|params| params.get("protocolVersion").cloned())
             .unwrap_or(json!("2025-06-18"));
         let Some(c) = self.clients.get(&client) else { return };
-        let origin = self.servers.get(c.server.0 as usize);
+        let origin = self.servers.get(c.server().0 as usize);
         let welcome = origin.and_then(|origin| origin.welcome.as_ref());
         let result = welcome.and_then(|welcome| welcome.part(Part::Result));
         let known = result.and_then(|result| serde_json::from_slice::<serde_json::Value>(result).ok());
@@ -413,14 +412,14 @@ impl Core {
                     "prompts": { "listChanged": true },
                     "resources": { "listChanged": true },
                 },
-                "serverInfo": { "name": c.settings.name, "version": env!("CARGO_PKG_VERSION") },
+                "serverInfo": { "name": c.settings().name, "version": env!("CARGO_PKG_VERSION") },
             })
         });
         let minted = self.accept(client, crate::pending::NOWHERE, id.clone(), batch, initialize.clone());
         let Some(pending) = self.close(minted) else { return };
         let Some(c) = self.clients.get_mut(&client) else { return };
         c.handshake.answer(initialize);
-        let answer = own_result(id, c.ear.dialect(), &result.to_string());
+        let answer = own_result(id, c.dialect(), &result.to_string());
         self.answer(client, id, batch, answer);
         self.conclude(&pending, Outcome::Ok);
     }

@@ -3,7 +3,7 @@
 
 use crate::backends::Backend;
 use crate::clients::{Client, Presence};
-use crate::core::Core;
+use crate::core::{Core, Followup};
 use crate::event::Action;
 use crate::ids::{BackendId, ClientId};
 use crate::moment::Moment;
@@ -52,7 +52,7 @@ impl Core {
     /// Forgets clients that are gone, once nothing speaks of them any more. The only client stays known to the end; but
     /// whatever it does, its earlier delegates must not pile up.
     pub(crate) fn forget_lost(&mut self) {
-        if !self.has_lost {
+        if !self.followups.take_forget_lost() {
             return;
         }
         let lives_on = self.lives_on();
@@ -63,7 +63,7 @@ impl Core {
             pending.iter().any(|(_, pending)| is_theirs(&pending.asker))
                 || asked.iter().any(|(_, asked)| asked.client == client)
         };
-        let may_go = |c: &Client| c.presence == Presence::Lost && (lives_on || !c.is_connected());
+        let may_go = |c: &Client| c.is_lost() && (lives_on || !c.is_connected());
         let mut forgotten = Vec::new();
         self.clients.retain(|&client, c| {
             let stays = !may_go(c) || is_named(client);
@@ -76,7 +76,9 @@ impl Core {
             forgotten.iter().for_each(|&client| b.users.forget(client));
         }
         self.closed_tokens.keep_clients(|client| self.clients.contains_key(&client));
-        self.has_lost = self.clients.values().any(may_go);
+        if self.clients.values().any(may_go) {
+            self.followups.push(Followup::ForgetLost);
+        }
     }
 
     /// For the simulator: how many clients we know of, and how many delegates beside them.
@@ -96,8 +98,8 @@ impl Core {
         if !self.lives_on() || self.is_running() {
             return;
         }
-        let is_done = |c: &&Client| c.presence != Presence::Lost && c.unanswered == 0 && c.is_connected();
-        let done: Vec<ClientId> = self.clients.values().filter(is_done).map(|c| c.id).collect();
+        let is_done = |c: &&Client| !c.is_lost() && c.unanswered() == 0 && c.is_connected();
+        let done: Vec<ClientId> = self.clients.values().filter(is_done).map(|c| c.id()).collect();
         for client in done {
             self.part_with(client);
         }
@@ -117,7 +119,7 @@ impl Core {
         if !self.lives_on() {
             return;
         }
-        let is_unused = self.clients.values().all(|c| c.presence == Presence::Lost) && self.running() == 0;
+        let is_unused = self.clients.values().all(|c| c.is_lost()) && self.running() == 0;
         match (is_unused, self.unused_since) {
             (true, None) => {
                 self.unused_since = Some(self.now);

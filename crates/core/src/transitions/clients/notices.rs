@@ -1,7 +1,7 @@
 //! What a client sends that wants no answer: notifications follow the request they speak of, answers go back to the
 //! backend that asked.
 
-use crate::backends::{State, Waiting};
+use crate::backends::{BackendState, Queued};
 use crate::core::Core;
 use crate::fact::{Fact, Outcome};
 use crate::ids::{BackendId, ClientId, Launch};
@@ -38,7 +38,7 @@ impl Core {
     pub(crate) fn notify_home(&mut self, client: ClientId, message: &Message) {
         let mut out = Outgoing::of(message);
         dialect::translate(message, Dialect::Standard, &mut out);
-        if let Some(home) = self.clients.get(&client).and_then(|c| c.home) {
+        if let Some(home) = self.clients.get(&client).and_then(|c| c.home()) {
             self.notify_backend(home, out);
         }
     }
@@ -48,18 +48,20 @@ impl Core {
         let is_in_line = self.line.contains(&backend);
         let Some(b) = self.backends.get_mut(&backend) else { return };
         match b.state {
-            State::Ready { number, .. } => self.tell_backend(Launch { backend, number }, out),
+            BackendState::Ready { number, .. } => self.tell_backend(Launch { backend, number }, out),
             // In order with the requests around it.
-            State::Starting { .. } | State::Stopping { .. } | State::Backoff { .. } if may_wait => {
-                b.waiting.push_back(Waiting::Notification(out));
+            BackendState::Starting { .. } | BackendState::Stopping { .. } | BackendState::Backoff { .. }
+                if may_wait =>
+            {
+                b.waiting.push_back(Queued::Notification(out));
             }
-            State::Stopped if may_wait && is_in_line => b.waiting.push_back(Waiting::Notification(out)),
+            BackendState::Stopped if may_wait && is_in_line => b.waiting.push_back(Queued::Notification(out)),
             // A process that is not there has nothing to be told: it learns what it needs by the handshake.
-            State::Stopped
-            | State::Failed { .. }
-            | State::Starting { .. }
-            | State::Stopping { .. }
-            | State::Backoff { .. } => b.dropped += 1,
+            BackendState::Stopped
+            | BackendState::Failed { .. }
+            | BackendState::Starting { .. }
+            | BackendState::Stopping { .. }
+            | BackendState::Backoff { .. } => b.dropped += 1,
         }
     }
 

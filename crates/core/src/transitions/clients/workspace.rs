@@ -1,9 +1,9 @@
 //! The clients' roots: asked for when they matter, told to backends that ask for them, and followed when they
 //! change.
 
-use crate::backends::State;
+use crate::backends::BackendState;
 use crate::clients::{Client, ClientRoot, Roots, RootsAnswer, limited};
-use crate::core::{Core, Ending};
+use crate::core::{Core, Ending, Followup};
 use crate::event::Action;
 use crate::fact::Fact;
 use crate::ids::{BackendId, ClientId, Launch};
@@ -24,11 +24,11 @@ impl Core {
     /// Asks a client for its roots, once it has been greeted, where they matter.
     pub(crate) fn ask_roots_if_wanted(&mut self, client: ClientId) {
         let Some(c) = self.clients.get(&client) else { return };
-        let was_told = |id: &BackendId| self.backends.get(id).is_some_and(|b| b.told.matters());
-        let is_wanted = match c.settings.is_split() {
+        let was_told = |id: BackendId| self.backends.get(&id).is_some_and(|b| b.told.matters());
+        let is_wanted = match c.settings().is_split() {
             true => c.known.pinned.is_none(),
             // One that has no home yet could not be greeted by a server.
-            false => (c.home.is_none() && !c.is_delegate()) || c.seats.values().any(was_told),
+            false => (c.home().is_none() && !c.is_delegate()) || c.leases().any(was_told),
         };
         let may_be = c.declared.has_roots && self.may_be_asked(client);
         if is_wanted && may_be && matches!(c.roots, Roots::Unasked) {
@@ -57,7 +57,7 @@ impl Core {
         // What is being looked up is an answer to an earlier question.
         c.inquiries += 1;
         // As the SDKs' servers spell it.
-        let version = version_member(c.ear.dialect());
+        let version = version_member(c.dialect());
         let question = format!(r#"{{"method":"roots/list",{version}"id":{minted}}}"#);
         // The newest question counts.
         for old in self.asked.ids(|asked| asked.client == client && asked.launch().is_none()) {
@@ -118,7 +118,7 @@ impl Core {
     pub(crate) fn roots_known(&mut self, client: ClientId, roots: Vec<ClientRoot>) {
         let Some(c) = self.clients.get_mut(&client) else { return };
         let paths: Vec<String> = roots.iter().filter_map(|root| root.path.clone()).collect();
-        let (is_split, is_delegate) = (c.settings.is_split(), c.is_delegate());
+        let (is_split, is_delegate) = (c.settings().is_split(), c.is_delegate());
         c.known.client.clone_from(&paths);
         if c.aggregate().is_some() {
             c.roots = Roots::Told(roots.clone());
@@ -134,7 +134,7 @@ impl Core {
         } else {
             self.tell_backends(client);
         }
-        if self.clients.get(&client).is_some_and(|c| c.home.is_none()) {
+        if self.clients.get(&client).is_some_and(|c| c.home().is_none()) {
             self.settle_home(client);
         }
         self.unpark(client);
@@ -146,7 +146,7 @@ impl Core {
     /// The client's roots say where its home is. Backends at roots that it no longer has are left to their fate.
     fn move_home(&mut self, client: ClientId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        let before = c.home.take();
+        let before = c.take_home();
         let Route::To(home) = self.settle_home(client) else { return };
         let Some(before) = before.filter(|&before| before != home) else { return };
         let welcome = self.backends.get(&home).and_then(|b| b.welcome.clone());
@@ -158,8 +158,9 @@ impl Core {
         if !self.clients.get(&client).is_some_and(is_kept) {
             // It was a guess, good for the handshake.
             self.leave(client, before);
-            self.left.push((before, "nobody works there any more"));
-            self.end_left();
+            let why = "nobody works there any more";
+            self.followups.push(Followup::EndDeserted { backend: before, why });
+            self.end_deserted();
         }
     }
 
@@ -181,9 +182,9 @@ impl Core {
     /// Backends that asked for the client's roots hear that they are others now, or get their answer.
     fn tell_backends(&mut self, client: ClientId) {
         let Some(c) = self.clients.get(&client) else { return };
-        let seats: Vec<BackendId> = c.seats.values().copied().collect();
+        let leases: Vec<BackendId> = c.leases().collect();
         let Some(mine) = self.roots_key(client) else { return };
-        for backend in seats {
+        for backend in leases {
             let Some(b) = self.backends.get(&backend) else { continue };
             let has_others = b.told.roots.as_ref().is_some_and(|told| *told != mine);
             if has_others && self.has_company(client, b) {
@@ -194,7 +195,7 @@ impl Core {
             if has_others {
                 b.told.roots = Some(mine.clone());
             }
-            let Some(launch) = b.launch().filter(|_| matches!(b.state, State::Ready { .. })) else {
+            let Some(launch) = b.launch().filter(|_| matches!(b.state, BackendState::Ready { .. })) else {
                 continue;
             };
             if has_others {
@@ -211,7 +212,7 @@ impl Core {
         let Some(b) = self.backends.get(&launch.backend) else { return };
         // One that is split has one root; so has a client that is pinned to it, and one whose folders are none of ours.
         let pinned = self.clients.get(&client).and_then(|c| c.known.pinned.clone());
-        let is_elsewhere = self.clients.get(&client).is_some_and(|c| c.is_elsewhere);
+        let is_elsewhere = self.clients.get(&client).is_some_and(|c| c.is_elsewhere());
         let is_ours = b.settings.is_split() || is_elsewhere;
         let only = if is_ours { b.key.root.clone() } else { pinned };
         let answer = self.clients.get(&self.connection_of(client)).and_then(|c| c.roots_answer.as_ref());
@@ -238,12 +239,11 @@ impl Core {
     /// The client's roots are others now. Whoever knows them is told; if nobody does, the server may want to know.
     pub(crate) fn roots_changed(&mut self, client: ClientId, message: &Message) {
         let Some(c) = self.clients.get(&client) else { return };
-        let was_told =
-            c.seats.values().any(|id| self.backends.get(id).is_some_and(|b| b.told.roots.is_some()));
-        if c.declared.has_roots && self.may_be_asked(client) && (c.settings.is_split() || was_told) {
+        let was_told = c.leases().any(|id| self.backends.get(&id).is_some_and(|b| b.told.roots.is_some()));
+        if c.declared.has_roots && self.may_be_asked(client) && (c.settings().is_split() || was_told) {
             return self.ask_roots(client);
         }
-        if !c.settings.is_split() {
+        if !c.settings().is_split() {
             self.notify_home(client, message);
         }
     }

@@ -3,10 +3,10 @@
 //! at, and end.
 
 use crate::answers::Cause;
-use crate::backends::{Backend, State, Waiting};
+use crate::backends::{Backend, BackendState, Queued};
 use crate::catalogue::Naming;
 use crate::clients::Presence;
-use crate::core::Core;
+use crate::core::{Core, Followup};
 use crate::environment::Environment;
 use crate::event::Action;
 use crate::ids::{BackendId, ClientId, ServerId};
@@ -80,8 +80,8 @@ impl Core {
             self.show_otherwise(id, naming);
         }
         self.renew_delegates();
-        self.standby_due = true;
-        self.settle();
+        self.followups.push(Followup::CheckStandbys);
+        self.run_followups();
         std::mem::swap(&mut self.actions, actions);
     }
 
@@ -101,8 +101,8 @@ impl Core {
             b.settings = settings.clone();
             b.offer = b.offer.as_ref().map(|offer| Arc::new(offer.under(&naming)));
         }
-        for c in self.clients.values_mut().filter(|c| c.server == id && has_it(&c.settings)) {
-            c.settings = settings.clone();
+        for c in self.clients.values_mut().filter(|c| c.server() == id && has_it(c.settings())) {
+            c.set_settings(settings.clone());
         }
         self.filters_changed(id, &before, &naming);
     }
@@ -127,19 +127,19 @@ impl Core {
             }
         }
         self.retire_prefetches(server, why(is_gone));
-        let clients = self.clients.values().filter(|c| c.server == server && !self.moving.contains(&c.id));
-        let clients: Vec<ClientId> = clients.map(|c| c.id).collect();
-        self.moving.extend(clients);
+        for c in self.clients.values().filter(|c| c.server() == server) {
+            self.followups.push(Followup::Move { client: c.id() });
+        }
     }
 
     /// Moves those who are to. One in the middle of its handshake makes an end of that first.
-    pub(crate) fn move_on(&mut self) {
-        if self.moving.is_empty() || !self.is_running() {
+    pub(crate) fn move_clients(&mut self) {
+        if !self.is_running() {
             return;
         }
-        for client in std::mem::take(&mut self.moving) {
-            match self.clients.get(&client).filter(|c| c.presence != Presence::Lost) {
-                Some(c) if c.handshake.is_asked() => self.moving.push(client),
+        for client in self.followups.take_moves() {
+            match self.clients.get(&client).filter(|c| !c.is_lost()) {
+                Some(c) if c.handshake.is_asked() => self.followups.push(Followup::Move { client }),
                 Some(_) => self.move_client(client),
                 None => {}
             }
@@ -148,14 +148,14 @@ impl Core {
 
     pub(crate) fn move_client(&mut self, client: ClientId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        let Some(server) = self.servers.get(c.server.0 as usize) else { return };
-        let (id, is_gone) = (c.server, server.is_gone);
-        let before = c.settings.clone();
+        let Some(server) = self.servers.get(c.server().0 as usize) else { return };
+        let (id, is_gone) = (c.server(), server.is_gone);
+        let before = c.settings().clone();
         if !is_gone {
-            c.settings = server.settings.clone();
+            c.set_settings(server.settings.clone());
         }
-        let is_filtered_anew = before.naming.resources != c.settings.naming.resources;
-        let (home, settings) = (c.home, server.settings.clone());
+        let is_filtered_anew = before.naming.resources != c.settings().naming.resources;
+        let (home, settings) = (c.home(), server.settings.clone());
         let changed = home.and_then(|home| self.backends.get(&home));
         let changed = changed.filter(|b| !Arc::ptr_eq(&b.settings, &settings));
         let welcome = changed.and_then(|b| b.welcome.clone());
@@ -178,10 +178,12 @@ impl Core {
             self.leave(client, backend);
             if is_same && home == Some(backend) {
                 // At the same place as before, whatever has been seen since.
-                let other = self.seat(client, root);
+                let other = self.lease(client, root);
                 self.set_home(client, other);
             }
-            self.left.extend(retired.map(|why| (backend, why)));
+            if let Some(why) = retired {
+                self.followups.push(Followup::EndDeserted { backend, why });
+            }
         }
         self.rest_retired(id);
         self.refuse_hidden(id);
@@ -203,7 +205,7 @@ impl Core {
 
     /// What waits at a backend that a client must leave waits to be routed anew, to the same place.
     pub(crate) fn park_at(&mut self, client: ClientId, backend: BackendId) {
-        let home = self.clients.get(&client).and_then(|c| c.home);
+        let home = self.clients.get(&client).and_then(|c| c.home());
         let place = self.backends.get(&backend).and_then(place_of).filter(|_| home != Some(backend));
         self.park_waiting(client, backend, place);
     }
@@ -211,9 +213,9 @@ impl Core {
     /// What waits for a process that will not come waits for the new one instead.
     pub(crate) fn park_waiting(&mut self, client: ClientId, backend: BackendId, place: Option<Place>) {
         let Some(b) = self.backends.get(&backend) else { return };
-        let request = |waiting: &Waiting| match waiting {
-            Waiting::Request(minted) => Some(*minted),
-            Waiting::Notification(_) => None,
+        let request = |waiting: &Queued| match waiting {
+            Queued::Request(minted) => Some(*minted),
+            Queued::Notification(_) => None,
         };
         let waiting: Vec<u64> = b.waiting.iter().filter_map(request).collect();
         for minted in waiting {
@@ -231,8 +233,8 @@ impl Core {
     fn rest_retired(&mut self, server: ServerId) {
         let may_rest = |b: &&mut Backend| b.server == server && b.is_retired() && b.waiting.is_empty();
         for b in self.backends.values_mut().filter(may_rest) {
-            if let State::Backoff { .. } | State::Failed { .. } = b.state {
-                b.state = State::Stopped;
+            if let BackendState::Backoff { .. } | BackendState::Failed { .. } = b.state {
+                b.state = BackendState::Stopped;
             }
         }
         self.forget_unused();
@@ -242,7 +244,7 @@ impl Core {
         for (place, uri) in wanted {
             let route = match place {
                 Some(place) => self.route_by(client, &[place]),
-                None => match self.clients.get(&client).and_then(|c| c.home) {
+                None => match self.clients.get(&client).and_then(|c| c.home()) {
                     Some(home) => Route::To(home),
                     None => self.settle_home(client),
                 },

@@ -1,7 +1,7 @@
 //! What the owner says: restart, stop or start a server, or forget what was learnt about it.
 
 use crate::answers::Cause;
-use crate::backends::{State, Then};
+use crate::backends::{AfterStop, BackendState};
 use crate::core::Core;
 use crate::event::Action;
 use crate::ids::{BackendId, ServerId};
@@ -65,7 +65,7 @@ impl Core {
             Order::Forget => true,
         });
         let instances = done.count();
-        self.settle();
+        self.run_followups();
         std::mem::swap(&mut self.actions, actions);
         Done { instances, is_enabled_again }
     }
@@ -84,9 +84,11 @@ impl Core {
     fn restart_by_order(&mut self, backend: BackendId) -> bool {
         const WHY: &str = "its owner restarts it";
         let Some(b) = self.backends.get_mut(&backend) else { return false };
-        let (State::Ready { number, .. } | State::Starting { number, .. }) = b.state else { return false };
+        let (BackendState::Ready { number, .. } | BackendState::Starting { number, .. }) = b.state else {
+            return false;
+        };
         b.forgive();
-        b.state = State::Stopping { number, then: Then::Restart };
+        b.state = BackendState::Stopping { number, then: AfterStop::Restart };
         self.tell_of_loss(backend, WHY);
         self.settle_sent(backend, &Cause::Restarted { why: WHY });
         self.end_process(backend, number, WHY);
@@ -99,13 +101,13 @@ impl Core {
         let Some(b) = self.backends.get_mut(&backend) else { return false };
         b.forgive();
         let runs = match b.state {
-            State::Ready { number, .. } | State::Starting { number, .. } => Some(number),
-            State::Stopping { number, .. } => {
-                b.state = State::Stopping { number, then: Then::Rest };
+            BackendState::Ready { number, .. } | BackendState::Starting { number, .. } => Some(number),
+            BackendState::Stopping { number, .. } => {
+                b.state = BackendState::Stopping { number, then: AfterStop::Rest };
                 None
             }
-            State::Stopped | State::Backoff { .. } | State::Failed { .. } => {
-                b.state = State::Stopped;
+            BackendState::Stopped | BackendState::Backoff { .. } | BackendState::Failed { .. } => {
+                b.state = BackendState::Stopped;
                 None
             }
         };
@@ -114,7 +116,7 @@ impl Core {
         }
         self.fail_all(backend, &Cause::Held);
         if let (Some(number), Some(b)) = (runs, self.backends.get_mut(&backend)) {
-            b.state = State::Stopping { number, then: Then::Rest };
+            b.state = BackendState::Stopping { number, then: AfterStop::Rest };
             self.end_process(backend, number, WHY);
         }
         runs.is_some()
@@ -128,7 +130,7 @@ impl Core {
         }
         if let Some(b) = self.backends.get_mut(&backend) {
             b.forgive();
-            b.state = State::Stopped;
+            b.state = BackendState::Stopped;
         }
         self.ensure_started(backend);
         true

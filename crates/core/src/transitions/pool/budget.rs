@@ -1,9 +1,9 @@
 //! How many backends run: started where there is room, stopped when they are of no use, the least recently used
 //! first. What waits for room waits in a line.
 
-use crate::backends::{Backend, Fetch, State, Then, Waiting};
+use crate::backends::{AfterStop, Backend, BackendState, ListFetch, Queued};
 use crate::clients::Role;
-use crate::core::Core;
+use crate::core::{Core, Followup};
 use crate::event::StopHow;
 use crate::fact::Fact;
 use crate::ids::{BackendId, ClientId, Launch, ServerId};
@@ -22,7 +22,7 @@ impl Core {
     pub(crate) fn admit(&mut self, backend: BackendId) {
         if let Some(cause) = self.backends.get(&backend).and_then(|b| self.barred(b.server)) {
             if let Some(b) = self.backends.get_mut(&backend) {
-                b.state = State::Stopped;
+                b.state = BackendState::Stopped;
             }
             return self.fail_all(backend, &cause);
         }
@@ -31,7 +31,7 @@ impl Core {
             return self.start(backend);
         }
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        b.state = State::Stopped;
+        b.state = BackendState::Stopped;
         if !self.line.contains(&backend) {
             self.line.push_back(backend);
             if let Some(moment) = self.next_in_line() {
@@ -87,8 +87,7 @@ impl Core {
 
     /// Nobody has used it, nor is about to: it is wanted for its lists alone.
     pub(crate) fn is_for_lists(&self, b: &Backend) -> bool {
-        let is_client =
-            |client: ClientId| self.clients.get(&client).is_some_and(|c| matches!(c.role, Role::Plain));
+        let is_client = |client: ClientId| self.clients.get(&client).is_some_and(|c| c.is_plain());
         !b.is_used && b.settings.lazy && b.waiting.is_empty() && !self.lessees(b.id).any(is_client)
     }
 
@@ -128,7 +127,9 @@ impl Core {
         let line = std::mem::take(&mut self.line);
         let is_wanted = |id: &BackendId| {
             let is_waited_for = |b: &Backend| !b.waiting.is_empty() || self.is_awaited(*id);
-            self.backends.get(id).is_some_and(|b| matches!(b.state, State::Stopped) && is_waited_for(b))
+            self.backends
+                .get(id)
+                .is_some_and(|b| matches!(b.state, BackendState::Stopped) && is_waited_for(b))
         };
         self.line = line.into_iter().filter(is_wanted).collect();
         while let Some(at) = self.line.iter().position(|&waiting| self.has_room_for(waiting))
@@ -164,7 +165,7 @@ impl Core {
         let Some(b) = self.backends.get(&backend) else { return };
         let (now, start) = (self.now, b.settings.start_timeout * 2);
         for waiting in &b.waiting {
-            let Waiting::Request(minted) = waiting else { continue };
+            let Queued::Request(minted) = waiting else { continue };
             let Some(pending) = self.pending.get_mut(*minted) else { continue };
             let latest = pending.accepted + b.settings.timeout + start;
             pending.go_on_until((now + start).min(latest));
@@ -174,7 +175,8 @@ impl Core {
     /// The backend that nobody needs now, and that has been needed the longest ago.
     pub(crate) fn least_recently_used(&self, helps: impl Fn(&BackendId) -> bool) -> Option<BackendId> {
         let may_go = |b: &&Backend| {
-            let is_free = matches!(b.state, State::Ready { .. }) && !self.is_in_use(b) && !self.is_kept(b);
+            let is_free =
+                matches!(b.state, BackendState::Ready { .. }) && !self.is_in_use(b) && !self.is_kept(b);
             is_free && helps(&b.id) && !self.is_standing_by(b.id)
         };
         self.backends.values().filter(may_go).min_by_key(|b| b.last_used).map(|b| b.id)
@@ -186,7 +188,7 @@ impl Core {
             || !b.subscriptions.is_empty()
             || b.tasks.iter().any(|task| task.until > self.now)
             || b.greeter.is_some()
-            || b.fetch.as_ref().is_some_and(Fetch::is_under_way)
+            || b.fetch.as_ref().is_some_and(ListFetch::is_under_way)
             || self.pending.iter().any(|(_, pending)| is_use(pending, b.id))
             || self.asked.iter().any(|(_, asked)| asked.is_of(b.id))
     }
@@ -194,16 +196,18 @@ impl Core {
     /// It keeps what its clients would lose.
     pub(crate) fn is_kept(&self, b: &Backend) -> bool {
         match self.state_kept(b.server) {
-            settings::State::None | settings::State::Auto => false,
-            settings::State::Client | settings::State::Backend => self.lessees(b.id).next().is_some(),
+            settings::StatePolicy::None | settings::StatePolicy::Auto => false,
+            settings::StatePolicy::Client | settings::StatePolicy::Backend => {
+                self.lessees(b.id).next().is_some()
+            }
         }
     }
 
     /// Stops a process that nobody needs now. The next request starts another.
     pub(crate) fn put_to_rest(&mut self, backend: BackendId, why: &'static str) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        let State::Ready { number, .. } = b.state else { return };
-        b.state = State::Stopping { number, then: Then::Rest };
+        let BackendState::Ready { number, .. } = b.state else { return };
+        b.state = BackendState::Stopping { number, then: AfterStop::Rest };
         b.is_at_rest = true;
         self.answer_pings(backend);
         self.end_process(backend, number, why);
@@ -219,21 +223,22 @@ impl Core {
 
     /// There is no process, or soon none, since nobody needs one.
     pub(crate) fn is_resting(&self, backend: BackendId) -> bool {
-        let is_resting = |b: &Backend| b.is_at_rest && (matches!(b.state, State::Stopped) || is_leaving(b));
+        let is_resting =
+            |b: &Backend| b.is_at_rest && (matches!(b.state, BackendState::Stopped) || is_leaving(b));
         self.backends.get(&backend).is_some_and(|b| b.waiting.is_empty() && is_resting(b))
     }
 
     /// Stops those that their clients have left, once they have done what they were asked.
-    pub(crate) fn end_left(&mut self) {
-        for (backend, why) in std::mem::take(&mut self.left) {
+    pub(crate) fn end_deserted(&mut self) {
+        for (backend, why) in self.followups.take_deserted() {
             if self.lessees(backend).next().is_some() {
                 continue;
             }
             let Some(b) = self.backends.get(&backend) else { continue };
-            let (State::Ready { number, .. } | State::Starting { number, .. }) = b.state else {
+            let (BackendState::Ready { number, .. } | BackendState::Starting { number, .. }) = b.state else {
                 // Something may still wait for one that is of no use to others.
                 if b.is_retired() && !b.waiting.is_empty() {
-                    self.left.push((backend, why));
+                    self.followups.push(Followup::EndDeserted { backend, why });
                 }
                 continue;
             };
@@ -243,11 +248,11 @@ impl Core {
                 self.wake_at(moment);
             }
             if task_ends.is_some() || self.pending.iter().any(is_wanted) {
-                self.left.push((backend, why));
+                self.followups.push(Followup::EndDeserted { backend, why });
                 continue;
             }
             if let Some(b) = self.backends.get_mut(&backend) {
-                b.state = State::Stopping { number, then: Then::Rest };
+                b.state = BackendState::Stopping { number, then: AfterStop::Rest };
             }
             self.end_process(backend, number, why);
         }
@@ -262,7 +267,7 @@ impl Core {
 
     /// When a backend will have been of no use for long enough.
     pub(crate) fn idle_at(&self, b: &Backend) -> Option<Moment> {
-        if !matches!(b.state, State::Ready { .. }) || !self.is_running() {
+        if !matches!(b.state, BackendState::Ready { .. }) || !self.is_running() {
             return None;
         }
         self.time_to_live(b).map(|ttl| b.last_used + ttl)
@@ -290,7 +295,9 @@ impl Core {
     /// Forgets backends that nobody holds and that have nothing to remember.
     pub(crate) fn forget_unused(&mut self) {
         let is_over = |b: &Backend| {
-            matches!(b.state, State::Stopped) && b.waiting.is_empty() && self.lessees(b.id).next().is_none()
+            matches!(b.state, BackendState::Stopped)
+                && b.waiting.is_empty()
+                && self.lessees(b.id).next().is_none()
         };
         let over: Vec<BackendId> = self.backends.values().filter(|b| is_over(b)).map(|b| b.id).collect();
         for backend in over {
@@ -317,5 +324,5 @@ fn is_use(pending: &Pending, backend: BackendId) -> bool {
 }
 
 fn is_leaving(b: &Backend) -> bool {
-    matches!(b.state, State::Stopping { then: Then::Rest, .. })
+    matches!(b.state, BackendState::Stopping { then: AfterStop::Rest, .. })
 }

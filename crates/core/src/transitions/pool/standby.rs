@@ -2,16 +2,16 @@
 //! holds the lease. Switchboard is the client: it makes the handshake and asks for the lists, nothing else, so that the process
 //! has no user. Real clients join it by the usual rules.
 
-use crate::backends::State;
-use crate::clients::{Client, Declared, Greeting, Handshake, Presence, Role, Roots};
-use crate::core::Core;
+use crate::backends::BackendState;
+use crate::clients::{Client, Greeting};
+use crate::core::{Core, Followup};
 use crate::event::{Action, Surroundings};
 use crate::fact::Fact;
 use crate::ids::{BackendId, ClientId, ServerId};
 use crate::messages::{initialized_notice, own_message};
 use crate::moment::Moment;
 use crate::routing::{Decision, decide};
-use crate::settings::{Capabilities, Scope};
+use crate::settings::Scope;
 use crate::transitions::Route;
 use serde_json::{Value, json};
 
@@ -56,23 +56,25 @@ impl Core {
             let name = known.settings.name.clone();
             self.report(Fact::NotStarted { server: name, why });
         }
-        self.settle();
+        self.run_followups();
         std::mem::swap(&mut self.actions, actions);
         done
     }
 
     /// How far those of a server have come; the worst of them.
     pub fn standby_state(&self, server: ServerId) -> StandbyState {
-        let homes = self.standbys().filter(|c| c.server == server).map(|c| c.home);
+        let homes = self.standbys().filter(|c| c.server() == server).map(|c| c.home());
         let state = |home: Option<BackendId>| match home.and_then(|home| self.backends.get(&home)) {
             None => StandbyState::Failed,
             Some(b) => match b.state {
-                State::Ready { .. } if b.welcome.is_some() => StandbyState::Ready,
-                State::Ready { .. } | State::Starting { .. } | State::Stopping { .. } => {
-                    StandbyState::Starting
+                BackendState::Ready { .. } if b.welcome.is_some() => StandbyState::Ready,
+                BackendState::Ready { .. }
+                | BackendState::Starting { .. }
+                | BackendState::Stopping { .. } => StandbyState::Starting,
+                BackendState::Stopped if self.line.contains(&b.id) => StandbyState::Starting,
+                BackendState::Stopped | BackendState::Backoff { .. } | BackendState::Failed { .. } => {
+                    StandbyState::Failed
                 }
-                State::Stopped if self.line.contains(&b.id) => StandbyState::Starting,
-                State::Stopped | State::Backoff { .. } | State::Failed { .. } => StandbyState::Failed,
             },
         };
         let rank = |state: &StandbyState| match state {
@@ -88,38 +90,23 @@ impl Core {
         self.may_stand_by(server)?;
         let Some(known) = self.servers.get(server.0 as usize) else { return Err(GONE) };
         let settings = known.settings.clone();
-        let Surroundings { principal, ref environment, is_elsewhere, .. } = surroundings;
-        let environment = environment.clone();
-        let facts = self.what_is_known(surroundings);
+        let origin = self.origin_of(surroundings);
         // An instance at no workspace would be of no use to clients that have one.
-        let has_root = matches!(decide(&facts, &[], self.settings.roots.policy), Decision::Root { .. });
+        let has_root =
+            matches!(decide(&origin.known, &[], self.settings.roots.policy), Decision::Root { .. });
         if !has_root && (self.scope_of(server) != Scope::Global || settings.needs_root) {
             return Err(WHICH_ROOT);
         }
-        let is_it = |c: &&Client| c.server == server && c.known.pinned == facts.pinned;
-        let there = self.standbys().find(is_it).map(|c| c.id);
+        let is_it = |c: &&Client| c.server() == server && c.known.pinned == origin.known.pinned;
+        let there = self.standbys().find(is_it).map(|c| c.id());
         if let Some(there) = there {
             self.keep_running(there, true);
             return Ok(());
         }
-        let with_capabilities = settings.capabilities != Capabilities::Shared;
         let greeting = self.own_greeting(server).ok_or(GONE)?;
-        let declared = Declared::of(&greeting.initialize, with_capabilities);
         let id = ClientId(self.next_delegate);
         self.next_delegate += 1;
-        let standby = Client {
-            role: Role::Standby,
-            principal,
-            environment,
-            known: facts,
-            // Nobody is there to be asked.
-            declared: Declared { has_roots: false, ..declared },
-            roots: Roots::Told(Vec::new()),
-            is_elsewhere,
-            handshake: Handshake::Answered(greeting),
-            presence: Presence::Listening,
-            ..self.newcomer(id, server, settings)
-        };
+        let standby = Client::standby(self.newcomer(id, server, settings), origin, greeting);
         self.clients.insert(id, standby);
         self.has_standbys = true;
         self.keep_running(id, true);
@@ -160,7 +147,7 @@ impl Core {
 
     /// Sees to it that a standby has a process.
     fn keep_running(&mut self, client: ClientId, is_ordered: bool) {
-        let home = match self.clients.get(&client).and_then(|c| c.home) {
+        let home = match self.clients.get(&client).and_then(|c| c.home()) {
             Some(home) if self.backends.contains_key(&home) => home,
             _ => match self.settle_home(client) {
                 Route::To(home) => home,
@@ -170,14 +157,14 @@ impl Core {
         let Some(b) = self.backends.get(&home) else { return };
         match b.state {
             // One that could not be started is not tried again by itself.
-            State::Stopped if b.launches == 0 || is_ordered || b.proven => self.ensure_started(home),
-            State::Failed { until, .. } if until <= self.now => self.ensure_started(home),
-            State::Failed { until, .. } => self.wake_at(until),
-            State::Stopped
-            | State::Starting { .. }
-            | State::Ready { .. }
-            | State::Stopping { .. }
-            | State::Backoff { .. } => {}
+            BackendState::Stopped if b.launches == 0 || is_ordered || b.proven => self.ensure_started(home),
+            BackendState::Failed { until, .. } if until <= self.now => self.ensure_started(home),
+            BackendState::Failed { until, .. } => self.wake_at(until),
+            BackendState::Stopped
+            | BackendState::Starting { .. }
+            | BackendState::Ready { .. }
+            | BackendState::Stopping { .. }
+            | BackendState::Backoff { .. } => {}
         }
         if let Some(launch) = self.backends.get(&home).and_then(|b| b.launch()) {
             self.fetch_offer(launch);
@@ -185,13 +172,13 @@ impl Core {
     }
 
     /// Moves standbys on that have lost their process, and ends those that are of no use any more.
-    pub(crate) fn see_to_standbys(&mut self) {
-        if !std::mem::take(&mut self.standby_due) || !self.is_running() {
+    pub(crate) fn check_standbys(&mut self) {
+        if !self.followups.take_standby_check() || !self.is_running() {
             return;
         }
-        for client in self.standbys().map(|c| c.id).collect::<Vec<ClientId>>() {
+        for client in self.standbys().map(|c| c.id()).collect::<Vec<ClientId>>() {
             let Some(c) = self.clients.get(&client) else { continue };
-            let (server, home, name) = (c.server, c.home, c.settings.name.clone());
+            let (server, home, name) = (c.server(), c.home(), c.settings().name.clone());
             match self.may_stand_by(server) {
                 Ok(()) => self.keep_running(client, false),
                 Err(why) => {
@@ -210,33 +197,33 @@ impl Core {
 
     /// When the next of them is tried again after it crashed too often.
     pub(crate) fn next_standby_start(&self) -> Option<Moment> {
-        let until = |c: &Client| match self.backends.get(&c.home?)?.state {
-            State::Failed { until, .. } => Some(until),
-            State::Stopped
-            | State::Starting { .. }
-            | State::Ready { .. }
-            | State::Stopping { .. }
-            | State::Backoff { .. } => None,
+        let until = |c: &Client| match self.backends.get(&c.home()?)?.state {
+            BackendState::Failed { until, .. } => Some(until),
+            BackendState::Stopped
+            | BackendState::Starting { .. }
+            | BackendState::Ready { .. }
+            | BackendState::Stopping { .. }
+            | BackendState::Backoff { .. } => None,
         };
         self.standbys().filter_map(until).min()
     }
 
     /// Standbys at a backend that takes no more clients, or is another's alone, leave it.
     pub(crate) fn release_standbys(&mut self, backend: BackendId) {
-        let is_there = |c: &&Client| c.seats.values().any(|&seat| seat == backend);
-        for client in self.standbys().filter(is_there).map(|c| c.id).collect::<Vec<ClientId>>() {
+        let is_there = |c: &&Client| c.holds_lease_on(backend);
+        for client in self.standbys().filter(is_there).map(|c| c.id()).collect::<Vec<ClientId>>() {
             self.leave(client, backend);
         }
-        self.standby_due = true;
+        self.followups.push(Followup::CheckStandbys);
     }
 
     /// The owner stops a server, everywhere or at one root.
     pub(crate) fn end_standbys(&mut self, server: ServerId, root: Option<&str>) {
         let is_meant = |c: &&Client| {
-            let at = c.home.and_then(|home| self.backends.get(&home)).and_then(|b| b.key.root.as_deref());
-            c.server == server && (root.is_none() || at == root || c.known.pinned.as_deref() == root)
+            let at = c.home().and_then(|home| self.backends.get(&home)).and_then(|b| b.key.root.as_deref());
+            c.server() == server && (root.is_none() || at == root || c.known.pinned.as_deref() == root)
         };
-        for client in self.standbys().filter(is_meant).map(|c| c.id).collect::<Vec<ClientId>>() {
+        for client in self.standbys().filter(is_meant).map(|c| c.id()).collect::<Vec<ClientId>>() {
             self.lose(client);
         }
     }
@@ -245,24 +232,21 @@ impl Core {
     pub fn end_all_standbys(&mut self, now: Moment, actions: &mut Vec<Action>) {
         self.now = self.now.max(now);
         std::mem::swap(&mut self.actions, actions);
-        for client in self.standbys().map(|c| c.id).collect::<Vec<ClientId>>() {
+        for client in self.standbys().map(|c| c.id()).collect::<Vec<ClientId>>() {
             self.lose(client);
         }
-        self.settle();
+        self.run_followups();
         std::mem::swap(&mut self.actions, actions);
     }
 
     /// A backend that is kept without clients.
     pub(crate) fn is_standing_by(&self, backend: BackendId) -> bool {
-        self.standbys().any(|c| c.seats.values().any(|&seat| seat == backend))
+        self.standbys().any(|c| c.holds_lease_on(backend))
     }
 
     fn standbys(&self) -> impl Iterator<Item = &Client> {
         // Delegates and stand-ins have numbers of their own, beyond those of connections.
         let own = self.has_standbys.then(|| self.clients.range(ClientId(ClientId::FIRST_DELEGATE)..));
-        own.into_iter()
-            .flatten()
-            .map(|(_, c)| c)
-            .filter(|c| c.presence != Presence::Lost && matches!(c.role, Role::Standby))
+        own.into_iter().flatten().map(|(_, c)| c).filter(|c| !c.is_lost() && c.is_standby())
     }
 }

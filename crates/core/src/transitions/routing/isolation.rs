@@ -3,7 +3,7 @@
 
 use crate::backends::{Backend, is_use};
 use crate::clients::{Client, Presence};
-use crate::core::Core;
+use crate::core::{Core, Followup};
 use crate::fact::Fact;
 use crate::ids::{BackendId, ClientId, ServerId};
 use crate::pending::Pending;
@@ -16,7 +16,7 @@ impl Core {
             return;
         }
         let connection = self.connection_of(client);
-        let Some(principal) = self.clients.get(&connection).map(|c| c.principal) else { return };
+        let Some(principal) = self.clients.get(&connection).map(|c| c.principal()) else { return };
         if let Some(b) = self.backends.get_mut(&backend) {
             b.users.note(connection, principal);
         }
@@ -27,7 +27,7 @@ impl Core {
         let c = self.clients.get(&connection)?;
         match c.aggregate() {
             Some(aggregate) => aggregate.delegates.get(&server).map(|delegate| delegate.client),
-            None => Some(connection).filter(|_| c.server == server),
+            None => Some(connection).filter(|_| c.server() == server),
         }
     }
 
@@ -50,7 +50,7 @@ impl Core {
 
     /// Users of a process that are still there, the longest first.
     pub(crate) fn present_users(&self, b: &Backend) -> Vec<ClientId> {
-        let is_present = |c: &Client| c.presence != Presence::Lost;
+        let is_present = |c: &Client| !c.is_lost();
         let present = |client: &ClientId| self.clients.get(client).is_some_and(is_present);
         b.users.iter().filter_map(|connection| self.client_at(connection, b.server)).filter(present).collect()
     }
@@ -93,7 +93,7 @@ impl Core {
                     b.retired = Some(why);
                 }
                 self.end_prefetches(backend);
-                self.left.push((backend, why));
+                self.followups.push(Followup::EndDeserted { backend, why });
             }
         }
         // Also those that work elsewhere by now, and have something waiting here.
@@ -109,9 +109,7 @@ impl Core {
         for client in others {
             // At once: one in the middle of its handshake moves later, and must have nothing sent here then.
             self.park_at(client, backend);
-            if !self.moving.contains(&client) {
-                self.moving.push(client);
-            }
+            self.followups.push(Followup::Move { client });
         }
     }
 
@@ -127,7 +125,7 @@ impl Core {
     /// Whether a client must leave a backend: it takes no more requests, or is another's alone.
     pub(crate) fn must_leave(&self, client: ClientId, b: &Backend) -> bool {
         let is_anothers = b.key.owner.is_some_and(|owner| owner != client);
-        let holds = |c: &Client| c.seats.values().any(|&seat| seat == b.id);
+        let holds = |c: &Client| c.holds_lease_on(b.id);
         let waits = || self.waiting_at(b.id).contains(&client);
         b.is_retired() || (is_anothers && (self.clients.get(&client).is_some_and(holds) || waits()))
     }

@@ -1,7 +1,7 @@
 //! Which backend a client joins, and with which variables a new one is started. Clients share a backend if it has every variable
 //! that each of them has.
 
-use crate::backends::{Backend, Key, Manner};
+use crate::backends::{Backend, BackendKey, FramingGuess};
 use crate::clients::{Client, Handshake};
 use crate::core::Core;
 use crate::environment::Environment;
@@ -32,39 +32,39 @@ pub(crate) enum Forget {
 
 impl Core {
     /// A backend that this client may share, or that is its own.
-    pub(crate) fn find(&self, client: ClientId, key: &Key) -> Option<BackendId> {
-        let wanted = &self.clients.get(&client)?.environment;
+    pub(crate) fn find(&self, client: ClientId, key: &BackendKey) -> Option<BackendId> {
+        let wanted = self.clients.get(&client)?.environment();
         let candidates = self.joinable(client, key).filter(|(_, b)| b.environment.serves(wanted));
         candidates.max_by_key(|(fit, b)| (*fit, b.environment.size(), Reverse(b.id))).map(|(_, b)| b.id)
     }
 
     /// Backends that a client may share as far as everything but its variables goes.
-    fn joinable(&self, client: ClientId, key: &Key) -> impl Iterator<Item = (Fit, &Backend)> {
+    fn joinable(&self, client: ClientId, key: &BackendKey) -> impl Iterator<Item = (Fit, &Backend)> {
         let c = self.clients.get(&client);
-        let own = c.into_iter().flat_map(|c| self.backends.values().filter(|b| b.server == c.server));
+        let own = c.into_iter().flat_map(|c| self.backends.values().filter(|b| b.server == c.server()));
         let usable = own.filter(move |b| !b.is_retired() && self.fits_roots(client, b));
         usable.filter_map(move |b| Some((self.fit(c?, key, b)?, b)))
     }
 
-    fn fit(&self, c: &Client, key: &Key, b: &Backend) -> Option<Fit> {
+    fn fit(&self, c: &Client, key: &BackendKey, b: &Backend) -> Option<Fit> {
         // One that was started before it was known to keep nothing serves its own principal.
-        let is_own = key.principal.is_none() && b.key.principal == Some(c.principal);
-        let principal = if is_own { Some(c.principal) } else { key.principal };
-        let wanted = Key { principal, ..key.clone() };
-        let alike = || self.is_alike(c.server, &b.key, &wanted).then_some(Fit::Alike);
+        let is_own = key.principal.is_none() && b.key.principal == Some(c.principal());
+        let principal = if is_own { Some(c.principal()) } else { key.principal };
+        let wanted = BackendKey { principal, ..key.clone() };
+        let alike = || self.is_alike(c.server(), &b.key, &wanted).then_some(Fit::Alike);
         (b.key == wanted).then_some(Fit::Exact).or_else(alike)
     }
 
     /// The variables of a new backend: the client's own, and those of clients that will share it.
-    pub(crate) fn environment_for(&self, client: ClientId, key: &Key) -> Environment {
-        let own = self.clients.get(&client).map(|c| c.environment.clone()).unwrap_or_default();
+    pub(crate) fn environment_for(&self, client: ClientId, key: &BackendKey) -> Environment {
+        let own = self.clients.get(&client).map(|c| c.environment().clone()).unwrap_or_default();
         if key.owner.is_some() {
             return own;
         }
         let with_clients_of = |all: &Environment, b: &Backend| {
             all.merged(&b.environment)?;
             let mut lessees = self.lessees(b.id).filter_map(|other| self.clients.get(&other));
-            lessees.try_fold(all.clone(), |all, other| all.merged(&other.environment))
+            lessees.try_fold(all.clone(), |all, other| all.merged(other.environment()))
         };
         let others = self.joinable(client, key).map(|(_, b)| b).filter(|b| !self.is_kept(b));
         others.fold(own, |all, b| with_clients_of(&all, b).unwrap_or(all))
@@ -135,7 +135,7 @@ impl Core {
 
     /// Whether a backend has the variables of all clients of another.
     fn serves_all(&self, b: &Backend, other: BackendId) -> bool {
-        let has_enough = |c: &Client| b.environment.serves(&c.environment);
+        let has_enough = |c: &Client| b.environment.serves(c.environment());
         self.lessees(other).all(|lessee| self.clients.get(&lessee).is_none_or(has_enough))
     }
 
@@ -151,7 +151,7 @@ impl Core {
     /// Forgets what clients brought that have left, unless nobody else is there.
     pub(crate) fn forget_values(&mut self, backend: BackendId, what: Forget) {
         let present = self.lessees(backend).chain(self.waiting_at(backend));
-        let present = present.filter_map(|client| self.clients.get(&client)).map(|c| c.environment.clone());
+        let present = present.filter_map(|client| self.clients.get(&client)).map(|c| c.environment().clone());
         let present: Vec<Environment> = present.collect();
         let all = present.iter().cloned().reduce(|all, one| all.merged(&one).unwrap_or(all));
         let (Some(all), Some(b)) = (all, self.backends.get_mut(&backend)) else { return };
@@ -165,8 +165,8 @@ impl Core {
 
     /// One that was started early, for a client that has not said a word to it yet, serves whoever speaks first. That
     /// client finds its own when it speaks, and most likely the same.
-    pub(crate) fn take_early(&mut self, client: ClientId, key: &Key) -> Option<BackendId> {
-        let server = self.clients.get(&client).filter(|c| !c.handshake.is_answered())?.server;
+    pub(crate) fn take_early(&mut self, client: ClientId, key: &BackendKey) -> Option<BackendId> {
+        let server = self.clients.get(&client).filter(|c| !c.handshake.is_answered())?.server();
         let wanted = self.environment_for(client, key);
         let is_unused = |b: &Backend| {
             b.greeting.is_none()
@@ -178,7 +178,7 @@ impl Core {
             |owner: ClientId| self.clients.get(&owner).is_some_and(|c| matches!(c.handshake, Handshake::New));
         let is_early = |b: &&Backend| {
             // It was made before its client said what it can do.
-            let is_same = b.key == Key { profile: None, owner: b.key.owner, ..key.clone() };
+            let is_same = b.key == BackendKey { profile: None, owner: b.key.owner, ..key.clone() };
             let is_owners = b.key.owner.is_some_and(|owner| owner != client && is_mute(owner));
             b.server == server
                 && is_same
@@ -194,20 +194,21 @@ impl Core {
             b.key = key.clone();
         }
         if let Some(c) = self.clients.get_mut(&owner) {
-            c.seats.retain(|_, seat| *seat != id);
-            c.home = c.home.filter(|home| *home != id);
+            c.give_back_lease(id);
         }
         Some(id)
     }
 
-    pub(crate) fn create(&mut self, client: ClientId, key: Key) -> BackendId {
+    pub(crate) fn create(&mut self, client: ClientId, key: BackendKey) -> BackendId {
         let environment = self.environment_for(client, &key);
         let (server, settings) = self
             .clients
             .get(&client)
-            .map_or_else(|| (ServerId(0), Default::default()), |c| (c.server, c.settings.clone()));
-        let manner =
-            self.servers.get(server.0 as usize).map_or(Manner::of(settings.framing), |origin| origin.manner);
+            .map_or_else(|| (ServerId(0), Default::default()), |c| (c.server(), c.settings().clone()));
+        let manner = self
+            .servers
+            .get(server.0 as usize)
+            .map_or(FramingGuess::of(settings.framing), |origin| origin.manner);
         let id = BackendId(self.next_backend);
         self.next_backend += 1;
         let mut backend = Backend::new(id, server, settings, manner, (key, environment), self.now);

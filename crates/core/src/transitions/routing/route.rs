@@ -1,18 +1,15 @@
 //! Which backend a client's message goes to: by the place that it names, else to the client's home.
 
 use crate::answers::Cause;
-use crate::backends::{Backend, Key, State};
+use crate::backends::{Backend, BackendKey, BackendState};
 use crate::clients::{Parked, Presence, Roots};
-use crate::core::{Core, Ending};
+use crate::core::{Core, Ending, Followup};
 use crate::fact::Fact;
 use crate::ids::{BackendId, ClientId, Launch};
 use crate::routing::{Decision, Place, decide};
 use crate::settings::Scope;
 use crate::transitions::{Forget, names_task};
 use switchboard_protocol::{ErrorAnswer, Message, Method, Part};
-
-/// Beyond so many, the leases on backends that do not run are given up.
-const MOST_SEATS: usize = 256;
 
 /// What is to be done with a request.
 #[derive(Debug)]
@@ -31,16 +28,16 @@ impl Core {
             return Route::To(backend);
         }
         let Some(c) = self.clients.get(&client) else { return Route::Wait };
-        let is_split = c.settings.is_split() && c.known.pinned.is_none();
+        let is_split = c.settings().is_split() && c.known.pinned.is_none();
         let is_undecided = c.handshake.is_asked() || matches!(c.roots, Roots::Asked { .. });
-        let goes_by_roots = is_split || c.home.is_none();
+        let goes_by_roots = is_split || c.home().is_none();
         if goes_by_roots && is_undecided && message.method() != Method::Ping {
             return Route::Wait;
         }
         if is_split && !places.is_empty() {
             return self.route_by(client, places);
         }
-        match c.home {
+        match c.home() {
             // It moves when its handshake is over.
             Some(home) if self.backends.get(&home).is_some_and(|b| self.must_leave(client, b)) => Route::Wait,
             Some(home) => self.route_by_roots(client, home, message.method()),
@@ -55,13 +52,13 @@ impl Core {
         let Some(c) = self.clients.get_mut(&client) else { return Route::Wait };
         let (root, why) = match decide(&c.known, places, self.settings.roots.policy) {
             Decision::Root { root, why } => (Some(root), Some(why)),
-            Decision::Fallback if !c.settings.needs_root => (None, None),
+            Decision::Fallback if !c.settings().needs_root => (None, None),
             Decision::Fallback | Decision::Nowhere => return Route::Refused(self.no_root(client)),
         };
         if let Some(root) = &root {
             c.note_root(root);
         }
-        if !c.seats.contains_key(&root) {
+        if c.lease_at(&root).is_none() {
             let text = why.map_or_else(|| "nothing says where it belongs".to_owned(), |why| why.to_string());
             self.report(Fact::RootChosen {
                 client: self.connection_of(client),
@@ -69,22 +66,22 @@ impl Core {
                 why: text,
             });
         }
-        Route::To(self.seat(client, root))
+        Route::To(self.lease(client, root))
     }
 
     /// Finds the backend for what names no place.
     pub(crate) fn settle_home(&mut self, client: ClientId) -> Route {
         let Some(c) = self.clients.get(&client) else { return Route::Wait };
-        if self.scope_of(c.server) == Scope::Global {
+        if self.scope_of(c.server()) == Scope::Global {
             let known = &c.known;
             let root = known.pinned.as_ref().or(known.default.as_ref()).or(known.given.first());
             // Nothing but the launch itself asks for one.
-            let is_wanted = c.settings.launch_uses_root || c.settings.needs_root;
+            let is_wanted = c.settings().launch_uses_root || c.settings().needs_root;
             let root = root.filter(|_| is_wanted).cloned();
-            if root.is_none() && c.settings.needs_root {
+            if root.is_none() && c.settings().needs_root {
                 return Route::Refused(self.no_root(client));
             }
-            let home = self.seat(client, root);
+            let home = self.lease(client, root);
             self.set_home(client, home);
             return Route::To(home);
         }
@@ -99,18 +96,18 @@ impl Core {
 
     pub(crate) fn set_home(&mut self, client: ClientId, home: BackendId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        let before = c.home.replace(home);
+        let before = c.set_home(home);
         // A client that is yet to name its roots may still move.
         let is_final = !c.declared.has_roots || matches!(c.roots, Roots::Told(_));
         let has_root = self.backends.get(&home).is_some_and(|b| b.key.root.is_some());
-        if before != Some(home) && !has_root && is_final && c.settings.is_split() {
+        if before != Some(home) && !has_root && is_final && c.settings().is_split() {
             self.report(Fact::Fallback { client: self.connection_of(client) });
         }
     }
 
     /// The backend of a client at a root, found or made.
-    pub(crate) fn seat(&mut self, client: ClientId, root: Option<String>) -> BackendId {
-        if let Some(&taken) = self.clients.get(&client).and_then(|c| c.seats.get(&root))
+    pub(crate) fn lease(&mut self, client: ClientId, root: Option<String>) -> BackendId {
+        if let Some(taken) = self.clients.get(&client).and_then(|c| c.lease_at(&root))
             && self.backends.contains_key(&taken)
         {
             return taken;
@@ -119,9 +116,9 @@ impl Core {
         let found = self.find(client, &key).or_else(|| self.take_early(client, &key));
         let backend = found.unwrap_or_else(|| self.create(client, key));
         if let Some(c) = self.clients.get_mut(&client) {
-            c.seats.insert(root, backend);
-            if c.seats.len() > MOST_SEATS {
-                self.give_up_seats(client);
+            c.take_lease(root, backend);
+            if c.has_too_many_leases() {
+                self.give_up_leases(client);
             }
         }
         self.replace_poorer(client, backend);
@@ -135,51 +132,43 @@ impl Core {
     }
 
     /// A new home for a client, which nobody else uses.
-    pub(crate) fn seat_apart(&mut self, client: ClientId, root: Option<String>) -> BackendId {
-        let key = Key { owner: Some(client), ..self.key_of(client, root.clone()) };
+    pub(crate) fn lease_apart(&mut self, client: ClientId, root: Option<String>) -> BackendId {
+        let key = BackendKey { owner: Some(client), ..self.key_of(client, root.clone()) };
         let backend = self.create(client, key);
         if let Some(c) = self.clients.get_mut(&client) {
-            c.seats.insert(root, backend);
+            c.take_lease(root, backend);
         }
         self.set_home(client, backend);
         backend
     }
 
     /// A client that goes through many workspaces keeps the leases that mean something.
-    fn give_up_seats(&mut self, client: ClientId) {
+    fn give_up_leases(&mut self, client: ClientId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        let home = c.home;
         let is_idle = |b: &Backend| {
-            matches!(b.state, State::Stopped) && b.waiting.is_empty() && b.subscriptions.is_empty()
+            matches!(b.state, BackendState::Stopped) && b.waiting.is_empty() && b.subscriptions.is_empty()
         };
         let backends = &self.backends;
-        let mut kept = 0;
-        c.seats.retain(|_, seat| {
-            let is_idle = backends.get(seat).is_none_or(is_idle) && home != Some(*seat);
-            kept += usize::from(is_idle);
-            !is_idle || kept <= MOST_SEATS / 2
-        });
+        c.give_up_idle_leases(|backend| backends.get(&backend).is_none_or(is_idle));
         self.forget_unused();
     }
 
-    pub(crate) fn key_of(&self, client: ClientId, root: Option<String>) -> Key {
+    pub(crate) fn key_of(&self, client: ClientId, root: Option<String>) -> BackendKey {
         let Some(c) = self.clients.get(&client) else {
-            return Key { root, in_home: false, profile: None, principal: None, owner: None };
+            return BackendKey { root, in_home: false, profile: None, principal: None, owner: None };
         };
         let profile = c.declared.profile.clone();
-        let principal = (!self.is_for_everybody(c.server)).then_some(c.principal);
+        let principal = (!self.is_for_everybody(c.server())).then_some(c.principal());
         // Whoever has made no handshake has said nothing that he could have in common with others.
-        let is_private = profile.is_none() || self.is_private(c.server);
-        let in_home = self.scope_of(c.server) == Scope::Global;
-        Key { root, in_home, profile, principal, owner: is_private.then_some(client) }
+        let is_private = profile.is_none() || self.is_private(c.server());
+        let in_home = self.scope_of(c.server()) == Scope::Global;
+        BackendKey { root, in_home, profile, principal, owner: is_private.then_some(client) }
     }
 
     /// The clients that hold a lease on a backend, and are there.
     pub(crate) fn lessees(&self, backend: BackendId) -> impl Iterator<Item = ClientId> {
-        let holds = move |c: &&crate::clients::Client| {
-            c.presence != Presence::Lost && c.seats.values().any(|&seat| seat == backend)
-        };
-        self.clients.values().filter(holds).map(|c| c.id)
+        let holds = move |c: &&crate::clients::Client| !c.is_lost() && c.holds_lease_on(backend);
+        self.clients.values().filter(holds).map(|c| c.id())
     }
 
     pub(crate) fn only_lessee(&self, backend: BackendId) -> Option<ClientId> {
@@ -252,7 +241,7 @@ impl Core {
         let Some(c) = self.clients.get(&client) else { return };
         // Also where it worked once, and left something behind.
         let is_known = |b: &&Backend| {
-            c.seats.values().any(|&seat| seat == b.id)
+            c.holds_lease_on(b.id)
                 || b.tasks.iter().any(|task| task.client == client)
                 || b.subscriptions.iter().any(|subscription| subscription.clients.contains(&client))
         };
@@ -265,8 +254,8 @@ impl Core {
 
     /// A client that makes its handshake anew begins anew.
     pub(crate) fn leave_if_elsewhere(&mut self, client: ClientId, backend: BackendId) {
-        let has_seat = |c: &crate::clients::Client| c.seats.values().any(|&seat| seat == backend);
-        if !self.clients.get(&client).is_some_and(has_seat) {
+        let holds_lease = |c: &crate::clients::Client| c.holds_lease_on(backend);
+        if !self.clients.get(&client).is_some_and(holds_lease) {
             self.leave(client, backend);
         }
     }
@@ -274,11 +263,8 @@ impl Core {
     /// Gives a lease back. A backend that serves only this client ends with it.
     pub(crate) fn leave(&mut self, client: ClientId, backend: BackendId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        c.seats.retain(|_, seat| *seat != backend);
-        if c.home == Some(backend) {
-            c.home = None;
-        }
-        let is_lost = c.presence == Presence::Lost;
+        c.give_back_lease(backend);
+        let is_lost = c.is_lost();
         self.forget_values(backend, Forget::Values);
         let is_free = self.lessees(backend).next().is_none();
         let Some(b) = self.backends.get_mut(&backend) else { return };
@@ -295,8 +281,8 @@ impl Core {
         let is_over = b.key.owner == Some(client) || (is_free && (b.is_retired() || b.greeting.is_none()));
         if is_over {
             let why = b.retired.unwrap_or("its client has left it");
-            self.left.push((backend, why));
-        } else if let State::Ready { number, .. } = b.state {
+            self.followups.push(Followup::EndDeserted { backend, why });
+        } else if let BackendState::Ready { number, .. } = b.state {
             let launch = Launch { backend, number };
             self.unsubscribe(launch, client, over);
             self.answer_roots(launch);

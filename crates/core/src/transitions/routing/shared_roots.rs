@@ -111,7 +111,7 @@ impl Core {
                 }
             }
             // It has made no whole handshake, and so cannot be asked.
-            None => Route::To(self.seat_alone(client, home)),
+            None => Route::To(self.lease_alone(client, home)),
         }
     }
 
@@ -127,10 +127,10 @@ impl Core {
     }
 
     /// A client leaves its home for a backend that nobody else uses.
-    fn seat_alone(&mut self, client: ClientId, home: BackendId) -> BackendId {
+    fn lease_alone(&mut self, client: ClientId, home: BackendId) -> BackendId {
         let root = self.backends.get(&home).and_then(|b| b.key.root.clone());
         let wanted = self.leave_for_roots(client, home);
-        let backend = self.seat_apart(client, root);
+        let backend = self.lease_apart(client, root);
         self.subscribe_at(client, backend, wanted);
         self.unpark(client);
         backend
@@ -195,7 +195,8 @@ impl Core {
         let clients = self.clients_meant(b);
         let Some(&first) = clients.iter().find(|client| self.has_roots(**client)) else {
             // What a client on another machine, or without a token, calls a folder must not reach a server that works there.
-            let is_elsewhere = |client: &&ClientId| self.clients.get(client).is_some_and(|c| c.is_elsewhere);
+            let is_elsewhere =
+                |client: &&ClientId| self.clients.get(client).is_some_and(|c| c.is_elsewhere());
             let Some(&foreign) = clients.iter().find(is_elsewhere) else { return false };
             self.name_roots(launch, id, foreign);
             return true;

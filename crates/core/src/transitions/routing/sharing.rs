@@ -1,7 +1,7 @@
 //! Who shares a backend, and whom its messages concern. What cannot be said for certain is not guessed: an answer
 //! to the wrong client would be worse than an error.
 
-use crate::backends::{Backend, Key, Principals};
+use crate::backends::{Backend, BackendKey, Principals};
 use crate::catalogue::next_cursor;
 use crate::clients::{Client, Presence, rank};
 use crate::core::Core;
@@ -11,7 +11,7 @@ use crate::messages::{names_uri, same_spelling};
 use crate::pending::Pending;
 use crate::record::SeenOffers;
 use crate::servers::{Server, StateHint, state_hint};
-use crate::settings::{Capabilities, Scope, State};
+use crate::settings::{Capabilities, Scope, StatePolicy};
 use serde::Deserialize;
 use serde_json::json;
 use std::borrow::Cow;
@@ -60,10 +60,10 @@ struct Tool<'a> {
 
 impl Core {
     /// What an instance of the server keeps between requests.
-    pub(crate) fn state_kept(&self, server: ServerId) -> State {
-        let Some(server) = self.servers.get(server.0 as usize) else { return State::None };
+    pub(crate) fn state_kept(&self, server: ServerId) -> StatePolicy {
+        let Some(server) = self.servers.get(server.0 as usize) else { return StatePolicy::None };
         match server.settings.state {
-            State::Auto => server.insight.state.unwrap_or(State::None),
+            StatePolicy::Auto => server.insight.state.unwrap_or(StatePolicy::None),
             known => known,
         }
     }
@@ -72,7 +72,7 @@ impl Core {
     pub(crate) fn is_private(&self, server: ServerId) -> bool {
         let Some(known) = self.servers.get(server.0 as usize) else { return false };
         let asks = known.record.asks_questions && !known.settings.relays;
-        asks || known.settings.scope == Scope::Client || self.state_kept(server) == State::Client
+        asks || known.settings.scope == Scope::Client || self.state_kept(server) == StatePolicy::Client
     }
 
     /// What instances of the server are kept apart by.
@@ -88,16 +88,16 @@ impl Core {
             return false;
         };
         let keeps_nothing = match settings.state {
-            State::None => true,
-            State::Auto => insight.state == Some(State::None),
-            State::Client | State::Backend => false,
+            StatePolicy::None => true,
+            StatePolicy::Auto => insight.state == Some(StatePolicy::None),
+            StatePolicy::Client | StatePolicy::Backend => false,
         };
         self.scope_of(server) == Scope::Global && keeps_nothing
     }
 
     /// Whether a client with one key may use a backend with the other: they differ in what their clients can do, and
     /// it was seen that this makes no difference.
-    pub(crate) fn is_alike(&self, server: ServerId, there: &Key, wanted: &Key) -> bool {
+    pub(crate) fn is_alike(&self, server: ServerId, there: &BackendKey, wanted: &BackendKey) -> bool {
         let Some(Server { settings, insight, .. }) = self.servers.get(server.0 as usize) else {
             return false;
         };
@@ -112,7 +112,7 @@ impl Core {
         let are_equal = |(list, digest): (&String, &u64)| other.get(list).is_none_or(|same| same == digest);
         let both_know = |list: &str| one.contains_key(list) && other.contains_key(list);
         let is_same = both_know(INITIALIZE) && both_know(TOOLS) && one.iter().all(are_equal);
-        is_same && Key { profile: there.profile.clone(), ..wanted.clone() } == *there
+        is_same && BackendKey { profile: there.profile.clone(), ..wanted.clone() } == *there
     }
 
     /// Learns from an answer what the server offers.
@@ -128,7 +128,7 @@ impl Core {
         }
         let Some(result) = answer.part(Part::Result) else { return };
         let settings = self.settings_of(backend);
-        if method == Method::ToolsList && settings.state == State::Auto {
+        if method == Method::ToolsList && settings.state == StatePolicy::Auto {
             self.note_tools(backend, result);
         }
         let profile = self.backends.get(&backend).and_then(|b| b.key.profile.clone());
@@ -177,16 +177,16 @@ impl Core {
 
     fn note_tools(&mut self, backend: BackendId, result: &[u8]) {
         let Some(origin) = self.origin(backend) else { return };
-        if origin.insight.state == Some(State::Client) || result.len() > LONG_LIST {
+        if origin.insight.state == Some(StatePolicy::Client) || result.len() > LONG_LIST {
             return;
         }
         let Ok(Tools { tools }) = serde_json::from_slice(result) else { return };
         let hint = state_hint(tools.iter().map(|tool| &*tool.name));
         let StateHint::Keeps(tool) = hint else {
-            origin.insight.state = Some(State::None);
+            origin.insight.state = Some(StatePolicy::None);
             return;
         };
-        origin.insight.state = Some(State::Client);
+        origin.insight.state = Some(StatePolicy::Client);
         self.learn(backend, |record| record.keeps_state = true);
         self.report(Fact::KeepsState { backend, tool });
         if let Some(server) = self.backends.get(&backend).map(|b| b.server) {
@@ -214,7 +214,7 @@ impl Core {
     fn if_here(&self, client: ClientId) -> Addressee {
         let is_here = self.clients.get(&client).is_some_and(|c| {
             // A server may be ready before the client of many servers has its answer to `initialize`.
-            c.presence == Presence::Here && (!c.is_delegate() || self.may_be_asked(client))
+            c.is_here() && (!c.is_delegate() || self.may_be_asked(client))
         });
         if is_here { Addressee::Client(client) } else { Addressee::Absent }
     }
@@ -246,7 +246,7 @@ impl Core {
             method if method.is_list_change() => lessees()
                 .filter(|client| {
                     // Delegates hear of it when it is known what has changed.
-                    self.clients.get(client).is_some_and(|c| c.home == Some(backend) && !c.is_delegate())
+                    self.clients.get(client).is_some_and(|c| c.home() == Some(backend) && !c.is_delegate())
                 })
                 .collect(),
             Method::TaskStatus => match self.related_owner(backend, message) {
@@ -272,15 +272,15 @@ impl Core {
             return vec![client];
         }
         let may_hear = |c: &Client| match b.users.principals() {
-            Principals::Nobody => self
-                .real_lessees(b.id)
-                .all(|other| self.clients.get(&other).is_some_and(|other| other.principal == c.principal)),
-            Principals::One(principal) => c.principal == principal,
+            Principals::Nobody => self.real_lessees(b.id).all(|other| {
+                self.clients.get(&other).is_some_and(|other| other.principal() == c.principal())
+            }),
+            Principals::One(principal) => c.principal() == principal,
             Principals::Several => false,
         };
         let wants = |client: &ClientId| {
             let connection = self.clients.get(&self.connection_of(*client));
-            connection.is_some_and(|c| c.level.is_some() && may_hear(c))
+            connection.is_some_and(|c| c.level().is_some() && may_hear(c))
         };
         self.real_lessees(b.id).filter(wants).collect()
     }
@@ -310,7 +310,7 @@ impl Core {
     /// Whether a log message is one that the client wants to hear. Alone, that is the server's own affair.
     fn is_loud_enough(&self, client: ClientId, message: &Message) -> bool {
         // A server that logs without having said so cannot be told, but what it says can be left out.
-        let level = self.clients.get(&self.connection_of(client)).and_then(|c| c.level.as_ref());
+        let level = self.clients.get(&self.connection_of(client)).and_then(|c| c.level());
         match (level, message.part(Part::Level).and_then(rank)) {
             (Some(level), Some(rank)) => rank >= level.rank,
             (None, _) | (_, None) => true,

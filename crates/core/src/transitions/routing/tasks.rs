@@ -54,7 +54,7 @@ impl Core {
             }
         }
         if let Some(task) = answer.part(Part::ResultTaskId).filter(|task| task.len() <= LONGEST_TOKEN)
-            && self.clients.get(&client).is_some_and(|c| c.presence != Presence::Lost)
+            && self.clients.get(&client).is_some_and(|c| !c.is_lost())
             && let Some(b) = self.backends.get_mut(&backend)
         {
             let is_full = b.tasks.len() >= MOST_TASKS;
