@@ -2,7 +2,6 @@
 
 use crate::backends::{Backend, BackendState};
 use crate::catalogue::{Collision, List};
-use crate::clients::Presence;
 use crate::core::Core;
 use crate::ids::{BackendId, ServerId};
 use crate::servers::{Crowding, LastError, LastStart};
@@ -94,7 +93,7 @@ impl Core {
                 name: info,
                 server: if c.aggregate().is_some() { "all".to_owned() } else { c.settings().name.clone() },
                 root: home.and_then(|home| home.key.root.clone()).or_else(|| c.known.working_folder.clone()),
-                seconds: c.connected_for(self.now).as_secs(),
+                seconds: c.connected_for(self.clock.now()).as_secs(),
                 open: c.unanswered(),
             }
         });
@@ -124,7 +123,7 @@ impl Core {
                         listings.map(|listing| listing.len()).max()
                     },
                     max_backends: server.settings.max_backends,
-                    crowding: server.evictions.crowding(self.now, &server.settings.name),
+                    crowding: server.evictions.crowding(self.clock.now(), &server.settings.name),
                     instances: own.map(|b| self.instance(b)).collect(),
                 }
             });
@@ -170,7 +169,7 @@ impl Core {
 
     fn instance(&self, b: &Backend) -> InstanceStatus {
         let state = match b.state {
-            BackendState::Stopped if self.line.contains(&b.id) => "waits for room",
+            BackendState::Stopped if self.start_queue.contains(&b.id) => "waits for room",
             // It was started, and has never worked.
             BackendState::Stopped if b.launches > 0 && !b.proven => "failed",
             BackendState::Stopped => "stopped",
@@ -189,7 +188,7 @@ impl Core {
             pid: b.number().and(b.pid),
             clients: self.real_lessees(b.id).count(),
             open: self.pending.iter().filter(|(_, p)| p.backend == b.id && p.is_wanted()).count(),
-            idle_seconds: self.now.since(b.last_used).as_secs(),
+            idle_seconds: self.clock.now().since(b.last_used).as_secs(),
             launches: b.launches,
             crashes: b.crashes.len(),
             requests: b.requests,

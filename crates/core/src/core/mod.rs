@@ -1,11 +1,21 @@
 //! The state of the core as a whole. The transitions are in `transitions`.
 //!
 //! # Layout
+//! - `clock`: the time of the event at hand, and the next deadline.
 //! - `ending`: how near the end of the program is.
 //! - `followups`: work that an event leaves for its end.
+//! - `numbers`: ids for new backends and delegates.
+//! - `random`: numbers from the seed.
 
+mod clock;
 mod ending;
 mod followups;
+mod numbers;
+mod random;
+
+use clock::Clock;
+use numbers::Numbers;
+use random::Random;
 
 pub(crate) use ending::Ending;
 pub(crate) use followups::{Followup, Followups};
@@ -15,7 +25,7 @@ use crate::backends::Backend;
 use crate::clients::Clients;
 use crate::event::Action;
 use crate::fact::Fact;
-use crate::ids::{BackendId, ClientId, Peer};
+use crate::ids::{BackendId, Peer};
 use crate::moment::Moment;
 use crate::pending::{Asked, ClosedTokens, Merge, Pending, QuestionTokens, Table};
 use crate::servers::Server;
@@ -29,67 +39,62 @@ use switchboard_protocol::ErrorAnswer;
 pub struct Core {
     pub(crate) settings: Settings,
     /// The answer to every request, if there is nothing to serve.
-    pub(crate) refusal: Option<ErrorAnswer>,
-    pub(crate) now: Moment,
+    refusal: Option<ErrorAnswer>,
+    pub(crate) clock: Clock,
     pub(crate) clients: Clients,
     pub(crate) backends: BTreeMap<BackendId, Backend>,
-    pub(crate) next_backend: u32,
-    pub(crate) next_delegate: u32,
+    pub(crate) numbers: Numbers,
     /// How several servers look as one, for all who see the same.
     pub(crate) views: Views,
     pub(crate) servers: Vec<Server>,
-    /// For what concerns no server.
-    pub(crate) nobody: Arc<ServerSettings>,
-    /// Backends that wait for room.
-    pub(crate) line: VecDeque<BackendId>,
+    /// Stands in where a client or a backend has no server.
+    no_server: Arc<ServerSettings>,
+    /// Backends that wait until the pool has room for them.
+    pub(crate) start_queue: VecDeque<BackendId>,
     /// A server was started without a client at least once; most never are.
-    pub(crate) has_standbys: bool,
-    /// Since when nobody has needed us.
-    pub(crate) unused_since: Option<Moment>,
-    /// All backends together hold more memory than they may, and did so at the last look.
-    pub(crate) is_heavy: bool,
+    has_standbys: bool,
+    /// The moment at which the last client and the last process were gone.
+    unused_since: Option<Moment>,
+    /// All backends together held more memory than they may at the last look.
+    is_over_memory: bool,
     pub(crate) merging: Vec<Merge>,
     pub(crate) pending: Table<Pending>,
     pub(crate) asked: Table<Asked>,
     pub(crate) closed_tokens: ClosedTokens,
     pub(crate) question_tokens: QuestionTokens,
     pub(crate) ending: Ending,
-    /// No deadline is earlier than this. It may be too early, never too late: see `deadlines`.
-    pub(crate) wake: Option<Moment>,
-    pub(crate) dice: u64,
+    pub(crate) random: Random,
     pub(crate) followups: Followups,
     pub(crate) actions: Vec<Action>,
 }
 
 impl Core {
     pub fn new(mut settings: Settings) -> Self {
-        let dice = settings.seed | 1;
+        let seed = settings.seed;
         let first_question = settings.first_question;
         let servers = std::mem::take(&mut settings.servers).into_iter();
         let servers = servers.map(|server| Server::new(server, Moment::default())).collect();
         Self {
             settings,
             refusal: None,
-            now: Moment::default(),
+            clock: Clock::default(),
             clients: Clients::default(),
             backends: BTreeMap::new(),
-            next_backend: 1,
-            next_delegate: ClientId::FIRST_DELEGATE,
-            views: Views::new(dice),
+            numbers: Numbers::new(),
+            views: Views::new(seed | 1),
             servers,
-            nobody: Arc::new(ServerSettings::new("?")),
-            line: VecDeque::new(),
+            no_server: Arc::new(ServerSettings::new("?")),
+            start_queue: VecDeque::new(),
             has_standbys: false,
             unused_since: None,
-            is_heavy: false,
+            is_over_memory: false,
             merging: Vec::new(),
             pending: Table::new(),
             asked: Table::starting_at(first_question),
             closed_tokens: ClosedTokens::default(),
             question_tokens: QuestionTokens::default(),
             ending: Ending::Running,
-            wake: None,
-            dice,
+            random: Random::new(seed),
             followups: Followups::default(),
             actions: Vec::new(),
         }
@@ -107,7 +112,7 @@ impl Core {
 
     /// When [`Event::Tick`] is wanted at the latest.
     pub fn wake(&self) -> Option<Moment> {
-        self.wake
+        self.clock.wake()
     }
 
     /// Whether this peer leaves so much unread that nothing more should be read from it.
@@ -140,6 +145,48 @@ impl Core {
         self.pending.len() + self.asked.len()
     }
 
+    /// Nothing has told the program to end yet.
+    pub(crate) fn is_running(&self) -> bool {
+        self.ending == Ending::Running
+    }
+
+    /// We go on without clients.
+    pub(crate) fn lives_on(&self) -> bool {
+        self.settings.linger.is_some()
+    }
+
+    pub(crate) fn refusal(&self) -> Option<&ErrorAnswer> {
+        self.refusal.as_ref()
+    }
+
+    pub(crate) fn has_standbys(&self) -> bool {
+        self.has_standbys
+    }
+
+    pub(crate) fn note_standby(&mut self) {
+        self.has_standbys = true;
+    }
+
+    pub(crate) fn unused_since(&self) -> Option<Moment> {
+        self.unused_since
+    }
+
+    /// Returns whether the program becomes unused now.
+    pub(crate) fn set_unused(&mut self, is_unused: bool) -> bool {
+        let was_unused = self.unused_since.is_some();
+        self.unused_since = is_unused.then(|| self.unused_since.unwrap_or(self.clock.now()));
+        is_unused && !was_unused
+    }
+
+    /// Returns whether the last look had the same result.
+    pub(crate) fn set_over_memory(&mut self, is_over: bool) -> bool {
+        std::mem::replace(&mut self.is_over_memory, is_over) == is_over
+    }
+
+    pub(crate) fn no_server(&self) -> Arc<ServerSettings> {
+        self.no_server.clone()
+    }
+
     pub(crate) fn report(&mut self, fact: Fact) {
         self.actions.push(Action::Report(fact));
     }
@@ -152,18 +199,10 @@ impl Core {
 
     /// The settings of a backend's server, as they were when it was made.
     pub(crate) fn settings_of(&self, backend: BackendId) -> Arc<ServerSettings> {
-        self.backends.get(&backend).map_or_else(|| self.nobody.clone(), |b| b.settings.clone())
+        self.backends.get(&backend).map_or_else(|| self.no_server(), |b| b.settings.clone())
     }
 
     pub(crate) fn server_name(&self, backend: BackendId) -> &str {
         self.backends.get(&backend).map_or("?", |b| &b.settings.name)
-    }
-
-    /// A number that differs from run to run with the seed, and not otherwise.
-    pub(crate) fn roll(&mut self) -> u64 {
-        self.dice ^= self.dice << 13;
-        self.dice ^= self.dice >> 7;
-        self.dice ^= self.dice << 17;
-        self.dice
     }
 }

@@ -1,12 +1,12 @@
 //! What time does: requests expire, a silent backend is probed, one in backoff is started.
 //!
-//! There is no queue of deadlines. `Core::wake` is a lower bound of all of them: a new deadline can only lower
+//! There is no queue of deadlines. `Clock::wake` is a lower bound of all of them: a new deadline can only lower
 //! it, and a tick that comes too early costs one look at what is open. Deadlines move with progress and most
 //! requests end long before theirs, so keeping a queue in order would cost every request something.
 
 use crate::answers::Cause;
 use crate::backends::{AfterStop, BackendState, FramingGuess, HandshakeFailure, Probe, Queued};
-use crate::core::{Core, Ending};
+use crate::core::Core;
 use crate::event::StopHow;
 use crate::fact::{Fact, Outcome};
 use crate::ids::{BackendId, Launch};
@@ -23,12 +23,8 @@ use switchboard_protocol::{Dialect, Framing, Method, Outgoing, dialect};
 const PROBE_TIME: Duration = Duration::from_secs(10);
 
 impl Core {
-    pub(crate) fn wake_at(&mut self, moment: Moment) {
-        self.wake = Some(self.wake.map_or(moment, |wake| wake.min(moment)));
-    }
-
     pub(crate) fn tick(&mut self) {
-        let now = self.now;
+        let now = self.clock.now();
         for minted in self.pending.ids(|pending| pending.deadline <= now) {
             self.expire(minted);
         }
@@ -70,14 +66,10 @@ impl Core {
             let spawn_by = b.spawn_by(b.settings.start_timeout).map(|(_, by)| by);
             backoff.into_iter().chain(probe).chain(spawn_by).chain(b.check_at).chain(self.idle_at(b))
         });
-        let drain = match self.ending {
-            Ending::Draining { deadline, .. } => Some(deadline),
-            Ending::Running | Ending::Stopping { .. } | Ending::Finished => None,
-        };
         pending
             .chain(asked)
             .chain(backends)
-            .chain(drain)
+            .chain(self.ending.deadline())
             .chain(self.next_merge())
             .chain(self.next_in_line())
             .chain(self.next_of_aggregates())
@@ -87,7 +79,7 @@ impl Core {
     }
 
     fn tick_backend(&mut self, backend: BackendId) {
-        let now = self.now;
+        let now = self.clock.now();
         let Some(b) = self.backends.get_mut(&backend) else { return };
         if let BackendState::Backoff { until } = b.state
             && until <= now
@@ -122,7 +114,7 @@ impl Core {
 
     fn expire(&mut self, minted: u64) {
         // Another that expired at the same time may have had consequences for it.
-        if self.pending.get(minted).is_none_or(|pending| pending.deadline > self.now) {
+        if self.pending.get(minted).is_none_or(|pending| pending.deadline > self.clock.now()) {
             return;
         }
         let Some(pending) = self.close(minted) else { return };
@@ -131,11 +123,11 @@ impl Core {
             (Asker::Client { .. }, Progress::Cancelled) => {}
             (Asker::Client { .. }, Progress::Waiting(_)) => {
                 self.unqueue(backend, minted);
-                let waited = self.now.since(pending.accepted);
+                let waited = self.clock.now().since(pending.accepted);
                 let b = self.backends.get(&backend).filter(|b| matches!(b.state, BackendState::Ready { .. }));
                 let error = match b.map(|b| b.at_work) {
                     Some(at_work) => self.no_turn(backend, waited, at_work),
-                    None if self.line.contains(&backend) => self.no_room(backend, waited),
+                    None if self.start_queue.contains(&backend) => self.no_room(backend, waited),
                     None => self.timed_out(backend, waited, false),
                 };
                 self.fail(&pending, &error);
@@ -144,7 +136,7 @@ impl Core {
                 self.handshake_expired(minted, pending);
             }
             (Asker::Client { .. }, Progress::Sent(_)) => {
-                let error = self.timed_out(backend, self.now.since(pending.accepted), true);
+                let error = self.timed_out(backend, self.clock.now().since(pending.accepted), true);
                 self.fail(&pending, &error);
                 self.cancel_at_backend(backend, minted, "timed out");
                 if let (Method::SetLevel, Asker::Client { client, .. }) = (pending.method, &pending.asker) {
@@ -204,7 +196,7 @@ impl Core {
         let backend = pending.backend;
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let BackendState::Ready { number, .. } = b.state else {
-            let error = self.timed_out(backend, self.now.since(pending.accepted), true);
+            let error = self.timed_out(backend, self.clock.now().since(pending.accepted), true);
             return self.fail(&pending, &error);
         };
         let launch = Launch { backend, number };
@@ -216,8 +208,8 @@ impl Core {
             b.manner = FramingGuess::Second(tried.other());
             b.state = BackendState::Stopping { number, then: AfterStop::Restart };
             pending.progress = Progress::Waiting(message);
-            pending.deadline = self.now + b.settings.start_timeout * 2;
-            let within = self.now.since(pending.accepted);
+            pending.deadline = self.clock.now() + b.settings.start_timeout * 2;
+            let within = self.clock.now().since(pending.accepted);
             self.note_failure(backend, &Cause::Silent { within, said: LastWords::default() });
             self.doubt_framing(backend, tried);
             self.report(Fact::Stopping { backend, why: "it did not answer; trying the other framing" });
@@ -230,7 +222,7 @@ impl Core {
                 dialect::translate(message, Dialect::Standard, &mut out);
                 b.waiting.insert(1, Queued::Notification(out));
             }
-            self.wake_at(pending.deadline);
+            self.clock.wake_at(pending.deadline);
             self.pending.insert(minted, pending);
             return self.stop(launch, StopHow::Kill);
         }
@@ -238,10 +230,10 @@ impl Core {
             // Neither framing was answered: the next start begins from the first.
             b.manner = FramingGuess::of(b.settings.framing);
         }
-        b.note_crash(self.now);
+        b.note_crash(self.clock.now());
         // If something waits by then, another process is tried.
         b.state = BackendState::Stopping { number, then: AfterStop::Restart };
-        let within = self.now.since(pending.accepted);
+        let within = self.clock.now().since(pending.accepted);
         let cause = Cause::Silent { within, said: LastWords::default() };
         let error = self.cause(Some(backend), &cause);
         self.fail(&pending, &error);
@@ -272,13 +264,13 @@ impl Core {
     }
 
     pub(crate) fn probe(&mut self, backend: BackendId, is_regular: bool) {
-        let deadline = self.now + PROBE_TIME;
+        let deadline = self.clock.now() + PROBE_TIME;
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let (BackendState::Ready { number, .. }, None) = (&b.state, b.probe) else { return };
         let launch = Launch { backend, number: *number };
         let id = self.pending.mint();
         b.probe = Some(Probe { id, deadline });
-        self.wake_at(deadline);
+        self.clock.wake_at(deadline);
         self.report(Fact::Probing { backend, is_regular });
         // The probe's own deadline decides; this entry only makes its answer known.
         self.ask_ourselves(backend, id, Asker::Probe, Method::Ping, PROBE_TIME * 1000);

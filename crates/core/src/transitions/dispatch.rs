@@ -9,18 +9,31 @@ use crate::moment::Moment;
 impl Core {
     /// Appends to `actions` what is to be done because of `event`.
     pub fn handle(&mut self, now: Moment, event: Event, actions: &mut Vec<Action>) {
-        self.now = self.now.max(now);
-        std::mem::swap(&mut self.actions, actions);
         let is_tick = matches!(event, Event::Tick);
+        self.transition(now, actions, |core| {
+            if is_tick {
+                core.followups.push(Followup::CheckStandbys);
+            }
+            core.dispatch(event);
+        });
         if is_tick {
-            self.followups.push(Followup::CheckStandbys);
+            self.clock.set_wake(self.next_deadline());
         }
-        self.dispatch(event);
-        self.run_followups();
-        if is_tick {
-            self.wake = self.next_deadline();
-        }
+    }
+
+    /// Makes a change at a moment, then runs its follow-ups. Appends the actions that follow from both to `actions`.
+    pub(crate) fn transition<T>(
+        &mut self,
+        now: Moment,
+        actions: &mut Vec<Action>,
+        change: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        self.clock.advance(now);
         std::mem::swap(&mut self.actions, actions);
+        let result = change(self);
+        self.run_followups();
+        std::mem::swap(&mut self.actions, actions);
+        result
     }
 
     /// Does the work that the event has left, kind by kind in the order of [`Followup`]. Three steps need no entry in the

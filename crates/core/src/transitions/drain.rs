@@ -2,7 +2,6 @@
 
 use crate::answers::Cause;
 use crate::backends::{AfterStop, BackendState};
-use crate::clients::Presence;
 use crate::core::{Core, Ending, Followup};
 use crate::event::{Action, StopHow};
 use crate::fact::{Fact, Outcome};
@@ -17,14 +16,10 @@ use switchboard_protocol::Method;
 const HURRY: Duration = Duration::from_millis(800);
 
 impl Core {
-    pub(crate) fn is_running(&self) -> bool {
-        self.ending == Ending::Running
-    }
-
     /// A client of the usual kind closes its end, sends a signal when we are still there two seconds later,
     /// and kills us after another two: by then the backends must be gone.
     pub(crate) fn told_to_end(&mut self, why: &'static str) {
-        if let Ending::Draining { leave: true, .. } | Ending::Stopping { leave: true } = self.ending {
+        if self.ending.is_leaving() {
             self.ending = Ending::Stopping { leave: true };
             return self.stop_all(|_| StopHow::Terminate { grace: HURRY });
         }
@@ -41,20 +36,11 @@ impl Core {
     }
 
     fn begin_drain(&mut self, why: &'static str, leave: bool, is_told: bool) {
-        match &mut self.ending {
-            Ending::Running => {
-                let deadline = self.now + self.settings.shutdown_grace;
-                self.ending = Ending::Draining { deadline, leave, is_told };
-                self.wake_at(deadline);
-                let pending = self.clients.values().map(|c| c.unanswered()).sum();
-                self.report(Fact::Draining { why, pending });
-            }
-            Ending::Draining { leave: leaves, is_told: was_told, .. } => {
-                *leaves |= leave;
-                *was_told |= is_told;
-            }
-            Ending::Stopping { leave: leaves } => *leaves |= leave,
-            Ending::Finished => {}
+        let deadline = self.clock.now() + self.settings.shutdown_grace;
+        if self.ending.begin(deadline, leave, is_told) {
+            self.clock.wake_at(deadline);
+            let pending = self.clients.values().map(|c| c.unanswered()).sum();
+            self.report(Fact::Draining { why, pending });
         }
         self.check_drained();
         self.check_finished();
@@ -64,7 +50,7 @@ impl Core {
     pub(crate) fn check_drained(&mut self) {
         let Ending::Draining { deadline, leave, is_told } = self.ending else { return };
         let in_flight: usize = self.clients.values().map(|c| c.unanswered()).sum();
-        if in_flight > 0 && self.now < deadline {
+        if in_flight > 0 && self.clock.now() < deadline {
             return;
         }
         self.ending = Ending::Stopping { leave };
@@ -93,7 +79,7 @@ impl Core {
         for minted in self.asked.ids(|asked| asked.launch().is_none()) {
             self.asked.remove(minted);
         }
-        self.line.clear();
+        self.start_queue.clear();
         self.merging.clear();
         self.answer_farewells();
         self.check_finished();
@@ -101,7 +87,7 @@ impl Core {
 
     /// `shutdown` is answered when everything before it is, also to one who says it only then.
     pub(crate) fn answer_farewells(&mut self) {
-        if let Ending::Running | Ending::Draining { .. } = self.ending {
+        if !self.ending.is_stopping() {
             return;
         }
         let clients: Vec<ClientId> = self.clients.keys().copied().collect();

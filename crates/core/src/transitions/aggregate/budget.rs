@@ -54,16 +54,16 @@ impl Core {
     /// Until when a client waits for a server that is about to be started.
     pub(super) fn waits_until(&self, client: ClientId, server: ServerId) -> Moment {
         match self.retry_of(server) {
-            Some(retry) if retry.is_slow => self.now,
+            Some(retry) if retry.is_slow => self.clock.now(),
             Some(_) | None => {
-                self.aggregate(client).and_then(|aggregate| aggregate.budget).unwrap_or(self.now)
+                self.aggregate(client).and_then(|aggregate| aggregate.budget).unwrap_or(self.clock.now())
             }
         }
     }
 
     /// A client's time is over: those it still waits for are remembered as slow.
     pub(super) fn end_budget(&mut self, client: ClientId) {
-        let now = self.now;
+        let now = self.clock.now();
         let Some(aggregate) = self.aggregate_mut(client) else { return };
         if aggregate.budget.is_none_or(|ends| ends > now) {
             return;
@@ -88,7 +88,7 @@ impl Core {
 
     /// Its start has taken long enough to be noticed.
     pub(super) fn is_late(&self, b: &Backend) -> bool {
-        b.number().is_some() && self.now.since(b.launched_at) >= NOTICEABLE
+        b.number().is_some() && self.clock.now().since(b.launched_at) >= NOTICEABLE
     }
 
     /// A backend could not be asked for all of its lists.
@@ -100,7 +100,7 @@ impl Core {
     /// A start that was to show what a server offers has failed.
     pub(super) fn lists_failed(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired()) else { return };
-        let (server, took) = (b.server, self.now.since(b.launched_at));
+        let (server, took) = (b.server, self.clock.now().since(b.launched_at));
         if !self.is_running() || self.barred(server).is_some() {
             return;
         }
@@ -112,7 +112,7 @@ impl Core {
     pub(super) fn next_retry(&self) -> Option<Moment> {
         // One that is due and not wanted is looked at again when a start fails.
         let is_ahead = |(at, retry): &(usize, Retry)| {
-            retry.at > self.now || !self.lacking(ServerId(*at as u32)).is_empty()
+            retry.at > self.clock.now() || !self.lacking(ServerId(*at as u32)).is_empty()
         };
         let retries = self.servers.iter().enumerate().filter_map(|(at, server)| Some((at, server.retry?)));
         retries.filter(is_ahead).map(|(_, retry)| retry.at).min()
@@ -121,7 +121,7 @@ impl Core {
     pub(super) fn tick_retries(&mut self) {
         for at in 0..self.servers.len() {
             let server = ServerId(at as u32);
-            if self.retry_of(server).is_none_or(|retry| retry.at > self.now) {
+            if self.retry_of(server).is_none_or(|retry| retry.at > self.clock.now()) {
                 continue;
             }
             if !self.lacking(server).is_empty() {
@@ -152,7 +152,7 @@ impl Core {
             let home = self.clients.get(delegate).and_then(|c| self.backends.get(&c.home()?));
             let is_down = home.is_none_or(|b| {
                 let is_stopped = matches!(b.state, BackendState::Stopped | BackendState::Failed { .. });
-                is_stopped && !self.line.contains(&b.id)
+                is_stopped && !self.start_queue.contains(&b.id)
             });
             is_down && self.offer_for(*delegate).is_none()
         };

@@ -61,7 +61,7 @@ impl Core {
             Aggregate { environments: environments.into_iter().collect(), only, ..Aggregate::default() };
         // Each of its delegates has an environment of its own.
         let origin = ClientOrigin { environment: Environment::default(), ..self.origin_of(surroundings) };
-        let new = self.newcomer(id, ServerId::EVERY, self.nobody.clone());
+        let new = self.newcomer(id, ServerId::EVERY, self.no_server());
         self.clients.insert(id, Client::of_many(new, origin, aggregate));
         self.report(Fact::ClientConnected { client: id });
     }
@@ -102,14 +102,13 @@ impl Core {
 
     /// Makes the delegate at one server. The server is told at once that its client is ready, so that its lists are there when the slowest of them has been waited for.
     fn make_delegate(&mut self, client: ClientId, server: ServerId, initialize: &Message) {
-        let id = ClientId(self.next_delegate);
         let Some(settings) = self.servers.get(server.0 as usize).map(|server| server.settings.clone()) else {
             return;
         };
         let Some(c) = self.clients.get(&client) else { return };
         let greeting = Greeting { initialize: initialize.clone(), initialized: initialized_notice() };
+        let id = self.numbers.new_delegate();
         let delegate = c.delegate(self.newcomer(id, server, settings.clone()), greeting);
-        self.next_delegate += 1;
         self.clients.insert(id, delegate);
         if let Some(aggregate) = self.aggregate_mut(client) {
             aggregate.delegates.insert(server, Delegate { client: id, news: News::Unasked });
@@ -142,7 +141,7 @@ impl Core {
         let (home, server, is_lazy) = (c.home(), c.server(), c.settings().lazy);
         let until = self.waits_until(c.connection(), server);
         self.set_news(delegate, News::Awaited { until });
-        self.wake_at(until);
+        self.clock.wake_at(until);
         let route = match home {
             Some(home) => Route::To(home),
             // What is to be started is for its roots to say.
@@ -205,7 +204,7 @@ impl Core {
             // One that had to make room, after it was greeted, is yet to be asked what it offers.
             let news =
                 self.clients.get(&delegate).and_then(|c| self.aggregate(client)?.delegates.get(&c.server()));
-            if news.is_some_and(|it| matches!(it.news, News::Awaited { until } if until > self.now)) {
+            if news.is_some_and(|it| matches!(it.news, News::Awaited { until } if until > self.clock.now())) {
                 self.rouse_if_unknown(delegate);
             }
         }

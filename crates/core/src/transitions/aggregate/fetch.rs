@@ -70,14 +70,14 @@ impl Core {
             }
         }
         if let Some(due) = fetch.due() {
-            self.wake_at(due);
+            self.clock.wake_at(due);
             self.tick_fetches();
         }
     }
 
     /// Goes on with those that have rested long enough.
     pub(crate) fn tick_fetches(&mut self) {
-        let now = self.now;
+        let now = self.clock.now();
         let is_due = |b: &&Backend| b.fetch.as_ref().and_then(ListFetch::due).is_some_and(|due| due <= now);
         let due: Vec<BackendId> = self.backends.values().filter(is_due).map(|b| b.id).collect();
         for backend in due {
@@ -211,7 +211,7 @@ impl Core {
     }
 
     pub(crate) fn offer_read(&mut self, launch: Launch, round: u32, offer: Arc<Offer>) {
-        let now = self.now;
+        let now = self.clock.now();
         let Some(b) = self.backends.get_mut(&launch.backend).filter(|b| b.is_current(launch)) else { return };
         let Some(fetch) = b.fetch.as_mut().filter(|fetch| fetch.round == round) else { return };
         let before = std::mem::replace(&mut fetch.stage, FetchStage::Resting { until: now + PAUSE });
@@ -229,7 +229,7 @@ impl Core {
             fetch.stage = FetchStage::Resting { until: now + ASK_AGAIN };
         }
         if let Some(due) = fetch.due() {
-            self.wake_at(due);
+            self.clock.wake_at(due);
         }
         let offer = if is_partial { offer } else { self.keep_offer(launch.backend, offer) };
         if let Some(b) = self.backends.get_mut(&launch.backend) {

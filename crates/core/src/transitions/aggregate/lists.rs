@@ -4,8 +4,8 @@
 use crate::aggregate::{Delegate, Held, News};
 use crate::backends::BackendState;
 use crate::catalogue::{List, Offer, OfferKey, Page, View};
-use crate::clients::{Client, Presence, Role};
-use crate::core::{Core, Ending, Followup};
+use crate::clients::{Client, Role};
+use crate::core::{Core, Followup};
 use crate::fact::Outcome;
 use crate::ids::{BackendId, ClientId};
 use crate::moment::Moment;
@@ -53,7 +53,7 @@ impl Core {
         self.offer_for(delegate).or_else(|| {
             let c = self.clients.get(&delegate)?;
             let news = self.aggregate(c.connection())?.delegates.get(&c.server())?.news;
-            let is_awaited = matches!(news, News::Awaited { until } if until > self.now);
+            let is_awaited = matches!(news, News::Awaited { until } if until > self.clock.now());
             let root = self.offer_root(c).filter(|_| !is_awaited)?;
             self.servers.get(c.server().0 as usize)?.offers.newest(root.as_deref())?.offer().cloned()
         })
@@ -79,7 +79,7 @@ impl Core {
     /// Nobody has to be waited for any more.
     pub(super) fn is_settled(&self, client: ClientId) -> bool {
         let is_awaited = |it: &Delegate| match it.news {
-            News::Awaited { until } => until > self.now && self.offer_for(it.client).is_none(),
+            News::Awaited { until } => until > self.clock.now() && self.offer_for(it.client).is_none(),
             News::Unasked | News::Missed => false,
         };
         self.aggregate(client).is_none_or(|aggregate| !aggregate.delegates.values().any(is_awaited))
@@ -103,7 +103,7 @@ impl Core {
 
     /// More is known: goes on with what waited for it.
     pub(super) fn aggregate_progress(&mut self, client: ClientId) {
-        if let Ending::Stopping { .. } | Ending::Finished = self.ending {
+        if self.ending.is_stopping() {
             // All of it is answered in a moment.
             return;
         }
@@ -188,11 +188,11 @@ impl Core {
     }
 
     pub(super) fn renew_aggregate_soon(&mut self, client: ClientId) {
-        let at = self.now + BURST;
+        let at = self.clock.now() + BURST;
         let Some(aggregate) = self.aggregate_mut(client) else { return };
         aggregate.view = None;
         aggregate.renew_at.get_or_insert(at);
-        self.wake_at(at);
+        self.clock.wake_at(at);
     }
 
     /// Tells a client which of the lists that it has seen are others now. One that does not read is told later.
@@ -207,14 +207,14 @@ impl Core {
         let changed: Vec<List> = List::ALL.into_iter().filter(is_another).collect();
         for method in List::change_notices(|list| changed.contains(&list)) {
             let is_told = self.notify_client(client, json!({ "method": method }));
-            let at = self.now + PATIENCE;
+            let at = self.clock.now() + PATIENCE;
             let Some(aggregate) = self.aggregate_mut(client) else { return };
             for list in changed.iter().filter(|list| is_told && list.change_notice() == method) {
                 aggregate.shown[*list as usize] = Some(view.clone());
             }
             if !is_told {
                 aggregate.renew_at = Some(at);
-                self.wake_at(at);
+                self.clock.wake_at(at);
             }
         }
     }
@@ -227,7 +227,10 @@ impl Core {
                 News::Awaited { until } if is_waited_for => Some(until),
                 News::Awaited { .. } | News::Unasked | News::Missed => None,
             });
-            awaited.filter(|until| *until > self.now).chain(aggregate.renew_at).chain(aggregate.budget)
+            awaited
+                .filter(|until| *until > self.clock.now())
+                .chain(aggregate.renew_at)
+                .chain(aggregate.budget)
         });
         moments
             .chain(self.next_retry())
@@ -238,13 +241,16 @@ impl Core {
 
     pub(crate) fn tick_aggregates(&mut self) {
         self.tick_fetches();
-        let later = self.now + BURST;
+        let later = self.clock.now() + BURST;
         self.tick_retries();
         self.tick_prefetches();
         for client in self.aggregates() {
             self.end_budget(client);
             self.aggregate_progress(client);
-            if self.aggregate(client).and_then(|aggregate| aggregate.renew_at).is_none_or(|at| at > self.now)
+            if self
+                .aggregate(client)
+                .and_then(|aggregate| aggregate.renew_at)
+                .is_none_or(|at| at > self.clock.now())
             {
                 continue;
             }
@@ -253,7 +259,7 @@ impl Core {
             } else if let Some(aggregate) = self.aggregate_mut(client) {
                 // More is about to come. It is told with that.
                 aggregate.renew_at = Some(later);
-                self.wake_at(later);
+                self.clock.wake_at(later);
             }
         }
     }
@@ -308,7 +314,7 @@ impl Core {
         let Some(aggregate) = self.aggregate(client) else { return };
         let is_missed = |it: &&Delegate| match it.news {
             News::Missed => true,
-            News::Awaited { until } => until <= self.now,
+            News::Awaited { until } => until <= self.clock.now(),
             News::Unasked => false,
         };
         let missed: Vec<ClientId> =

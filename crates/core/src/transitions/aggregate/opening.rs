@@ -31,9 +31,9 @@ impl Core {
         }
         // Whoever does not wait for anybody has no reason to call anybody slow.
         let grace = Some(self.grace_for(client, &initialize)).filter(|grace| !grace.is_zero());
-        let budget = grace.map(|grace| self.now + grace);
+        let budget = grace.map(|grace| self.clock.now() + grace);
         if let Some(budget) = budget {
-            self.wake_at(budget);
+            self.clock.wake_at(budget);
         }
         if let Some(aggregate) = self.aggregate_mut(client) {
             aggregate.budget = budget;
@@ -64,7 +64,7 @@ impl Core {
             && let Some(pending) = self.pending.get_mut(minted)
         {
             // We answer ourselves when it is time.
-            pending.go_on_until(latest + pending.deadline.since(self.now));
+            pending.go_on_until(latest + pending.deadline.since(self.clock.now()));
         }
     }
 
@@ -75,7 +75,8 @@ impl Core {
             News::Awaited { until } => {
                 let c = self.clients.get(&it.client);
                 // One that has no home yet is to be told its roots first, and so is yet to be greeted.
-                until > self.now && c.is_some_and(|c| c.home().is_some() && self.words_of(c).is_none())
+                until > self.clock.now()
+                    && c.is_some_and(|c| c.home().is_some() && self.words_of(c).is_none())
             }
             News::Unasked | News::Missed => false,
         };

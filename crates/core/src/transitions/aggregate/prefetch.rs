@@ -63,16 +63,15 @@ impl Core {
             Some(_) => ANSWER_TIME,
             None => c.settings().start_timeout * (MOST_STARTS + 1),
         };
-        let until = self.now + within;
-        let id = ClientId(self.next_delegate);
+        let until = self.clock.now() + within;
+        let id = self.numbers.new_delegate();
         let new = self.newcomer(id, c.server(), c.settings().clone());
         let stand_in = c.prefetch(new, greeting, until, (root, backend));
-        self.next_delegate += 1;
         self.clients.insert(id, stand_in);
         if let Some(server) = late {
             self.plan_retry(server, true);
         }
-        self.wake_at(until);
+        self.clock.wake_at(until);
         if let Some(Backend { key: BackendKey { owner: Some(owner), .. }, .. }) =
             self.backends.get_mut(&backend)
             && *owner == leaving
@@ -91,7 +90,7 @@ impl Core {
         let is_coming = match &b.state {
             BackendState::Starting { .. } | BackendState::Ready { .. } | BackendState::Backoff { .. } => true,
             BackendState::Stopping { then, .. } => *then != AfterStop::Rest,
-            BackendState::Stopped => self.line.contains(&b.id),
+            BackendState::Stopped => self.start_queue.contains(&b.id),
             BackendState::Failed { .. } => false,
         };
         is_coming && !b.is_retired()
@@ -137,7 +136,8 @@ impl Core {
     }
 
     pub(super) fn tick_prefetches(&mut self) {
-        let over = self.prefetches().filter(|(_, until)| *until <= self.now).map(|(client, _)| client);
+        let over =
+            self.prefetches().filter(|(_, until)| *until <= self.clock.now()).map(|(client, _)| client);
         for client in over.collect::<Vec<ClientId>>() {
             self.lose(client);
         }

@@ -16,7 +16,7 @@ impl Core {
         let is_missing = |it: &&Delegate| {
             let is_over = match it.news {
                 News::Missed => true,
-                News::Awaited { until } => until <= self.now,
+                News::Awaited { until } => until <= self.clock.now(),
                 News::Unasked => false,
             };
             let is_known = self.clients.get(&it.client).is_some_and(|c| self.words_of(c).is_some());

@@ -28,7 +28,7 @@ impl Core {
             Cause::Died { how, said } => said.after(format!("the server `{name}` ended by itself: {how}")),
             _ => error.message().to_owned(),
         };
-        let failure = Failure { kind: error.kind, reason, hint, at: self.now };
+        let failure = Failure { kind: error.kind, reason, hint, at: self.clock.now() };
         if let Some(server) = self.servers.get_mut(server.0 as usize) {
             server.failure = Some(failure);
         }
@@ -52,7 +52,7 @@ impl Core {
             | BackendState::Stopping { .. } => None,
         });
         let planned = self.retry_of(server).map(|retry| retry.at);
-        until.chain(planned).filter(|until| *until > self.now).min()
+        until.chain(planned).filter(|until| *until > self.clock.now()).min()
     }
 
     /// Why a server is missing: its last failure, or that it was not ready in time.
@@ -68,8 +68,10 @@ impl Core {
             kind: ErrorKind::BackendTimeout.name(),
             message: format!("the server `{name}` was not ready in time; clients no longer wait for it"),
             hint: Some(format!("after a repair, `switchboard forget {name}` gives it another chance")),
-            seconds_ago: retry.since_last_try(self.now).as_secs(),
-            next_try_seconds: self.next_try(server).map(|until| until.since(self.now).as_secs().max(1)),
+            seconds_ago: retry.since_last_try(self.clock.now()).as_secs(),
+            next_try_seconds: self
+                .next_try(server)
+                .map(|until| until.since(self.clock.now()).as_secs().max(1)),
         })
     }
 
@@ -79,8 +81,10 @@ impl Core {
             kind: failure.kind.name(),
             message: failure.reason.clone(),
             hint: failure.hint.clone(),
-            seconds_ago: self.now.since(failure.at).as_secs(),
-            next_try_seconds: self.next_try(server).map(|until| until.since(self.now).as_secs().max(1)),
+            seconds_ago: self.clock.now().since(failure.at).as_secs(),
+            next_try_seconds: self
+                .next_try(server)
+                .map(|until| until.since(self.clock.now()).as_secs().max(1)),
         })
     }
 

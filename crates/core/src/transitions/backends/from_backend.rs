@@ -100,7 +100,7 @@ impl Core {
             b.proven |= !failed;
             b.on_trial = false;
             if pending.method != Method::Ping {
-                b.last_used = self.now;
+                b.last_used = self.clock.now();
             }
         }
         if pending.method == Method::Initialize {
@@ -163,7 +163,7 @@ impl Core {
             backend: Some(pending.backend),
             method: pending.name.clone(),
             id: id.clone(),
-            took: self.now.since(pending.accepted),
+            took: self.clock.now().since(pending.accepted),
             outcome,
         };
         self.report(fact);
@@ -238,15 +238,15 @@ impl Core {
             let error = self.overloaded(Some(backend), "the client does not read what it is sent");
             return self.refuse_backend(launch, &id, &error);
         }
-        let deadline = self.settings_of(backend).hard_timeout.map(|hard| self.now + hard);
+        let deadline = self.settings_of(backend).hard_timeout.map(|hard| self.clock.now() + hard);
         if let Some(token) = &token {
             self.question_tokens.remember(minted, client, launch, token);
         }
         let by = AskedBy::Backend { launch, id };
-        let asked = Asked { client, by, name: name_of(message), accepted: self.now, deadline };
+        let asked = Asked { client, by, name: name_of(message), accepted: self.clock.now(), deadline };
         self.asked.insert(minted, asked);
         if let Some(deadline) = deadline {
-            self.wake_at(deadline);
+            self.clock.wake_at(deadline);
         }
     }
 
@@ -321,7 +321,7 @@ impl Core {
             client: self.connection_of(asked.client),
             backend: asked.launch().map(|launch| launch.backend),
             method: asked.name.clone(),
-            took: self.now.since(asked.accepted),
+            took: self.clock.now().since(asked.accepted),
             outcome,
         };
         self.report(fact);
@@ -329,7 +329,7 @@ impl Core {
 
     /// A server that talks with its client about its work is at work: the clocks of its requests start anew.
     pub(crate) fn backend_is_active(&mut self, backend: BackendId) {
-        let (now, timeout) = (self.now, self.settings_of(backend).timeout);
+        let (now, timeout) = (self.clock.now(), self.settings_of(backend).timeout);
         for pending in self.pending.values_mut() {
             if pending.backend == backend && !pending.method.is_short() {
                 pending.go_on_until(now + timeout);

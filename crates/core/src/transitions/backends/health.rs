@@ -19,13 +19,13 @@ impl Core {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let Some(interval) = b.settings.health else { return };
         if b.check_at.is_none() {
-            b.check_at = Some(self.now + interval);
-            self.wake_at(self.now + interval);
+            b.check_at = Some(self.clock.now() + interval);
+            self.clock.wake_at(self.clock.now() + interval);
         }
     }
 
     pub(crate) fn tick_health(&mut self, backend: BackendId) {
-        let now = self.now;
+        let now = self.clock.now();
         let Some(b) = self.backends.get(&backend) else { return };
         let Some(interval) = b.settings.health else { return };
         if b.check_at.is_none_or(|check_at| check_at > now) {
@@ -53,12 +53,13 @@ impl Core {
         let Some(limit) = self.settings.pool.memory_limit else { return };
         let is_current =
             |launch: &Launch| self.backends.get(&launch.backend).is_some_and(|b| b.is_current(*launch));
-        let all: u64 = bytes.iter().filter(|(launch, _)| is_current(launch)).map(|(_, bytes)| bytes).sum();
+        let current: Vec<&(Launch, u64)> = bytes.iter().filter(|(launch, _)| is_current(launch)).collect();
+        let all: u64 = current.iter().map(|(_, bytes)| bytes).sum();
         if all <= limit {
-            self.is_heavy = false;
+            self.set_over_memory(false);
             return;
         }
-        if !std::mem::replace(&mut self.is_heavy, true) {
+        if !self.set_over_memory(true) {
             return self.report(Fact::PoolHeavy { bytes: all, limit });
         }
         if let Some(backend) = self.least_recently_used(|_| true) {
@@ -68,7 +69,7 @@ impl Core {
         if !self.settings.pool.is_memory_limit_given {
             return;
         }
-        let heaviest = bytes.iter().filter(|(launch, _)| is_current(launch)).max_by_key(|(_, bytes)| *bytes);
+        let heaviest = current.into_iter().max_by_key(|(_, bytes)| *bytes);
         if let Some(&(launch, _)) = heaviest {
             self.replace_heavy(launch.backend, "all servers together hold more memory than they may");
         }

@@ -31,7 +31,7 @@ impl Core {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         match &b.state {
             BackendState::Stopped => self.admit(backend),
-            BackendState::Failed { until, .. } if self.now >= *until => {
+            BackendState::Failed { until, .. } if self.clock.now() >= *until => {
                 b.on_trial = true;
                 self.admit(backend);
             }
@@ -44,7 +44,7 @@ impl Core {
     }
 
     pub(crate) fn start(&mut self, backend: BackendId) {
-        let now = self.now;
+        let now = self.clock.now();
         self.note_return(backend);
         let is_used = self.is_waited_for_by_use(backend);
         let Some(b) = self.backends.get_mut(&backend) else { return };
@@ -76,7 +76,7 @@ impl Core {
         let (server, root, in_home) = (b.server, b.key.root.clone(), b.key.in_home);
         let name = b.settings.name.clone();
         self.report(Fact::Starting { backend, server: name, framing, root: root.clone() });
-        self.wake_at(spawn_by);
+        self.clock.wake_at(spawn_by);
         let environment = self.environment_to_start(backend);
         self.actions.push(Action::Start { launch, server, framing, root, in_home, environment });
     }
@@ -131,7 +131,7 @@ impl Core {
         method: Method,
         within: Duration,
     ) {
-        let deadline = self.now + within;
+        let deadline = self.clock.now() + within;
         let pending = Pending {
             asker,
             backend,
@@ -144,22 +144,22 @@ impl Core {
             retried: false,
             is_undecided: false,
             has_turn: false,
-            accepted: self.now,
+            accepted: self.clock.now(),
             deadline,
             latest: None,
         };
         self.pending.insert(minted, pending);
-        self.wake_at(deadline);
+        self.clock.wake_at(deadline);
     }
 
     /// The process takes messages: what waited goes out, in its order.
     fn open(&mut self, launch: Launch) {
-        let now = self.now;
+        let now = self.clock.now();
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         b.state = BackendState::Ready { number: launch.number, since: now };
         b.last_used = now;
         if let Some(ttl) = b.settings.idle_ttl {
-            self.wake_at(now + ttl);
+            self.clock.wake_at(now + ttl);
         }
         self.let_go(launch.backend);
     }
@@ -177,7 +177,7 @@ impl Core {
         b.on_trial = false;
         b.proven = true;
         b.welcome = Some(answer.clone());
-        let after = self.now.since(since);
+        let after = self.clock.now().since(since);
         self.note_offer(launch.backend, Method::Initialize, answer);
         self.welcome_waiting(launch.backend);
         self.complete_greeting(launch.backend);
@@ -228,7 +228,7 @@ impl Core {
     pub(crate) fn spawn_expired(&mut self, backend: BackendId, number: u32) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let within = b.settings.start_timeout;
-        b.note_crash(self.now);
+        b.note_crash(self.clock.now());
         b.state = BackendState::Stopping { number, then: AfterStop::Restart };
         let cause = Cause::SpawnTimeout { within };
         self.note_start(backend, LastStart::Failed);
@@ -262,7 +262,7 @@ impl Core {
     fn restart(&mut self, backend: BackendId, why: &'static str, how: StopHow) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let BackendState::Ready { number, .. } = b.state else { return };
-        b.note_crash(self.now);
+        b.note_crash(self.clock.now());
         b.state = BackendState::Stopping { number, then: AfterStop::Restart };
         self.report(Fact::Stopping { backend, why });
         self.tell_of_loss(backend, why);
@@ -325,7 +325,7 @@ impl Core {
         let pending = self.pending.ids(|p| p.backend == backend).len();
         let said = self.last_words(backend, stderr);
         self.report(Fact::Crashed { backend, how: how.to_owned(), pending, stderr: said.stderr.clone() });
-        let now = self.now;
+        let now = self.clock.now();
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let was_starting = !b.proven || matches!(b.state, BackendState::Starting { .. });
         b.note_crash(now);
@@ -365,9 +365,9 @@ impl Core {
         if !is_wanted && self.nothing_waits(backend) {
             return;
         }
-        let roll = self.roll();
+        let roll = self.random.roll();
         let limit = self.settings.limits.restarts_per_minute;
-        let now = self.now;
+        let now = self.clock.now();
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let crashes = b.crashes.len();
         if crashes == 0 {
@@ -387,7 +387,7 @@ impl Core {
         }
         let delay = backoff(crashes, roll);
         b.state = BackendState::Backoff { until: now + delay };
-        self.wake_at(now + delay);
+        self.clock.wake_at(now + delay);
         self.report(Fact::RestartIn { backend, delay, crashes });
     }
 
@@ -418,7 +418,7 @@ impl Core {
                     pending.retried = true;
                     pending.progress = Progress::Waiting(message);
                     // Like any that waits for a start.
-                    pending.go_on_until(self.now + settings.start_timeout * 2);
+                    pending.go_on_until(self.clock.now() + settings.start_timeout * 2);
                     self.pending.insert(minted, pending);
                     again.push(minted);
                 }

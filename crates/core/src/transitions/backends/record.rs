@@ -44,10 +44,10 @@ impl Core {
     /// A server's lists could not be had, or not in time: it is tried again.
     pub(crate) fn plan_retry(&mut self, server: ServerId, is_slow: bool) {
         let Retry { tries, at, is_slow: was_slow } =
-            self.retry_of(server).unwrap_or(Retry { tries: 1, at: self.now, is_slow: false });
+            self.retry_of(server).unwrap_or(Retry { tries: 1, at: self.clock.now(), is_slow: false });
         // A try that took longer than the next one was away is not followed by another at once.
-        let at = if at > self.now { at } else { self.now + Retry::delay(tries) };
-        self.wake_at(at);
+        let at = if at > self.clock.now() { at } else { self.clock.now() + Retry::delay(tries) };
+        self.clock.wake_at(at);
         self.set_retry(server, Retry { tries, at, is_slow: was_slow || is_slow });
     }
 
@@ -55,13 +55,13 @@ impl Core {
     pub(crate) fn count_retry(&mut self, server: ServerId) {
         let Some(Retry { tries, is_slow, .. }) = self.retry_of(server) else { return };
         let tries = tries.saturating_add(1);
-        self.set_retry(server, Retry { tries, at: self.now + Retry::delay(tries), is_slow });
+        self.set_retry(server, Retry { tries, at: self.clock.now() + Retry::delay(tries), is_slow });
     }
 
     /// Whether a client is reason enough to start a server now: a slow one is tried once a minute at most, and that counts.
     pub(crate) fn may_try(&mut self, server: ServerId) -> bool {
         match self.retry_of(server) {
-            Some(retry) if retry.is_slow && retry.is_too_soon(self.now) => false,
+            Some(retry) if retry.is_slow && retry.is_too_soon(self.clock.now()) => false,
             Some(Retry { is_slow: true, .. }) => {
                 self.count_retry(server);
                 true
@@ -75,8 +75,8 @@ impl Core {
         if known.retry.replace(retry) == Some(retry) {
             return;
         }
-        self.wake_at(retry.at);
-        let slow = Slow { tries: retry.tries, retry_in: retry.at.since(self.now) };
+        self.clock.wake_at(retry.at);
+        let slow = Slow { tries: retry.tries, retry_in: retry.at.since(self.clock.now()) };
         self.learn_of(server, |record| record.slow = retry.is_slow.then_some(slow));
     }
 

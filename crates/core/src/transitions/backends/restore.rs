@@ -2,7 +2,7 @@
 //! process that is started anew.
 
 use crate::backends::{Backend, BackendState, Subscription};
-use crate::clients::{Level, Presence, rank};
+use crate::clients::{Level, rank};
 use crate::core::Core;
 use crate::ids::{BackendId, ClientId, Launch};
 use crate::messages::{names_uri, same_spelling};

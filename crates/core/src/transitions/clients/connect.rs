@@ -48,7 +48,7 @@ impl Core {
         server: ServerId,
         settings: Arc<ServerSettings>,
     ) -> NewClient {
-        NewClient { id, server, settings, dialect: self.settings.dialect, now: self.now }
+        NewClient { id, server, settings, dialect: self.settings.dialect, now: self.clock.now() }
     }
 
     /// Nothing is gained by waiting for the first request, unless it decides what is to be started, or another

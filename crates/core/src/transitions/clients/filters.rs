@@ -4,7 +4,7 @@
 
 use crate::backends::BackendState;
 use crate::catalogue::{Access, List, Naming, Offer, Single};
-use crate::clients::{Client, Presence, Role};
+use crate::clients::Client;
 use crate::core::Core;
 use crate::ids::{BackendId, ClientId, ServerId};
 use crate::pending::{NOWHERE, Pending};

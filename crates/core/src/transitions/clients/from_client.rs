@@ -2,7 +2,7 @@
 
 use crate::answers::Cause;
 use crate::backends::{BackendState, Queued};
-use crate::clients::{Farewell, Presence};
+use crate::clients::Farewell;
 use crate::core::Core;
 use crate::event::{Action, Named};
 use crate::fact::{Fact, Outcome};
@@ -130,7 +130,7 @@ impl Core {
         places: Vec<Place>,
     ) {
         let Some(id) = message.id() else { return };
-        if let Some(error) = self.refusal.clone()
+        if let Some(error) = self.refusal().cloned()
             && !matches!(message.method(), Method::Ping | Method::Shutdown)
         {
             return self.refuse(client, &id, batch, &message, &error);
@@ -273,8 +273,8 @@ impl Core {
             return Some(self.cause(of, &cause));
         }
         match &b.state {
-            BackendState::Failed { until, why } if self.now < *until => {
-                let wait = until.since(self.now);
+            BackendState::Failed { until, why } if self.clock.now() < *until => {
+                let wait = until.since(self.clock.now());
                 Some(self.cause(of, &Cause::BreakerOpen { why: why.clone(), wait }))
             }
             BackendState::Ready { .. } if !self.has_room(backend, message.bytes().len()) => {
@@ -332,12 +332,12 @@ impl Core {
             }
         }
         let server = self.clients.get(&client).map(|c| c.settings().clone()).unwrap_or_default();
-        let latest = server.hard_timeout.map(|hard| self.now + hard);
+        let latest = server.hard_timeout.map(|hard| self.clock.now() + hard);
         let start = match self.backends.get(&backend).map(|b| &b.state) {
             // It waits its turn at most.
-            Some(BackendState::Ready { .. }) => self.now + server.timeout,
+            Some(BackendState::Ready { .. }) => self.clock.now() + server.timeout,
             // Until it is sent: time for a start, and for a second one in the other framing.
-            Some(_) | None => self.now + server.start_timeout * 2,
+            Some(_) | None => self.clock.now() + server.start_timeout * 2,
         };
         let deadline = latest.map_or(start, |latest| start.min(latest));
         let minted = self.pending.mint();
@@ -353,12 +353,12 @@ impl Core {
             retried: false,
             is_undecided: false,
             has_turn: false,
-            accepted: self.now,
+            accepted: self.clock.now(),
             deadline,
             latest,
         };
         self.pending.insert(minted, pending);
-        self.wake_at(deadline);
+        self.clock.wake_at(deadline);
         minted
     }
 
@@ -389,18 +389,18 @@ impl Core {
             self.greet_anew(backend);
         }
         let settings = self.settings_of(backend);
-        if self.line.contains(&backend)
+        if self.start_queue.contains(&backend)
             && let Some(pending) = self.pending.get_mut(minted)
         {
             // Others have to be done before. It has the time that it would have for itself.
             let deadline = match pending.method {
                 // Once it is there, it may take as long as it likes; until then, as long as any other.
-                Method::TaskResult => self.now + settings.timeout,
-                _ => deadline_of(&settings, self.now, pending),
+                Method::TaskResult => self.clock.now() + settings.timeout,
+                _ => deadline_of(&settings, self.clock.now(), pending),
             };
             let deadline = pending.latest.map_or(deadline, |latest| deadline.min(latest));
             pending.deadline = deadline;
-            self.wake_at(deadline);
+            self.clock.wake_at(deadline);
         }
     }
 
@@ -417,7 +417,7 @@ impl Core {
         self.take_turn(minted);
         let Some(pending) = self.pending.get_mut(minted) else { return };
         let Some(b) = self.backends.get(&pending.backend) else { return };
-        let (deadline, relays) = (deadline_of(&b.settings, self.now, pending), b.settings.relays);
+        let (deadline, relays) = (deadline_of(&b.settings, self.clock.now(), pending), b.settings.relays);
         let Some(launch) = b.launch() else { return };
         let Progress::Waiting(message) = std::mem::replace(&mut pending.progress, Progress::Sent(None))
         else {
@@ -454,7 +454,7 @@ impl Core {
         if let Some(client) = client {
             self.note_user(backend, client, method);
         }
-        self.wake_at(deadline);
+        self.clock.wake_at(deadline);
         self.send_to_backend(launch, out);
     }
 

@@ -195,7 +195,7 @@ impl Core {
         answer: &Message,
         failed: bool,
     ) {
-        let after = self.now.since(pending.accepted);
+        let after = self.clock.now().since(pending.accepted);
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         let Some(c) = self.clients.get_mut(&client) else { return };
         // A client that has gone meanwhile leaves its words to those who come later.
@@ -287,7 +287,7 @@ impl Core {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let (BackendState::Ready { number, .. }, None) = (&b.state, &b.greeter) else { return };
         let number = *number;
-        b.state = BackendState::Starting { number, since: self.now, is_spawned: true };
+        b.state = BackendState::Starting { number, since: self.clock.now(), is_spawned: true };
         self.adopt_greeting(backend);
         self.make_ready(Launch { backend, number });
     }
@@ -334,11 +334,11 @@ impl Core {
     /// It came when there was a process, with the time of a call. If it has to wait for the next process, it has no more
     /// time than any other that does.
     fn limit_wait_for_start(&mut self, minted: u64, backend: BackendId) {
-        let latest = self.now + self.settings_of(backend).start_timeout * 2;
+        let latest = self.clock.now() + self.settings_of(backend).start_timeout * 2;
         let pending = self.pending.get_mut(minted).filter(|pending| pending.waiting().is_some());
         if let Some(pending) = pending.filter(|pending| pending.deadline > latest) {
             pending.deadline = latest;
-            self.wake_at(latest);
+            self.clock.wake_at(latest);
         }
     }
 

@@ -2,7 +2,7 @@
 //! daemon: alone with one client, we end with it.
 
 use crate::backends::Backend;
-use crate::clients::{Client, Presence};
+use crate::clients::Client;
 use crate::core::{Core, Followup};
 use crate::event::Action;
 use crate::ids::{BackendId, ClientId};
@@ -19,11 +19,6 @@ const NEXT_CLIENT: Duration = Duration::from_secs(1);
 const AFTER_LISTS: Duration = Duration::from_secs(30);
 
 impl Core {
-    /// We go on without clients.
-    pub(crate) fn lives_on(&self) -> bool {
-        self.settings.linger.is_some()
-    }
-
     /// How long a backend may be of no use: its own time, or the time that one has whom nobody holds.
     pub(crate) fn time_to_live(&self, b: &Backend) -> Option<Duration> {
         if self.is_standing_by(b.id) {
@@ -45,7 +40,7 @@ impl Core {
     /// Someone has left: its backends may be nobody's now.
     pub(crate) fn wake_for_linger(&mut self) {
         if let Some(linger) = self.settings.linger {
-            self.wake_at(self.now + linger);
+            self.clock.wake_at(self.clock.now() + linger);
         }
     }
 
@@ -110,8 +105,8 @@ impl Core {
         if !self.lives_on() || !self.is_running() || self.settings.stays {
             return None;
         }
-        let patience = if self.next_backend == 1 { FIRST_CLIENT } else { NEXT_CLIENT };
-        self.unused_since.map(|since| since + patience)
+        let patience = if self.numbers.is_before_first_backend() { FIRST_CLIENT } else { NEXT_CLIENT };
+        self.unused_since().map(|since| since + patience)
     }
 
     /// Notes whether anybody needs us.
@@ -120,20 +115,15 @@ impl Core {
             return;
         }
         let is_unused = self.clients.values().all(|c| c.is_lost()) && self.running() == 0;
-        match (is_unused, self.unused_since) {
-            (true, None) => {
-                self.unused_since = Some(self.now);
-                if let Some(moment) = self.unused_at() {
-                    self.wake_at(moment);
-                }
-            }
-            (true, Some(_)) => {}
-            (false, _) => self.unused_since = None,
+        if self.set_unused(is_unused)
+            && let Some(moment) = self.unused_at()
+        {
+            self.clock.wake_at(moment);
         }
     }
 
     pub(crate) fn tick_unused(&mut self) {
-        if self.unused_at().is_some_and(|moment| moment <= self.now) {
+        if self.unused_at().is_some_and(|moment| moment <= self.clock.now()) {
             self.drain("nobody needs it any more");
         }
     }

@@ -45,7 +45,7 @@ impl Core {
 
     pub(crate) fn notify_backend(&mut self, backend: BackendId, out: Outgoing) {
         let may_wait = self.may_wait(None, backend, out.len());
-        let is_in_line = self.line.contains(&backend);
+        let is_in_line = self.start_queue.contains(&backend);
         let Some(b) = self.backends.get_mut(&backend) else { return };
         match b.state {
             BackendState::Ready { number, .. } => self.tell_backend(Launch { backend, number }, out),
@@ -111,7 +111,7 @@ impl Core {
             backend: Some(pending.backend),
             method: pending.name.clone(),
             id,
-            took: self.now.since(pending.accepted),
+            took: self.clock.now().since(pending.accepted),
             outcome: Outcome::Cancelled,
         };
         self.report(fact);

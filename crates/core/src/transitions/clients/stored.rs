@@ -3,7 +3,7 @@
 
 use crate::backends::{Backend, BackendState};
 use crate::catalogue::{List, Offer};
-use crate::clients::{Client, Role};
+use crate::clients::Client;
 use crate::core::Core;
 use crate::fact::Outcome;
 use crate::ids::{BackendId, ClientId};

@@ -3,7 +3,7 @@
 
 use crate::backends::BackendState;
 use crate::clients::{Client, ClientRoot, Roots, RootsAnswer, limited};
-use crate::core::{Core, Ending, Followup};
+use crate::core::{Core, Followup};
 use crate::event::Action;
 use crate::fact::Fact;
 use crate::ids::{BackendId, ClientId, Launch};
@@ -42,7 +42,7 @@ impl Core {
     }
 
     pub(crate) fn ask_roots(&mut self, client: ClientId) {
-        if let Ending::Stopping { .. } | Ending::Finished = self.ending {
+        if self.ending.is_stopping() {
             return;
         }
         let connection = self.connection_of(client);
@@ -66,11 +66,11 @@ impl Core {
         if !self.tell_client(client, Outgoing::raw(question.into()).asking()) {
             return self.roots_unknown(client);
         }
-        let deadline = Some(self.now + ROOTS_TIME);
+        let deadline = Some(self.clock.now() + ROOTS_TIME);
         let name = Cow::Borrowed("roots/list");
-        let asked = Asked { client, by: AskedBy::Ourselves, name, accepted: self.now, deadline };
+        let asked = Asked { client, by: AskedBy::Ourselves, name, accepted: self.clock.now(), deadline };
         self.asked.insert(minted, asked);
-        self.wake_at(self.now + ROOTS_TIME);
+        self.clock.wake_at(self.clock.now() + ROOTS_TIME);
     }
 
     /// The client answered: what it named is looked up on disk.

@@ -5,7 +5,6 @@
 use crate::answers::Cause;
 use crate::backends::{Backend, BackendState, Queued};
 use crate::catalogue::Naming;
-use crate::clients::Presence;
 use crate::core::{Core, Followup};
 use crate::environment::Environment;
 use crate::event::Action;
@@ -52,8 +51,10 @@ impl Server {
 impl Core {
     /// Takes over a new config.
     pub fn reconfigure(&mut self, now: Moment, change: Change, actions: &mut Vec<Action>) {
-        self.now = self.now.max(now);
-        std::mem::swap(&mut self.actions, actions);
+        self.transition(now, actions, |core| core.take_over(change));
+    }
+
+    fn take_over(&mut self, change: Change) {
         self.settings.pool = change.pool;
         self.settings.roots.policy = change.policy;
         self.settings.dialect = change.dialect;
@@ -61,14 +62,14 @@ impl Core {
         self.settings.linger = change.linger;
         self.settings.aggregates = change.aggregates;
         // Deadlines may be earlier than they were.
-        self.wake_at(self.now);
+        self.clock.wake_at(self.clock.now());
         for (client, server, environment) in change.environments {
             self.set_environment(client, server, environment);
         }
         for (id, settings) in change.servers {
             match (settings, self.servers.get_mut(id.0 as usize)) {
-                (Some(settings), Some(server)) => server.renew(settings, self.now),
-                (Some(settings), None) => self.servers.push(Server::new(settings, self.now)),
+                (Some(settings), Some(server)) => server.renew(settings, self.clock.now()),
+                (Some(settings), None) => self.servers.push(Server::new(settings, self.clock.now())),
                 (None, Some(server)) => (server.is_gone, server.is_held) = (true, false),
                 (None, None) => {}
             }
@@ -81,8 +82,6 @@ impl Core {
         }
         self.renew_delegates();
         self.followups.push(Followup::CheckStandbys);
-        self.run_followups();
-        std::mem::swap(&mut self.actions, actions);
     }
 
     fn show_otherwise(&mut self, id: ServerId, naming: Arc<Naming>) {

@@ -36,8 +36,10 @@ impl Core {
         order: Order,
         actions: &mut Vec<Action>,
     ) -> Done {
-        self.now = self.now.max(now);
-        std::mem::swap(&mut self.actions, actions);
+        self.transition(now, actions, |core| core.carry_out(server, root, order))
+    }
+
+    fn carry_out(&mut self, server: ServerId, root: Option<&str>, order: Order) -> Done {
         let is_meant = |at: &Option<String>| root.is_none() || at.as_deref() == root;
         let own = self.backends.values().filter(|b| b.server == server && is_meant(&b.key.root));
         let own: Vec<BackendId> = own.map(|b| b.id).collect();
@@ -65,8 +67,6 @@ impl Core {
             Order::Forget => true,
         });
         let instances = done.count();
-        self.run_followups();
-        std::mem::swap(&mut self.actions, actions);
         Done { instances, is_enabled_again }
     }
 

@@ -2,7 +2,6 @@
 //! first. What waits for room waits in a line.
 
 use crate::backends::{AfterStop, Backend, BackendState, ListFetch, Queued};
-use crate::clients::Role;
 use crate::core::{Core, Followup};
 use crate::event::StopHow;
 use crate::fact::Fact;
@@ -26,16 +25,16 @@ impl Core {
             }
             return self.fail_all(backend, &cause);
         }
-        let is_first = !self.line.iter().any(|&waiting| self.is_same_server(waiting, backend));
+        let is_first = !self.start_queue.iter().any(|&waiting| self.is_same_server(waiting, backend));
         if self.has_room_for(backend) && is_first {
             return self.start(backend);
         }
         let Some(b) = self.backends.get_mut(&backend) else { return };
         b.state = BackendState::Stopped;
-        if !self.line.contains(&backend) {
-            self.line.push_back(backend);
+        if !self.start_queue.contains(&backend) {
+            self.start_queue.push_back(backend);
             if let Some(moment) = self.next_in_line() {
-                self.wake_at(moment);
+                self.clock.wake_at(moment);
             }
             self.report(Fact::NoRoom { backend, running: self.running(), limit: self.limit_of(backend) });
         }
@@ -43,12 +42,12 @@ impl Core {
 
     /// When the next of those that wait for a start to answer may go on without it.
     pub(crate) fn next_in_line(&self) -> Option<Moment> {
-        if self.line.is_empty() {
+        if self.start_queue.is_empty() {
             return None;
         }
         let calm_at = |b: &Backend| b.launched_at + BUSY_START;
         let started = self.backends.values().filter(|b| b.number().is_some());
-        started.map(calm_at).filter(|moment| *moment > self.now).min()
+        started.map(calm_at).filter(|moment| *moment > self.clock.now()).min()
     }
 
     /// Processes that exist, are being made, or are not gone yet.
@@ -100,7 +99,7 @@ impl Core {
         let is_busy = |b: &&Backend| {
             b.number().is_some()
                 && b.offer.is_none()
-                && self.now.since(b.launched_at) < BUSY_START
+                && self.clock.now().since(b.launched_at) < BUSY_START
                 && self.is_for_lists(b)
         };
         self.backends.values().filter(is_busy).count() >= self.settings.pool.max_list_starts
@@ -121,29 +120,29 @@ impl Core {
 
     /// Lets those in who stand in line, as far as there is room, and makes more.
     pub(crate) fn serve_line(&mut self) {
-        if self.line.is_empty() {
+        if self.start_queue.is_empty() {
             return;
         }
-        let line = std::mem::take(&mut self.line);
+        let line = std::mem::take(&mut self.start_queue);
         let is_wanted = |id: &BackendId| {
             let is_waited_for = |b: &Backend| !b.waiting.is_empty() || self.is_awaited(*id);
             self.backends
                 .get(id)
                 .is_some_and(|b| matches!(b.state, BackendState::Stopped) && is_waited_for(b))
         };
-        self.line = line.into_iter().filter(is_wanted).collect();
-        while let Some(at) = self.line.iter().position(|&waiting| self.has_room_for(waiting))
-            && let Some(next) = self.line.remove(at)
+        self.start_queue = line.into_iter().filter(is_wanted).collect();
+        while let Some(at) = self.start_queue.iter().position(|&waiting| self.has_room_for(waiting))
+            && let Some(next) = self.start_queue.remove(at)
         {
             self.start(next);
             self.give_time_to_start(next);
         }
         if let Some(moment) = self.next_in_line() {
-            self.wake_at(moment);
+            self.clock.wake_at(moment);
         }
         let mut leaving: Vec<BackendId> =
             self.backends.values().filter(|b| is_leaving(b)).map(|b| b.id).collect();
-        for waiting in self.line.clone() {
+        for waiting in self.start_queue.clone() {
             // It waits for others to answer, and not for a place.
             let Some(limit) = self.limit_of(waiting) else { continue };
             // If its own server has as many as it may, one of those has to go; else anybody.
@@ -163,7 +162,7 @@ impl Core {
     /// What waited for room has time for the start, too.
     fn give_time_to_start(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend) else { return };
-        let (now, start) = (self.now, b.settings.start_timeout * 2);
+        let (now, start) = (self.clock.now(), b.settings.start_timeout * 2);
         for waiting in &b.waiting {
             let Queued::Request(minted) = waiting else { continue };
             let Some(pending) = self.pending.get_mut(*minted) else { continue };
@@ -186,7 +185,7 @@ impl Core {
     pub(crate) fn is_in_use(&self, b: &Backend) -> bool {
         !b.waiting.is_empty()
             || !b.subscriptions.is_empty()
-            || b.tasks.iter().any(|task| task.until > self.now)
+            || b.tasks.iter().any(|task| task.until > self.clock.now())
             || b.greeter.is_some()
             || b.fetch.as_ref().is_some_and(ListFetch::is_under_way)
             || self.pending.iter().any(|(_, pending)| is_use(pending, b.id))
@@ -243,9 +242,10 @@ impl Core {
                 continue;
             };
             let is_wanted = |(_, p): (u64, &Pending)| p.backend == backend && p.is_wanted();
-            let task_ends = b.tasks.iter().map(|task| task.until).filter(|until| *until > self.now).max();
+            let task_ends =
+                b.tasks.iter().map(|task| task.until).filter(|until| *until > self.clock.now()).max();
             if let Some(moment) = task_ends {
-                self.wake_at(moment);
+                self.clock.wake_at(moment);
             }
             if task_ends.is_some() || self.pending.iter().any(is_wanted) {
                 self.followups.push(Followup::EndDeserted { backend, why });
@@ -276,7 +276,7 @@ impl Core {
     /// Stops a backend that has been of no use for long enough.
     pub(crate) fn tick_idle(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend) else { return };
-        if self.idle_at(b).is_none_or(|idle_at| idle_at > self.now) {
+        if self.idle_at(b).is_none_or(|idle_at| idle_at > self.clock.now()) {
             return;
         }
         if self.is_in_use(b) || self.is_kept(b) {
@@ -288,7 +288,7 @@ impl Core {
     /// It is of use.
     pub(crate) fn touch(&mut self, backend: BackendId) {
         if let Some(b) = self.backends.get_mut(&backend) {
-            b.last_used = self.now;
+            b.last_used = self.clock.now();
         }
     }
 

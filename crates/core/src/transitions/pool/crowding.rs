@@ -12,7 +12,7 @@ impl Core {
         let Some(b) = self.backends.get(&backend) else { return };
         if let Some(server) = self.servers.get_mut(b.server.0 as usize) {
             let place = (b.key.clone(), b.environment.without_sources());
-            server.evictions.note(self.now, place, limit);
+            server.evictions.note(self.clock.now(), place, limit);
         }
     }
 
@@ -20,10 +20,10 @@ impl Core {
     pub(crate) fn note_return(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend) else { return };
         let Some(server) = self.servers.get_mut(b.server.0 as usize) else { return };
-        if !server.evictions.started(self.now, &(b.key.clone(), b.environment.without_sources())) {
+        if !server.evictions.started(self.clock.now(), &(b.key.clone(), b.environment.without_sources())) {
             return;
         }
-        if let Some(crowding) = server.evictions.crowding(self.now, &server.settings.name) {
+        if let Some(crowding) = server.evictions.crowding(self.clock.now(), &server.settings.name) {
             self.report(Fact::Crowded { backend, crowding });
         }
     }

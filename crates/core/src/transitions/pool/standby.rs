@@ -47,8 +47,10 @@ impl Core {
         surroundings: Surroundings,
         actions: &mut Vec<Action>,
     ) -> Result<(), &'static str> {
-        self.now = self.now.max(now);
-        std::mem::swap(&mut self.actions, actions);
+        self.transition(now, actions, |core| core.try_standby(server, surroundings))
+    }
+
+    fn try_standby(&mut self, server: ServerId, surroundings: Surroundings) -> Result<(), &'static str> {
         let done = self.make_standby(server, surroundings);
         if let (Err(why), Some(known)) = (done, self.servers.get(server.0 as usize))
             && !known.is_held
@@ -56,8 +58,6 @@ impl Core {
             let name = known.settings.name.clone();
             self.report(Fact::NotStarted { server: name, why });
         }
-        self.run_followups();
-        std::mem::swap(&mut self.actions, actions);
         done
     }
 
@@ -71,7 +71,7 @@ impl Core {
                 BackendState::Ready { .. }
                 | BackendState::Starting { .. }
                 | BackendState::Stopping { .. } => StandbyState::Starting,
-                BackendState::Stopped if self.line.contains(&b.id) => StandbyState::Starting,
+                BackendState::Stopped if self.start_queue.contains(&b.id) => StandbyState::Starting,
                 BackendState::Stopped | BackendState::Backoff { .. } | BackendState::Failed { .. } => {
                     StandbyState::Failed
                 }
@@ -104,11 +104,10 @@ impl Core {
             return Ok(());
         }
         let greeting = self.own_greeting(server).ok_or(GONE)?;
-        let id = ClientId(self.next_delegate);
-        self.next_delegate += 1;
+        let id = self.numbers.new_delegate();
         let standby = Client::standby(self.newcomer(id, server, settings), origin, greeting);
         self.clients.insert(id, standby);
-        self.has_standbys = true;
+        self.note_standby();
         self.keep_running(id, true);
         Ok(())
     }
@@ -158,8 +157,8 @@ impl Core {
         match b.state {
             // One that could not be started is not tried again by itself.
             BackendState::Stopped if b.launches == 0 || is_ordered || b.proven => self.ensure_started(home),
-            BackendState::Failed { until, .. } if until <= self.now => self.ensure_started(home),
-            BackendState::Failed { until, .. } => self.wake_at(until),
+            BackendState::Failed { until, .. } if until <= self.clock.now() => self.ensure_started(home),
+            BackendState::Failed { until, .. } => self.clock.wake_at(until),
             BackendState::Stopped
             | BackendState::Starting { .. }
             | BackendState::Ready { .. }
@@ -230,13 +229,11 @@ impl Core {
 
     /// Another daemon takes our place: what nobody uses need not run here any more.
     pub fn end_all_standbys(&mut self, now: Moment, actions: &mut Vec<Action>) {
-        self.now = self.now.max(now);
-        std::mem::swap(&mut self.actions, actions);
-        for client in self.standbys().map(|c| c.id()).collect::<Vec<ClientId>>() {
-            self.lose(client);
-        }
-        self.run_followups();
-        std::mem::swap(&mut self.actions, actions);
+        self.transition(now, actions, |core| {
+            for client in core.standbys().map(|c| c.id()).collect::<Vec<ClientId>>() {
+                core.lose(client);
+            }
+        });
     }
 
     /// A backend that is kept without clients.
@@ -246,7 +243,7 @@ impl Core {
 
     fn standbys(&self) -> impl Iterator<Item = &Client> {
         // Delegates and stand-ins have numbers of their own, beyond those of connections.
-        let own = self.has_standbys.then(|| self.clients.range(ClientId(ClientId::FIRST_DELEGATE)..));
+        let own = self.has_standbys().then(|| self.clients.range(ClientId(ClientId::FIRST_DELEGATE)..));
         own.into_iter().flatten().map(|(_, c)| c).filter(|c| !c.is_lost() && c.is_standby())
     }
 }

@@ -2,7 +2,7 @@
 //! its own. What is open at the old one is still answered there.
 
 use crate::backends::{Backend, is_use};
-use crate::clients::{Client, Presence};
+use crate::clients::Client;
 use crate::core::{Core, Followup};
 use crate::fact::Fact;
 use crate::ids::{BackendId, ClientId, ServerId};

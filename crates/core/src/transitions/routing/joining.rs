@@ -209,9 +209,8 @@ impl Core {
             .servers
             .get(server.0 as usize)
             .map_or(FramingGuess::of(settings.framing), |origin| origin.manner);
-        let id = BackendId(self.next_backend);
-        self.next_backend += 1;
-        let mut backend = Backend::new(id, server, settings, manner, (key, environment), self.now);
+        let id = self.numbers.new_backend();
+        let mut backend = Backend::new(id, server, settings, manner, (key, environment), self.clock.now());
         if let Some(greeting) = self.clients.get(&client).and_then(|c| c.handshake.to_replay()) {
             backend.greeting = Some(greeting.clone());
             backend.greeted_by = Some(client);

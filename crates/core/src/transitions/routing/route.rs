@@ -2,8 +2,8 @@
 
 use crate::answers::Cause;
 use crate::backends::{Backend, BackendKey, BackendState};
-use crate::clients::{Parked, Presence, Roots};
-use crate::core::{Core, Ending, Followup};
+use crate::clients::{Parked, Roots};
+use crate::core::{Core, Followup};
 use crate::fact::Fact;
 use crate::ids::{BackendId, ClientId, Launch};
 use crate::routing::{Decision, Place, decide};
@@ -185,7 +185,7 @@ impl Core {
 
     /// Routes what was parked, in its order, now that more is known.
     pub(crate) fn unpark(&mut self, client: ClientId) {
-        if let Ending::Stopping { .. } | Ending::Finished = self.ending {
+        if self.ending.is_stopping() {
             // All of it is answered in a moment.
             return;
         }
@@ -275,7 +275,7 @@ impl Core {
         let over: Vec<Vec<u8>> = over.map(|subscription| subscription.uri).collect();
         // One who only works elsewhere now still waits for what he began here.
         b.tasks.retain(|task| task.client != client || !is_lost);
-        b.last_used = self.now;
+        b.last_used = self.clock.now();
         self.wake_for_linger();
         let Some(b) = self.backends.get(&backend) else { return };
         let is_over = b.key.owner == Some(client) || (is_free && (b.is_retired() || b.greeting.is_none()));

@@ -3,7 +3,7 @@
 
 use crate::backends::{Backend, BackendKey, Principals};
 use crate::catalogue::next_cursor;
-use crate::clients::{Client, Presence, rank};
+use crate::clients::{Client, rank};
 use crate::core::Core;
 use crate::fact::Fact;
 use crate::ids::{BackendId, ClientId, Launch, ServerId};

@@ -2,7 +2,6 @@
 //! list, read or cancel it.
 
 use crate::backends::{Backend, Task};
-use crate::clients::Presence;
 use crate::core::Core;
 use crate::ids::{BackendId, ClientId};
 use crate::messages::same_spelling;
@@ -61,15 +60,15 @@ impl Core {
             // A server that gives two clients the same id cannot take a task away from its owner.
             if b.tasks
                 .iter()
-                .any(|known| known.id == task && known.client != client && known.until > self.now)
+                .any(|known| known.id == task && known.client != client && known.until > self.clock.now())
             {
                 return;
             }
-            b.tasks.retain(|known| known.id != task && (known.until > self.now || !is_full));
+            b.tasks.retain(|known| known.id != task && (known.until > self.clock.now() || !is_full));
             if b.tasks.len() >= MOST_TASKS {
                 return;
             }
-            b.tasks.push(Task { id: task.to_vec(), client, until: self.now + LONGEST_TASK });
+            b.tasks.push(Task { id: task.to_vec(), client, until: self.clock.now() + LONGEST_TASK });
         }
     }
 
@@ -85,7 +84,7 @@ impl Core {
         if let Some(b) = self.backends.get_mut(&backend) {
             // Its result may still be asked for, and only here; but nothing is lost any more.
             for known in b.tasks.iter_mut().filter(|known| known.id == task) {
-                known.until = self.now;
+                known.until = self.clock.now();
             }
         }
     }
