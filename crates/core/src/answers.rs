@@ -63,15 +63,15 @@ pub(crate) enum Cause {
 }
 
 /// The key under which a daemon's refusal has the mark of the attachment that it is for.
-pub(crate) const MARK: &str = "mark";
+pub(crate) const MARK_KEY: &str = "mark";
 
 impl Core {
     /// The name of a backend's server; of what concerns none, that of the only one there is.
     fn name_of(&self, of: Option<BackendId>) -> &str {
-        match (of.and_then(|backend| self.backends.get(&backend)), self.servers.as_slice()) {
+        match (of.and_then(|backend| self.backends.get(&backend)), self.servers.only()) {
             (Some(b), _) => &b.settings.name,
-            (None, [only]) => &only.settings.name,
-            (None, _) => "",
+            (None, Some(only)) => &only.settings.name,
+            (None, None) => "",
         }
     }
 
@@ -327,7 +327,7 @@ impl Core {
         }
         let answer = self.shutting_down().retryable(true).hint("ask again: another daemon is started");
         match mark {
-            Some(mark) => answer.with(MARK, json!(mark)),
+            Some(mark) => answer.with(MARK_KEY, json!(mark)),
             None => answer,
         }
     }

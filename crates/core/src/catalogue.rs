@@ -31,7 +31,7 @@ pub use filter::Filter;
 pub use kept::Kept;
 pub use list::{List, Naming};
 pub use listing::{Listing, Unreadable, next_cursor};
-pub use names::{Collision, Style};
+pub use names::{Collision, NameStyle};
 pub use offer::Offer;
 pub use offers::{OfferKey, Offers};
 pub use raw::{RawList, RawOffer};

@@ -1,6 +1,6 @@
 //! Policies and limits, as the config gives them.
 
-use crate::catalogue::{Kept, Naming, OfferKey, Style as NameStyle};
+use crate::catalogue::{Kept, Naming, OfferKey, NameStyle};
 use crate::record::{FramingChoice, Record};
 use crate::routing::Policy;
 use crate::routing::path::Style;

@@ -98,9 +98,9 @@ impl Core {
             }
         });
         let servers =
-            self.servers.iter().enumerate().filter(|(_, server)| !server.is_gone).map(|(id, server)| {
-                let own = self.backends.values().filter(|b| b.server.0 as usize == id);
-                let state = self.state_kept(ServerId(id as u32));
+            self.servers.iter().filter(|(_, server)| !server.is_gone).map(|(id, server)| {
+                let own = self.backends.of_server(id);
+                let state = self.state_kept(id);
                 let (scope, scope_reason) = server.settings.scope_with_reason(&server.record, state);
                 ServerStatus {
                     name: server.settings.name.clone(),
@@ -113,10 +113,10 @@ impl Core {
                         settings::StatePolicy::Auto => "not known yet",
                     },
                     is_held: server.is_held,
-                    is_failing: self.is_failing(ServerId(id as u32)),
+                    is_failing: self.is_failing(id),
                     last_start: server.last_start,
                     learnt: server.record.words(),
-                    last_error: self.last_error(ServerId(id as u32)),
+                    last_error: self.last_error(id),
                     tools: {
                         let listings =
                             server.offers.values().filter_map(|kept| kept.offer()?.list(List::Tools));
@@ -143,14 +143,14 @@ impl Core {
                 false
             }
         };
-        let last_start = self.servers.get(server.0 as usize).map(|server| server.last_start);
+        let last_start = self.servers.get(server).map(|server| server.last_start);
         (own().any(is_down) || last_start == Some(LastStart::Failed)) && !own().any(works)
     }
 
     /// Notes what came of a start. What becomes of one whose settings have changed says nothing of the next.
     pub(crate) fn note_start(&mut self, backend: BackendId, last_start: LastStart) {
         let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired()) else { return };
-        if let Some(server) = self.servers.get_mut(b.server.0 as usize) {
+        if let Some(server) = self.servers.get_mut(b.server) {
             server.last_start = last_start;
             if last_start == LastStart::Well {
                 server.failure = None;
@@ -169,7 +169,7 @@ impl Core {
 
     fn instance(&self, b: &Backend) -> InstanceStatus {
         let state = match b.state {
-            BackendState::Stopped if self.start_queue.contains(&b.id) => "waits for room",
+            BackendState::Stopped if self.backends.waits_for_room(b.id) => "waits for room",
             // It was started, and has never worked.
             BackendState::Stopped if b.launches > 0 && !b.proven => "failed",
             BackendState::Stopped => "stopped",

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use switchboard_core::catalogue::{Filter, Kept, Naming, OfferKey, Style as NameStyle};
+use switchboard_core::catalogue::{Filter, Kept, Naming, OfferKey, NameStyle};
 use switchboard_core::routing::Policy;
 use switchboard_core::routing::path::Style;
 use switchboard_core::{

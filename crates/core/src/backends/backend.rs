@@ -204,6 +204,24 @@ impl Backend {
         }
     }
 
+    pub(crate) fn id(&self) -> BackendId {
+        self.id
+    }
+
+    pub(crate) fn server(&self) -> ServerId {
+        self.server
+    }
+
+    /// The settings of its server, as they were when the backend was made.
+    pub(crate) fn settings(&self) -> &Arc<ServerSettings> {
+        &self.settings
+    }
+
+    /// A process exists, is being made, or is not gone yet.
+    pub(crate) fn has_process(&self) -> bool {
+        self.number().is_some()
+    }
+
     /// The number of the process that exists or is being made.
     pub(crate) fn number(&self) -> Option<u32> {
         match self.state {

@@ -8,6 +8,7 @@
 //! - `users`: the clients that have used a process.
 //! - `fetch`: the progress of asking a backend for its lists.
 //! - `backend`: the backend itself.
+//! - `all`: all backends, and those that wait for room.
 
 mod key;
 mod framing;
@@ -16,7 +17,9 @@ mod state;
 mod users;
 mod fetch;
 mod backend;
+mod all;
 
+pub(crate) use all::Backends;
 pub(crate) use backend::*;
 pub(crate) use fetch::*;
 pub(crate) use framing::*;

@@ -21,16 +21,15 @@ pub(crate) use ending::Ending;
 pub(crate) use followups::{Followup, Followups};
 
 use crate::aggregate::Views;
-use crate::backends::Backend;
+use crate::backends::Backends;
 use crate::clients::Clients;
 use crate::event::Action;
 use crate::fact::Fact;
 use crate::ids::{BackendId, Peer};
 use crate::moment::Moment;
 use crate::pending::{Asked, ClosedTokens, Merge, Pending, QuestionTokens, Table};
-use crate::servers::Server;
+use crate::servers::{Server, Servers};
 use crate::settings::{ServerSettings, Settings};
-use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use switchboard_protocol::ErrorAnswer;
 
@@ -42,15 +41,13 @@ pub struct Core {
     refusal: Option<ErrorAnswer>,
     pub(crate) clock: Clock,
     pub(crate) clients: Clients,
-    pub(crate) backends: BTreeMap<BackendId, Backend>,
+    pub(crate) backends: Backends,
     pub(crate) numbers: Numbers,
     /// How several servers look as one, for all who see the same.
     pub(crate) views: Views,
-    pub(crate) servers: Vec<Server>,
+    pub(crate) servers: Servers,
     /// Stands in where a client or a backend has no server.
     no_server: Arc<ServerSettings>,
-    /// Backends that wait until the pool has room for them.
-    pub(crate) start_queue: VecDeque<BackendId>,
     /// A server was started without a client at least once; most never are.
     has_standbys: bool,
     /// The moment at which the last client and the last process were gone.
@@ -72,19 +69,17 @@ impl Core {
     pub fn new(mut settings: Settings) -> Self {
         let seed = settings.seed;
         let first_question = settings.first_question;
-        let servers = std::mem::take(&mut settings.servers).into_iter();
-        let servers = servers.map(|server| Server::new(server, Moment::default())).collect();
+        let servers = Servers::new(std::mem::take(&mut settings.servers), Moment::default());
         Self {
             settings,
             refusal: None,
             clock: Clock::default(),
             clients: Clients::default(),
-            backends: BTreeMap::new(),
+            backends: Backends::default(),
             numbers: Numbers::new(),
             views: Views::new(seed | 1),
             servers,
             no_server: Arc::new(ServerSettings::new("?")),
-            start_queue: VecDeque::new(),
             has_standbys: false,
             unused_since: None,
             is_over_memory: false,
@@ -194,7 +189,7 @@ impl Core {
     /// What is known of a backend's server. One that is not as the server is now says nothing about it.
     pub(crate) fn origin(&mut self, backend: BackendId) -> Option<&mut Server> {
         let server = self.backends.get(&backend).filter(|b| !b.is_retired())?.server;
-        self.servers.get_mut(server.0 as usize)
+        self.servers.get_mut(server)
     }
 
     /// The settings of a backend's server, as they were when it was made.

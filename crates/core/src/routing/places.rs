@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use switchboard_protocol::json;
 
 /// No system has longer paths, however they are spelled in a URI. Longer texts are something else.
-const MAX_TEXT: usize = 128 * 1024;
+const MAX_PATH_BYTES: usize = 128 * 1024;
 /// Further URIs in a request would be looked up on disk, and say nothing that these do not.
 const MAX_URIS: usize = 16;
 /// Nobody has more, and each of them is kept.
@@ -116,7 +116,7 @@ fn picked<'a, const N: usize>(object: &'a [u8], names: [&str; N]) -> Option<[Opt
 /// The text of a JSON string. Nothing if it is none, or longer than any path.
 fn text(quoted: &[u8]) -> Option<Cow<'_, str>> {
     let inner = quoted.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
-    if inner.len() > MAX_TEXT {
+    if inner.len() > MAX_PATH_BYTES {
         return None;
     }
     match inner.contains(&b'\\') {
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn what_is_too_long_or_too_much_is_left_out() {
-        let long = format!(r#"{{"uri":"file:///{}"}}"#, "a".repeat(MAX_TEXT));
+        let long = format!(r#"{{"uri":"file:///{}"}}"#, "a".repeat(MAX_PATH_BYTES));
         assert_eq!(said(long.as_bytes(), Style::Unix), "");
         let many: Vec<String> = (0..100).map(|n| format!(r#""x{n}":"file:///{n}""#)).collect();
         let many = format!(r#"{{"arguments":{{{},"path":"/p"}}}}"#, many.join(","));

@@ -9,6 +9,7 @@
 //! - `failure`: the last failure of a server.
 //! - `last_start`: the result of the last start.
 //! - `server`: the server itself.
+//! - `all`: all servers.
 
 mod last_words;
 mod stateful;
@@ -18,6 +19,7 @@ mod evictions;
 mod failure;
 mod last_start;
 mod server;
+mod all;
 
 pub(crate) use evictions::*;
 pub use evictions::{Crowding, Limit};
@@ -26,5 +28,6 @@ pub(crate) use insight::*;
 pub use last_start::LastStart;
 pub(crate) use last_words::*;
 pub(crate) use retry::*;
+pub(crate) use all::Servers;
 pub(crate) use server::*;
 pub use stateful::{StateHint, state_hint};

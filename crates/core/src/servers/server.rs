@@ -55,4 +55,9 @@ impl Server {
             is_gone: false,
         }
     }
+
+    /// Takes over changed settings. Nothing that was learnt before need hold any more; only a stop by the owner stays.
+    pub(crate) fn renew(&mut self, settings: ServerSettings, now: Moment) {
+        *self = Self { is_held: self.is_held, ..Self::new(settings, now) };
+    }
 }

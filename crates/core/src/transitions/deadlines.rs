@@ -20,7 +20,7 @@ use std::time::Duration;
 use switchboard_protocol::{Dialect, Framing, Method, Outgoing, dialect};
 
 /// How long a backend may take for a sign of life.
-const PROBE_TIME: Duration = Duration::from_secs(10);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Core {
     pub(crate) fn tick(&mut self) {
@@ -37,7 +37,7 @@ impl Core {
                 AskedBy::Ourselves => self.roots_unknown(asked.client),
             }
         }
-        let backends: Vec<BackendId> = self.backends.keys().copied().collect();
+        let backends: Vec<BackendId> = self.backends.ids();
         for backend in backends {
             self.tick_backend(backend);
             self.tick_health(backend);
@@ -104,7 +104,7 @@ impl Core {
         let is_before =
             |id: u64, p: &Pending| !relays && id < probe.id && p.backend == backend && is_clients(p);
         if self.pending.iter().any(|(id, pending)| is_before(id, pending)) {
-            b.probe = Some(Probe { deadline: now + PROBE_TIME, ..probe });
+            b.probe = Some(Probe { deadline: now + PROBE_TIMEOUT, ..probe });
             return;
         }
         b.probe = None;
@@ -127,7 +127,7 @@ impl Core {
                 let b = self.backends.get(&backend).filter(|b| matches!(b.state, BackendState::Ready { .. }));
                 let error = match b.map(|b| b.at_work) {
                     Some(at_work) => self.no_turn(backend, waited, at_work),
-                    None if self.start_queue.contains(&backend) => self.no_room(backend, waited),
+                    None if self.backends.waits_for_room(backend) => self.no_room(backend, waited),
                     None => self.timed_out(backend, waited, false),
                 };
                 self.fail(&pending, &error);
@@ -264,7 +264,7 @@ impl Core {
     }
 
     pub(crate) fn probe(&mut self, backend: BackendId, is_regular: bool) {
-        let deadline = self.clock.now() + PROBE_TIME;
+        let deadline = self.clock.now() + PROBE_TIMEOUT;
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let (BackendState::Ready { number, .. }, None) = (&b.state, b.probe) else { return };
         let launch = Launch { backend, number: *number };
@@ -273,7 +273,7 @@ impl Core {
         self.clock.wake_at(deadline);
         self.report(Fact::Probing { backend, is_regular });
         // The probe's own deadline decides; this entry only makes its answer known.
-        self.ask_ourselves(backend, id, Asker::Probe, Method::Ping, PROBE_TIME * 1000);
+        self.ask_ourselves(backend, id, Asker::Probe, Method::Ping, PROBE_TIMEOUT * 1000);
         // A daemon passes a ping on to the server.
         let method = if self.settings_of(backend).relays { Method::Alive } else { Method::Ping };
         let ping = json!({ "jsonrpc": "2.0", "id": id, "method": method.name() });

@@ -13,7 +13,7 @@ use switchboard_protocol::Method;
 
 /// The grace of a backend when we have been told to end for the second time: it must fit into the two seconds after
 /// which clients kill.
-const HURRY: Duration = Duration::from_millis(800);
+const SECOND_SIGNAL_GRACE: Duration = Duration::from_millis(800);
 
 impl Core {
     /// A client of the usual kind closes its end, sends a signal when we are still there two seconds later,
@@ -21,7 +21,7 @@ impl Core {
     pub(crate) fn told_to_end(&mut self, why: &'static str) {
         if self.ending.is_leaving() {
             self.ending = Ending::Stopping { leave: true };
-            return self.stop_all(|_| StopHow::Terminate { grace: HURRY });
+            return self.stop_all(|_| StopHow::Terminate { grace: SECOND_SIGNAL_GRACE });
         }
         self.begin_drain(why, true, true);
     }
@@ -62,7 +62,7 @@ impl Core {
 
     /// `how` says what becomes of a backend with this grace.
     fn stop_all(&mut self, how: impl Fn(Duration) -> StopHow) {
-        let backends: Vec<BackendId> = self.backends.keys().copied().collect();
+        let backends: Vec<BackendId> = self.backends.ids();
         for backend in backends {
             self.fail_all(backend, &Cause::Stopped);
             let Some(b) = self.backends.get_mut(&backend) else { continue };
@@ -79,7 +79,7 @@ impl Core {
         for minted in self.asked.ids(|asked| asked.launch().is_none()) {
             self.asked.remove(minted);
         }
-        self.start_queue.clear();
+        self.backends.clear_start_queue();
         self.merging.clear();
         self.answer_farewells();
         self.check_finished();

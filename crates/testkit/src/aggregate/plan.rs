@@ -5,7 +5,7 @@ use crate::simulator::rng::Rng;
 use crate::variables::ENVIRONMENTS;
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_core::catalogue::Style as NameStyle;
+use switchboard_core::catalogue::NameStyle;
 use switchboard_core::routing::Policy;
 use switchboard_core::routing::path::Style;
 use switchboard_core::{

@@ -15,10 +15,10 @@ use switchboard_protocol::{Message, Part};
 
 /// Clients that give up on us early, by the beginning of their name, and how long they are made to wait at most. Codex begins
 /// its first turn without any tools if they are not there within a second, so what is stored is not held up for the rest.
-const IMPATIENT: &[(&str, Duration)] = &[("codex", Duration::from_secs(4))];
+const CLIENT_WAIT_LIMITS: &[(&str, Duration)] = &[("codex", Duration::from_secs(4))];
 
 #[derive(Deserialize)]
-struct Opening<'a> {
+struct InitializeParams<'a> {
     #[serde(borrow, rename = "clientInfo")]
     client: Info<'a>,
 }
@@ -33,9 +33,9 @@ impl Core {
     /// The time that a client has for everything at its start.
     pub(super) fn grace_for(&self, client: ClientId, initialize: &Message) -> Duration {
         let params = initialize.part(Part::Params).unwrap_or_default();
-        let name = serde_json::from_slice::<Opening<'_>>(params).map(|opening| opening.client.name);
+        let name = serde_json::from_slice::<InitializeParams<'_>>(params).map(|opening| opening.client.name);
         let name = name.unwrap_or_default().to_ascii_lowercase();
-        let own = IMPATIENT.iter().find(|(start, _)| name.starts_with(start)).map(|(_, most)| *most);
+        let own = CLIENT_WAIT_LIMITS.iter().find(|(start, _)| name.starts_with(start)).map(|(_, most)| *most);
         let grace = self.settings.aggregates.list_grace;
         match own {
             None => grace,
@@ -48,7 +48,7 @@ impl Core {
     fn has_stored(&self, client: ClientId) -> bool {
         let mut servers = self.servers_of(client).into_iter();
         servers
-            .any(|server| self.servers.get(server.0 as usize).is_some_and(|known| !known.offers.is_empty()))
+            .any(|server| self.servers.get(server).is_some_and(|known| !known.offers.is_empty()))
     }
 
     /// Until when a client waits for a server that is about to be started.
@@ -111,16 +111,15 @@ impl Core {
     /// The next moment at which a server is tried again in the background.
     pub(super) fn next_retry(&self) -> Option<Moment> {
         // One that is due and not wanted is looked at again when a start fails.
-        let is_ahead = |(at, retry): &(usize, Retry)| {
-            retry.at > self.clock.now() || !self.lacking(ServerId(*at as u32)).is_empty()
+        let is_ahead = |(server, retry): &(ServerId, Retry)| {
+            retry.at > self.clock.now() || !self.lacking(*server).is_empty()
         };
-        let retries = self.servers.iter().enumerate().filter_map(|(at, server)| Some((at, server.retry?)));
+        let retries = self.servers.iter().filter_map(|(id, server)| Some((id, server.retry?)));
         retries.filter(is_ahead).map(|(_, retry)| retry.at).min()
     }
 
     pub(super) fn tick_retries(&mut self) {
-        for at in 0..self.servers.len() {
-            let server = ServerId(at as u32);
+        for server in self.servers.ids() {
             if self.retry_of(server).is_none_or(|retry| retry.at > self.clock.now()) {
                 continue;
             }
@@ -152,7 +151,7 @@ impl Core {
             let home = self.clients.get(delegate).and_then(|c| self.backends.get(&c.home()?));
             let is_down = home.is_none_or(|b| {
                 let is_stopped = matches!(b.state, BackendState::Stopped | BackendState::Failed { .. });
-                is_stopped && !self.start_queue.contains(&b.id)
+                is_stopped && !self.backends.waits_for_room(b.id)
             });
             is_down && self.offer_for(*delegate).is_none()
         };

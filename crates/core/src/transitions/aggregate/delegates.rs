@@ -68,10 +68,10 @@ impl Core {
 
     /// The servers that a client of all of them, or of some, sees.
     pub(super) fn servers_of(&self, client: ClientId) -> Vec<ServerId> {
-        let listed = self.servers.iter().enumerate().filter(|(_, it)| !it.is_gone && it.settings.is_listed);
+        let listed = self.servers.iter().filter(|(_, it)| !it.is_gone && it.settings.is_listed);
         let only = self.aggregate(client).and_then(|aggregate| aggregate.only.as_ref());
         let is_wanted = |server: &ServerId| only.is_none_or(|only| only.contains(server));
-        listed.map(|(at, _)| ServerId(at as u32)).filter(is_wanted).collect()
+        listed.map(|(server, _)| server).filter(is_wanted).collect()
     }
 
     /// Begins anew: a client that makes its handshake has said nothing before.
@@ -102,7 +102,7 @@ impl Core {
 
     /// Makes the delegate at one server. The server is told at once that its client is ready, so that its lists are there when the slowest of them has been waited for.
     fn make_delegate(&mut self, client: ClientId, server: ServerId, initialize: &Message) {
-        let Some(settings) = self.servers.get(server.0 as usize).map(|server| server.settings.clone()) else {
+        let Some(settings) = self.servers.get(server).map(|server| server.settings.clone()) else {
             return;
         };
         let Some(c) = self.clients.get(&client) else { return };

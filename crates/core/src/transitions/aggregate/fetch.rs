@@ -14,16 +14,16 @@ use std::time::Duration;
 use switchboard_protocol::{Message, Method, Outgoing, Part};
 
 /// More pages than this no server has; one that goes on for ever is not followed.
-const MOST_PAGES: usize = 10_000;
+const MAX_PAGES: usize = 10_000;
 
 /// A server that says again and again that something has changed is asked so often.
-const PAUSE: Duration = Duration::from_millis(250);
+const MIN_FETCH_INTERVAL: Duration = Duration::from_millis(250);
 
 /// When a list that could not be had is asked for again.
-const ASK_AGAIN: Duration = Duration::from_secs(60);
+const FAILED_LIST_RETRY_DELAY: Duration = Duration::from_secs(60);
 
 /// How long a page may take.
-const PAGE_TIME: Duration = Duration::from_secs(30);
+const PAGE_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Core {
     /// Asks a backend what it offers, if it can be asked and somebody wants to know.
@@ -122,7 +122,7 @@ impl Core {
         let params = params.unwrap_or_default();
         let request = format!(r#"{{"jsonrpc":"2.0","id":{minted},"method":"{method}"{params}}}"#);
         let asker = Asker::Catalogue { list, round };
-        self.ask_ourselves(launch.backend, minted, asker, list.method(), PAGE_TIME);
+        self.ask_ourselves(launch.backend, minted, asker, list.method(), PAGE_TIMEOUT);
         self.send_to_backend(launch, Outgoing::raw(request.into()));
     }
 
@@ -147,7 +147,7 @@ impl Core {
         let ListProgress::Asked(pages) = progress else { return };
         let is_new =
             |cursor: &Bytes| pages.last().and_then(|last| next_cursor(last)).as_ref() != Some(cursor);
-        let next = cursor.filter(|cursor| pages.len() < MOST_PAGES && is_new(cursor));
+        let next = cursor.filter(|cursor| pages.len() < MAX_PAGES && is_new(cursor));
         pages.push(result);
         match next {
             Some(cursor) => self.ask_page(launch, list, round, Some(&cursor)),
@@ -214,7 +214,7 @@ impl Core {
         let now = self.clock.now();
         let Some(b) = self.backends.get_mut(&launch.backend).filter(|b| b.is_current(launch)) else { return };
         let Some(fetch) = b.fetch.as_mut().filter(|fetch| fetch.round == round) else { return };
-        let before = std::mem::replace(&mut fetch.stage, FetchStage::Resting { until: now + PAUSE });
+        let before = std::mem::replace(&mut fetch.stage, FetchStage::Resting { until: now + MIN_FETCH_INTERVAL });
         // It may be shown otherwise by now.
         let offer = match before {
             FetchStage::Reading(naming) if !Arc::ptr_eq(&naming, &b.settings.naming) => {
@@ -226,7 +226,7 @@ impl Core {
         let is_partial = !failed.is_empty();
         if is_partial {
             fetch.again.extend(failed);
-            fetch.stage = FetchStage::Resting { until: now + ASK_AGAIN };
+            fetch.stage = FetchStage::Resting { until: now + FAILED_LIST_RETRY_DELAY };
         }
         if let Some(due) = fetch.due() {
             self.clock.wake_at(due);

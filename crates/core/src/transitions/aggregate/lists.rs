@@ -18,13 +18,13 @@ use std::time::Duration;
 use switchboard_protocol::{Dialect, ErrorKind, Message, Part, RawId};
 
 /// Changes in quick succession are told as one.
-const BURST: Duration = Duration::from_millis(100);
+const LIST_CHANGE_DELAY: Duration = Duration::from_millis(100);
 
 /// How long after that a client is told that did not read what it was sent.
-const PATIENCE: Duration = Duration::from_secs(1);
+const NOTICE_RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// So many earlier views are kept for those who are in the middle of their pages.
-const OLDER: usize = 4;
+const MAX_EARLIER_VIEWS: usize = 4;
 
 impl Core {
     /// What a delegate's server offers: as its own backend said, or as it was when somebody asked last.
@@ -32,7 +32,7 @@ impl Core {
         let c = self.clients.get(&delegate)?;
         let own = c.home().and_then(|home| self.backends.get(&home)?.offer.clone());
         own.or_else(|| {
-            let server = self.servers.get(c.server().0 as usize)?;
+            let server = self.servers.get(c.server())?;
             let key = OfferKey { profile: c.declared.profile.clone()?, root: self.offer_root(c)? };
             server.offers.get(&key)?.offer().cloned()
         })
@@ -55,7 +55,7 @@ impl Core {
             let news = self.aggregate(c.connection())?.delegates.get(&c.server())?.news;
             let is_awaited = matches!(news, News::Awaited { until } if until > self.clock.now());
             let root = self.offer_root(c).filter(|_| !is_awaited)?;
-            self.servers.get(c.server().0 as usize)?.offers.newest(root.as_deref())?.offer().cloned()
+            self.servers.get(c.server())?.offers.newest(root.as_deref())?.offer().cloned()
         })
     }
 
@@ -165,7 +165,7 @@ impl Core {
             aggregate.shown[list as usize] = Some(view.clone());
             aggregate.seen[list as usize] = Some(view.clone());
             if !aggregate.older.iter().any(|older| Arc::ptr_eq(older, &view)) {
-                if aggregate.older.len() == OLDER {
+                if aggregate.older.len() == MAX_EARLIER_VIEWS {
                     aggregate.older.pop_front();
                 }
                 aggregate.older.push_back(view);
@@ -188,7 +188,7 @@ impl Core {
     }
 
     pub(super) fn renew_aggregate_soon(&mut self, client: ClientId) {
-        let at = self.clock.now() + BURST;
+        let at = self.clock.now() + LIST_CHANGE_DELAY;
         let Some(aggregate) = self.aggregate_mut(client) else { return };
         aggregate.view = None;
         aggregate.renew_at.get_or_insert(at);
@@ -207,7 +207,7 @@ impl Core {
         let changed: Vec<List> = List::ALL.into_iter().filter(is_another).collect();
         for method in List::change_notices(|list| changed.contains(&list)) {
             let is_told = self.notify_client(client, json!({ "method": method }));
-            let at = self.clock.now() + PATIENCE;
+            let at = self.clock.now() + NOTICE_RETRY_DELAY;
             let Some(aggregate) = self.aggregate_mut(client) else { return };
             for list in changed.iter().filter(|list| is_told && list.change_notice() == method) {
                 aggregate.shown[*list as usize] = Some(view.clone());
@@ -241,7 +241,7 @@ impl Core {
 
     pub(crate) fn tick_aggregates(&mut self) {
         self.tick_fetches();
-        let later = self.clock.now() + BURST;
+        let later = self.clock.now() + LIST_CHANGE_DELAY;
         self.tick_retries();
         self.tick_prefetches();
         for client in self.aggregates() {

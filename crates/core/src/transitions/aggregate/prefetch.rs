@@ -12,10 +12,10 @@ use std::time::Duration;
 use switchboard_protocol::Method;
 
 /// Starts of one backend: in each framing, and once more. Then it is over, whatever happens.
-const MOST_STARTS: u32 = 4;
+const MAX_STARTS: u32 = 4;
 
 /// How long a server that is ready may take for its lists.
-const ANSWER_TIME: Duration = Duration::from_secs(5);
+const LISTS_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Core {
     /// A client is about to leave: the starts that it caused go on where their lists are still unknown.
@@ -60,8 +60,8 @@ impl Core {
         let (backend, root) = (b.id, b.key.root.clone());
         // One that is there answers soon, or not at all.
         let within = match b.welcome {
-            Some(_) => ANSWER_TIME,
-            None => c.settings().start_timeout * (MOST_STARTS + 1),
+            Some(_) => LISTS_TIMEOUT,
+            None => c.settings().start_timeout * (MAX_STARTS + 1),
         };
         let until = self.clock.now() + within;
         let id = self.numbers.new_delegate();
@@ -90,7 +90,7 @@ impl Core {
         let is_coming = match &b.state {
             BackendState::Starting { .. } | BackendState::Ready { .. } | BackendState::Backoff { .. } => true,
             BackendState::Stopping { then, .. } => *then != AfterStop::Rest,
-            BackendState::Stopped => self.start_queue.contains(&b.id),
+            BackendState::Stopped => self.backends.waits_for_room(b.id),
             BackendState::Failed { .. } => false,
         };
         is_coming && !b.is_retired()

@@ -1,7 +1,7 @@
 //! Where a request of a client of many servers goes: to the one that it concerns, under the name that this one knows.
 
 use crate::aggregate::Spelling;
-use crate::catalogue::{Found, FoundUri, List, Style, View};
+use crate::catalogue::{Found, FoundUri, List, NameStyle, View};
 use crate::clients::{Level, rank};
 use crate::core::Core;
 use crate::ids::ClientId;
@@ -120,7 +120,7 @@ impl Core {
         }
         let is_shared_name = |member: usize| {
             let style = view.members().get(member).map(|member| member.naming.style);
-            view.members().len() > 1 && style == Some(Style::Plain)
+            view.members().len() > 1 && style == Some(NameStyle::Plain)
         };
         match view.find(list, quoted) {
             // A server that is still starting may have a tool of the same name, and the better claim to it.

@@ -29,7 +29,7 @@ impl Core {
 
     /// Tells clients that want to hear of warnings that a server is missing, once until it comes back.
     pub(super) fn tell_unavailable(&mut self, server: ServerId) {
-        let Some(known) = self.servers.get_mut(server.0 as usize) else { return };
+        let Some(known) = self.servers.get_mut(server) else { return };
         if std::mem::replace(&mut known.is_told_missing, true) {
             return;
         }

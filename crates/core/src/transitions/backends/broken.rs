@@ -11,13 +11,13 @@ use switchboard_protocol::hunt::{self, Glimpse};
 use switchboard_protocol::{Broken, Dialect, ErrorAnswer, Framing, Method, Parsed, RawId, parse};
 
 /// So much of a quarantined line is kept.
-const QUARANTINE_TEXT: usize = 200;
+const MAX_QUARANTINED_BYTES: usize = 200;
 
 impl Core {
     pub(crate) fn backend_noise(&mut self, launch: Launch, text: &Bytes, broken: Vec<Broken>) {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         let is_current = b.is_current(launch);
-        let cut = &text[..text.len().min(QUARANTINE_TEXT)];
+        let cut = &text[..text.len().min(MAX_QUARANTINED_BYTES)];
         let shown = redact(&String::from_utf8_lossy(cut));
         b.quarantine(shown.clone());
         let total = b.noise;

@@ -29,7 +29,7 @@ impl Core {
             _ => error.message().to_owned(),
         };
         let failure = Failure { kind: error.kind, reason, hint, at: self.clock.now() };
-        if let Some(server) = self.servers.get_mut(server.0 as usize) {
+        if let Some(server) = self.servers.get_mut(server) {
             server.failure = Some(failure);
         }
     }
@@ -62,7 +62,7 @@ impl Core {
 
     /// It was not ready in time, perhaps in an earlier run, and what became of that start is not known.
     fn is_late_since(&self, server: ServerId) -> Option<LastError> {
-        let (known, retry) = (self.servers.get(server.0 as usize)?, self.retry_of(server)?);
+        let (known, retry) = (self.servers.get(server)?, self.retry_of(server)?);
         let name = &known.settings.name;
         retry.is_slow.then(|| LastError {
             kind: ErrorKind::BackendTimeout.name(),
@@ -76,7 +76,7 @@ impl Core {
     }
 
     fn failed_with(&self, server: ServerId) -> Option<LastError> {
-        let failure = self.servers.get(server.0 as usize)?.failure.as_ref()?;
+        let failure = self.servers.get(server)?.failure.as_ref()?;
         Some(LastError {
             kind: failure.kind.name(),
             message: failure.reason.clone(),
@@ -93,7 +93,7 @@ impl Core {
         let aggregate = self.clients.get(&client).and_then(|c| c.aggregate());
         let delegates = aggregate.into_iter().flat_map(|aggregate| &aggregate.delegates);
         let shown = delegates.filter_map(|(server, delegate)| {
-            let name = &self.servers.get(server.0 as usize)?.settings.name;
+            let name = &self.servers.get(*server)?.settings.name;
             // A failure in another workspace is not this client's.
             let error = self.failed_with(*server).filter(|_| !self.is_served(delegate.client));
             let is_starting = error.is_none() && self.is_starting(delegate.client);

@@ -16,7 +16,7 @@ use switchboard_protocol::dialect::{self, Ear};
 use switchboard_protocol::{ErrorAnswer, Framing, Kind, Message, Method, Outgoing, Part, Patch, RawId};
 
 /// So many bytes of a log message that no client gets are written to our log.
-const UNHEARD_TEXT: usize = 500;
+const MAX_UNHEARD_BYTES: usize = 500;
 
 /// The code of JSON-RPC for a message that could not be read, and so had no id.
 const PARSE_ERROR: i64 = -32700;
@@ -283,7 +283,7 @@ impl Core {
         let audience = self.audience(backend, message);
         if audience.is_empty() && self.is_unheard(backend, message) {
             let params = message.part(Part::Params).unwrap_or_default();
-            let cut = &params[..params.len().min(UNHEARD_TEXT)];
+            let cut = &params[..params.len().min(MAX_UNHEARD_BYTES)];
             // Only what a server logs is for our log; other bodies may hold anything.
             let is_log = message.method() == Method::LogMessage;
             let text = if is_log { redact(&String::from_utf8_lossy(cut)) } else { String::new() };

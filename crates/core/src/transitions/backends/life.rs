@@ -16,11 +16,11 @@ use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawI
 
 const FIRST_BACKOFF: Duration = Duration::from_millis(100);
 
-const LONGEST_BACKOFF: Duration = Duration::from_secs(10);
+const MAX_BACKOFF: Duration = Duration::from_secs(10);
 
 const FIRST_COOLDOWN: Duration = Duration::from_secs(15);
 
-const LONGEST_COOLDOWN: Duration = Duration::from_secs(300);
+const MAX_COOLDOWN: Duration = Duration::from_secs(300);
 
 /// How long a process that no longer answers has after SIGTERM: others wait for the next one.
 const HUNG_GRACE: Duration = Duration::from_secs(1);
@@ -375,7 +375,7 @@ impl Core {
         }
         // A trial that fails is enough.
         if crashes > limit || b.on_trial {
-            let cooldown = (FIRST_COOLDOWN * 2u32.saturating_pow(b.opened)).min(LONGEST_COOLDOWN);
+            let cooldown = (FIRST_COOLDOWN * 2u32.saturating_pow(b.opened)).min(MAX_COOLDOWN);
             b.opened = b.opened.saturating_add(1);
             b.state = BackendState::Failed { until: now + cooldown, why: how.to_owned() };
             self.report(Fact::BreakerOpened { backend, cooldown, crashes });
@@ -476,5 +476,5 @@ impl Core {
 fn backoff(crashes: usize, roll: u64) -> Duration {
     let doubled = FIRST_BACKOFF * 2u32.saturating_pow(crashes.saturating_sub(1).min(16) as u32);
     let jitter = 0.75 + 0.5 * (roll % 1024) as f64 / 1024.0;
-    doubled.min(LONGEST_BACKOFF).mul_f64(jitter)
+    doubled.min(MAX_BACKOFF).mul_f64(jitter)
 }

@@ -15,7 +15,7 @@ impl Core {
     /// Changes the record of a backend's server, and has it stored if that makes a difference.
     pub(crate) fn learn(&mut self, backend: BackendId, change: impl FnOnce(&mut Record)) {
         let is_same = |b: &Backend| {
-            let server = self.servers.get(b.server.0 as usize);
+            let server = self.servers.get(b.server);
             server.is_some_and(|server| Arc::ptr_eq(&server.settings, &b.settings))
         };
         // A process of an earlier config says nothing about the present one.
@@ -28,7 +28,7 @@ impl Core {
     }
 
     fn learn_of(&mut self, server: ServerId, change: impl FnOnce(&mut Record)) {
-        let Some(known) = self.servers.get_mut(server.0 as usize) else { return };
+        let Some(known) = self.servers.get_mut(server) else { return };
         let mut record = known.record.clone();
         change(&mut record);
         if record != known.record {
@@ -38,7 +38,7 @@ impl Core {
     }
 
     pub(crate) fn retry_of(&self, server: ServerId) -> Option<Retry> {
-        self.servers.get(server.0 as usize)?.retry
+        self.servers.get(server)?.retry
     }
 
     /// A server's lists could not be had, or not in time: it is tried again.
@@ -71,7 +71,7 @@ impl Core {
     }
 
     fn set_retry(&mut self, server: ServerId, retry: Retry) {
-        let Some(known) = self.servers.get_mut(server.0 as usize) else { return };
+        let Some(known) = self.servers.get_mut(server) else { return };
         if known.retry.replace(retry) == Some(retry) {
             return;
         }
@@ -82,7 +82,7 @@ impl Core {
 
     /// Forgets what was learnt about a server, and its stored lists. What runs goes on.
     pub(crate) fn forget_server(&mut self, server: ServerId) {
-        let Some(known) = self.servers.get_mut(server.0 as usize) else { return };
+        let Some(known) = self.servers.get_mut(server) else { return };
         // A framing that stands in the config is not learnt.
         if known.record.framing != FramingChoice::Try {
             let settings = ServerSettings { framing: FramingChoice::Try, ..(*known.settings).clone() };

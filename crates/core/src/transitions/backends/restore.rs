@@ -62,8 +62,10 @@ impl Core {
         else {
             return;
         };
-        let mut known = self.backends.values().flat_map(|b| &b.subscriptions);
-        let is_known = known.any(|known| known.uri == uri && known.clients.contains(&client));
+        let is_known = {
+            let mut known = self.backends.values().flat_map(|b| &b.subscriptions);
+            known.any(|known| known.uri == uri && known.clients.contains(&client))
+        };
         if !is_known && !self.is_subscribing(client, &uri) {
             self.forget_spelling(client, &uri);
         }

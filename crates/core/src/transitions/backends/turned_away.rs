@@ -1,7 +1,7 @@
 //! A daemon that ends turns new requests away. An attachment that carries the messages itself keeps them for the next
 //! daemon: nobody has acted upon them.
 
-use crate::answers::MARK;
+use crate::answers::MARK_KEY;
 use crate::backends::Queued;
 use crate::core::Core;
 use crate::ids::Launch;
@@ -26,7 +26,7 @@ impl Core {
         };
         is_kept && {
             let data = data();
-            data["kind"] == ErrorKind::ShuttingDown.name() && data["retryable"] == true && data[MARK] == mark
+            data["kind"] == ErrorKind::ShuttingDown.name() && data["retryable"] == true && data[MARK_KEY] == mark
         }
     }
 

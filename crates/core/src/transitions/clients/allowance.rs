@@ -8,13 +8,13 @@ use crate::pending::{Asker, Pending, Progress};
 use switchboard_protocol::{ErrorAnswer, Message, Method, Part};
 
 /// Requests up to this length are limited by their number alone.
-const SMALL_REQUEST: usize = 16 << 10;
+const MAX_SMALL_REQUEST_BYTES: usize = 16 << 10;
 
 impl Core {
     /// The reason for which a request would have too much kept for its client.
     pub(crate) fn why_not_kept(&self, client: ClientId, message: &Message) -> Option<ErrorAnswer> {
         let length = message.bytes().len();
-        if message.method() != Method::Subscribe && length <= SMALL_REQUEST {
+        if message.method() != Method::Subscribe && length <= MAX_SMALL_REQUEST_BYTES {
             return None;
         }
         let connection = self.connection_of(client);

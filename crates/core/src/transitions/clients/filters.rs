@@ -23,7 +23,7 @@ pub(crate) enum Screened {
 }
 
 /// The part of a request by which a server's thing is named.
-enum Named {
+enum NamedPart {
     Name(List, Part),
     Uri(Part),
 }
@@ -51,14 +51,14 @@ impl Core {
         }
         for named in named_in(message) {
             match named {
-                Named::Name(list, part) => match single(naming, None).name(list, message.part(part)) {
+                NamedPart::Name(list, part) => match single(naming, None).name(list, message.part(part)) {
                     Access::Granted => {}
                     Access::GrantedAs(original) => message.rename(part, original),
                     Access::Refused | Access::Undecided => {
                         return Screened::Refused(self.unknown_to(client, list, &text(message, part)));
                     }
                 },
-                Named::Uri(part) => match self.screen_uri(client, message, part) {
+                NamedPart::Uri(part) => match self.screen_uri(client, message, part) {
                     Screened::Passes => {}
                     other => return other,
                 },
@@ -124,8 +124,8 @@ impl Core {
             return self.fail_one(minted, &error);
         }
         let uris = named_in(&message).into_iter().filter_map(|named| match named {
-            Named::Uri(part) => Some(part),
-            Named::Name(..) => None,
+            NamedPart::Uri(part) => Some(part),
+            NamedPart::Name(..) => None,
         });
         let verdicts = uris.map(|part| self.screen_uri(client, &message, part));
         match verdicts.reduce(stricter).unwrap_or(Screened::Passes) {
@@ -232,11 +232,11 @@ impl Core {
             return None;
         }
         named_in(message).into_iter().find_map(|named| match named {
-            Named::Name(list, part) => {
+            NamedPart::Name(list, part) => {
                 let is_shown = message.text(part).is_some_and(|own| naming.filter(list).allows(&own));
                 (!is_shown).then(|| self.unknown_name(list, &said(message, part), Vec::new()))
             }
-            Named::Uri(part) => {
+            NamedPart::Uri(part) => {
                 let offer = self.offer_for(client);
                 let access = single(naming, offer.as_deref()).uri(message.part(part));
                 (access == Access::Refused).then(|| self.unknown_resource(&said(message, part), &[]))
@@ -285,16 +285,16 @@ fn single<'a>(naming: &'a Naming, offer: Option<&'a Offer>) -> Single<'a> {
 }
 
 /// What a request names. One that should name something, and does not, is judged as well.
-fn named_in(message: &Message) -> Vec<Named> {
+fn named_in(message: &Message) -> Vec<NamedPart> {
     match message.method() {
-        Method::ToolsCall => vec![Named::Name(List::Tools, Part::Name)],
-        Method::PromptsGet => vec![Named::Name(List::Prompts, Part::Name)],
-        Method::ResourcesRead | Method::Subscribe | Method::Unsubscribe => vec![Named::Uri(Part::Uri)],
+        Method::ToolsCall => vec![NamedPart::Name(List::Tools, Part::Name)],
+        Method::PromptsGet => vec![NamedPart::Name(List::Prompts, Part::Name)],
+        Method::ResourcesRead | Method::Subscribe | Method::Unsubscribe => vec![NamedPart::Uri(Part::Uri)],
         // Which of the two counts, if both are there, is for the server to say.
         Method::Complete => {
             let (is_prompt, is_resource) = (message.has(Part::RefName), message.has(Part::RefUri));
-            let prompt = (is_prompt || !is_resource).then_some(Named::Name(List::Prompts, Part::RefName));
-            let resource = (is_resource || !is_prompt).then_some(Named::Uri(Part::RefUri));
+            let prompt = (is_prompt || !is_resource).then_some(NamedPart::Name(List::Prompts, Part::RefName));
+            let resource = (is_resource || !is_prompt).then_some(NamedPart::Uri(Part::RefUri));
             prompt.into_iter().chain(resource).collect()
         }
         _ => Vec::new(),

@@ -389,7 +389,7 @@ impl Core {
             self.greet_anew(backend);
         }
         let settings = self.settings_of(backend);
-        if self.start_queue.contains(&backend)
+        if self.backends.waits_for_room(backend)
             && let Some(pending) = self.pending.get_mut(minted)
         {
             // Others have to be done before. It has the time that it would have for itself.

@@ -400,7 +400,7 @@ impl Core {
             .and_then(|params| params.get("protocolVersion").cloned())
             .unwrap_or(json!("2025-06-18"));
         let Some(c) = self.clients.get(&client) else { return };
-        let origin = self.servers.get(c.server().0 as usize);
+        let origin = self.servers.get(c.server());
         let welcome = origin.and_then(|origin| origin.welcome.as_ref());
         let result = welcome.and_then(|welcome| welcome.part(Part::Result));
         let known = result.and_then(|result| serde_json::from_slice::<serde_json::Value>(result).ok());

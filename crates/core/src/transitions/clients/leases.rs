@@ -11,12 +11,12 @@ use crate::pending::Asker;
 use std::time::Duration;
 
 /// How long a daemon waits for its first client, and for another one when the last has gone.
-const FIRST_CLIENT: Duration = Duration::from_secs(10);
+const FIRST_CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
 
-const NEXT_CLIENT: Duration = Duration::from_secs(1);
+const NEXT_CLIENT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long a backend stays that was started only to be asked for its lists, once they are stored.
-const AFTER_LISTS: Duration = Duration::from_secs(30);
+const IDLE_TIME_AFTER_LISTS: Duration = Duration::from_secs(30);
 
 impl Core {
     /// How long a backend may be of no use: its own time, or the time that one has whom nobody holds.
@@ -24,7 +24,7 @@ impl Core {
         if self.is_standing_by(b.id) {
             return None;
         }
-        let asked = Some(AFTER_LISTS).filter(|_| b.offer.is_some() && self.is_for_lists(b));
+        let asked = Some(IDLE_TIME_AFTER_LISTS).filter(|_| b.offer.is_some() && self.is_for_lists(b));
         self.time_to_rest(b).into_iter().chain(asked).min()
     }
 
@@ -105,8 +105,8 @@ impl Core {
         if !self.lives_on() || !self.is_running() || self.settings.stays {
             return None;
         }
-        let patience = if self.numbers.is_before_first_backend() { FIRST_CLIENT } else { NEXT_CLIENT };
-        self.unused_since().map(|since| since + patience)
+        let timeout = if self.numbers.is_before_first_backend() { FIRST_CLIENT_TIMEOUT } else { NEXT_CLIENT_TIMEOUT };
+        self.unused_since().map(|since| since + timeout)
     }
 
     /// Notes whether anybody needs us.

@@ -45,7 +45,7 @@ impl Core {
 
     pub(crate) fn notify_backend(&mut self, backend: BackendId, out: Outgoing) {
         let may_wait = self.may_wait(None, backend, out.len());
-        let is_in_line = self.start_queue.contains(&backend);
+        let is_in_line = self.backends.waits_for_room(backend);
         let Some(b) = self.backends.get_mut(&backend) else { return };
         match b.state {
             BackendState::Ready { number, .. } => self.tell_backend(Launch { backend, number }, out),

@@ -18,7 +18,7 @@ use std::time::Duration;
 use switchboard_protocol::{Dialect, Message, Outgoing, Part, Patch, RawId, dialect};
 
 /// How long a client may take to name its roots, before it is taken to have none.
-const ROOTS_TIME: Duration = Duration::from_secs(5);
+const ROOTS_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Core {
     /// Asks a client for its roots, once it has been greeted, where they matter.
@@ -66,11 +66,11 @@ impl Core {
         if !self.tell_client(client, Outgoing::raw(question.into()).asking()) {
             return self.roots_unknown(client);
         }
-        let deadline = Some(self.clock.now() + ROOTS_TIME);
+        let deadline = Some(self.clock.now() + ROOTS_TIMEOUT);
         let name = Cow::Borrowed("roots/list");
         let asked = Asked { client, by: AskedBy::Ourselves, name, accepted: self.clock.now(), deadline };
         self.asked.insert(minted, asked);
-        self.clock.wake_at(self.clock.now() + ROOTS_TIME);
+        self.clock.wake_at(self.clock.now() + ROOTS_TIMEOUT);
     }
 
     /// The client answered: what it named is looked up on disk.

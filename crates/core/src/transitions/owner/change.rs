@@ -12,7 +12,6 @@ use crate::ids::{BackendId, ClientId, ServerId};
 use crate::moment::Moment;
 use crate::pending::NOWHERE;
 use crate::routing::{NamedBy, Place, Policy};
-use crate::servers::Server;
 use crate::settings::{Aggregates, Pool, Scope, ServerSettings};
 use crate::transitions::Route;
 use std::sync::Arc;
@@ -41,13 +40,6 @@ pub struct Change {
 /// What a client wants to hear of, and where: at home if nowhere else.
 type Wanted = (Option<Place>, Vec<u8>);
 
-impl Server {
-    /// What was learnt of it before need not hold any more.
-    fn renew(&mut self, settings: ServerSettings, now: Moment) {
-        *self = Self { is_held: self.is_held, ..Self::new(settings, now) };
-    }
-}
-
 impl Core {
     /// Takes over a new config.
     pub fn reconfigure(&mut self, now: Moment, change: Change, actions: &mut Vec<Action>) {
@@ -67,11 +59,13 @@ impl Core {
             self.set_environment(client, server, environment);
         }
         for (id, settings) in change.servers {
-            match (settings, self.servers.get_mut(id.0 as usize)) {
-                (Some(settings), Some(server)) => server.renew(settings, self.clock.now()),
-                (Some(settings), None) => self.servers.push(Server::new(settings, self.clock.now())),
-                (None, Some(server)) => (server.is_gone, server.is_held) = (true, false),
-                (None, None) => {}
+            match settings {
+                Some(settings) => self.servers.configure(id, settings, self.clock.now()),
+                None => {
+                    if let Some(server) = self.servers.get_mut(id) {
+                        (server.is_gone, server.is_held) = (true, false);
+                    }
+                }
             }
             self.retire(id);
             // Whoever wants one started without a client says so again, with its new variables.
@@ -85,7 +79,7 @@ impl Core {
     }
 
     fn show_otherwise(&mut self, id: ServerId, naming: Arc<Naming>) {
-        let Some(server) = self.servers.get_mut(id.0 as usize) else { return };
+        let Some(server) = self.servers.get_mut(id) else { return };
         let before = server.settings.naming.clone();
         let settings = Arc::new(ServerSettings { naming: naming.clone(), ..(*server.settings).clone() });
         server.settings = settings.clone();
@@ -107,7 +101,7 @@ impl Core {
     }
 
     pub(crate) fn is_gone(&self, server: ServerId) -> bool {
-        self.servers.get(server.0 as usize).is_some_and(|server| server.is_gone)
+        self.servers.get(server).is_some_and(|server| server.is_gone)
     }
 
     /// Nobody may join the instances that there are, and those who use them move on.
@@ -147,7 +141,7 @@ impl Core {
 
     pub(crate) fn move_client(&mut self, client: ClientId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        let Some(server) = self.servers.get(c.server().0 as usize) else { return };
+        let Some(server) = self.servers.get(c.server()) else { return };
         let (id, is_gone) = (c.server(), server.is_gone);
         let before = c.settings().clone();
         if !is_gone {

@@ -44,7 +44,7 @@ impl Core {
         let own = self.backends.values().filter(|b| b.server == server && is_meant(&b.key.root));
         let own: Vec<BackendId> = own.map(|b| b.id).collect();
         let mut is_enabled_again = false;
-        if let Some(server) = self.servers.get_mut(server.0 as usize)
+        if let Some(server) = self.servers.get_mut(server)
             && root.is_none()
         {
             is_enabled_again = server.is_held && order == Order::Start;
@@ -72,7 +72,7 @@ impl Core {
 
     /// Why nothing of a server may be started.
     pub(crate) fn barred(&self, server: ServerId) -> Option<Cause> {
-        let server = self.servers.get(server.0 as usize)?;
+        let server = self.servers.get(server)?;
         match (server.is_gone, server.is_held) {
             (true, _) => Some(Cause::Removed),
             (false, true) => Some(Cause::Held),

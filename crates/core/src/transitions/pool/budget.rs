@@ -14,7 +14,7 @@ use std::time::Duration;
 use switchboard_protocol::Method;
 
 /// How long a start counts among those that keep the machine busy.
-const BUSY_START: Duration = Duration::from_secs(3);
+const BUSY_START_TIME: Duration = Duration::from_secs(3);
 
 impl Core {
     /// Starts a process if there is room for it; else the backend stands in line.
@@ -25,14 +25,13 @@ impl Core {
             }
             return self.fail_all(backend, &cause);
         }
-        let is_first = !self.start_queue.iter().any(|&waiting| self.is_same_server(waiting, backend));
+        let is_first = !self.backends.waiting_for_room().any(|waiting| self.is_same_server(waiting, backend));
         if self.has_room_for(backend) && is_first {
             return self.start(backend);
         }
         let Some(b) = self.backends.get_mut(&backend) else { return };
         b.state = BackendState::Stopped;
-        if !self.start_queue.contains(&backend) {
-            self.start_queue.push_back(backend);
+        if self.backends.queue_for_room(backend) {
             if let Some(moment) = self.next_in_line() {
                 self.clock.wake_at(moment);
             }
@@ -42,10 +41,10 @@ impl Core {
 
     /// When the next of those that wait for a start to answer may go on without it.
     pub(crate) fn next_in_line(&self) -> Option<Moment> {
-        if self.start_queue.is_empty() {
+        if self.backends.waiting_for_room().next().is_none() {
             return None;
         }
-        let calm_at = |b: &Backend| b.launched_at + BUSY_START;
+        let calm_at = |b: &Backend| b.launched_at + BUSY_START_TIME;
         let started = self.backends.values().filter(|b| b.number().is_some());
         started.map(calm_at).filter(|moment| *moment > self.clock.now()).min()
     }
@@ -99,7 +98,7 @@ impl Core {
         let is_busy = |b: &&Backend| {
             b.number().is_some()
                 && b.offer.is_none()
-                && self.clock.now().since(b.launched_at) < BUSY_START
+                && self.clock.now().since(b.launched_at) < BUSY_START_TIME
                 && self.is_for_lists(b)
         };
         self.backends.values().filter(is_busy).count() >= self.settings.pool.max_list_starts
@@ -120,20 +119,21 @@ impl Core {
 
     /// Lets those in who stand in line, as far as there is room, and makes more.
     pub(crate) fn serve_line(&mut self) {
-        if self.start_queue.is_empty() {
+        if self.backends.waiting_for_room().next().is_none() {
             return;
         }
-        let line = std::mem::take(&mut self.start_queue);
         let is_wanted = |id: &BackendId| {
             let is_waited_for = |b: &Backend| !b.waiting.is_empty() || self.is_awaited(*id);
             self.backends
                 .get(id)
                 .is_some_and(|b| matches!(b.state, BackendState::Stopped) && is_waited_for(b))
         };
-        self.start_queue = line.into_iter().filter(is_wanted).collect();
-        while let Some(at) = self.start_queue.iter().position(|&waiting| self.has_room_for(waiting))
-            && let Some(next) = self.start_queue.remove(at)
-        {
+        let wanted = self.backends.waiting_for_room().filter(is_wanted).collect();
+        self.backends.keep_waiting_for_room(wanted);
+        loop {
+            let next = self.backends.waiting_for_room().find(|waiting| self.has_room_for(*waiting));
+            let Some(next) = next else { break };
+            self.backends.stop_waiting_for_room(next);
             self.start(next);
             self.give_time_to_start(next);
         }
@@ -142,7 +142,7 @@ impl Core {
         }
         let mut leaving: Vec<BackendId> =
             self.backends.values().filter(|b| is_leaving(b)).map(|b| b.id).collect();
-        for waiting in self.start_queue.clone() {
+        for waiting in self.backends.waiting_for_room().collect::<Vec<BackendId>>() {
             // It waits for others to answer, and not for a place.
             let Some(limit) = self.limit_of(waiting) else { continue };
             // If its own server has as many as it may, one of those has to go; else anybody.
@@ -302,7 +302,7 @@ impl Core {
         let over: Vec<BackendId> = self.backends.values().filter(|b| is_over(b)).map(|b| b.id).collect();
         for backend in over {
             if self.pending.iter().all(|(_, pending)| pending.backend != backend) {
-                self.backends.remove(&backend);
+                self.backends.remove(backend);
             }
         }
     }
@@ -310,11 +310,11 @@ impl Core {
     /// For the simulator: how many processes there are, and how many there may be.
     pub fn crowd(&self) -> (usize, usize) {
         let pool = self.settings.pool.max_backends;
-        let most = |(at, server): (usize, &Server)| match self.is_private(ServerId(at as u32)) {
+        let most = |(id, server): (ServerId, &Server)| match self.is_private(id) {
             true => pool,
             false => server.settings.max_backends,
         };
-        (self.running(), self.servers.iter().enumerate().map(most).sum::<usize>().min(pool))
+        (self.running(), self.servers.iter().map(most).sum::<usize>().min(pool))
     }
 }
 

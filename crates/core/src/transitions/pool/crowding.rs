@@ -10,7 +10,7 @@ impl Core {
     /// The backend is stopped because this limit is reached, and not because nobody needs it.
     pub(crate) fn note_eviction(&mut self, backend: BackendId, limit: Limit) {
         let Some(b) = self.backends.get(&backend) else { return };
-        if let Some(server) = self.servers.get_mut(b.server.0 as usize) {
+        if let Some(server) = self.servers.get_mut(b.server) {
             let place = (b.key.clone(), b.environment.without_sources());
             server.evictions.note(self.clock.now(), place, limit);
         }
@@ -19,7 +19,7 @@ impl Core {
     /// The backend is started: too soon after an eviction, its owner is warned.
     pub(crate) fn note_return(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend) else { return };
-        let Some(server) = self.servers.get_mut(b.server.0 as usize) else { return };
+        let Some(server) = self.servers.get_mut(b.server) else { return };
         if !server.evictions.started(self.clock.now(), &(b.key.clone(), b.environment.without_sources())) {
             return;
         }

@@ -16,7 +16,7 @@ use crate::transitions::Route;
 use serde_json::{Value, json};
 
 /// The version of a handshake for which no client has set an example.
-const VERSION: &str = "2025-11-25";
+const DEFAULT_PROTOCOL_VERSION: &str = "2025-11-25";
 
 /// How far a server has come that was started without a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl Core {
 
     fn try_standby(&mut self, server: ServerId, surroundings: Surroundings) -> Result<(), &'static str> {
         let done = self.make_standby(server, surroundings);
-        if let (Err(why), Some(known)) = (done, self.servers.get(server.0 as usize))
+        if let (Err(why), Some(known)) = (done, self.servers.get(server))
             && !known.is_held
         {
             let name = known.settings.name.clone();
@@ -71,7 +71,7 @@ impl Core {
                 BackendState::Ready { .. }
                 | BackendState::Starting { .. }
                 | BackendState::Stopping { .. } => StandbyState::Starting,
-                BackendState::Stopped if self.start_queue.contains(&b.id) => StandbyState::Starting,
+                BackendState::Stopped if self.backends.waits_for_room(b.id) => StandbyState::Starting,
                 BackendState::Stopped | BackendState::Backoff { .. } | BackendState::Failed { .. } => {
                     StandbyState::Failed
                 }
@@ -88,7 +88,7 @@ impl Core {
 
     fn make_standby(&mut self, server: ServerId, surroundings: Surroundings) -> Result<(), &'static str> {
         self.may_stand_by(server)?;
-        let Some(known) = self.servers.get(server.0 as usize) else { return Err(GONE) };
+        let Some(known) = self.servers.get(server) else { return Err(GONE) };
         let settings = known.settings.clone();
         let origin = self.origin_of(surroundings);
         // An instance at no workspace would be of no use to clients that have one.
@@ -114,7 +114,7 @@ impl Core {
 
     /// Whether a process that is started now can be of use to the clients that come.
     fn may_stand_by(&self, server: ServerId) -> Result<(), &'static str> {
-        let Some(known) = self.servers.get(server.0 as usize).filter(|known| !known.is_gone) else {
+        let Some(known) = self.servers.get(server).filter(|known| !known.is_gone) else {
             return Err(GONE);
         };
         match () {
@@ -127,13 +127,13 @@ impl Core {
 
     /// The handshake of the last kind of client that came, so that the next of them finds what it would have started itself.
     fn own_greeting(&self, server: ServerId) -> Option<Greeting> {
-        let example = self.servers.get(server.0 as usize)?.offers.newest_profile();
+        let example = self.servers.get(server)?.offers.newest_profile();
         let read = |profile: &str| {
             let (version, capabilities) = profile.split_once(' ')?;
             let version: Value = serde_json::from_str(version).ok()?;
             Some((version, serde_json::from_str::<Value>(capabilities).ok()?))
         };
-        let (version, capabilities) = example.and_then(read).unwrap_or((json!(VERSION), json!({})));
+        let (version, capabilities) = example.and_then(read).unwrap_or((json!(DEFAULT_PROTOCOL_VERSION), json!({})));
         let capabilities = if capabilities.is_object() { capabilities } else { json!({}) };
         let name = json!({ "name": "switchboard", "version": env!("CARGO_PKG_VERSION") });
         let params = json!({ "protocolVersion": version, "capabilities": capabilities, "clientInfo": name });
@@ -147,7 +147,7 @@ impl Core {
     /// Sees to it that a standby has a process.
     fn keep_running(&mut self, client: ClientId, is_ordered: bool) {
         let home = match self.clients.get(&client).and_then(|c| c.home()) {
-            Some(home) if self.backends.contains_key(&home) => home,
+            Some(home) if self.backends.contains(home) => home,
             _ => match self.settle_home(client) {
                 Route::To(home) => home,
                 Route::Wait | Route::Refused(_) => return,

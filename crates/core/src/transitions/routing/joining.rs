@@ -9,9 +9,9 @@ use crate::ids::{BackendId, ClientId, ServerId};
 use std::cmp::Reverse;
 
 /// Why clients move to another backend.
-const RICHER: &str = "another client has more variables, and now they share one";
+const HAS_MORE_VARIABLES: &str = "another client has more variables, and now they share one";
 
-const ALIKE: &str = "another one offers the same, and its clients share that";
+const OFFERS_THE_SAME: &str = "another one offers the same, and its clients share that";
 
 /// How a backend's key fits a client's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,7 +87,7 @@ impl Core {
         };
         let poorer = self.joinable(client, &b.key).map(|(_, other)| other).filter(|other| is_poorer(other));
         for other in poorer.map(|other| other.id).collect::<Vec<BackendId>>() {
-            self.separate(other, None, RICHER);
+            self.separate(other, None, HAS_MORE_VARIABLES);
         }
     }
 
@@ -116,7 +116,7 @@ impl Core {
                 .into_iter()
                 .find(|(stays, goes)| self.can_take_over(*stays, *goes));
             if let Some((_, goes)) = goes {
-                self.separate(goes, None, ALIKE);
+                self.separate(goes, None, OFFERS_THE_SAME);
             }
         }
     }
@@ -207,7 +207,7 @@ impl Core {
             .map_or_else(|| (ServerId(0), Default::default()), |c| (c.server(), c.settings().clone()));
         let manner = self
             .servers
-            .get(server.0 as usize)
+            .get(server)
             .map_or(FramingGuess::of(settings.framing), |origin| origin.manner);
         let id = self.numbers.new_backend();
         let mut backend = Backend::new(id, server, settings, manner, (key, environment), self.clock.now());
@@ -215,7 +215,7 @@ impl Core {
             backend.greeting = Some(greeting.clone());
             backend.greeted_by = Some(client);
         }
-        self.backends.insert(id, backend);
+        self.backends.insert(backend);
         id
     }
 }

@@ -108,7 +108,7 @@ impl Core {
     /// The backend of a client at a root, found or made.
     pub(crate) fn lease(&mut self, client: ClientId, root: Option<String>) -> BackendId {
         if let Some(taken) = self.clients.get(&client).and_then(|c| c.lease_at(&root))
-            && self.backends.contains_key(&taken)
+            && self.backends.contains(taken)
         {
             return taken;
         }

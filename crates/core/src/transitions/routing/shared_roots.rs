@@ -12,7 +12,7 @@ use std::sync::Arc;
 use switchboard_protocol::{Method, RawId};
 
 /// Why clients are separated.
-const WHY: &str = "its clients have different roots";
+const DIFFERENT_ROOTS: &str = "its clients have different roots";
 
 impl Core {
     /// A client's answer to `roots/list`, in a form that is equal for equal answers; `None` while it is unknown.
@@ -34,7 +34,7 @@ impl Core {
 
     /// Whether a backend's process asks for roots, or is known to.
     fn asks_roots(&self, b: &Backend) -> bool {
-        let server = self.servers.get(b.server.0 as usize);
+        let server = self.servers.get(b.server);
         let asks = b.told.matters() || server.is_some_and(|server| server.record.asks_roots);
         asks && !b.settings.relays && !b.settings.is_split()
     }
@@ -138,7 +138,7 @@ impl Core {
 
     /// What a client subscribed to at a backend that it leaves.
     fn leave_for_roots(&mut self, client: ClientId, backend: BackendId) -> Vec<Vec<u8>> {
-        self.report(Fact::Separated { backend, clients: 1, why: WHY });
+        self.report(Fact::Separated { backend, clients: 1, why: DIFFERENT_ROOTS });
         let wanted = self.backends.get(&backend).map(|b| b.subscribed_by(client)).unwrap_or_default();
         self.park_waiting(client, backend, None);
         self.leave(client, backend);
@@ -269,7 +269,7 @@ impl Core {
             (Some(_), _) => {
                 let error = self.whose_question(backend);
                 waiting.iter().for_each(|id| self.refuse_backend(launch, id, &error));
-                self.separate(backend, None, WHY);
+                self.separate(backend, None, DIFFERENT_ROOTS);
             }
         }
         self.retire_misplaced(backend);

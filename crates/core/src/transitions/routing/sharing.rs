@@ -30,12 +30,12 @@ pub(crate) enum Addressee {
 }
 
 /// So many kinds of clients are told apart.
-const MOST_PROFILES: usize = 64;
+const MAX_PROFILES: usize = 64;
 
 /// So many of them are stored, if they are no longer than this, in bytes.
-const MOST_STORED_PROFILES: usize = 16;
+const MAX_STORED_PROFILES: usize = 16;
 
-const LONG_PROFILE: usize = 1024;
+const MAX_STORED_PROFILE_BYTES: usize = 1024;
 
 const INITIALIZE: &str = "initialize";
 
@@ -44,16 +44,16 @@ const TOOLS: &str = "tools/list";
 const RESOURCES: &str = "resources/list";
 
 /// Longer lists are not looked through for names.
-const LONG_LIST: usize = 1 << 20;
+const MAX_SCANNED_LIST_BYTES: usize = 1 << 20;
 
 #[derive(Deserialize)]
-struct Tools<'a> {
+struct ToolNames<'a> {
     #[serde(borrow)]
-    tools: Vec<Tool<'a>>,
+    tools: Vec<ToolName<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Tool<'a> {
+struct ToolName<'a> {
     #[serde(borrow)]
     name: Cow<'a, str>,
 }
@@ -61,7 +61,7 @@ struct Tool<'a> {
 impl Core {
     /// What an instance of the server keeps between requests.
     pub(crate) fn state_kept(&self, server: ServerId) -> StatePolicy {
-        let Some(server) = self.servers.get(server.0 as usize) else { return StatePolicy::None };
+        let Some(server) = self.servers.get(server) else { return StatePolicy::None };
         match server.settings.state {
             StatePolicy::Auto => server.insight.state.unwrap_or(StatePolicy::None),
             known => known,
@@ -70,21 +70,21 @@ impl Core {
 
     /// Each client has an instance of its own.
     pub(crate) fn is_private(&self, server: ServerId) -> bool {
-        let Some(known) = self.servers.get(server.0 as usize) else { return false };
+        let Some(known) = self.servers.get(server) else { return false };
         let asks = known.record.asks_questions && !known.settings.relays;
         asks || known.settings.scope == Scope::Client || self.state_kept(server) == StatePolicy::Client
     }
 
     /// What instances of the server are kept apart by.
     pub(crate) fn scope_of(&self, server: ServerId) -> Scope {
-        let Some(known) = self.servers.get(server.0 as usize) else { return Scope::Root };
+        let Some(known) = self.servers.get(server) else { return Scope::Root };
         let learnt = known.settings.learnt_scope(&known.record, self.state_kept(server));
         learnt.map_or(known.settings.scope, |(scope, _)| scope)
     }
 
     /// Clients of different principals may share an instance: it is the same everywhere, and keeps nothing.
     pub(crate) fn is_for_everybody(&self, server: ServerId) -> bool {
-        let Some(Server { settings, insight, .. }) = self.servers.get(server.0 as usize) else {
+        let Some(Server { settings, insight, .. }) = self.servers.get(server) else {
             return false;
         };
         let keeps_nothing = match settings.state {
@@ -98,7 +98,7 @@ impl Core {
     /// Whether a client with one key may use a backend with the other: they differ in what their clients can do, and
     /// it was seen that this makes no difference.
     pub(crate) fn is_alike(&self, server: ServerId, there: &BackendKey, wanted: &BackendKey) -> bool {
-        let Some(Server { settings, insight, .. }) = self.servers.get(server.0 as usize) else {
+        let Some(Server { settings, insight, .. }) = self.servers.get(server) else {
             return false;
         };
         if settings.capabilities != Capabilities::Auto || insight.asks || insight.comes_in_pages {
@@ -141,7 +141,7 @@ impl Core {
         let goes_on = next_cursor(result).is_some();
         let Some(Server { insight, .. }) = self.origin(backend) else { return };
         insight.comes_in_pages |= goes_on;
-        if insight.offers.len() < MOST_PROFILES || insight.offers.contains_key(&profile) {
+        if insight.offers.len() < MAX_PROFILES || insight.offers.contains_key(&profile) {
             let seen = insight.offers.entry(profile).or_default();
             if seen.insert(list.to_owned(), hasher.finish()) == Some(hasher.finish()) {
                 return;
@@ -159,28 +159,28 @@ impl Core {
         let is_known =
             |seen: &BTreeMap<String, u64>| seen.contains_key(INITIALIZE) && seen.contains_key(TOOLS);
         let known =
-            insight.offers.iter().filter(|(profile, seen)| profile.len() <= LONG_PROFILE && is_known(seen));
+            insight.offers.iter().filter(|(profile, seen)| profile.len() <= MAX_STORED_PROFILE_BYTES && is_known(seen));
         let lasting = known.map(|(profile, seen)| {
             let lasting = seen.iter().filter(|(list, _)| is_lasting(list));
             (profile.clone(), lasting.map(|(list, digest)| (list.clone(), *digest)).collect())
         });
-        let offers: SeenOffers = lasting.take(MOST_STORED_PROFILES).collect();
+        let offers: SeenOffers = lasting.take(MAX_STORED_PROFILES).collect();
         self.learn(backend, |record| record.offers = offers);
     }
 
     /// Whether a server offers clients of two backends exactly the same, as far as anybody has asked.
     pub(crate) fn offers_same(&self, one: &Backend, other: &Backend) -> bool {
-        let Some(Server { insight, .. }) = self.servers.get(one.server.0 as usize) else { return false };
+        let Some(Server { insight, .. }) = self.servers.get(one.server) else { return false };
         let seen = |b: &Backend| b.key.profile.as_ref().and_then(|profile| insight.offers.get(profile));
         seen(one).is_some_and(|offers| seen(other) == Some(offers))
     }
 
     fn note_tools(&mut self, backend: BackendId, result: &[u8]) {
         let Some(origin) = self.origin(backend) else { return };
-        if origin.insight.state == Some(StatePolicy::Client) || result.len() > LONG_LIST {
+        if origin.insight.state == Some(StatePolicy::Client) || result.len() > MAX_SCANNED_LIST_BYTES {
             return;
         }
-        let Ok(Tools { tools }) = serde_json::from_slice(result) else { return };
+        let Ok(ToolNames { tools }) = serde_json::from_slice(result) else { return };
         let hint = state_hint(tools.iter().map(|tool| &*tool.name));
         let StateHint::Keeps(tool) = hint else {
             origin.insight.state = Some(StatePolicy::None);
@@ -327,7 +327,7 @@ impl Core {
     /// A server has asked a client something. Its clients share no more processes: nobody but the server knows which request
     /// a question belongs to.
     pub(crate) fn note_question(&mut self, backend: BackendId, addressee: &Addressee) {
-        const WHY: &str = "it asks its clients questions";
+        const ASKS_QUESTIONS: &str = "it asks its clients questions";
         self.note_asking(backend);
         self.learn(backend, |record| record.asks_questions = true);
         let Some(b) = self.backends.get(&backend) else { return };
@@ -337,13 +337,13 @@ impl Core {
         }
         // One that is retired is left alone.
         match addressee {
-            Addressee::Several => self.separate(backend, None, WHY),
-            Addressee::Client(client) => self.separate(backend, Some(*client), WHY),
+            Addressee::Several => self.separate(backend, None, ASKS_QUESTIONS),
+            Addressee::Client(client) => self.separate(backend, Some(*client), ASKS_QUESTIONS),
             Addressee::Absent => {}
         }
         // A question to a client that is not there decides nothing about who keeps the process.
         let decided = Some(backend).filter(|_| *addressee != Addressee::Absent);
-        self.separate_server(server, decided, WHY);
+        self.separate_server(server, decided, ASKS_QUESTIONS);
     }
 
     /// Clients of a backend that keeps something for them learn that it is lost.

@@ -13,26 +13,26 @@ use std::time::Duration;
 use switchboard_protocol::{Message, Method, Outgoing, Part, Patch, Span};
 
 /// Tasks of one backend that are remembered.
-const MOST_TASKS: usize = 1024;
+const MAX_TASKS: usize = 1024;
 
 /// A task of which nothing was heard for so long is over.
-const LONGEST_TASK: Duration = Duration::from_secs(60 * 60);
+const MAX_TASK_TIME: Duration = Duration::from_secs(60 * 60);
 
 #[derive(Deserialize)]
-struct Status<'a> {
+struct TaskStatus<'a> {
     #[serde(borrow)]
     status: Cow<'a, str>,
 }
 
 /// One page of `tasks/list`.
 #[derive(Deserialize)]
-struct Page<'a> {
+struct TaskPage<'a> {
     #[serde(borrow)]
     tasks: &'a RawValue,
 }
 
 #[derive(Deserialize)]
-struct Listed<'a> {
+struct ListedTask<'a> {
     #[serde(borrow, rename = "taskId")]
     id: &'a RawValue,
 }
@@ -56,7 +56,7 @@ impl Core {
             && self.clients.get(&client).is_some_and(|c| !c.is_lost())
             && let Some(b) = self.backends.get_mut(&backend)
         {
-            let is_full = b.tasks.len() >= MOST_TASKS;
+            let is_full = b.tasks.len() >= MAX_TASKS;
             // A server that gives two clients the same id cannot take a task away from its owner.
             if b.tasks
                 .iter()
@@ -65,10 +65,10 @@ impl Core {
                 return;
             }
             b.tasks.retain(|known| known.id != task && (known.until > self.clock.now() || !is_full));
-            if b.tasks.len() >= MOST_TASKS {
+            if b.tasks.len() >= MAX_TASKS {
                 return;
             }
-            b.tasks.push(Task { id: task.to_vec(), client, until: self.clock.now() + LONGEST_TASK });
+            b.tasks.push(Task { id: task.to_vec(), client, until: self.clock.now() + MAX_TASK_TIME });
         }
     }
 
@@ -120,12 +120,12 @@ impl Core {
         };
         let (Some(result), whole) = (answer.part(Part::Result), answer.span(Part::Result)) else { return };
         let is_own = |item: &&&RawValue| {
-            let Ok(Listed { id }) = serde_json::from_str(item.get()) else { return false };
+            let Ok(ListedTask { id }) = serde_json::from_str(item.get()) else { return false };
             let id = same_spelling(id.get().as_bytes());
             let is_it = |task: &Task| task.client == client && same_spelling(&task.id) == id;
             b.tasks.iter().any(is_it)
         };
-        let page = serde_json::from_slice::<Page<'_>>(result).ok();
+        let page = serde_json::from_slice::<TaskPage<'_>>(result).ok();
         let items =
             page.as_ref().and_then(|page| serde_json::from_str::<Vec<&RawValue>>(page.tasks.get()).ok());
         let (Some(page), Some(items)) = (page, items) else {
@@ -148,6 +148,6 @@ pub(crate) fn names_task(method: Method) -> bool {
 }
 
 fn is_final(object: Option<&[u8]>) -> bool {
-    let status = object.and_then(|object| serde_json::from_slice::<Status<'_>>(object).ok());
-    status.is_some_and(|Status { status }| matches!(&*status, "completed" | "failed" | "cancelled"))
+    let status = object.and_then(|object| serde_json::from_slice::<TaskStatus<'_>>(object).ok());
+    status.is_some_and(|TaskStatus { status }| matches!(&*status, "completed" | "failed" | "cancelled"))
 }
