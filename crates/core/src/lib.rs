@@ -43,7 +43,7 @@ mod transitions;
 
 pub use self::core::Core;
 pub use environment::Environment;
-pub use event::{About, Action, Event, Named, StopHow, Surroundings};
+pub use event::{About, Action, Event, MemberPath, StopHow, Surroundings};
 pub use fact::{Fact, Outcome};
 pub use ids::{BackendId, ClientId, Launch, Peer, Principal, ServerId};
 pub use moment::Moment;

@@ -1,6 +1,6 @@
 //! Policies and limits, as the config gives them.
 
-use crate::catalogue::{Kept, Naming, OfferKey, NameStyle};
+use crate::catalogue::{NameStyle, Naming, OfferKey, StoredOffer};
 use crate::record::{FramingChoice, Record};
 use crate::routing::Policy;
 use crate::routing::path::Style;
@@ -181,7 +181,7 @@ pub struct ServerSettings {
     /// Its lists are stored, and clients are answered from them while it starts.
     pub stores_lists: bool,
     /// Its lists as an earlier run stored them, the newest first.
-    pub offers: Vec<(OfferKey, Kept)>,
+    pub offers: Vec<(OfferKey, StoredOffer)>,
     /// What earlier runs have learnt about its launch.
     pub record: Record,
 }

@@ -4,7 +4,7 @@ use crate::backends::{Backend, BackendState};
 use crate::catalogue::{Collision, List};
 use crate::core::Core;
 use crate::ids::{BackendId, ServerId};
-use crate::servers::{Crowding, LastError, LastStart};
+use crate::servers::{Crowding, LastError, LastStart, Server};
 use crate::settings;
 use serde::Serialize;
 use switchboard_protocol::Part;
@@ -83,8 +83,8 @@ impl Core {
     pub fn status(&self) -> Status {
         let clients = self.clients.values().filter(|c| !c.is_lost() && c.is_connected()).map(|c| {
             let home = c.home().and_then(|home| self.backends.get(&home));
-            let info = c.handshake.to_replay().and_then(|greeting| {
-                let params = greeting.initialize.part(Part::Params)?;
+            let info = c.greeting().and_then(|greeting| {
+                let params = greeting.initialize().part(Part::Params)?;
                 let params: serde_json::Value = serde_json::from_slice(params).ok()?;
                 params["clientInfo"]["name"].as_str().map(str::to_owned)
             });
@@ -92,41 +92,36 @@ impl Core {
                 id: c.id().to_string(),
                 name: info,
                 server: if c.aggregate().is_some() { "all".to_owned() } else { c.settings().name.clone() },
-                root: home.and_then(|home| home.key.root.clone()).or_else(|| c.known.working_folder.clone()),
+                root: home.and_then(|home| home.key.root.clone()).or_else(|| c.known().working_folder.clone()),
                 seconds: c.connected_for(self.clock.now()).as_secs(),
                 open: c.unanswered(),
             }
         });
-        let servers =
-            self.servers.iter().filter(|(_, server)| !server.is_gone).map(|(id, server)| {
-                let own = self.backends.of_server(id);
-                let state = self.state_kept(id);
-                let (scope, scope_reason) = server.settings.scope_with_reason(&server.record, state);
-                ServerStatus {
-                    name: server.settings.name.clone(),
-                    scope: scope.name(),
-                    scope_reason: scope_reason.to_string(),
-                    keeps: match state {
-                        settings::StatePolicy::None => "nothing",
-                        settings::StatePolicy::Client => "state for each client",
-                        settings::StatePolicy::Backend => "state shared by all clients",
-                        settings::StatePolicy::Auto => "not known yet",
-                    },
-                    is_held: server.is_held,
-                    is_failing: self.is_failing(id),
-                    last_start: server.last_start,
-                    learnt: server.record.words(),
-                    last_error: self.last_error(id),
-                    tools: {
-                        let listings =
-                            server.offers.values().filter_map(|kept| kept.offer()?.list(List::Tools));
-                        listings.map(|listing| listing.len()).max()
-                    },
-                    max_backends: server.settings.max_backends,
-                    crowding: server.evictions.crowding(self.clock.now(), &server.settings.name),
-                    instances: own.map(|b| self.instance(b)).collect(),
-                }
-            });
+        let servers = self.servers.iter().filter(|(_, server)| !server.is_removed()).map(|(id, server)| {
+            let own = self.backends.of_server(id);
+            let state = server.state_kept();
+            let (scope, scope_reason) = server.scope_with_reason();
+            ServerStatus {
+                name: server.name().to_owned(),
+                scope: scope.name(),
+                scope_reason: scope_reason.to_string(),
+                keeps: match state {
+                    settings::StatePolicy::None => "nothing",
+                    settings::StatePolicy::Client => "state for each client",
+                    settings::StatePolicy::Backend => "state shared by all clients",
+                    settings::StatePolicy::Auto => "not known yet",
+                },
+                is_held: server.is_held(),
+                is_failing: self.is_failing(id),
+                last_start: server.last_start(),
+                learnt: server.record().words(),
+                last_error: self.last_error(id),
+                tools: server.tool_count(),
+                max_backends: server.settings().max_backends,
+                crowding: server.crowding(self.clock.now()),
+                instances: own.map(|b| self.instance(b)).collect(),
+            }
+        });
         Status { clients: clients.collect(), servers: servers.collect(), collisions: self.collisions() }
     }
 
@@ -143,7 +138,7 @@ impl Core {
                 false
             }
         };
-        let last_start = self.servers.get(server).map(|server| server.last_start);
+        let last_start = self.servers.get(server).map(Server::last_start);
         (own().any(is_down) || last_start == Some(LastStart::Failed)) && !own().any(works)
     }
 
@@ -151,10 +146,7 @@ impl Core {
     pub(crate) fn note_start(&mut self, backend: BackendId, last_start: LastStart) {
         let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired()) else { return };
         if let Some(server) = self.servers.get_mut(b.server) {
-            server.last_start = last_start;
-            if last_start == LastStart::Well {
-                server.failure = None;
-            }
+            server.record_start(last_start);
         }
     }
 

@@ -6,7 +6,7 @@ use crate::config::{Config, ServerConfig, State};
 use crate::known;
 use std::borrow::Cow;
 use std::path::Path;
-use switchboard_core::catalogue::{List, Naming, Offer, Style};
+use switchboard_core::catalogue::{List, NameStyle, Naming, Offer};
 use switchboard_core::{StateHint, state_hint};
 
 /// The name of each, and of the tool.
@@ -19,7 +19,7 @@ pub fn doubtful_servers(config: &Config, state_folder: &Path) -> Vec<(String, St
     let stored = Shelf::new(state_folder).load_all(&undecided);
     let doubt = |(server, stored): (ServerConfig, Vec<_>)| {
         // Also of tools that no client sees.
-        let naming = Naming::new(&server.name, Style::Plain);
+        let naming = Naming::new(&server.name, NameStyle::Plain);
         let offers: Vec<Offer> = stored.iter().filter_map(|(_, bytes)| Offer::load(bytes, &naming)).collect();
         let tools: Vec<Cow<'_, str>> =
             offers.iter().filter_map(|offer| offer.list(List::Tools)).flat_map(|list| list.names()).collect();

@@ -15,7 +15,7 @@ use ladder::Ladder;
 use serde::Serialize;
 use std::path::Path;
 use switchboard_core::routing::path::{Style, of_uri};
-use switchboard_core::routing::{Decision, Known, Place, Policy, decide};
+use switchboard_core::routing::{Decision, Known, NamedPath, Policy, decide};
 use switchboard_core::{Scope, StatePolicy};
 
 /// What is asked about.
@@ -137,7 +137,7 @@ pub fn explain(question: &Question<'_>) -> Explained {
         groups.push((mode, Vec::new()));
     }
     let answers = groups.into_iter().map(|(mode, servers)| {
-        let named = switchboard_core::routing::places::named(
+        let named = switchboard_core::routing::paths::named(
             question.params.as_bytes(),
             &mode.root_arguments,
             policy.style,
@@ -189,7 +189,7 @@ fn mode(server: &ServerConfig, question: &Question<'_>) -> RoutingMode {
 
 fn answer(
     known: &Known,
-    places: &[Place],
+    places: &[NamedPath],
     policy: Policy,
     mode: &RoutingMode,
     servers: Vec<String>,

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 use switchboard_core::routing::path::{self, Style};
-use switchboard_core::routing::places::{named, roots_in_initialize};
-use switchboard_core::routing::{NamedBy, Place};
-use switchboard_core::{ClientId, Event, Launch, Named, Peer};
+use switchboard_core::routing::paths::{named, roots_in_initialize};
+use switchboard_core::routing::{NamedBy, NamedPath};
+use switchboard_core::{ClientId, Event, Launch, MemberPath, Peer};
 use switchboard_process::aside;
 use switchboard_process::pipe::ByteReader;
 use switchboard_protocol::envelope::parse_knowing;
@@ -96,12 +96,12 @@ impl ClientReader {
     }
 
     /// The places that a frame names, if nobody has to look for them.
-    pub(crate) fn places_now(&self, frame: &Result<Parsed, Broken>) -> Option<Vec<Named>> {
+    pub(crate) fn places_now(&self, frame: &Result<Parsed, Broken>) -> Option<Vec<MemberPath>> {
         self.known(&self.names(frame))
     }
 
     /// The places that a frame names.
-    pub(crate) async fn places(&mut self, frame: &Result<Parsed, Broken>) -> Vec<Named> {
+    pub(crate) async fn places(&mut self, frame: &Result<Parsed, Broken>) -> Vec<MemberPath> {
         let unresolved = self.names(frame);
         match self.known(&unresolved) {
             Some(places) => places,
@@ -136,7 +136,7 @@ impl ClientReader {
     }
 
     /// The places, if the disk need not be asked.
-    fn known(&self, unresolved: &Unresolved) -> Option<Vec<Named>> {
+    fn known(&self, unresolved: &Unresolved) -> Option<Vec<MemberPath>> {
         if unresolved.is_empty() {
             return Some(Vec::new());
         }
@@ -146,7 +146,7 @@ impl ClientReader {
     }
 
     /// Asks the disk, without holding up anyone but this client.
-    async fn look_up(&mut self, unresolved: &Unresolved) -> Vec<Named> {
+    async fn look_up(&mut self, unresolved: &Unresolved) -> Vec<MemberPath> {
         let named: Vec<_> = unresolved.iter().map(|(_, named)| named.clone()).collect();
         let asked = named.clone();
         let places = aside::run(move || places::look_up(asked)).await;
@@ -168,8 +168,12 @@ fn asks_something(event: &Event) -> bool {
     }
 }
 
-fn with_members(unresolved: &Unresolved, places: Vec<Place>) -> Vec<Named> {
-    unresolved.iter().zip(places).map(|((member, _), place)| Named { member: *member, place }).collect()
+fn with_members(unresolved: &Unresolved, places: Vec<NamedPath>) -> Vec<MemberPath> {
+    unresolved
+        .iter()
+        .zip(places)
+        .map(|((member, _), place)| MemberPath { member: *member, path: place })
+        .collect()
 }
 
 /// A frame that cannot be dealt with at once.
@@ -205,7 +209,7 @@ pub(crate) async fn repeat(
         Some(places) => places,
         None => own.look_up(&unresolved).await,
     };
-    hub.handle(Event::FromClient { client, frame, places });
+    hub.handle(Event::FromClient { client, frame, paths: places });
 }
 
 /// Reads a backend to its end.
@@ -270,7 +274,7 @@ async fn place(
         Some(places) => places,
         None => own.look_up(unresolved).await,
     };
-    tell(hub, Event::FromClient { client, frame, places }, upto, own);
+    tell(hub, Event::FromClient { client, frame, paths: places }, upto, own);
 }
 
 /// Enters it first, under the lock: whoever lets the client go does so under it too.
@@ -310,7 +314,7 @@ fn take_short_frames(
                         let unresolved = own.names(&frame);
                         match own.known(&unresolved) {
                             Some(places) => {
-                                let event = Event::FromClient { client, frame, places };
+                                let event = Event::FromClient { client, frame, paths: places };
                                 if !own.enter(&turn, source.upto, &event) {
                                     return None;
                                 }
@@ -384,7 +388,7 @@ fn understand(peer: Peer, frame: Frame, source: Source, tell: &mut dyn FnMut(Eve
 fn from_client(client: ClientId, frame: Frame, source: Source) -> Event {
     match frame {
         Frame::Message(bytes) | Frame::Noise(bytes) => {
-            Event::FromClient { client, frame: source.parse(bytes), places: Vec::new() }
+            Event::FromClient { client, frame: source.parse(bytes), paths: Vec::new() }
         }
         Frame::TooLong { length, glimpses } => Event::ClientTooLong { client, length, glimpses },
     }

@@ -2,8 +2,8 @@
 
 use crate::backends::Backend;
 use crate::ids::{BackendId, ServerId};
-use std::collections::btree_map::BTreeMap;
 use std::collections::VecDeque;
+use std::collections::btree_map::BTreeMap;
 
 #[derive(Debug, Default)]
 pub(crate) struct Backends {

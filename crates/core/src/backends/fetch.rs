@@ -33,7 +33,7 @@ pub(crate) enum ListProgress {
     /// It is not offered, or not to be had.
     Absent,
     /// As it was.
-    Kept,
+    Unchanged,
     Asked(Vec<Bytes>),
     Done(Vec<Bytes>),
 }

@@ -17,3 +17,10 @@ pub(crate) struct BackendKey {
     /// The only client it serves.
     pub(crate) owner: Option<ClientId>,
 }
+
+impl BackendKey {
+    /// Equal in everything but what the clients can do.
+    pub(crate) fn differs_only_in_profile(&self, other: &Self) -> bool {
+        Self { profile: self.profile.clone(), ..other.clone() } == *self
+    }
+}

@@ -3,6 +3,7 @@
 mod leases;
 mod new;
 mod outbox;
+mod workspace;
 
 pub(crate) use new::{ClientOrigin, NewClient};
 
@@ -10,11 +11,15 @@ use self::leases::Leases;
 use self::outbox::ClientOutbox;
 use crate::aggregate::Aggregate;
 use crate::catalogue::Listing;
-use crate::clients::{Declared, Handshake, Roots, RootsAnswer};
+use crate::clients::declared::Declared;
+use crate::clients::handshake::Handshake;
+use crate::clients::roots::ClientRoots;
+use crate::clients::{Greeting, Level, Profile};
 use crate::environment::Environment;
 use crate::ids::{ClientId, Principal, ServerId};
 use crate::moment::Moment;
-use crate::routing::{Known, Place};
+use crate::pending::Unrouted;
+use crate::routing::Known;
 use crate::settings::ServerSettings;
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
@@ -36,9 +41,9 @@ pub(crate) enum Presence {
 /// `shutdown` was asked for.
 #[derive(Debug)]
 pub(crate) struct Farewell {
-    pub(crate) id: RawId,
-    pub(crate) batch: Option<u32>,
-    pub(crate) answered: bool,
+    id: RawId,
+    batch: Option<u32>,
+    answered: bool,
 }
 
 impl Farewell {
@@ -54,21 +59,6 @@ impl Farewell {
         let is_open = !std::mem::replace(&mut self.answered, true);
         is_open.then(|| (self.id.clone(), self.batch))
     }
-}
-
-/// A request that waits to be routed.
-#[derive(Debug)]
-pub(crate) struct Parked {
-    pub(crate) minted: u64,
-    pub(crate) places: Vec<Place>,
-}
-
-/// How much a client wants to hear of what servers log.
-#[derive(Debug, Clone)]
-pub(crate) struct Level {
-    /// As it asked for it: the whole request, to be repeated to other processes.
-    pub(crate) request: Message,
-    pub(crate) rank: usize,
 }
 
 /// A client of one server is what it is. One of many has a delegate at each of them, which to the server's backends is
@@ -99,19 +89,15 @@ pub(crate) struct Client {
     principal: Principal,
     environment: Environment,
     /// What is known of its workspaces.
-    pub(crate) known: Shared<Known>,
-    pub(crate) roots: Roots,
-    /// Its last answer to `roots/list`, an error included. Delegates have their client's.
-    pub(crate) roots_answer: Option<RootsAnswer>,
-    /// How often its roots were looked up.
-    pub(crate) inquiries: u32,
-    pub(crate) declared: Declared,
-    pub(crate) handshake: Handshake,
+    known: Shared<Known>,
+    roots: ClientRoots,
+    declared: Declared,
+    handshake: Handshake,
     leases: Leases,
     /// Requests that cannot be routed before its roots, or its handshake, are known.
-    pub(crate) parked: VecDeque<Parked>,
+    parked: VecDeque<Unrouted>,
     /// The stored lists that it was shown before its server was there.
-    pub(crate) shown: Vec<Arc<Listing>>,
+    shown: Vec<Arc<Listing>>,
     /// The log level that it asked for.
     level: Option<Level>,
     /// The dialect that the client has shown.
@@ -291,6 +277,89 @@ impl Client {
         self.farewell.as_mut()?.answer()
     }
 
+    /// The protocol version and the capabilities that the client declared.
+    pub(crate) fn profile(&self) -> Option<&Profile> {
+        self.declared.profile()
+    }
+
+    /// The client answers `roots/list`.
+    pub(crate) fn has_roots(&self) -> bool {
+        self.declared.has_roots()
+    }
+
+    /// The handshake that a server has answered, to be replayed to its next process.
+    pub(crate) fn greeting(&self) -> Option<&Greeting> {
+        self.handshake.to_replay()
+    }
+
+    /// The client has made no handshake at all.
+    pub(crate) fn is_new(&self) -> bool {
+        self.handshake.is_new()
+    }
+
+    /// The client waits for the answer to its `initialize`.
+    pub(crate) fn awaits_greeting(&self) -> bool {
+        self.handshake.is_asked()
+    }
+
+    /// The client's last `initialize` was answered.
+    pub(crate) fn is_greeted(&self) -> bool {
+        self.handshake.is_answered()
+    }
+
+    /// Both halves of the handshake are done: the client may be asked things.
+    pub(crate) fn is_initialized(&self) -> bool {
+        self.handshake.is_complete()
+    }
+
+    /// The `initialized` of a client that did not wait for the answer to its `initialize`.
+    pub(crate) fn confirmed_early(&self) -> Option<&Message> {
+        self.handshake.confirmed_early()
+    }
+
+    pub(crate) fn begin_handshake(&mut self) {
+        self.handshake.ask();
+    }
+
+    pub(crate) fn answer_handshake(&mut self, initialize: &Message) {
+        self.handshake.answer(initialize);
+    }
+
+    pub(crate) fn fail_handshake(&mut self) {
+        self.handshake.fail();
+    }
+
+    pub(crate) fn confirm_handshake(&mut self, initialized: &Message) {
+        self.handshake.confirm(initialized);
+    }
+
+    /// Keeps a request until it can be routed.
+    pub(crate) fn park(&mut self, request: Unrouted) {
+        self.parked.push_back(request);
+    }
+
+    pub(crate) fn has_parked(&self) -> bool {
+        !self.parked.is_empty()
+    }
+
+    pub(crate) fn take_parked(&mut self) -> VecDeque<Unrouted> {
+        std::mem::take(&mut self.parked)
+    }
+
+    /// Notes that the client was shown a stored list.
+    pub(crate) fn show_stored(&mut self, listing: Arc<Listing>) {
+        self.shown.retain(|shown| shown.list() != listing.list());
+        self.shown.push(listing);
+    }
+
+    pub(crate) fn was_shown_stored(&self) -> bool {
+        !self.shown.is_empty()
+    }
+
+    pub(crate) fn take_shown(&mut self) -> Vec<Arc<Listing>> {
+        std::mem::take(&mut self.shown)
+    }
+
     /// The log level that the client asked for.
     pub(crate) fn level(&self) -> Option<&Level> {
         self.level.as_ref()
@@ -316,14 +385,6 @@ impl Client {
             Role::Delegate { .. } | Role::Prefetch { .. } | Role::Standby => false,
         }
     }
-}
-
-/// How loud a level is, from its JSON string.
-pub(crate) fn rank(level: &[u8]) -> Option<usize> {
-    const LEVELS: [&[u8]; 8] =
-        [b"debug", b"info", b"notice", b"warning", b"error", b"critical", b"alert", b"emergency"];
-    let level = level.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
-    LEVELS.iter().position(|known| *known == level)
 }
 
 /// A value that copies have in common until one of them is changed. The delegates of a client are equal in most.

@@ -13,9 +13,9 @@ pub(crate) type Profile = Arc<str>;
 /// What we read of `initialize`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Declared {
-    pub(crate) profile: Option<Profile>,
+    profile: Option<Profile>,
     /// It answers `roots/list`.
-    pub(crate) has_roots: bool,
+    has_roots: bool,
 }
 
 #[derive(Deserialize)]
@@ -39,6 +39,14 @@ impl Declared {
 }
 
 impl Declared {
+    pub(crate) fn profile(&self) -> Option<&Profile> {
+        self.profile.as_ref()
+    }
+
+    pub(crate) fn has_roots(&self) -> bool {
+        self.has_roots
+    }
+
     /// What a client on another machine calls its roots is no folder here.
     pub(crate) fn here(self, is_here: bool) -> Self {
         Self { has_roots: self.has_roots && is_here, ..self }
@@ -51,7 +59,7 @@ impl Declared {
 }
 
 /// With the keys of objects sorted, so that equal capabilities are spelled the same.
-pub(crate) fn in_order(value: Value) -> Value {
+pub(super) fn in_order(value: Value) -> Value {
     match value {
         Value::Object(members) => {
             let mut members: Vec<(String, Value)> = members.into_iter().collect();

@@ -217,7 +217,7 @@ impl Core {
             let Some(b) = self.backends.get_mut(&backend) else { return };
             b.waiting.push_front(Queued::Request(minted));
             let Asker::Client { client, .. } = pending.asker else { return };
-            if let Some(message) = self.clients.get(&client).and_then(|c| c.handshake.confirmed_early()) {
+            if let Some(message) = self.clients.get(&client).and_then(|c| c.confirmed_early()) {
                 let mut out = Outgoing::of(message);
                 dialect::translate(message, Dialect::Standard, &mut out);
                 b.waiting.insert(1, Queued::Notification(out));

@@ -62,7 +62,7 @@ impl Core {
                 self.aggregate_connected(client, surroundings, environments, only);
             }
             Event::OfferRead { launch, round, offer } => self.offer_read(launch, round, offer),
-            Event::FromClient { client, frame, places } => self.client_sent(client, frame, places),
+            Event::FromClient { client, frame, paths } => self.client_sent(client, frame, paths),
             Event::RootsLookedUp { client, inquiry, roots } => self.roots_looked_up(client, inquiry, roots),
             Event::ClientTooLong { client, length, glimpses } => {
                 self.client_too_long(client, length, &glimpses)

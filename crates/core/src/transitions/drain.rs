@@ -175,7 +175,7 @@ impl Core {
                     self.close(minted);
                     if method == Method::Initialize {
                         let c = self.clients.get(&client);
-                        let early = c.and_then(|c| c.handshake.confirmed_early().cloned());
+                        let early = c.and_then(|c| c.confirmed_early().cloned());
                         self.forget_early(backend, client, early);
                         // It was to be the backend's first: another takes its place.
                         self.followups.push(Followup::GreetNext { backend, client });

@@ -85,7 +85,8 @@ impl Plan {
 
     /// No two clients ever share an instance.
     pub(super) fn is_private(&self) -> bool {
-        self.settings.servers[0].scope == Scope::Client || self.settings.servers[0].state == StatePolicy::Client
+        self.settings.servers[0].scope == Scope::Client
+            || self.settings.servers[0].state == StatePolicy::Client
     }
 
     /// How many processes there may be; more if each client has its own.

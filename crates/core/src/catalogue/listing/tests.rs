@@ -69,7 +69,8 @@ fn what_cannot_be_shown_is_left_out_and_counted() {
     let result = r#"{"tools":[7,{"name":1},{},{"name":"a"},"x",{"name":"\ud800"},[{"name":"b"}]]}"#;
     let listing = read(List::Tools, result, &naming(NameStyle::Prefixed));
     assert_eq!((listing.len(), listing.skipped()), (1, 6));
-    let again = Listing::restore(List::Tools, listing.original().clone(), &naming(NameStyle::Prefixed)).unwrap();
+    let again =
+        Listing::restore(List::Tools, listing.original().clone(), &naming(NameStyle::Prefixed)).unwrap();
     assert_eq!((again.len(), again.skipped()), (1, 6));
     assert!(again.same_as(&listing));
 }
@@ -87,7 +88,9 @@ fn no_list_is_an_error_that_says_why() {
         let error = Listing::read(List::Tools, &pages, &naming(NameStyle::Plain)).unwrap_err();
         assert_eq!(error.to_string(), format!("the answer to `tools/list` cannot be read: {why}"));
     }
-    assert!(Listing::restore(List::Tools, Bytes::from_static(b"{\"name\""), &naming(NameStyle::Plain)).is_err());
+    assert!(
+        Listing::restore(List::Tools, Bytes::from_static(b"{\"name\""), &naming(NameStyle::Plain)).is_err()
+    );
     assert!(Listing::restore(List::Tools, Bytes::from_static(b"{} {}"), &naming(NameStyle::Plain)).is_err());
     assert!(Listing::restore(List::Tools, Bytes::from_static(b"\xff"), &naming(NameStyle::Plain)).is_err());
 }

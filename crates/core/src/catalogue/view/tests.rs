@@ -205,7 +205,12 @@ fn in_plain_style_the_later_one_gets_the_prefix() {
 fn uris_find_their_server() {
     let view = View::new(
         vec![
-            library("a", NameStyle::Prefixed, &["file:///1", "both://1", "ui://x"], &["a://{+path}", "t://{x}"]),
+            library(
+                "a",
+                NameStyle::Prefixed,
+                &["file:///1", "both://1", "ui://x"],
+                &["a://{+path}", "t://{x}"],
+            ),
             library(
                 "b c",
                 NameStyle::Prefixed,
@@ -237,7 +242,8 @@ fn a_uri_that_nobody_lists_goes_to_the_only_one_that_may_know_it() {
     let tools = || with(List::Tools, "t", NameStyle::Prefixed, &["x"]);
     let one = View::new(vec![tools(), library("a", NameStyle::Prefixed, &[], &[])], 1);
     assert_eq!(one.find_uri("file:///x"), owns(1, "file:///x"));
-    let late = View::new(vec![library("a", NameStyle::Prefixed, &[], &[]), unknown("b", NameStyle::Prefixed)], 1);
+    let late =
+        View::new(vec![library("a", NameStyle::Prefixed, &[], &[]), unknown("b", NameStyle::Prefixed)], 1);
     assert_eq!(late.find_uri("file:///x"), owns(1, "file:///x"));
     assert_eq!(View::new(vec![tools()], 1).find_uri("file:///x"), FoundUri::Nobody);
 }
@@ -319,8 +325,11 @@ fn results_say_whose_a_uri_is_where_that_is_not_clear() {
 #[test]
 fn templates_that_could_meet_are_noticed() {
     let clash = |one: &[&str], other: &[&str]| {
-        View::new(vec![library("a", NameStyle::Plain, &[], one), library("b", NameStyle::Plain, &[], other)], 1)
-            .uris_clash
+        View::new(
+            vec![library("a", NameStyle::Plain, &[], one), library("b", NameStyle::Plain, &[], other)],
+            1,
+        )
+        .uris_clash
     };
     assert!(clash(&["f://{x}"], &["f://{+y}"]));
     assert!(clash(&["f://{x}", "f://a/{x}"], &["f://a/b{y}"]));
@@ -332,7 +341,12 @@ fn templates_that_could_meet_are_noticed() {
 fn nearest_names_first() {
     let view = View::new(
         vec![
-            with(List::Tools, "files", NameStyle::Prefixed, &["read_file", "read_files", "write_file", "list"]),
+            with(
+                List::Tools,
+                "files",
+                NameStyle::Prefixed,
+                &["read_file", "read_files", "write_file", "list"],
+            ),
             with(List::Tools, "other", NameStyle::Prefixed, &["read_file"]),
         ],
         1,

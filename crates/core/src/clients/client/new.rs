@@ -2,7 +2,10 @@
 
 use crate::aggregate::Aggregate;
 use crate::clients::client::{ClientOutbox, Leases};
-use crate::clients::{Client, Declared, Greeting, Handshake, Presence, Role, Roots, Shared};
+use crate::clients::declared::Declared;
+use crate::clients::handshake::Handshake;
+use crate::clients::roots::ClientRoots;
+use crate::clients::{Client, Greeting, Presence, Role, Shared};
 use crate::environment::Environment;
 use crate::ids::{BackendId, ClientId, Principal, ServerId};
 use crate::moment::Moment;
@@ -45,9 +48,7 @@ impl Client {
             principal: Principal::OWNER,
             environment: Environment::default(),
             known,
-            roots: Roots::Unasked,
-            roots_answer: None,
-            inquiries: 0,
+            roots: ClientRoots::default(),
             declared: Declared::default(),
             handshake: Handshake::New,
             leases: Leases::default(),
@@ -99,7 +100,7 @@ impl Client {
             level: self.level.clone(),
             ..Self::new(new, Role::Delegate { of: self.id }, self.known.clone())
         };
-        delegate.declare(&greeting.initialize);
+        delegate.declare(greeting.initialize());
         delegate.handshake = Handshake::Answered(greeting);
         delegate
     }
@@ -117,7 +118,7 @@ impl Client {
             principal: self.principal,
             environment: self.environment.clone(),
             declared: self.declared.clone().without_roots(),
-            roots: Roots::Told(self.roots.latest().to_vec()),
+            roots: ClientRoots::told(self.roots.latest().to_vec()),
             is_elsewhere: self.is_elsewhere,
             handshake: Handshake::Answered(greeting),
             dialect: self.dialect,
@@ -132,12 +133,12 @@ impl Client {
         let mut standby = Self {
             principal: origin.principal,
             environment: origin.environment,
-            roots: Roots::Told(Vec::new()),
+            roots: ClientRoots::told(Vec::new()),
             is_elsewhere: origin.is_elsewhere,
             presence: Presence::Listening,
             ..Self::new(new, Role::Standby, origin.known.into())
         };
-        standby.declare(&greeting.initialize);
+        standby.declare(greeting.initialize());
         standby.declared = std::mem::take(&mut standby.declared).without_roots();
         standby.handshake = Handshake::Answered(greeting);
         standby

@@ -7,7 +7,7 @@ use crate::backends::{Backend, BackendState};
 use crate::core::Core;
 use crate::ids::{BackendId, ClientId, ServerId};
 use crate::moment::Moment;
-use crate::servers::{NOTICEABLE, Retry};
+use crate::servers::Retry;
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::time::Duration;
@@ -16,6 +16,9 @@ use switchboard_protocol::{Message, Part};
 /// Clients that give up on us early, by the beginning of their name, and how long they are made to wait at most. Codex begins
 /// its first turn without any tools if they are not there within a second, so what is stored is not held up for the rest.
 const CLIENT_WAIT_LIMITS: &[(&str, Duration)] = &[("codex", Duration::from_secs(4))];
+
+/// A failed start that took longer than this made a client wait.
+const NOTICEABLE_START: Duration = Duration::from_secs(1);
 
 #[derive(Deserialize)]
 struct InitializeParams<'a> {
@@ -47,14 +50,13 @@ impl Core {
     /// The lists of one of its servers are stored, for whatever kind of client.
     fn has_stored(&self, client: ClientId) -> bool {
         let mut servers = self.servers_of(client).into_iter();
-        servers
-            .any(|server| self.servers.get(server).is_some_and(|known| !known.offers.is_empty()))
+        servers.any(|server| self.servers.get(server).is_some_and(|known| !known.offers().is_empty()))
     }
 
     /// Until when a client waits for a server that is about to be started.
     pub(super) fn waits_until(&self, client: ClientId, server: ServerId) -> Moment {
         match self.retry_of(server) {
-            Some(retry) if retry.is_slow => self.clock.now(),
+            Some(retry) if retry.is_slow() => self.clock.now(),
             Some(_) | None => {
                 self.aggregate(client).and_then(|aggregate| aggregate.budget).unwrap_or(self.clock.now())
             }
@@ -88,7 +90,7 @@ impl Core {
 
     /// Its start has taken long enough to be noticed.
     pub(super) fn is_late(&self, b: &Backend) -> bool {
-        b.number().is_some() && self.clock.now().since(b.launched_at) >= NOTICEABLE
+        b.number().is_some() && self.clock.now().since(b.launched_at) >= NOTICEABLE_START
     }
 
     /// A backend could not be asked for all of its lists.
@@ -104,7 +106,7 @@ impl Core {
         if !self.is_running() || self.barred(server).is_some() {
             return;
         }
-        self.plan_retry(server, took >= NOTICEABLE);
+        self.plan_retry(server, took >= NOTICEABLE_START);
         self.tell_unavailable(server);
     }
 
@@ -112,15 +114,15 @@ impl Core {
     pub(super) fn next_retry(&self) -> Option<Moment> {
         // One that is due and not wanted is looked at again when a start fails.
         let is_ahead = |(server, retry): &(ServerId, Retry)| {
-            retry.at > self.clock.now() || !self.lacking(*server).is_empty()
+            retry.at() > self.clock.now() || !self.lacking(*server).is_empty()
         };
-        let retries = self.servers.iter().filter_map(|(id, server)| Some((id, server.retry?)));
-        retries.filter(is_ahead).map(|(_, retry)| retry.at).min()
+        let retries = self.servers.iter().filter_map(|(id, server)| Some((id, server.retry()?)));
+        retries.filter(is_ahead).map(|(_, retry)| retry.at()).min()
     }
 
     pub(super) fn tick_retries(&mut self) {
         for server in self.servers.ids() {
-            if self.retry_of(server).is_none_or(|retry| retry.at > self.clock.now()) {
+            if self.retry_of(server).is_none_or(|retry| retry.at() > self.clock.now()) {
                 continue;
             }
             if !self.lacking(server).is_empty() {

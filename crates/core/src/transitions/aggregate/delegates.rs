@@ -1,7 +1,7 @@
 //! A client's delegates: made, renewed and lost; and how they share its connection, its ear and its roots.
 
 use crate::aggregate::{Aggregate, Delegate, News};
-use crate::clients::{Client, ClientOrigin, ClientRoot, Greeting, Roots};
+use crate::clients::{Client, ClientOrigin, ClientRoot, Greeting, RootsStage};
 use crate::core::{Core, Followup};
 use crate::environment::Environment;
 use crate::event::Surroundings;
@@ -68,7 +68,7 @@ impl Core {
 
     /// The servers that a client of all of them, or of some, sees.
     pub(super) fn servers_of(&self, client: ClientId) -> Vec<ServerId> {
-        let listed = self.servers.iter().filter(|(_, it)| !it.is_gone && it.settings.is_listed);
+        let listed = self.servers.iter().filter(|(_, it)| !it.is_removed() && it.settings().is_listed);
         let only = self.aggregate(client).and_then(|aggregate| aggregate.only.as_ref());
         let is_wanted = |server: &ServerId| only.is_none_or(|only| only.contains(server));
         listed.map(|(server, _)| server).filter(is_wanted).collect()
@@ -102,11 +102,11 @@ impl Core {
 
     /// Makes the delegate at one server. The server is told at once that its client is ready, so that its lists are there when the slowest of them has been waited for.
     fn make_delegate(&mut self, client: ClientId, server: ServerId, initialize: &Message) {
-        let Some(settings) = self.servers.get(server).map(|server| server.settings.clone()) else {
+        let Some(settings) = self.servers.get(server).map(|server| server.settings().clone()) else {
             return;
         };
         let Some(c) = self.clients.get(&client) else { return };
-        let greeting = Greeting { initialize: initialize.clone(), initialized: initialized_notice() };
+        let greeting = Greeting::new(initialize.clone(), initialized_notice());
         let id = self.numbers.new_delegate();
         let delegate = c.delegate(self.newcomer(id, server, settings.clone()), greeting);
         self.clients.insert(id, delegate);
@@ -135,9 +135,9 @@ impl Core {
         }
         let Some(c) = self.clients.get(&delegate) else { return };
         let comes_later = c.settings().is_split()
-            && c.known.pinned.is_none()
-            && c.declared.has_roots
-            && !matches!(c.roots, Roots::Told(_));
+            && c.known().pinned.is_none()
+            && c.has_roots()
+            && c.roots_stage() != RootsStage::Told;
         let (home, server, is_lazy) = (c.home(), c.server(), c.settings().lazy);
         let until = self.waits_until(c.connection(), server);
         self.set_news(delegate, News::Awaited { until });
@@ -197,7 +197,7 @@ impl Core {
 
     pub(crate) fn aggregate_initialized(&mut self, client: ClientId, message: &Message) {
         if let Some(c) = self.clients.get_mut(&client) {
-            c.handshake.confirm(message);
+            c.confirm_handshake(message);
         }
         for delegate in self.delegates(client) {
             self.ask_roots_if_wanted(delegate);
@@ -236,33 +236,30 @@ impl Core {
     pub(crate) fn ask_roots_through(&mut self, client: ClientId, delegate: ClientId) {
         let style = self.settings.roots.policy.style;
         if let Some(c) = self.clients.get_mut(&delegate) {
-            let before = c.named_roots(style);
-            c.roots = Roots::Asked { before, said: Vec::new() };
+            c.begin_roots_inquiry(style);
         }
         let is_stale = self
             .aggregate_mut(client)
             .is_some_and(|aggregate| std::mem::take(&mut aggregate.has_other_roots));
-        match self.clients.get(&client).map(|c| &c.roots) {
-            Some(Roots::Told(roots)) if !is_stale => {
-                let roots = roots.clone();
+        let Some(c) = self.clients.get(&client) else { return };
+        match c.roots_stage() {
+            RootsStage::Told if !is_stale => {
+                let roots = c.told_roots().unwrap_or_default().to_vec();
                 self.roots_known(delegate, roots);
             }
-            Some(Roots::Asked { .. }) if !is_stale => {}
-            Some(_) => self.ask_roots(client),
-            None => {}
+            RootsStage::Asked if !is_stale => {}
+            RootsStage::Unasked | RootsStage::Asked | RootsStage::Told => self.ask_roots(client),
         }
     }
 
     /// The client has named its roots: whoever wanted to know them hears it.
     pub(crate) fn tell_delegates_roots(&mut self, client: ClientId, roots: &[ClientRoot]) {
-        let known = self.clients.get(&client).map(|c| c.known.clone()).unwrap_or_default();
+        let Some(known) = self.clients.get(&client).map(Client::shared_known) else { return };
         for delegate in self.delegates(client) {
             let Some(c) = self.clients.get_mut(&delegate) else { continue };
-            match c.roots {
-                // It was made with what its client knew, and only roots have come since.
-                Roots::Unasked if c.known.seen == known.seen => c.known = known.clone(),
-                Roots::Unasked => c.known.client.clone_from(&known.client),
-                Roots::Asked { .. } | Roots::Told(_) => self.roots_known(delegate, roots.to_vec()),
+            match c.roots_stage() {
+                RootsStage::Unasked => c.adopt_roots(&known),
+                RootsStage::Asked | RootsStage::Told => self.roots_known(delegate, roots.to_vec()),
             }
         }
     }
@@ -290,7 +287,7 @@ impl Core {
             let Some(aggregate) = c.aggregate() else { continue };
             // One in the middle of its handshake has its delegates by what it says there.
             let opening = aggregate.opening.and_then(|minted| self.pending.get(minted)?.waiting().cloned());
-            let greeted = || c.handshake.to_replay().map(|greeting| greeting.initialize.clone());
+            let greeted = || c.greeting().map(|greeting| greeting.initialize().clone());
             let Some(initialize) = opening.or_else(greeted) else { continue };
             let gone = aggregate.delegates.iter().filter(|(server, _)| !all.contains(server));
             let gone: Vec<(ServerId, ClientId)> = gone.map(|(server, it)| (*server, it.client)).collect();

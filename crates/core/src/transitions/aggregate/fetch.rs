@@ -2,7 +2,7 @@
 //! changed.
 
 use crate::backends::{Backend, BackendState, FetchStage, ListFetch, ListProgress};
-use crate::catalogue::{Kept, List, Offer, OfferKey, RawList, RawOffer, next_cursor};
+use crate::catalogue::{List, Offer, OfferKey, RawList, RawOffer, next_cursor};
 use crate::clients::Role;
 use crate::core::Core;
 use crate::event::Action;
@@ -49,7 +49,7 @@ impl Core {
         match c.role() {
             Role::Delegate { .. } | Role::Prefetch { .. } | Role::Standby => true,
             // It asks by itself. But what it was told from the store may be wrong.
-            Role::Plain => !c.shown.is_empty() || self.needs_templates(client),
+            Role::Plain => c.was_shown_stored() || self.needs_templates(client),
             Role::Aggregate(_) => false,
         }
     }
@@ -99,7 +99,7 @@ impl Core {
         let known = b.offer.clone();
         let progress = List::ALL.map(|list| match known.as_ref().and_then(|offer| offer.list(list)) {
             _ if lists.contains(&list) && offered.declares(list) => ListProgress::Asked(Vec::new()),
-            Some(_) if !lists.contains(&list) => ListProgress::Kept,
+            Some(_) if !lists.contains(&list) => ListProgress::Unchanged,
             Some(_) | None => ListProgress::Absent,
         });
         b.fetch = Some(ListFetch {
@@ -197,8 +197,8 @@ impl Core {
             lists[list as usize] = match std::mem::replace(&mut progress[list as usize], ListProgress::Absent)
             {
                 ListProgress::Done(pages) => RawList::Pages(pages),
-                ListProgress::Kept => match known.as_ref().and_then(|offer| offer.list(list)) {
-                    Some(listing) => RawList::Kept(listing.clone()),
+                ListProgress::Unchanged => match known.as_ref().and_then(|offer| offer.list(list)) {
+                    Some(listing) => RawList::Unchanged(listing.clone()),
                     None => RawList::Absent,
                 },
                 ListProgress::Absent | ListProgress::Asked(_) => RawList::Absent,
@@ -214,7 +214,8 @@ impl Core {
         let now = self.clock.now();
         let Some(b) = self.backends.get_mut(&launch.backend).filter(|b| b.is_current(launch)) else { return };
         let Some(fetch) = b.fetch.as_mut().filter(|fetch| fetch.round == round) else { return };
-        let before = std::mem::replace(&mut fetch.stage, FetchStage::Resting { until: now + MIN_FETCH_INTERVAL });
+        let before =
+            std::mem::replace(&mut fetch.stage, FetchStage::Resting { until: now + MIN_FETCH_INTERVAL });
         // It may be shown otherwise by now.
         let offer = match before {
             FetchStage::Reading(naming) if !Arc::ptr_eq(&naming, &b.settings.naming) => {
@@ -259,14 +260,11 @@ impl Core {
         let root = b.key.root.as_deref().filter(|_| b.settings.launch_uses_root).map(Arc::from);
         let (Some(profile), Some(origin)) = (profile, self.origin(backend)) else { return offer };
         let key = OfferKey { profile, root };
-        match origin.offers.get(&key).and_then(Kept::offer) {
-            Some(known) if known.same_as(&offer) => known.clone(),
-            Some(_) | None => {
-                origin.offers.insert(key.clone(), offer.clone().into());
-                self.actions.push(Action::KeepOffer { server, key, offer: offer.clone() });
-                offer
-            }
+        if let Some(known) = origin.store_offer(key.clone(), &offer) {
+            return known;
         }
+        self.actions.push(Action::KeepOffer { server, key, offer: offer.clone() });
+        offer
     }
 }
 

@@ -10,7 +10,7 @@ use crate::fact::Outcome;
 use crate::ids::{BackendId, ClientId};
 use crate::moment::Moment;
 use crate::pending::{Asker, NOWHERE};
-use crate::routing::Place;
+use crate::routing::NamedPath;
 use bytes::Bytes;
 use serde_json::json;
 use std::sync::Arc;
@@ -33,8 +33,8 @@ impl Core {
         let own = c.home().and_then(|home| self.backends.get(&home)?.offer.clone());
         own.or_else(|| {
             let server = self.servers.get(c.server())?;
-            let key = OfferKey { profile: c.declared.profile.clone()?, root: self.offer_root(c)? };
-            server.offers.get(&key)?.offer().cloned()
+            let key = OfferKey { profile: c.profile().cloned()?, root: self.offer_root(c)? };
+            server.offers().get(&key)?.offer().cloned()
         })
     }
 
@@ -55,7 +55,7 @@ impl Core {
             let news = self.aggregate(c.connection())?.delegates.get(&c.server())?.news;
             let is_awaited = matches!(news, News::Awaited { until } if until > self.clock.now());
             let root = self.offer_root(c).filter(|_| !is_awaited)?;
-            self.servers.get(c.server())?.offers.newest(root.as_deref())?.offer().cloned()
+            self.servers.get(c.server())?.offers().newest(root.as_deref())?.offer().cloned()
         })
     }
 
@@ -92,12 +92,12 @@ impl Core {
         id: RawId,
         batch: Option<u32>,
         message: Message,
-        places: Vec<Place>,
+        paths: Vec<NamedPath>,
     ) {
         let minted = self.accept(client, NOWHERE, id, batch, message);
         self.give_time(client, minted);
         if let Some(aggregate) = self.aggregate_mut(client) {
-            aggregate.held.push(Held { minted, places });
+            aggregate.held.push(Held { minted, paths });
         }
     }
 
@@ -117,12 +117,12 @@ impl Core {
             .aggregate_mut(client)
             .map(|aggregate| std::mem::take(&mut aggregate.held))
             .unwrap_or_default();
-        for Held { minted, places } in held {
+        for Held { minted, paths } in held {
             let Some(pending) = self.close(minted) else { continue };
             let Asker::Client { id, batch, .. } = &pending.asker else { continue };
             let Some(message) = pending.waiting().cloned() else { continue };
             self.one_fewer(client);
-            self.aggregate_request(client, id.clone(), *batch, message, places);
+            self.aggregate_request(client, id.clone(), *batch, message, paths);
         }
     }
 
@@ -272,7 +272,7 @@ impl Core {
             let delegate = self.aggregate(client).and_then(|aggregate| aggregate.delegates.get(&server));
             let Some(c) = delegate.and_then(|it| self.clients.get(&it.client)) else { continue };
             // One that has no lists of its own is shown those of others.
-            if c.home() == Some(backend) || c.declared.profile == profile || self.offer_for(c.id()).is_none()
+            if c.home() == Some(backend) || c.profile() == profile.as_ref() || self.offer_for(c.id()).is_none()
             {
                 self.renew_aggregate_soon(client);
                 self.aggregate_progress(client);

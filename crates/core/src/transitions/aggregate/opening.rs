@@ -9,7 +9,7 @@ use crate::fact::Outcome;
 use crate::ids::ClientId;
 use crate::messages::own_result;
 use crate::pending::{Asker, NOWHERE};
-use crate::routing::Place;
+use crate::routing::NamedPath;
 use std::sync::Arc;
 use switchboard_protocol::{HANDSHAKE_VERSIONS, Message, Part, RawId};
 
@@ -20,15 +20,13 @@ impl Core {
         id: RawId,
         batch: Option<u32>,
         initialize: Message,
-        places: Vec<Place>,
+        paths: Vec<NamedPath>,
     ) {
         self.refuse_opening(client);
         let minted = self.accept(client, NOWHERE, id, batch, initialize.clone());
         let Some(c) = self.clients.get_mut(&client) else { return };
         c.declare(&initialize);
-        if !places.is_empty() {
-            c.known.client = places.into_iter().map(|place| place.path).collect();
-        }
+        c.set_first_roots(paths.into_iter().map(|path| path.path).collect());
         // Whoever does not wait for anybody has no reason to call anybody slow.
         let grace = Some(self.grace_for(client, &initialize)).filter(|grace| !grace.is_zero());
         let budget = grace.map(|grace| self.clock.now() + grace);
@@ -96,13 +94,13 @@ impl Core {
         let view = self.views.of(members);
         let unavailable = self.unavailable(client);
         let Some(c) = self.clients.get_mut(&client) else { return };
-        c.handshake.answer(initialize.clone());
+        c.answer_handshake(&initialize);
         let result = view.welcome(version_for(&initialize), &unavailable);
         let answer = own_result(id, c.dialect(), &result);
         self.answer(client, id, *batch, answer);
         self.conclude(&pending, Outcome::Ok);
         // It did not wait for the answer.
-        let early = self.clients.get(&client).and_then(|c| c.handshake.to_replay()?.initialized.clone());
+        let early = self.clients.get(&client).and_then(|c| c.greeting()?.initialized().cloned());
         if let Some(early) = early {
             self.aggregate_initialized(client, &early);
         } else if self.aggregate(client).is_some_and(|aggregate| !aggregate.held.is_empty()) {

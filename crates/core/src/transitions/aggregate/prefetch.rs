@@ -33,7 +33,7 @@ impl Core {
     fn keep_start(&mut self, leaving: ClientId) {
         let Some(c) = self.clients.get(&leaving) else { return };
         let is_wanted =
-            c.settings().stores_lists && c.declared.profile.is_some() && self.offer_for(leaving).is_none();
+            c.settings().stores_lists && c.profile().is_some() && self.offer_for(leaving).is_none();
         let Some(b) = c.home().filter(|_| is_wanted).and_then(|home| self.backends.get(&home)) else {
             return;
         };
@@ -46,7 +46,7 @@ impl Core {
             other.is_prefetch()
                 && !other.is_lost()
                 && other.server() == c.server()
-                && other.declared.profile == c.declared.profile
+                && other.profile() == c.profile()
                 && at_same_root(other)
         });
         // Where nothing is to linger, what runs is not kept for its lists.
@@ -104,11 +104,11 @@ impl Core {
             let kept = b.greeter.as_ref().filter(|(greeter, _)| *greeter == minted);
             pending.waiting().or(pending.sent()).cloned().or_else(|| kept.map(|(_, message)| message.clone()))
         };
-        let Greeting { initialize, initialized } = match c.handshake.to_replay() {
+        let greeting = match c.greeting() {
             Some(greeting) => greeting.clone(),
-            None => Greeting { initialize: open()?, initialized: None },
+            None => Greeting::new(open()?, None),
         };
-        Some(Greeting { initialize, initialized: initialized.or_else(initialized_notice) })
+        Some(greeting.complete_with(initialized_notice))
     }
 
     /// A backend's lists are stored, or will not come.

@@ -6,7 +6,7 @@ use crate::backends::BackendState;
 use crate::core::Core;
 use crate::ids::{BackendId, ClientId, ServerId};
 use crate::moment::Moment;
-use crate::servers::{Failure, LastError, LastWords};
+use crate::servers::{Failure, LastError, LastWords, Retry};
 use serde_json::{Value, json};
 use switchboard_protocol::ErrorKind;
 
@@ -30,7 +30,7 @@ impl Core {
         };
         let failure = Failure { kind: error.kind, reason, hint, at: self.clock.now() };
         if let Some(server) = self.servers.get_mut(server) {
-            server.failure = Some(failure);
+            server.record_failure(failure);
         }
     }
 
@@ -51,7 +51,7 @@ impl Core {
             | BackendState::Ready { .. }
             | BackendState::Stopping { .. } => None,
         });
-        let planned = self.retry_of(server).map(|retry| retry.at);
+        let planned = self.retry_of(server).map(Retry::at);
         until.chain(planned).filter(|until| *until > self.clock.now()).min()
     }
 
@@ -63,8 +63,8 @@ impl Core {
     /// It was not ready in time, perhaps in an earlier run, and what became of that start is not known.
     fn is_late_since(&self, server: ServerId) -> Option<LastError> {
         let (known, retry) = (self.servers.get(server)?, self.retry_of(server)?);
-        let name = &known.settings.name;
-        retry.is_slow.then(|| LastError {
+        let name = known.name();
+        retry.is_slow().then(|| LastError {
             kind: ErrorKind::BackendTimeout.name(),
             message: format!("the server `{name}` was not ready in time; clients no longer wait for it"),
             hint: Some(format!("after a repair, `switchboard forget {name}` gives it another chance")),
@@ -76,7 +76,7 @@ impl Core {
     }
 
     fn failed_with(&self, server: ServerId) -> Option<LastError> {
-        let failure = self.servers.get(server)?.failure.as_ref()?;
+        let failure = self.servers.get(server)?.failure()?;
         Some(LastError {
             kind: failure.kind.name(),
             message: failure.reason.clone(),
@@ -93,7 +93,7 @@ impl Core {
         let aggregate = self.clients.get(&client).and_then(|c| c.aggregate());
         let delegates = aggregate.into_iter().flat_map(|aggregate| &aggregate.delegates);
         let shown = delegates.filter_map(|(server, delegate)| {
-            let name = &self.servers.get(*server)?.settings.name;
+            let name = &self.servers.get(*server)?.settings().name;
             // A failure in another workspace is not this client's.
             let error = self.failed_with(*server).filter(|_| !self.is_served(delegate.client));
             let is_starting = error.is_none() && self.is_starting(delegate.client);

@@ -1,6 +1,7 @@
 //! What a backend sends: answers find their pending request, requests go to its client under a minted id,
 //! notifications follow the request they speak of. What is not a message is quarantined.
 
+use crate::answers::Overload;
 use crate::backends::{Backend, BackendState, FramingGuess};
 use crate::core::{Core, Followup};
 use crate::event::About;
@@ -55,7 +56,7 @@ impl Core {
         if answers && !by_chance && !b.manner.is_known() {
             b.manner = FramingGuess::Known(framing);
             if let Some(origin) = self.origin(launch.backend) {
-                origin.manner = FramingGuess::Known(framing);
+                origin.learn_framing(framing);
             }
             self.learn(launch.backend, |record| record.framing = FramingChoice::Fixed(framing));
             self.report(Fact::FramingLearnt { backend: launch.backend, framing });
@@ -179,8 +180,8 @@ impl Core {
         if pending.method == Method::Initialize
             && let Some(c) = self.clients.get_mut(client)
         {
-            let early = c.handshake.confirmed_early().cloned();
-            c.handshake.fail();
+            let early = c.confirmed_early().cloned();
+            c.fail_handshake();
             self.forget_early(pending.backend, *client, early);
         }
         self.answer_error(*client, id, *batch, error);
@@ -221,7 +222,7 @@ impl Core {
         };
         let open = self.asked.iter().filter(|(_, asked)| asked.is_of(backend)).count();
         if open >= self.settings.limits.asked_per_backend {
-            let error = self.overloaded(Some(backend), "too many requests to the client are open");
+            let error = self.overloaded(Some(backend), Overload::Questions);
             return self.refuse_backend(launch, &id, &error);
         }
         self.backend_is_active(launch.backend);
@@ -235,7 +236,7 @@ impl Core {
         }
         let about = self.at_hand(client, backend);
         if !self.tell_client_about(client, out.asking(), about) {
-            let error = self.overloaded(Some(backend), "the client does not read what it is sent");
+            let error = self.overloaded(Some(backend), Overload::ClientUnread);
             return self.refuse_backend(launch, &id, &error);
         }
         let deadline = self.settings_of(backend).hard_timeout.map(|hard| self.clock.now() + hard);

@@ -107,7 +107,7 @@ impl Core {
     /// Repeats the handshake that is known; without one, its first client makes it.
     pub(crate) fn make_ready(&mut self, launch: Launch) {
         let greeting = self.backends.get(&launch.backend).and_then(|b| b.greeting.as_ref());
-        let Some(initialize) = greeting.map(|greeting| greeting.initialize.clone()) else {
+        let Some(initialize) = greeting.map(|greeting| greeting.initialize().clone()) else {
             return self.open(launch);
         };
         let minted = self.pending.mint();
@@ -183,11 +183,11 @@ impl Core {
         self.complete_greeting(launch.backend);
         let Some(b) = self.backends.get(&launch.backend) else { return };
         let has_confirmed = |client: &ClientId| {
-            let greeting = self.clients.get(client).and_then(|c| c.handshake.to_replay());
-            greeting.is_some_and(|greeting| greeting.initialized.is_some())
+            let greeting = self.clients.get(client).and_then(|c| c.greeting());
+            greeting.is_some_and(|greeting| greeting.initialized().is_some())
         };
         let greeted_by = b.greeted_by.filter(has_confirmed);
-        let initialized = b.greeting.as_ref().and_then(|greeting| greeting.initialized.clone());
+        let initialized = b.greeting.as_ref().and_then(|greeting| greeting.initialized().cloned());
         if let Some(message) = initialized {
             self.confirm_to(launch, greeted_by, &message);
             self.restore(launch);

@@ -35,8 +35,7 @@ impl Core {
             }
             Method::SetLevel => {
                 if let (Some(request), Some(c)) = (pending.sent().cloned(), self.clients.get_mut(&client)) {
-                    let rank = request.part(Part::Level).and_then(rank).unwrap_or_default();
-                    c.set_level(Level { request, rank });
+                    c.set_level(Level::accepted(request));
                 }
                 self.spread_level(client, backend);
             }
@@ -196,7 +195,7 @@ impl Core {
         };
         let launch = Launch { backend, number: *number };
         let others = self.lessees(backend).filter(|&client| Some(client) != except);
-        let wanted = others.filter_map(|client| self.clients.get(&client)?.level()).map(|level| level.rank);
+        let wanted = others.filter_map(|client| self.clients.get(&client)?.level()).map(Level::rank);
         if wanted.min().is_some_and(|wanted| told.is_none_or(|told| told > wanted)) {
             self.restore_level(launch);
         }
@@ -205,8 +204,8 @@ impl Core {
     /// The lowest level that one of its clients asked for.
     fn restore_level(&mut self, launch: Launch) {
         let levels = self.lessees(launch.backend).filter_map(|client| self.clients.get(&client)?.level());
-        let Some(level) = levels.min_by_key(|level| level.rank) else { return };
-        let request = level.request.clone();
+        let Some(level) = levels.min_by_key(|level| level.rank()) else { return };
+        let request = level.request().clone();
         let wanted = request.part(Part::Level).map(<[u8]>::to_vec);
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         if b.level == wanted {

@@ -26,7 +26,9 @@ impl Core {
         };
         is_kept && {
             let data = data();
-            data["kind"] == ErrorKind::ShuttingDown.name() && data["retryable"] == true && data[MARK_KEY] == mark
+            data["kind"] == ErrorKind::ShuttingDown.name()
+                && data["retryable"] == true
+                && data[MARK_KEY] == mark
         }
     }
 

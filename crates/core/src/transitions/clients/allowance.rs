@@ -1,5 +1,6 @@
 //! What is kept for a client: its open requests and its subscriptions, by count and by bytes.
 
+use crate::answers::Overload;
 use crate::clients::Client;
 use crate::core::Core;
 use crate::ids::ClientId;
@@ -24,7 +25,7 @@ impl Core {
         let own = self.pending.iter().filter(|(_, pending)| self.is_of_connection(pending, connection));
         let kept: usize = own.map(|(_, pending)| bytes_kept(pending)).sum();
         let is_too_much = kept > 0 && kept + length > self.settings.limits.client_bytes;
-        is_too_much.then(|| self.overloaded(None, &format!("{kept} bytes of open requests are kept")))
+        is_too_much.then(|| self.overloaded(None, Overload::OpenBytes(kept)))
     }
 
     fn has_too_many_subscriptions(&self, connection: ClientId, message: &Message) -> bool {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 impl Core {
     pub(crate) fn client_connected(&mut self, id: ClientId, server: ServerId, surroundings: Surroundings) {
-        let Some(settings) = self.servers.get(server).map(|server| server.settings.clone()) else {
+        let Some(settings) = self.servers.get(server).map(|server| server.settings().clone()) else {
             return;
         };
         let client = Client::plain(self.newcomer(id, server, settings), self.origin_of(surroundings));

@@ -8,7 +8,7 @@ use crate::clients::Client;
 use crate::core::Core;
 use crate::ids::{BackendId, ClientId, ServerId};
 use crate::pending::{NOWHERE, Pending};
-use crate::routing::Place;
+use crate::routing::NamedPath;
 use serde_json::json;
 use std::sync::Arc;
 use switchboard_protocol::{ErrorAnswer, Message, Method, Outgoing, Part, Patch};
@@ -108,16 +108,16 @@ impl Core {
     }
 
     /// A request was accepted that cannot be judged before the server's templates are known.
-    pub(crate) fn hold_undecided(&mut self, minted: u64, backend: BackendId, places: Vec<Place>) {
+    pub(crate) fn hold_undecided(&mut self, minted: u64, backend: BackendId, paths: Vec<NamedPath>) {
         if let Some(pending) = self.pending.get_mut(minted) {
             pending.is_undecided = true;
         }
-        self.decide(minted, backend, places);
+        self.decide(minted, backend, paths);
     }
 
     /// Judges a request that had to wait for its server's templates, or lets it wait on: in the backend's queue until that
     /// is ready, and then until it has been asked.
-    pub(crate) fn decide(&mut self, minted: u64, backend: BackendId, places: Vec<Place>) {
+    pub(crate) fn decide(&mut self, minted: u64, backend: BackendId, paths: Vec<NamedPath>) {
         let Some(pending) = self.pending.get(minted) else { return };
         let (Some(client), Some(message)) = (pending.client(), pending.waiting().cloned()) else { return };
         if let Some(error) = self.why_not_now(client, backend, &message) {
@@ -136,18 +136,24 @@ impl Core {
                 }
                 self.hand_to(minted, backend);
             }
-            Screened::Undecided => self.wait_for_templates(client, minted, backend, places),
+            Screened::Undecided => self.wait_for_templates(client, minted, backend, paths),
         }
     }
 
-    fn wait_for_templates(&mut self, client: ClientId, minted: u64, backend: BackendId, places: Vec<Place>) {
+    fn wait_for_templates(
+        &mut self,
+        client: ClientId,
+        minted: u64,
+        backend: BackendId,
+        paths: Vec<NamedPath>,
+    ) {
         let b = self.backends.get(&backend);
         let launch = b.filter(|b| matches!(b.state, BackendState::Ready { .. })).and_then(|b| b.launch());
         let Some(launch) = launch else { return self.hand_to(minted, backend) };
         if let Some(pending) = self.pending.get_mut(minted) {
             pending.backend = NOWHERE;
         }
-        self.park(client, minted, places);
+        self.park(client, minted, paths);
         self.fetch_offer(launch);
     }
 
@@ -160,7 +166,7 @@ impl Core {
     }
 
     pub(crate) fn has_parked(&self, client: ClientId) -> bool {
-        self.clients.get(&client).is_some_and(|c| c.is_plain() && !c.parked.is_empty())
+        self.clients.get(&client).is_some_and(|c| c.is_plain() && c.has_parked())
     }
 
     /// Cuts out of an answer what the client is not shown. `Err`: it cannot be made out.
@@ -269,7 +275,7 @@ impl Core {
         self.refuse_hidden(server);
         let notices = List::change_notices(|list| before.filter(list) != naming.filter(list));
         let is_concerned = |c: &&Client| {
-            let is_greeted = c.handshake.to_replay().is_some();
+            let is_greeted = c.greeting().is_some();
             c.server() == server && c.is_plain() && is_greeted && !c.is_lost()
         };
         for client in self.clients.values().filter(is_concerned).map(|c| c.id()).collect::<Vec<ClientId>>() {

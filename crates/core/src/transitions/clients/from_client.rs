@@ -1,16 +1,16 @@
 //! What a client sends: requests go to its backend under a minted id. What wants no answer is for `notices`.
 
-use crate::answers::Cause;
+use crate::answers::{Cause, Overload};
 use crate::backends::{BackendState, Queued};
 use crate::clients::Farewell;
 use crate::core::Core;
-use crate::event::{Action, Named};
+use crate::event::{Action, MemberPath};
 use crate::fact::{Fact, Outcome};
 use crate::ids::{BackendId, ClientId};
 use crate::messages::{own_result, same_spelling};
 use crate::moment::Moment;
 use crate::pending::{AskedBy, Asker, NOWHERE, Pending, Progress, name_of};
-use crate::routing::Place;
+use crate::routing::NamedPath;
 use crate::settings::{LIST_TIMEOUT, ServerSettings};
 use crate::transitions::{Route, Screened};
 use std::time::Duration;
@@ -24,14 +24,14 @@ impl Core {
         &mut self,
         client: ClientId,
         frame: Result<Parsed, Broken>,
-        mut places: Vec<Named>,
+        mut paths: Vec<MemberPath>,
     ) {
         if self.is_lost(client) {
             return;
         }
         let mut places_of = |member| {
-            let own = places.extract_if(.., |named: &mut Named| named.member == member);
-            own.map(|named| named.place).collect::<Vec<Place>>()
+            let own = paths.extract_if(.., |named: &mut MemberPath| named.member == member);
+            own.map(|named| named.path).collect::<Vec<NamedPath>>()
         };
         match frame {
             Ok(Parsed::One(message)) => self.client_message(client, message, None, places_of(0)),
@@ -104,13 +104,19 @@ impl Core {
         true
     }
 
-    fn client_message(&mut self, client: ClientId, message: Message, batch: Option<u32>, places: Vec<Place>) {
+    fn client_message(
+        &mut self,
+        client: ClientId,
+        message: Message,
+        batch: Option<u32>,
+        paths: Vec<NamedPath>,
+    ) {
         let Some(c) = self.clients.get_mut(&client) else { return };
         if c.learn_dialect(&message) {
             self.share_dialect(client);
         }
         match message.kind() {
-            Kind::Request => self.client_request(client, message, batch, places),
+            Kind::Request => self.client_request(client, message, batch, paths),
             Kind::Notification => {
                 self.client_notification(client, message);
                 self.no_answer(client, batch);
@@ -127,7 +133,7 @@ impl Core {
         client: ClientId,
         mut message: Message,
         batch: Option<u32>,
-        places: Vec<Place>,
+        paths: Vec<NamedPath>,
     ) {
         let Some(id) = message.id() else { return };
         if let Some(error) = self.refusal().cloned()
@@ -158,15 +164,15 @@ impl Core {
             return self.refuse(client, &id, batch, &message, &error);
         }
         if self.has_aggregate(client) {
-            return self.aggregate_request(client, id, batch, message, places);
+            return self.aggregate_request(client, id, batch, message, paths);
         }
         let screened = self.screen(client, &mut message);
         if let Screened::Refused(error) = &screened {
             return self.refuse(client, &id, batch, &message, error);
         }
         let route = match message.method() {
-            Method::Initialize => self.route_handshake(client, &message, places.as_slice()),
-            _ => self.route(client, &message, &places),
+            Method::Initialize => self.route_handshake(client, &message, paths.as_slice()),
+            _ => self.route(client, &message, &paths),
         };
         let backend = match route {
             Route::To(backend) => backend,
@@ -178,7 +184,7 @@ impl Core {
                 if let (Screened::Undecided, Some(pending)) = (screened, self.pending.get_mut(minted)) {
                     pending.is_undecided = true;
                 }
-                return self.park(client, minted, places);
+                return self.park(client, minted, paths);
             }
             // It asks whether we are there, not where it works.
             Route::Refused(_) if message.method() == Method::Ping => {
@@ -196,7 +202,7 @@ impl Core {
         if self.list_from_store(client, &id, batch, &message) {
             return;
         }
-        let is_greeted = self.clients.get(&client).is_some_and(|c| c.handshake.is_answered());
+        let is_greeted = self.clients.get(&client).is_some_and(|c| c.is_greeted());
         // It was greeted from the store, or its server is at rest.
         let is_away =
             || self.is_resting(backend) || self.backends.get(&backend).is_none_or(|b| b.welcome.is_none());
@@ -210,7 +216,7 @@ impl Core {
         }
         let minted = self.accept(client, backend, id, batch, message);
         match screened {
-            Screened::Undecided => self.hold_undecided(minted, backend, places),
+            Screened::Undecided => self.hold_undecided(minted, backend, paths),
             Screened::Passes | Screened::Refused(_) => self.hand_to(minted, backend),
         }
     }
@@ -257,7 +263,7 @@ impl Core {
         }
         let unanswered = c.unanswered();
         (unanswered >= self.settings.limits.pending_per_client)
-            .then(|| self.overloaded(None, &format!("{unanswered} requests wait for their answers")))
+            .then(|| self.overloaded(None, Overload::OpenRequests(unanswered)))
     }
 
     /// The reason for which a backend cannot take a request now.
@@ -278,19 +284,16 @@ impl Core {
                 Some(self.cause(of, &Cause::BreakerOpen { why: why.clone(), wait }))
             }
             BackendState::Ready { .. } if !self.has_room(backend, message.bytes().len()) => {
-                Some(self.overloaded(of, "the server does not read what it is sent"))
+                Some(self.overloaded(of, Overload::ServerUnread))
             }
             BackendState::Ready { .. } if self.may_go(backend, message.method()) => None,
             BackendState::Ready { .. } if !self.may_wait(Some(client), backend, message.bytes().len()) => {
                 let at_work = b.at_work;
-                Some(self.overloaded(
-                    of,
-                    &format!("the server works on as many requests as it may ({at_work}), and too many wait"),
-                ))
+                Some(self.overloaded(of, Overload::Turns { at_work }))
             }
             BackendState::Ready { .. } => None,
             _ if !self.may_wait(Some(client), backend, message.bytes().len()) => {
-                Some(self.overloaded(of, "too many messages wait for the server to be ready"))
+                Some(self.overloaded(of, Overload::Start))
             }
             _ => None,
         }
@@ -328,7 +331,7 @@ impl Core {
         if let Some(c) = self.clients.get_mut(&connection) {
             c.request_accepted();
             if message.method() == Method::Initialize {
-                c.handshake.ask();
+                c.begin_handshake();
             }
         }
         let server = self.clients.get(&client).map(|c| c.settings().clone()).unwrap_or_default();

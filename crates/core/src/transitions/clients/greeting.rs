@@ -2,13 +2,13 @@
 //! later hear what the first one heard. What was said is kept, and told to every new process.
 
 use crate::backends::{Backend, BackendState, Queued};
-use crate::clients::Greeting;
 use crate::core::Core;
 use crate::fact::{Fact, Outcome};
 use crate::ids::{BackendId, ClientId, Launch};
 use crate::messages::own_result;
 use crate::pending::{Asker, Pending, Progress};
-use crate::routing::Place;
+use crate::routing::NamedPath;
+use crate::servers::Server;
 use crate::settings::Scope;
 use crate::transitions::Route;
 use serde_json::json;
@@ -20,16 +20,14 @@ impl Core {
         &mut self,
         client: ClientId,
         initialize: &Message,
-        roots: &[Place],
+        roots: &[NamedPath],
     ) -> Route {
         let server = self.clients.get(&client).map(|c| c.server());
         let goes_by_root = server.is_some_and(|server| self.scope_of(server) != Scope::Global);
         let Some(c) = self.clients.get_mut(&client) else { return Route::Wait };
         c.declare(initialize);
-        let has_roots = c.declared.has_roots;
-        if !roots.is_empty() {
-            c.known.client = roots.iter().map(|place| place.path.clone()).collect();
-        }
+        let has_roots = c.has_roots();
+        c.set_first_roots(roots.iter().map(|path| path.path.clone()).collect());
         let before = c.take_home();
         let leases = c.take_leases();
         let found = self.settle_home_from(client, before);
@@ -113,8 +111,8 @@ impl Core {
         let Asker::Client { client, ref id, batch } = pending.asker else { return };
         let Progress::Waiting(initialize) = &pending.progress else { return };
         let Some(c) = self.clients.get_mut(&client) else { return };
-        let early = c.handshake.confirmed_early().cloned();
-        c.handshake.answer(initialize.clone());
+        let early = c.confirmed_early().cloned();
+        c.answer_handshake(&initialize);
         let mut out = Outgoing::of(&answer);
         out.replace(answer.span(Part::Id), Patch::Id(id.clone()));
         dialect::translate(&answer, c.dialect(), &mut out);
@@ -149,7 +147,7 @@ impl Core {
             return;
         };
         let launch = Launch { backend, number: *number };
-        if let Some(message) = b.greeting.as_ref().and_then(|greeting| greeting.initialized.clone()) {
+        if let Some(message) = b.greeting.as_ref().and_then(|greeting| greeting.initialized().cloned()) {
             self.confirm_to(launch, None, &message);
             self.restore(launch);
         }
@@ -157,16 +155,15 @@ impl Core {
 
     /// The second half of a handshake may be another client's.
     pub(crate) fn complete_greeting(&mut self, backend: BackendId) {
-        let is_half = |b: &&Backend| matches!(&b.greeting, Some(Greeting { initialized: None, .. }));
+        let is_half = |b: &&Backend| b.greeting.as_ref().is_some_and(|it| it.initialized().is_none());
         if self.backends.get(&backend).filter(is_half).is_none() {
             return;
         }
-        let words = |client: ClientId| self.clients.get(&client)?.handshake.to_replay()?.initialized.clone();
+        let words = |client: ClientId| self.clients.get(&client)?.greeting()?.initialized().cloned();
         let found = self.speakers(backend).into_iter().find_map(words);
-        if let Some(Greeting { initialized, .. }) =
-            self.backends.get_mut(&backend).and_then(|b| b.greeting.as_mut())
-        {
-            *initialized = found;
+        let greeting = self.backends.get_mut(&backend).and_then(|b| b.greeting.as_mut());
+        if let (Some(greeting), Some(initialized)) = (greeting, found) {
+            greeting.confirm(&initialized);
         }
     }
 
@@ -205,21 +202,21 @@ impl Core {
             // Another's will be the first.
             b.is_initialized &= b.welcome.is_some();
             b.early = b.early.filter(|&other| other != client);
-            return c.handshake.fail();
+            return c.fail_handshake();
         };
-        c.handshake.answer(initialize);
+        c.answer_handshake(&initialize);
         let is_first = b.greeting.is_none();
-        b.greeting = c.handshake.to_replay().cloned();
+        b.greeting = c.greeting().cloned();
         b.greeted_by = Some(client);
         // If it did not wait for the answer, perhaps neither did we.
         let was_told =
             b.early.take() == Some(client) || (b.is_initialized && b.initialized_by == Some(client));
-        b.is_initialized = c.handshake.is_complete() && was_told;
+        b.is_initialized = c.is_initialized() && was_told;
         b.initialized_by = Some(client);
         let is_initialized = b.is_initialized;
         b.welcome = Some(answer.clone());
         if let Some(origin) = self.origin(launch.backend) {
-            origin.welcome = Some(answer.clone());
+            origin.set_welcome(answer.clone());
         }
         self.note_offer(launch.backend, Method::Initialize, answer);
         self.report(Fact::Ready { backend: launch.backend, after, restarted: false });
@@ -252,7 +249,7 @@ impl Core {
             return;
         }
         let words = |client: ClientId| {
-            let greeting = self.clients.get(&client).and_then(|c| c.handshake.to_replay())?;
+            let greeting = self.clients.get(&client).and_then(|c| c.greeting())?;
             Some((client, greeting.clone()))
         };
         let found = self.speakers(backend).into_iter().find_map(words);
@@ -276,7 +273,7 @@ impl Core {
     pub(crate) fn is_too_early(&self, minted: u64) -> bool {
         let Some(pending) = self.pending.get(minted) else { return false };
         let Asker::Client { client, .. } = pending.asker else { return false };
-        let is_greeted = self.clients.get(&client).is_some_and(|c| c.handshake.is_answered());
+        let is_greeted = self.clients.get(&client).is_some_and(|c| c.is_greeted());
         is_greeted
             && !matches!(pending.method, Method::Ping | Method::Initialize)
             && self.backends.get(&pending.backend).is_some_and(|b| b.greeting.is_none())
@@ -345,13 +342,13 @@ impl Core {
     /// The second half of the handshake.
     pub(crate) fn client_initialized(&mut self, client: ClientId, message: &Message) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        c.handshake.confirm(message);
-        let is_answered = c.handshake.is_answered();
+        c.confirm_handshake(message);
+        let is_answered = c.is_greeted();
         let home = c.home();
         for backend in c.leases().collect::<Vec<BackendId>>() {
             let Some(b) = self.backends.get_mut(&backend) else { continue };
-            if is_answered && let Some(Greeting { initialized: missing @ None, .. }) = &mut b.greeting {
-                *missing = Some(message.detached());
+            if is_answered && let Some(greeting) = &mut b.greeting {
+                greeting.confirm(message);
             }
             let is_ready = matches!(b.state, BackendState::Ready { .. });
             let is_others = b.is_initialized && b.initialized_by != Some(client);
@@ -401,7 +398,7 @@ impl Core {
             .unwrap_or(json!("2025-06-18"));
         let Some(c) = self.clients.get(&client) else { return };
         let origin = self.servers.get(c.server());
-        let welcome = origin.and_then(|origin| origin.welcome.as_ref());
+        let welcome = origin.and_then(Server::welcome);
         let result = welcome.and_then(|welcome| welcome.part(Part::Result));
         let known = result.and_then(|result| serde_json::from_slice::<serde_json::Value>(result).ok());
         let result = known.unwrap_or_else(|| {
@@ -418,7 +415,7 @@ impl Core {
         let minted = self.accept(client, crate::pending::NOWHERE, id.clone(), batch, initialize.clone());
         let Some(pending) = self.close(minted) else { return };
         let Some(c) = self.clients.get_mut(&client) else { return };
-        c.handshake.answer(initialize);
+        c.answer_handshake(&initialize);
         let answer = own_result(id, c.dialect(), &result.to_string());
         self.answer(client, id, batch, answer);
         self.conclude(&pending, Outcome::Ok);

@@ -105,7 +105,8 @@ impl Core {
         if !self.lives_on() || !self.is_running() || self.settings.stays {
             return None;
         }
-        let timeout = if self.numbers.is_before_first_backend() { FIRST_CLIENT_TIMEOUT } else { NEXT_CLIENT_TIMEOUT };
+        let timeout =
+            if self.numbers.is_before_first_backend() { FIRST_CLIENT_TIMEOUT } else { NEXT_CLIENT_TIMEOUT };
         self.unused_since().map(|since| since + timeout)
     }
 

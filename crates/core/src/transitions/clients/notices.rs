@@ -1,6 +1,7 @@
 //! What a client sends that wants no answer: notifications follow the request they speak of, answers go back to the
 //! backend that asked.
 
+use crate::answers::Overload;
 use crate::backends::{BackendState, Queued};
 use crate::core::Core;
 use crate::fact::{Fact, Outcome};
@@ -135,7 +136,7 @@ impl Core {
         };
         self.backend_is_active(launch.backend);
         if !self.has_room(launch.backend, message.bytes().len()) {
-            let error = self.overloaded(Some(launch.backend), "the server does not read what it is sent");
+            let error = self.overloaded(Some(launch.backend), Overload::ServerUnread);
             return self.refuse_backend(launch, &id, &error);
         }
         let mut out = Outgoing::of(message);

@@ -33,7 +33,7 @@ impl Core {
         let welcome = welcome.replace(['\n', '\r'], " ");
         self.answer_ourselves(client, id, batch, initialize, &welcome);
         if let Some(c) = self.clients.get_mut(&client) {
-            c.handshake.answer(initialize.clone());
+            c.answer_handshake(&initialize);
         }
         self.ensure_started(backend);
         // It may have been started early, before anybody spoke to it.
@@ -55,7 +55,7 @@ impl Core {
         let Some(list) = List::of(message.method()).filter(|_| !message.has(Part::Cursor)) else {
             return false;
         };
-        let Some(c) = self.clients.get(&client).filter(|c| c.handshake.is_answered()) else { return false };
+        let Some(c) = self.clients.get(&client).filter(|c| c.is_greeted()) else { return false };
         // One that has answered before, or has failed too often, speaks for itself.
         let is_new = |b: &Backend| b.welcome.is_none() && !matches!(b.state, BackendState::Failed { .. });
         let is_new = c.home().and_then(|home| self.backends.get(&home)).is_some_and(is_new);
@@ -70,8 +70,7 @@ impl Core {
         let Some(result) = self.screen_stored(client, list, result) else { return false };
         self.answer_ourselves(client, id, batch, message, &result);
         if let Some(c) = self.clients.get_mut(&client) {
-            c.shown.retain(|shown| shown.list() != list);
-            c.shown.push(listing);
+            c.show_stored(listing);
         }
         true
     }
@@ -105,11 +104,11 @@ impl Core {
 
     /// A backend has been asked what it offers: whoever was shown something else is told.
     pub(crate) fn correct_stored(&mut self, backend: BackendId, offer: &Offer) {
-        let is_concerned = |c: &&Client| c.home() == Some(backend) && !c.shown.is_empty();
+        let is_concerned = |c: &&Client| c.home() == Some(backend) && c.was_shown_stored();
         let clients: Vec<ClientId> = self.clients.values().filter(is_concerned).map(|c| c.id()).collect();
         for client in clients {
             let shown =
-                self.clients.get_mut(&client).map(|c| std::mem::take(&mut c.shown)).unwrap_or_default();
+                self.clients.get_mut(&client).map(|c| c.take_shown()).unwrap_or_default();
             let is_wrong = |list: List, was: &crate::catalogue::Listing| {
                 offer.list(list).is_none_or(|listing| !listing.same_as(was))
             };

@@ -2,15 +2,14 @@
 //! change.
 
 use crate::backends::BackendState;
-use crate::clients::{Client, ClientRoot, Roots, RootsAnswer, limited};
+use crate::clients::{Client, ClientRoot, RootsStage};
 use crate::core::{Core, Followup};
 use crate::event::Action;
 use crate::fact::Fact;
 use crate::ids::{BackendId, ClientId, Launch};
 use crate::messages::version_member;
 use crate::pending::{Asked, AskedBy};
-use crate::routing::path::Style;
-use crate::routing::{path, places};
+use crate::routing::{path, paths};
 use crate::transitions::Route;
 use serde_json::json;
 use std::borrow::Cow;
@@ -26,19 +25,19 @@ impl Core {
         let Some(c) = self.clients.get(&client) else { return };
         let was_told = |id: BackendId| self.backends.get(&id).is_some_and(|b| b.told.matters());
         let is_wanted = match c.settings().is_split() {
-            true => c.known.pinned.is_none(),
+            true => c.known().pinned.is_none(),
             // One that has no home yet could not be greeted by a server.
             false => (c.home().is_none() && !c.is_delegate()) || c.leases().any(was_told),
         };
-        let may_be = c.declared.has_roots && self.may_be_asked(client);
-        if is_wanted && may_be && matches!(c.roots, Roots::Unasked) {
+        let may_be = c.has_roots() && self.may_be_asked(client);
+        if is_wanted && may_be && c.roots_stage() == RootsStage::Unasked {
             self.ask_roots(client);
         }
     }
 
     /// Whether the handshake is complete on the client's own connection. A delegate's is before its client's.
     pub(crate) fn may_be_asked(&self, client: ClientId) -> bool {
-        self.clients.get(&self.connection_of(client)).is_some_and(|c| c.handshake.is_complete())
+        self.clients.get(&self.connection_of(client)).is_some_and(|c| c.is_initialized())
     }
 
     pub(crate) fn ask_roots(&mut self, client: ClientId) {
@@ -52,10 +51,7 @@ impl Core {
         let minted = self.asked.mint();
         let style = self.settings.roots.policy.style;
         let Some(c) = self.clients.get_mut(&client) else { return };
-        let before = c.named_roots(style);
-        c.roots = Roots::Asked { before, said: Vec::new() };
-        // What is being looked up is an answer to an earlier question.
-        c.inquiries += 1;
+        c.begin_roots_inquiry(style);
         // As the SDKs' servers spell it.
         let version = version_member(c.dialect());
         let question = format!(r#"{{"method":"roots/list",{version}"id":{minted}}}"#);
@@ -77,55 +73,37 @@ impl Core {
     pub(crate) fn roots_answered(&mut self, client: ClientId, answer: &Message, failed: bool) {
         let style = self.settings.roots.policy.style;
         let Some(c) = self.clients.get_mut(&client) else { return };
-        c.roots_answer = Some(RootsAnswer::new(answer));
+        c.note_roots_answer(answer);
         if failed {
             return self.roots_unknown(client);
         }
-        let Roots::Asked { said, .. } = &mut c.roots else { return };
-        let named = places::roots_in_answer(answer.part(Part::Result).unwrap_or_default());
-        let named = named.into_iter().map(|(uri, raw)| ClientRoot { path: path::of_uri(&uri, style), raw });
-        *said = limited(named);
-        c.inquiries += 1;
-        let paths = said.iter().filter_map(|root| root.path.clone()).collect();
-        let inquiry = c.inquiries;
+        let Some((inquiry, paths)) = c.read_roots(answer, style) else { return };
         self.actions.push(Action::LookUp { client, inquiry, paths });
     }
 
     /// The client cannot say, or does not: what it said before counts.
     pub(crate) fn roots_unknown(&mut self, client: ClientId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        if let Roots::Asked { before, .. } = &mut c.roots {
-            let before = std::mem::take(before);
+        if let Some(before) = c.give_up_roots_inquiry() {
             self.roots_known(client, before);
         }
     }
 
     pub(crate) fn roots_looked_up(&mut self, client: ClientId, inquiry: u32, found: Vec<Option<String>>) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        let Roots::Asked { said, .. } = &mut c.roots else { return };
-        if c.inquiries != inquiry {
-            return;
-        }
-        let mut said = std::mem::take(said);
-        let named = said.iter_mut().filter(|root| root.path.is_some());
-        for (root, found) in named.zip(found) {
-            // A folder that is not there may come later: its name is kept.
-            root.path = found.or(root.path.take());
-        }
+        let Some(said) = c.look_up_roots(inquiry, found) else { return };
         self.roots_known(client, said);
     }
 
     pub(crate) fn roots_known(&mut self, client: ClientId, roots: Vec<ClientRoot>) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        let paths: Vec<String> = roots.iter().filter_map(|root| root.path.clone()).collect();
         let (is_split, is_delegate) = (c.settings().is_split(), c.is_delegate());
-        c.known.client.clone_from(&paths);
         if c.aggregate().is_some() {
-            c.roots = Roots::Told(roots.clone());
+            let paths = c.set_roots(roots.clone());
             self.report(Fact::RootsKnown { client, roots: paths });
             return self.tell_delegates_roots(client, &roots);
         }
-        c.roots = Roots::Told(roots);
+        let paths = c.set_roots(roots);
         if !is_delegate {
             self.report(Fact::RootsKnown { client, roots: paths });
         }
@@ -150,11 +128,11 @@ impl Core {
         let Route::To(home) = self.settle_home(client) else { return };
         let Some(before) = before.filter(|&before| before != home) else { return };
         let welcome = self.backends.get(&home).and_then(|b| b.welcome.clone());
-        if let Some(welcome) = welcome.or_else(|| self.origin(home)?.welcome.clone()) {
+        if let Some(welcome) = welcome.or_else(|| self.origin(home)?.welcome().cloned()) {
             self.lists_changed(client, &welcome);
         }
         let root = self.backends.get(&before).and_then(|b| b.key.root.clone());
-        let is_kept = |c: &Client| root.is_some_and(|root| c.known.client.contains(&root));
+        let is_kept = |c: &Client| root.is_some_and(|root| c.known().client.contains(&root));
         if !self.clients.get(&client).is_some_and(is_kept) {
             // It was a guess, good for the handshake.
             self.leave(client, before);
@@ -211,12 +189,13 @@ impl Core {
         let style = self.settings.roots.policy.style;
         let Some(b) = self.backends.get(&launch.backend) else { return };
         // One that is split has one root; so has a client that is pinned to it, and one whose folders are none of ours.
-        let pinned = self.clients.get(&client).and_then(|c| c.known.pinned.clone());
+        let pinned = self.clients.get(&client).and_then(|c| c.known().pinned.clone());
         let is_elsewhere = self.clients.get(&client).is_some_and(|c| c.is_elsewhere());
         let is_ours = b.settings.is_split() || is_elsewhere;
         let only = if is_ours { b.key.root.clone() } else { pinned };
-        let answer = self.clients.get(&self.connection_of(client)).and_then(|c| c.roots_answer.as_ref());
-        if let Some(RootsAnswer { message, .. }) = answer.filter(|_| only.is_none() && !is_ours) {
+        let answer = self.clients.get(&self.connection_of(client)).and_then(|c| c.roots_answer());
+        if let Some(answer) = answer.filter(|_| only.is_none() && !is_ours) {
+            let message = answer.message();
             let mut out = Outgoing::of(message);
             out.replace(message.span(Part::Id), Patch::Id(id.clone()));
             dialect::translate(message, Dialect::Standard, &mut out);
@@ -225,12 +204,12 @@ impl Core {
         let told = self.clients.get(&client).map(|c| c.named_roots(style)).unwrap_or_default();
         let roots: Vec<Cow<'_, str>> = match &only {
             Some(root) => {
-                let named = told.iter().find(|told| told.path.as_ref() == Some(root));
+                let named = told.iter().find(|told| told.path() == Some(root));
                 let own = || json!({ "uri": path::to_uri(root, style) }).to_string().into();
-                vec![named.map_or_else(own, |named| Cow::Borrowed(&*named.raw))]
+                vec![named.map_or_else(own, |named| Cow::Borrowed(named.raw()))]
             }
             None if is_elsewhere => Vec::new(),
-            None => told.iter().map(|root| Cow::Borrowed(&*root.raw)).collect(),
+            None => told.iter().map(|root| Cow::Borrowed(root.raw())).collect(),
         };
         let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"roots":[{}]}}}}"#, roots.join(","));
         self.send_to_backend(launch, Outgoing::raw(answer.into()));
@@ -240,38 +219,11 @@ impl Core {
     pub(crate) fn roots_changed(&mut self, client: ClientId, message: &Message) {
         let Some(c) = self.clients.get(&client) else { return };
         let was_told = c.leases().any(|id| self.backends.get(&id).is_some_and(|b| b.told.roots.is_some()));
-        if c.declared.has_roots && self.may_be_asked(client) && (c.settings().is_split() || was_told) {
+        if c.has_roots() && self.may_be_asked(client) && (c.settings().is_split() || was_told) {
             return self.ask_roots(client);
         }
         if !c.settings().is_split() {
             self.notify_home(client, message);
-        }
-    }
-}
-
-impl ClientRoot {
-    fn of_path(path: &str, style: Style) -> Self {
-        let raw = json!({ "uri": path::to_uri(path, style) }).to_string().into();
-        Self { path: Some(path.to_owned()), raw }
-    }
-}
-
-impl Client {
-    /// What it said last. Some roots come with the handshake.
-    pub(crate) fn named_roots(&self, style: Style) -> Vec<ClientRoot> {
-        match &self.roots {
-            Roots::Unasked => self.known.client.iter().map(|path| ClientRoot::of_path(path, style)).collect(),
-            known @ (Roots::Asked { .. } | Roots::Told(_)) => known.latest().to_vec(),
-        }
-    }
-
-    /// A root that came by a path is known from then on.
-    pub(crate) fn note_root(&mut self, root: &str) {
-        const MOST: usize = 256;
-        let known = &mut self.known;
-        let mut all = known.given.iter().chain(&known.client).chain(&known.seen);
-        if !all.any(|other| other == root) && known.seen.len() < MOST {
-            known.seen.push(root.to_owned());
         }
     }
 }

@@ -11,7 +11,8 @@ use crate::event::Action;
 use crate::ids::{BackendId, ClientId, ServerId};
 use crate::moment::Moment;
 use crate::pending::NOWHERE;
-use crate::routing::{NamedBy, Place, Policy};
+use crate::routing::{NamedBy, NamedPath, Policy};
+use crate::servers::Server;
 use crate::settings::{Aggregates, Pool, Scope, ServerSettings};
 use crate::transitions::Route;
 use std::sync::Arc;
@@ -38,7 +39,7 @@ pub struct Change {
 }
 
 /// What a client wants to hear of, and where: at home if nowhere else.
-type Wanted = (Option<Place>, Vec<u8>);
+type Wanted = (Option<NamedPath>, Vec<u8>);
 
 impl Core {
     /// Takes over a new config.
@@ -63,7 +64,7 @@ impl Core {
                 Some(settings) => self.servers.configure(id, settings, self.clock.now()),
                 None => {
                     if let Some(server) = self.servers.get_mut(id) {
-                        (server.is_gone, server.is_held) = (true, false);
+                        server.remove();
                     }
                 }
             }
@@ -80,14 +81,8 @@ impl Core {
 
     fn show_otherwise(&mut self, id: ServerId, naming: Arc<Naming>) {
         let Some(server) = self.servers.get_mut(id) else { return };
-        let before = server.settings.naming.clone();
-        let settings = Arc::new(ServerSettings { naming: naming.clone(), ..(*server.settings).clone() });
-        server.settings = settings.clone();
-        for kept in server.offers.values_mut() {
-            if let Some(offer) = kept.offer() {
-                *kept = Arc::new(offer.under(&naming)).into();
-            }
-        }
+        let before = server.rename(&naming);
+        let settings = server.settings().clone();
         // Whoever has still to move from an older one takes these with him then.
         let has_it = |other: &Arc<ServerSettings>| Arc::ptr_eq(&other.naming, &before);
         for b in self.backends.values_mut().filter(|b| b.server == id && has_it(&b.settings)) {
@@ -101,7 +96,7 @@ impl Core {
     }
 
     pub(crate) fn is_gone(&self, server: ServerId) -> bool {
-        self.servers.get(server).is_some_and(|server| server.is_gone)
+        self.servers.get(server).is_some_and(Server::is_removed)
     }
 
     /// Nobody may join the instances that there are, and those who use them move on.
@@ -132,7 +127,7 @@ impl Core {
         }
         for client in self.followups.take_moves() {
             match self.clients.get(&client).filter(|c| !c.is_lost()) {
-                Some(c) if c.handshake.is_asked() => self.followups.push(Followup::Move { client }),
+                Some(c) if c.awaits_greeting() => self.followups.push(Followup::Move { client }),
                 Some(_) => self.move_client(client),
                 None => {}
             }
@@ -142,13 +137,13 @@ impl Core {
     pub(crate) fn move_client(&mut self, client: ClientId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
         let Some(server) = self.servers.get(c.server()) else { return };
-        let (id, is_gone) = (c.server(), server.is_gone);
+        let (id, is_gone) = (c.server(), server.is_removed());
         let before = c.settings().clone();
         if !is_gone {
-            c.set_settings(server.settings.clone());
+            c.set_settings(server.settings().clone());
         }
         let is_filtered_anew = before.naming.resources != c.settings().naming.resources;
-        let (home, settings) = (c.home(), server.settings.clone());
+        let (home, settings) = (c.home(), server.settings().clone());
         let changed = home.and_then(|home| self.backends.get(&home));
         let changed = changed.filter(|b| !Arc::ptr_eq(&b.settings, &settings));
         let welcome = changed.and_then(|b| b.welcome.clone());
@@ -157,20 +152,20 @@ impl Core {
         let mut wanted = Vec::new();
         for backend in old {
             let Some(b) = self.backends.get(&backend) else { continue };
-            let place = place_of(b).filter(|_| home != Some(backend));
+            let path = path_to(b).filter(|_| home != Some(backend));
             // The settings are the same: its clients are separated.
             let is_same = Arc::ptr_eq(&b.settings, &settings);
-            wanted.extend(b.subscribed_by(client).into_iter().map(|uri| (place.clone(), uri)));
+            wanted.extend(b.subscribed_by(client).into_iter().map(|uri| (path.clone(), uri)));
             let is_global = self.scope_of(id) == Scope::Global;
             let (retired, root, is_same) =
                 (b.retired, b.key.root.clone(), is_same && b.key.in_home == is_global);
             // What is not sent yet goes to the new process, under its settings.
             if !is_gone || b.number().is_none() {
-                self.park_waiting(client, backend, place);
+                self.park_waiting(client, backend, path);
             }
             self.leave(client, backend);
             if is_same && home == Some(backend) {
-                // At the same place as before, whatever has been seen since.
+                // At the same path as before, whatever has been seen since.
                 let other = self.lease(client, root);
                 self.set_home(client, other);
             }
@@ -196,15 +191,15 @@ impl Core {
         }
     }
 
-    /// What waits at a backend that a client must leave waits to be routed anew, to the same place.
+    /// What waits at a backend that a client must leave waits to be routed anew, to the same path.
     pub(crate) fn park_at(&mut self, client: ClientId, backend: BackendId) {
         let home = self.clients.get(&client).and_then(|c| c.home());
-        let place = self.backends.get(&backend).and_then(place_of).filter(|_| home != Some(backend));
-        self.park_waiting(client, backend, place);
+        let path = self.backends.get(&backend).and_then(path_to).filter(|_| home != Some(backend));
+        self.park_waiting(client, backend, path);
     }
 
     /// What waits for a process that will not come waits for the new one instead.
-    pub(crate) fn park_waiting(&mut self, client: ClientId, backend: BackendId, place: Option<Place>) {
+    pub(crate) fn park_waiting(&mut self, client: ClientId, backend: BackendId, path: Option<NamedPath>) {
         let Some(b) = self.backends.get(&backend) else { return };
         let request = |waiting: &Queued| match waiting {
             Queued::Request(minted) => Some(*minted),
@@ -218,7 +213,7 @@ impl Core {
             }
             pending.backend = NOWHERE;
             self.unqueue(backend, minted);
-            self.park(client, minted, place.iter().cloned().collect());
+            self.park(client, minted, path.iter().cloned().collect());
         }
     }
 
@@ -234,9 +229,9 @@ impl Core {
     }
 
     fn subscribe_anew(&mut self, client: ClientId, wanted: Vec<Wanted>) {
-        for (place, uri) in wanted {
-            let route = match place {
-                Some(place) => self.route_by(client, &[place]),
+        for (path, uri) in wanted {
+            let route = match path {
+                Some(path) => self.route_by(client, &[path]),
                 None => match self.clients.get(&client).and_then(|c| c.home()) {
                     Some(home) => Route::To(home),
                     None => self.settle_home(client),
@@ -255,8 +250,8 @@ fn why(is_gone: bool) -> &'static str {
     if is_gone { "it is no longer in the config" } else { "its settings have changed" }
 }
 
-/// The place that leads to a backend.
-fn place_of(b: &Backend) -> Option<Place> {
+/// The path that leads to a backend.
+fn path_to(b: &Backend) -> Option<NamedPath> {
     let root = b.key.root.clone()?;
-    Some(Place { named_by: NamedBy::Uri, path: root.clone(), project: Some(root) })
+    Some(NamedPath { named_by: NamedBy::Uri, path: root.clone(), project: Some(root) })
 }

@@ -6,6 +6,7 @@ use crate::core::Core;
 use crate::event::Action;
 use crate::ids::{BackendId, ServerId};
 use crate::moment::Moment;
+use crate::servers::Bar;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
@@ -47,12 +48,12 @@ impl Core {
         if let Some(server) = self.servers.get_mut(server)
             && root.is_none()
         {
-            is_enabled_again = server.is_held && order == Order::Start;
-            server.is_held = match order {
-                Order::Stop => true,
-                Order::Start | Order::Restart => false,
-                Order::Forget => server.is_held,
-            };
+            match order {
+                Order::Stop => server.hold(),
+                Order::Start => is_enabled_again = server.release(),
+                Order::Restart => drop(server.release()),
+                Order::Forget => {}
+            }
         }
         if order == Order::Forget {
             self.forget_server(server);
@@ -72,11 +73,9 @@ impl Core {
 
     /// Why nothing of a server may be started.
     pub(crate) fn barred(&self, server: ServerId) -> Option<Cause> {
-        let server = self.servers.get(server)?;
-        match (server.is_gone, server.is_held) {
-            (true, _) => Some(Cause::Removed),
-            (false, true) => Some(Cause::Held),
-            (false, false) => None,
+        match self.servers.get(server)?.bar()? {
+            Bar::Removed => Some(Cause::Removed),
+            Bar::Held => Some(Cause::Held),
         }
     }
 

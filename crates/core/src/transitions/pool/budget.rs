@@ -312,7 +312,7 @@ impl Core {
         let pool = self.settings.pool.max_backends;
         let most = |(id, server): (ServerId, &Server)| match self.is_private(id) {
             true => pool,
-            false => server.settings.max_backends,
+            false => server.settings().max_backends,
         };
         (self.running(), self.servers.iter().map(most).sum::<usize>().min(pool))
     }

@@ -12,7 +12,7 @@ impl Core {
         let Some(b) = self.backends.get(&backend) else { return };
         if let Some(server) = self.servers.get_mut(b.server) {
             let place = (b.key.clone(), b.environment.without_sources());
-            server.evictions.note(self.clock.now(), place, limit);
+            server.record_eviction(self.clock.now(), place, limit);
         }
     }
 
@@ -20,10 +20,8 @@ impl Core {
     pub(crate) fn note_return(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend) else { return };
         let Some(server) = self.servers.get_mut(b.server) else { return };
-        if !server.evictions.started(self.clock.now(), &(b.key.clone(), b.environment.without_sources())) {
-            return;
-        }
-        if let Some(crowding) = server.evictions.crowding(self.clock.now(), &server.settings.name) {
+        let place = (b.key.clone(), b.environment.without_sources());
+        if let Some(crowding) = server.record_return(self.clock.now(), &place) {
             self.report(Fact::Crowded { backend, crowding });
         }
     }

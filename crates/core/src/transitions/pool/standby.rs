@@ -2,6 +2,7 @@
 //! holds the lease. Switchboard is the client: it makes the handshake and asks for the lists, nothing else, so that the process
 //! has no user. Real clients join it by the usual rules.
 
+use crate::answers::NoStandby;
 use crate::backends::BackendState;
 use crate::clients::{Client, Greeting};
 use crate::core::{Core, Followup};
@@ -28,16 +29,6 @@ pub enum StandbyState {
     Failed,
 }
 
-const PRIVATE: &str = "each of its clients has an instance of its own, which starts when the client comes";
-
-const ASKS_ROOTS: &str = "it asks its client for its workspace folders, and so starts when a client comes";
-
-const WHICH_ROOT: &str = "it has an instance for each workspace, and none is named: write NAME@FOLDER, set `defaultRoot`, or set \
-                          `scope` to `global` if it does not depend on the workspace";
-const HELD: &str = "it is stopped; `switchboard start NAME` re-enables it";
-
-const GONE: &str = "it is no longer in the config";
-
 impl Core {
     /// Starts a server without a client and keeps it, until [`crate::Order::Stop`]. An error says why that cannot be.
     pub fn stand_by(
@@ -51,11 +42,11 @@ impl Core {
     }
 
     fn try_standby(&mut self, server: ServerId, surroundings: Surroundings) -> Result<(), &'static str> {
-        let done = self.make_standby(server, surroundings);
+        let done = self.make_standby(server, surroundings).map_err(NoStandby::text);
         if let (Err(why), Some(known)) = (done, self.servers.get(server))
-            && !known.is_held
+            && !known.is_held()
         {
-            let name = known.settings.name.clone();
+            let name = known.name().to_owned();
             self.report(Fact::NotStarted { server: name, why });
         }
         done
@@ -86,24 +77,24 @@ impl Core {
         homes.map(state).max_by_key(rank).unwrap_or(StandbyState::None)
     }
 
-    fn make_standby(&mut self, server: ServerId, surroundings: Surroundings) -> Result<(), &'static str> {
+    fn make_standby(&mut self, server: ServerId, surroundings: Surroundings) -> Result<(), NoStandby> {
         self.may_stand_by(server)?;
-        let Some(known) = self.servers.get(server) else { return Err(GONE) };
-        let settings = known.settings.clone();
+        let Some(known) = self.servers.get(server) else { return Err(NoStandby::Removed) };
+        let settings = known.settings().clone();
         let origin = self.origin_of(surroundings);
         // An instance at no workspace would be of no use to clients that have one.
         let has_root =
             matches!(decide(&origin.known, &[], self.settings.roots.policy), Decision::Root { .. });
         if !has_root && (self.scope_of(server) != Scope::Global || settings.needs_root) {
-            return Err(WHICH_ROOT);
+            return Err(NoStandby::NoRoot);
         }
-        let is_it = |c: &&Client| c.server() == server && c.known.pinned == origin.known.pinned;
+        let is_it = |c: &&Client| c.server() == server && c.known().pinned == origin.known.pinned;
         let there = self.standbys().find(is_it).map(|c| c.id());
         if let Some(there) = there {
             self.keep_running(there, true);
             return Ok(());
         }
-        let greeting = self.own_greeting(server).ok_or(GONE)?;
+        let greeting = self.own_greeting(server).ok_or(NoStandby::Removed)?;
         let id = self.numbers.new_delegate();
         let standby = Client::standby(self.newcomer(id, server, settings), origin, greeting);
         self.clients.insert(id, standby);
@@ -113,35 +104,33 @@ impl Core {
     }
 
     /// Whether a process that is started now can be of use to the clients that come.
-    fn may_stand_by(&self, server: ServerId) -> Result<(), &'static str> {
-        let Some(known) = self.servers.get(server).filter(|known| !known.is_gone) else {
-            return Err(GONE);
+    fn may_stand_by(&self, server: ServerId) -> Result<(), NoStandby> {
+        let Some(known) = self.servers.get(server).filter(|known| !known.is_removed()) else {
+            return Err(NoStandby::Removed);
         };
         match () {
-            () if known.is_held => Err(HELD),
-            () if self.is_private(server) => Err(PRIVATE),
-            () if known.record.asks_roots && !known.settings.is_split() => Err(ASKS_ROOTS),
+            () if known.is_held() => Err(NoStandby::Held),
+            () if self.is_private(server) => Err(NoStandby::Private),
+            () if known.record().asks_roots && !known.settings().is_split() => Err(NoStandby::AsksRoots),
             () => Ok(()),
         }
     }
 
     /// The handshake of the last kind of client that came, so that the next of them finds what it would have started itself.
     fn own_greeting(&self, server: ServerId) -> Option<Greeting> {
-        let example = self.servers.get(server)?.offers.newest_profile();
+        let example = self.servers.get(server)?.offers().newest_profile();
         let read = |profile: &str| {
             let (version, capabilities) = profile.split_once(' ')?;
             let version: Value = serde_json::from_str(version).ok()?;
             Some((version, serde_json::from_str::<Value>(capabilities).ok()?))
         };
-        let (version, capabilities) = example.and_then(read).unwrap_or((json!(DEFAULT_PROTOCOL_VERSION), json!({})));
+        let (version, capabilities) =
+            example.and_then(read).unwrap_or((json!(DEFAULT_PROTOCOL_VERSION), json!({})));
         let capabilities = if capabilities.is_object() { capabilities } else { json!({}) };
         let name = json!({ "name": "switchboard", "version": env!("CARGO_PKG_VERSION") });
         let params = json!({ "protocolVersion": version, "capabilities": capabilities, "clientInfo": name });
         let text = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
-        Some(Greeting {
-            initialize: own_message(text.to_string().into())?,
-            initialized: initialized_notice(),
-        })
+        Some(Greeting::new(own_message(text.to_string().into())?, initialized_notice()))
     }
 
     /// Sees to it that a standby has a process.
@@ -182,13 +171,13 @@ impl Core {
                 Ok(()) => self.keep_running(client, false),
                 Err(why) => {
                     self.lose(client);
-                    if why == ASKS_ROOTS
+                    if why == NoStandby::AsksRoots
                         && let Some(home) = home.filter(|home| self.real_lessees(*home).next().is_none())
                     {
                         // It was told that it has none.
                         self.separate(home, None, "it asks for its client's roots, and has no client");
                     }
-                    self.report(Fact::NotStarted { server: name, why });
+                    self.report(Fact::NotStarted { server: name, why: why.text() });
                 }
             }
         }
@@ -220,7 +209,7 @@ impl Core {
     pub(crate) fn end_standbys(&mut self, server: ServerId, root: Option<&str>) {
         let is_meant = |c: &&Client| {
             let at = c.home().and_then(|home| self.backends.get(&home)).and_then(|b| b.key.root.as_deref());
-            c.server() == server && (root.is_none() || at == root || c.known.pinned.as_deref() == root)
+            c.server() == server && (root.is_none() || at == root || c.known().pinned.as_deref() == root)
         };
         for client in self.standbys().filter(is_meant).map(|c| c.id()).collect::<Vec<ClientId>>() {
             self.lose(client);

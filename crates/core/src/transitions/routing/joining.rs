@@ -2,10 +2,11 @@
 //! that each of them has.
 
 use crate::backends::{Backend, BackendKey, FramingGuess};
-use crate::clients::{Client, Handshake};
+use crate::clients::Client;
 use crate::core::Core;
 use crate::environment::Environment;
 use crate::ids::{BackendId, ClientId, ServerId};
+use crate::servers::Server;
 use std::cmp::Reverse;
 
 /// Why clients move to another backend.
@@ -166,7 +167,7 @@ impl Core {
     /// One that was started early, for a client that has not said a word to it yet, serves whoever speaks first. That
     /// client finds its own when it speaks, and most likely the same.
     pub(crate) fn take_early(&mut self, client: ClientId, key: &BackendKey) -> Option<BackendId> {
-        let server = self.clients.get(&client).filter(|c| !c.handshake.is_answered())?.server();
+        let server = self.clients.get(&client).filter(|c| !c.is_greeted())?.server();
         let wanted = self.environment_for(client, key);
         let is_unused = |b: &Backend| {
             b.greeting.is_none()
@@ -175,7 +176,7 @@ impl Core {
                 && self.pending.iter().all(|(_, pending)| pending.backend != b.id)
         };
         let is_mute =
-            |owner: ClientId| self.clients.get(&owner).is_some_and(|c| matches!(c.handshake, Handshake::New));
+            |owner: ClientId| self.clients.get(&owner).is_some_and(|c| c.is_new());
         let is_early = |b: &&Backend| {
             // It was made before its client said what it can do.
             let is_same = b.key == BackendKey { profile: None, owner: b.key.owner, ..key.clone() };
@@ -205,13 +206,10 @@ impl Core {
             .clients
             .get(&client)
             .map_or_else(|| (ServerId(0), Default::default()), |c| (c.server(), c.settings().clone()));
-        let manner = self
-            .servers
-            .get(server)
-            .map_or(FramingGuess::of(settings.framing), |origin| origin.manner);
+        let manner = self.servers.get(server).map_or(FramingGuess::of(settings.framing), Server::framing);
         let id = self.numbers.new_backend();
         let mut backend = Backend::new(id, server, settings, manner, (key, environment), self.clock.now());
-        if let Some(greeting) = self.clients.get(&client).and_then(|c| c.handshake.to_replay()) {
+        if let Some(greeting) = self.clients.get(&client).and_then(|c| c.greeting()) {
             backend.greeting = Some(greeting.clone());
             backend.greeted_by = Some(client);
         }

@@ -2,11 +2,12 @@
 
 use crate::answers::Cause;
 use crate::backends::{Backend, BackendKey, BackendState};
-use crate::clients::{Parked, Roots};
+use crate::clients::RootsStage;
 use crate::core::{Core, Followup};
 use crate::fact::Fact;
 use crate::ids::{BackendId, ClientId, Launch};
-use crate::routing::{Decision, Place, decide};
+use crate::pending::Unrouted;
+use crate::routing::{Decision, NamedPath, decide};
 use crate::settings::Scope;
 use crate::transitions::{Forget, names_task};
 use switchboard_protocol::{ErrorAnswer, Message, Method, Part};
@@ -21,21 +22,21 @@ pub(crate) enum Route {
 }
 
 impl Core {
-    pub(crate) fn route(&mut self, client: ClientId, message: &Message, places: &[Place]) -> Route {
+    pub(crate) fn route(&mut self, client: ClientId, message: &Message, paths: &[NamedPath]) -> Route {
         if let Some(task) = message.part(Part::TaskId).filter(|_| names_task(message.method()))
             && let Some(backend) = self.backend_of_task(client, task)
         {
             return Route::To(backend);
         }
         let Some(c) = self.clients.get(&client) else { return Route::Wait };
-        let is_split = c.settings().is_split() && c.known.pinned.is_none();
-        let is_undecided = c.handshake.is_asked() || matches!(c.roots, Roots::Asked { .. });
+        let is_split = c.settings().is_split() && c.known().pinned.is_none();
+        let is_undecided = c.awaits_greeting() || c.roots_stage() == RootsStage::Asked;
         let goes_by_roots = is_split || c.home().is_none();
         if goes_by_roots && is_undecided && message.method() != Method::Ping {
             return Route::Wait;
         }
-        if is_split && !places.is_empty() {
-            return self.route_by(client, places);
+        if is_split && !paths.is_empty() {
+            return self.route_by(client, paths);
         }
         match c.home() {
             // It moves when its handshake is over.
@@ -48,9 +49,9 @@ impl Core {
         }
     }
 
-    pub(crate) fn route_by(&mut self, client: ClientId, places: &[Place]) -> Route {
+    pub(crate) fn route_by(&mut self, client: ClientId, paths: &[NamedPath]) -> Route {
         let Some(c) = self.clients.get_mut(&client) else { return Route::Wait };
-        let (root, why) = match decide(&c.known, places, self.settings.roots.policy) {
+        let (root, why) = match decide(c.known(), paths, self.settings.roots.policy) {
             Decision::Root { root, why } => (Some(root), Some(why)),
             Decision::Fallback if !c.settings().needs_root => (None, None),
             Decision::Fallback | Decision::Nowhere => return Route::Refused(self.no_root(client)),
@@ -73,7 +74,7 @@ impl Core {
     pub(crate) fn settle_home(&mut self, client: ClientId) -> Route {
         let Some(c) = self.clients.get(&client) else { return Route::Wait };
         if self.scope_of(c.server()) == Scope::Global {
-            let known = &c.known;
+            let known = c.known();
             let root = known.pinned.as_ref().or(known.default.as_ref()).or(known.given.first());
             // Nothing but the launch itself asks for one.
             let is_wanted = c.settings().launch_uses_root || c.settings().needs_root;
@@ -98,7 +99,7 @@ impl Core {
         let Some(c) = self.clients.get_mut(&client) else { return };
         let before = c.set_home(home);
         // A client that is yet to name its roots may still move.
-        let is_final = !c.declared.has_roots || matches!(c.roots, Roots::Told(_));
+        let is_final = !c.has_roots() || c.roots_stage() == RootsStage::Told;
         let has_root = self.backends.get(&home).is_some_and(|b| b.key.root.is_some());
         if before != Some(home) && !has_root && is_final && c.settings().is_split() {
             self.report(Fact::Fallback { client: self.connection_of(client) });
@@ -157,7 +158,7 @@ impl Core {
         let Some(c) = self.clients.get(&client) else {
             return BackendKey { root, in_home: false, profile: None, principal: None, owner: None };
         };
-        let profile = c.declared.profile.clone();
+        let profile = c.profile().cloned();
         let principal = (!self.is_for_everybody(c.server())).then_some(c.principal());
         // Whoever has made no handshake has said nothing that he could have in common with others.
         let is_private = profile.is_none() || self.is_private(c.server());
@@ -177,9 +178,9 @@ impl Core {
     }
 
     /// Keeps a request until it can be routed.
-    pub(crate) fn park(&mut self, client: ClientId, minted: u64, places: Vec<Place>) {
+    pub(crate) fn park(&mut self, client: ClientId, minted: u64, paths: Vec<NamedPath>) {
         if let Some(c) = self.clients.get_mut(&client) {
-            c.parked.push_back(Parked { minted, places });
+            c.park(Unrouted { minted, paths });
         }
     }
 
@@ -190,7 +191,7 @@ impl Core {
             return;
         }
         let Some(c) = self.clients.get_mut(&client) else { return };
-        for Parked { minted, places } in std::mem::take(&mut c.parked) {
+        for Unrouted { minted, paths } in c.take_parked() {
             let Some(message) = self.pending.get(minted).and_then(|pending| pending.waiting()).cloned()
             else {
                 continue;
@@ -199,11 +200,11 @@ impl Core {
                 self.fail_one(minted, &error);
                 continue;
             }
-            match self.route(client, &message, &places) {
+            match self.route(client, &message, &paths) {
                 Route::To(backend)
                     if self.pending.get(minted).is_some_and(|pending| pending.is_undecided) =>
                 {
-                    self.decide(minted, backend, places);
+                    self.decide(minted, backend, paths);
                 }
                 Route::To(backend) if self.is_unsubscribed_for(client, backend, &message) => {
                     self.conclude_empty(minted);
@@ -215,7 +216,7 @@ impl Core {
                         None => self.hand_to(minted, backend),
                     }
                 }
-                Route::Wait => self.park(client, minted, places),
+                Route::Wait => self.park(client, minted, paths),
                 Route::Refused(error) => self.fail_one(minted, &error),
             }
         }

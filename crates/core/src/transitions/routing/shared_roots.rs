@@ -1,7 +1,7 @@
 //! A process that asks `roots/list` has one answer for all of its clients. Clients whose answers differ do not share it.
 
 use crate::backends::{Backend, is_use};
-use crate::clients::{ClientRoot, Roots};
+use crate::clients::{RootsStage, key_of_roots};
 use crate::core::Core;
 use crate::fact::Fact;
 use crate::ids::{BackendId, ClientId, Launch};
@@ -18,24 +18,24 @@ impl Core {
     /// A client's answer to `roots/list`, in a form that is equal for equal answers; `None` while it is unknown.
     pub(crate) fn roots_key(&self, client: ClientId) -> Option<Arc<str>> {
         let c = self.clients.get(&client)?;
-        if let Some(root) = &c.known.pinned {
+        if let Some(root) = &c.known().pinned {
             return Some(format!("pinned {root}").into());
         }
-        if !c.declared.has_roots {
+        if !c.has_roots() {
             return Some("none".into());
         }
-        let Roots::Told(roots) = &c.roots else { return None };
+        let roots = c.told_roots()?;
         let answer = self
             .clients
             .get(&self.connection_of(client))
-            .and_then(|connection| connection.roots_answer.as_ref());
-        Some(answer.map_or_else(|| key_of(roots), |answer| answer.key.clone()))
+            .and_then(|connection| connection.roots_answer());
+        Some(answer.map_or_else(|| key_of_roots(roots), |answer| answer.key().clone()))
     }
 
     /// Whether a backend's process asks for roots, or is known to.
     fn asks_roots(&self, b: &Backend) -> bool {
         let server = self.servers.get(b.server);
-        let asks = b.told.matters() || server.is_some_and(|server| server.record.asks_roots);
+        let asks = b.told.matters() || server.is_some_and(|server| server.record().asks_roots);
         asks && !b.settings.relays && !b.settings.is_split()
     }
 
@@ -86,7 +86,7 @@ impl Core {
             return Route::To(home);
         }
         let has_company = self.has_company(client, b);
-        let is_greeting = self.clients.get(&client).is_some_and(|c| c.handshake.is_asked());
+        let is_greeting = self.clients.get(&client).is_some_and(|c| c.awaits_greeting());
         match mine {
             // It makes an end of its handshake first, wherever it moves then.
             _ if has_company && is_greeting => Route::Wait,
@@ -101,7 +101,7 @@ impl Core {
             Some(_) => self.leave_other_roots(client, home),
             None if !has_company => Route::To(home),
             None if self.may_be_asked(client) => {
-                if self.clients.get(&client).is_some_and(|c| matches!(c.roots, Roots::Unasked)) {
+                if self.clients.get(&client).is_some_and(|c| c.roots_stage() == RootsStage::Unasked) {
                     self.ask_roots(client);
                 }
                 // Another server may have asked before, so that they are known at once.
@@ -205,7 +205,7 @@ impl Core {
         if clients.len() == 1 && self.connection_of(first) == first && is_unready {
             // It may not be asked yet. When it may, it is, and the server is told that its roots have changed.
             let key =
-                self.clients.get(&first).map(|c| key_of(&c.named_roots(self.settings.roots.policy.style)));
+                self.clients.get(&first).map(|c| key_of_roots(&c.named_roots(self.settings.roots.policy.style)));
             if let Some(b) = self.backends.get_mut(&backend) {
                 b.told.roots = key;
             }
@@ -221,7 +221,7 @@ impl Core {
 
     /// A client names its roots itself, or is pinned to one.
     fn has_roots(&self, client: ClientId) -> bool {
-        self.clients.get(&client).is_some_and(|c| c.declared.has_roots || c.known.pinned.is_some())
+        self.clients.get(&client).is_some_and(|c| c.has_roots() || c.known().pinned.is_some())
     }
 
     /// The clients whose roots a process may mean: those that have used it; while nobody has, its first client.
@@ -283,10 +283,4 @@ impl Core {
             self.unpark(client);
         }
     }
-}
-
-/// The key of roots that the client never answered with itself.
-fn key_of(roots: &[ClientRoot]) -> Arc<str> {
-    let raw: Vec<&str> = roots.iter().map(|root| &*root.raw).collect();
-    format!("named {}", raw.join(",")).into()
 }

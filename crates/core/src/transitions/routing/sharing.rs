@@ -2,21 +2,15 @@
 //! to the wrong client would be worse than an error.
 
 use crate::backends::{Backend, BackendKey, Principals};
-use crate::catalogue::next_cursor;
-use crate::clients::{Client, rank};
+use crate::clients::{Client, rank_in};
 use crate::core::Core;
 use crate::fact::Fact;
 use crate::ids::{BackendId, ClientId, Launch, ServerId};
 use crate::messages::{names_uri, same_spelling};
 use crate::pending::Pending;
-use crate::record::SeenOffers;
-use crate::servers::{Server, StateHint, state_hint};
+use crate::servers::Server;
 use crate::settings::{Capabilities, Scope, StatePolicy};
-use serde::Deserialize;
 use serde_json::json;
-use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use switchboard_protocol::{Message, Method, Part};
 
 /// Who a backend's request is for.
@@ -29,90 +23,30 @@ pub(crate) enum Addressee {
     Several,
 }
 
-/// So many kinds of clients are told apart.
-const MAX_PROFILES: usize = 64;
-
-/// So many of them are stored, if they are no longer than this, in bytes.
-const MAX_STORED_PROFILES: usize = 16;
-
-const MAX_STORED_PROFILE_BYTES: usize = 1024;
-
-const INITIALIZE: &str = "initialize";
-
-const TOOLS: &str = "tools/list";
-
-const RESOURCES: &str = "resources/list";
-
-/// Longer lists are not looked through for names.
-const MAX_SCANNED_LIST_BYTES: usize = 1 << 20;
-
-#[derive(Deserialize)]
-struct ToolNames<'a> {
-    #[serde(borrow)]
-    tools: Vec<ToolName<'a>>,
-}
-
-#[derive(Deserialize)]
-struct ToolName<'a> {
-    #[serde(borrow)]
-    name: Cow<'a, str>,
-}
-
 impl Core {
-    /// What an instance of the server keeps between requests.
+    /// The state that a backend of the server keeps between requests.
     pub(crate) fn state_kept(&self, server: ServerId) -> StatePolicy {
-        let Some(server) = self.servers.get(server) else { return StatePolicy::None };
-        match server.settings.state {
-            StatePolicy::Auto => server.insight.state.unwrap_or(StatePolicy::None),
-            known => known,
-        }
+        self.servers.get(server).map_or(StatePolicy::None, Server::state_kept)
     }
 
-    /// Each client has an instance of its own.
+    /// Each client has a backend of its own.
     pub(crate) fn is_private(&self, server: ServerId) -> bool {
-        let Some(known) = self.servers.get(server) else { return false };
-        let asks = known.record.asks_questions && !known.settings.relays;
-        asks || known.settings.scope == Scope::Client || self.state_kept(server) == StatePolicy::Client
+        self.servers.get(server).is_some_and(Server::is_private)
     }
 
-    /// What instances of the server are kept apart by.
+    /// The scope by which backends of the server are kept apart.
     pub(crate) fn scope_of(&self, server: ServerId) -> Scope {
-        let Some(known) = self.servers.get(server) else { return Scope::Root };
-        let learnt = known.settings.learnt_scope(&known.record, self.state_kept(server));
-        learnt.map_or(known.settings.scope, |(scope, _)| scope)
+        self.servers.get(server).map_or(Scope::Root, Server::scope)
     }
 
-    /// Clients of different principals may share an instance: it is the same everywhere, and keeps nothing.
+    /// Clients of different principals may share a backend of the server.
     pub(crate) fn is_for_everybody(&self, server: ServerId) -> bool {
-        let Some(Server { settings, insight, .. }) = self.servers.get(server) else {
-            return false;
-        };
-        let keeps_nothing = match settings.state {
-            StatePolicy::None => true,
-            StatePolicy::Auto => insight.state == Some(StatePolicy::None),
-            StatePolicy::Client | StatePolicy::Backend => false,
-        };
-        self.scope_of(server) == Scope::Global && keeps_nothing
+        self.servers.get(server).is_some_and(Server::is_for_everybody)
     }
 
-    /// Whether a client with one key may use a backend with the other: they differ in what their clients can do, and
-    /// it was seen that this makes no difference.
+    /// Whether a client with one key may use a backend with the other.
     pub(crate) fn is_alike(&self, server: ServerId, there: &BackendKey, wanted: &BackendKey) -> bool {
-        let Some(Server { settings, insight, .. }) = self.servers.get(server) else {
-            return false;
-        };
-        if settings.capabilities != Capabilities::Auto || insight.asks || insight.comes_in_pages {
-            return false;
-        }
-        let (Some(one), Some(other)) = (&there.profile, &wanted.profile) else { return false };
-        let (Some(one), Some(other)) = (insight.offers.get(one), insight.offers.get(other)) else {
-            return false;
-        };
-        // Of each other list it may be that nobody has asked for it.
-        let are_equal = |(list, digest): (&String, &u64)| other.get(list).is_none_or(|same| same == digest);
-        let both_know = |list: &str| one.contains_key(list) && other.contains_key(list);
-        let is_same = both_know(INITIALIZE) && both_know(TOOLS) && one.iter().all(are_equal);
-        is_same && BackendKey { profile: there.profile.clone(), ..wanted.clone() } == *there
+        self.servers.get(server).is_some_and(|server| server.is_alike(there, wanted))
     }
 
     /// Learns from an answer what the server offers.
@@ -136,57 +70,20 @@ impl Core {
         if settings.capabilities != Capabilities::Auto {
             return;
         }
-        let mut hasher = DefaultHasher::new();
-        result.hash(&mut hasher);
-        let goes_on = next_cursor(result).is_some();
-        let Some(Server { insight, .. }) = self.origin(backend) else { return };
-        insight.comes_in_pages |= goes_on;
-        if insight.offers.len() < MAX_PROFILES || insight.offers.contains_key(&profile) {
-            let seen = insight.offers.entry(profile).or_default();
-            if seen.insert(list.to_owned(), hasher.finish()) == Some(hasher.finish()) {
-                return;
-            }
-            self.store_offers(backend);
+        let Some(origin) = self.origin(backend) else { return };
+        if let Some(offers) = origin.record_answer(profile, list, result) {
+            self.learn(backend, |record| record.offers = offers);
             self.unite_alike(backend);
         }
     }
 
-    /// Stores what was seen, so that clients of different programs share from the start next time. Resources change too often
-    /// to tell anything.
-    fn store_offers(&mut self, backend: BackendId) {
-        let Some(Server { insight, .. }) = self.origin(backend) else { return };
-        let is_lasting = |list: &str| list != RESOURCES;
-        let is_known =
-            |seen: &BTreeMap<String, u64>| seen.contains_key(INITIALIZE) && seen.contains_key(TOOLS);
-        let known =
-            insight.offers.iter().filter(|(profile, seen)| profile.len() <= MAX_STORED_PROFILE_BYTES && is_known(seen));
-        let lasting = known.map(|(profile, seen)| {
-            let lasting = seen.iter().filter(|(list, _)| is_lasting(list));
-            (profile.clone(), lasting.map(|(list, digest)| (list.clone(), *digest)).collect())
-        });
-        let offers: SeenOffers = lasting.take(MAX_STORED_PROFILES).collect();
-        self.learn(backend, |record| record.offers = offers);
-    }
-
     /// Whether a server offers clients of two backends exactly the same, as far as anybody has asked.
     pub(crate) fn offers_same(&self, one: &Backend, other: &Backend) -> bool {
-        let Some(Server { insight, .. }) = self.servers.get(one.server) else { return false };
-        let seen = |b: &Backend| b.key.profile.as_ref().and_then(|profile| insight.offers.get(profile));
-        seen(one).is_some_and(|offers| seen(other) == Some(offers))
+        self.servers.get(one.server).is_some_and(|server| server.offers_same(&one.key, &other.key))
     }
 
     fn note_tools(&mut self, backend: BackendId, result: &[u8]) {
-        let Some(origin) = self.origin(backend) else { return };
-        if origin.insight.state == Some(StatePolicy::Client) || result.len() > MAX_SCANNED_LIST_BYTES {
-            return;
-        }
-        let Ok(ToolNames { tools }) = serde_json::from_slice(result) else { return };
-        let hint = state_hint(tools.iter().map(|tool| &*tool.name));
-        let StateHint::Keeps(tool) = hint else {
-            origin.insight.state = Some(StatePolicy::None);
-            return;
-        };
-        origin.insight.state = Some(StatePolicy::Client);
+        let Some(tool) = self.origin(backend).and_then(|origin| origin.learn_state(result)) else { return };
         self.learn(backend, |record| record.keeps_state = true);
         self.report(Fact::KeepsState { backend, tool });
         if let Some(server) = self.backends.get(&backend).map(|b| b.server) {
@@ -311,8 +208,8 @@ impl Core {
     fn is_loud_enough(&self, client: ClientId, message: &Message) -> bool {
         // A server that logs without having said so cannot be told, but what it says can be left out.
         let level = self.clients.get(&self.connection_of(client)).and_then(|c| c.level());
-        match (level, message.part(Part::Level).and_then(rank)) {
-            (Some(level), Some(rank)) => rank >= level.rank,
+        match (level, rank_in(message)) {
+            (Some(level), Some(rank)) => level.admits(rank),
             (None, _) | (_, None) => true,
         }
     }
@@ -320,7 +217,7 @@ impl Core {
     /// What it offers may depend on what its clients can do.
     pub(crate) fn note_asking(&mut self, backend: BackendId) {
         if let Some(origin) = self.origin(backend) {
-            origin.insight.asks = true;
+            origin.record_question();
         }
     }
 
