@@ -135,7 +135,7 @@ impl Core {
     /// The name of a backend's server; of what concerns none, that of the only one there is.
     fn name_of(&self, of: Option<BackendId>) -> &str {
         match (of.and_then(|backend| self.backends.get(&backend)), self.servers.only()) {
-            (Some(b), _) => &b.settings.name,
+            (Some(b), _) => &b.settings().name,
             (None, Some(only)) => only.name(),
             (None, None) => "",
         }
@@ -235,8 +235,8 @@ impl Core {
             .concerning(self, of)
             .retryable(true)
             .hint(format!("the end of its stderr is in `data.stderr`; {more}"))
-            .with("stderr", json!(said.stderr))
-            .with_text("stdout", &said.stdout)
+            .with("stderr", json!(said.stderr()))
+            .with_text("stdout", said.stdout())
     }
 
     fn silent_at_start(&self, of: Option<BackendId>, within: Duration, said: &LastWords) -> ErrorAnswer {
@@ -249,8 +249,8 @@ impl Core {
                 "raise `startTimeout` for this server if it needs longer; `switchboard logs {server}` shows its stderr"
             ))
             .with("timeoutMs", json!(within.as_millis() as u64))
-            .with_text("stderr", &said.stderr)
-            .with_text("stdout", &said.stdout)
+            .with_text("stderr", said.stderr())
+            .with_text("stdout", said.stdout())
     }
 
     fn died(&self, of: Option<BackendId>, how: &str, said: &LastWords) -> ErrorAnswer {
@@ -268,8 +268,8 @@ impl Core {
         self.backend_unavailable(of, said.after(text))
             .retryable(true)
             .hint("it is being restarted; whether this request took effect is unknown")
-            .with("stderr", json!(said.stderr))
-            .with_text("stdout", &said.stdout)
+            .with("stderr", json!(said.stderr()))
+            .with_text("stdout", said.stdout())
     }
 
     pub(crate) fn timed_out(&self, of: BackendId, waited: Duration, was_sent: bool) -> ErrorAnswer {
@@ -334,8 +334,8 @@ impl Core {
         };
         let running = self.backends.values().filter(|b| matches!(b.state, BackendState::Ready { .. }));
         let shown = |b: &crate::backends::Backend| {
-            let open = self.pending.iter().filter(|(_, p)| p.backend == b.id && p.is_wanted()).count();
-            let root = b.key.root.as_deref().unwrap_or("no workspace");
+            let open = self.pending.iter().filter(|(_, p)| p.backend == b.id() && p.is_wanted()).count();
+            let root = b.root().unwrap_or("no workspace");
             format!("{root} ({open} open)")
         };
         let busy: Vec<String> = running.map(shown).collect();
@@ -531,7 +531,7 @@ trait AnswerDetails {
 
 impl AnswerDetails for ErrorAnswer {
     fn concerning(self, core: &Core, of: Option<BackendId>) -> Self {
-        let root = of.and_then(|backend| core.backends.get(&backend)).and_then(|b| b.key.root.as_ref());
+        let root = of.and_then(|backend| core.backends.get(&backend)).and_then(|b| b.key().root.as_ref());
         let answer = match core.name_of(of) {
             "" => self,
             name => self.server(name),

@@ -48,7 +48,7 @@ pub use fact::{Fact, Outcome};
 pub use ids::{BackendId, ClientId, Launch, Peer, Principal, ServerId};
 pub use moment::Moment;
 pub use record::{FramingChoice, Record, SeenOffers, Slow};
-pub use servers::{Crowding, Failure, LastError, LastStart, Limit, StateHint, state_hint};
+pub use servers::{Crowding, LastError, LastStart, Limit, StateHint, state_hint};
 pub use settings::{
     Aggregates, Capabilities, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope, ScopeReason,
     ServerSettings, Settings, StatePolicy,

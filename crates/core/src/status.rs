@@ -92,7 +92,7 @@ impl Core {
                 id: c.id().to_string(),
                 name: info,
                 server: if c.aggregate().is_some() { "all".to_owned() } else { c.settings().name.clone() },
-                root: home.and_then(|home| home.key.root.clone()).or_else(|| c.known().working_folder.clone()),
+                root: home.and_then(|home| home.key().root.clone()).or_else(|| c.known().working_folder.clone()),
                 seconds: c.connected_for(self.clock.now()).as_secs(),
                 open: c.unanswered(),
             }
@@ -126,7 +126,7 @@ impl Core {
     }
 
     fn is_failing(&self, server: ServerId) -> bool {
-        let own = || self.backends.values().filter(|b| b.server == server && !b.is_retired());
+        let own = || self.backends.values().filter(|b| b.server() == server && !b.is_retired());
         // A process that runs has yet to show that it is more than that.
         let works = |b: &Backend| {
             b.proven && matches!(b.state, BackendState::Ready { .. } | BackendState::Starting { .. })
@@ -145,7 +145,7 @@ impl Core {
     /// Notes what came of a start. What becomes of one whose settings have changed says nothing of the next.
     pub(crate) fn note_start(&mut self, backend: BackendId, last_start: LastStart) {
         let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired()) else { return };
-        if let Some(server) = self.servers.get_mut(b.server) {
+        if let Some(server) = self.servers.get_mut(b.server()) {
             server.record_start(last_start);
         }
     }
@@ -161,7 +161,7 @@ impl Core {
 
     fn instance(&self, b: &Backend) -> InstanceStatus {
         let state = match b.state {
-            BackendState::Stopped if self.backends.waits_for_room(b.id) => "waits for room",
+            BackendState::Stopped if self.backends.waits_for_room(b.id()) => "waits for room",
             // It was started, and has never worked.
             BackendState::Stopped if b.launches > 0 && !b.proven => "failed",
             BackendState::Stopped => "stopped",
@@ -172,20 +172,20 @@ impl Core {
             BackendState::Failed { .. } => "failed",
         };
         InstanceStatus {
-            id: b.id.to_string(),
+            id: b.id().to_string(),
             state,
-            root: b.key.root.clone(),
-            in_home: b.key.in_home,
+            root: b.key().root.clone(),
+            in_home: b.key().in_home,
             apart: self.apart(b),
             pid: b.number().and(b.pid),
-            clients: self.real_lessees(b.id).count(),
-            open: self.pending.iter().filter(|(_, p)| p.backend == b.id && p.is_wanted()).count(),
+            clients: self.real_lessees(b.id()).count(),
+            open: self.pending.iter().filter(|(_, p)| p.backend == b.id() && p.is_wanted()).count(),
             idle_seconds: self.clock.now().since(b.last_used).as_secs(),
             launches: b.launches,
             crashes: b.crashes.len(),
-            requests: b.requests,
-            errors: b.errors,
-            quarantined: b.noise,
+            requests: b.counters().requests(),
+            errors: b.counters().errors(),
+            quarantined: b.quarantine().total(),
             memory_bytes: b.memory,
         }
     }
@@ -193,23 +193,23 @@ impl Core {
     /// Why there is a second instance at the same root.
     fn apart(&self, b: &Backend) -> Option<String> {
         let is_beside = |other: &&Backend| {
-            other.server == b.server
-                && other.id != b.id
-                && other.key.root == b.key.root
+            other.server == b.server()
+                && other.id != b.id()
+                && other.key().root == b.key().root
                 && other.number().is_some()
         };
         let others = || self.backends.values().filter(is_beside);
-        let other = others().find(|other| other.key == b.key).or_else(|| others().next())?;
+        let other = others().find(|other| other.key() == b.key()).or_else(|| others().next())?;
         let why = match () {
-            () if b.key.owner.is_some() || other.key.owner.is_some() => "it is one client's own",
-            () if b.key.profile != other.key.profile => "its clients can do other things",
-            () if b.environment != other.environment => {
+            () if b.owner().is_some() || other.key().owner.is_some() => "it is one client's own",
+            () if b.key().profile != other.key().profile => "its clients can do other things",
+            () if b.environment() != other.environment() => {
                 return Some(format!(
                     "its clients differ in variables: {}",
-                    b.environment.differences(&other.environment)
+                    b.environment().differences(other.environment())
                 ));
             }
-            () if b.told.roots != other.told.roots => "its clients have other roots",
+            () if b.roots().told() != other.roots().told() => "its clients have other roots",
             () => "it is being replaced",
         };
         Some(why.to_owned())

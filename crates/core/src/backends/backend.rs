@@ -1,50 +1,21 @@
 //! A backend: the life of its process, and what waits for it. See `LIFECYCLE.md` beside this file.
 
-use crate::backends::{BackendKey, BackendState, FramingGuess, ListFetch, Probe, Queued, Users};
-use crate::catalogue::Offer;
+use crate::backends::{
+    BackendKey, BackendLists, BackendRoots, BackendState, Counters, FramingGuess, Probe, Quarantine, Queued, Subscriptions, Tasks,
+    Users,
+};
+use crate::catalogue::{List, Offer, RawOffer};
 use crate::clients::Greeting;
 use crate::environment::Environment;
 use crate::ids::{BackendId, ClientId, Launch, ServerId};
 use crate::moment::Moment;
 use crate::settings::ServerSettings;
+use bytes::Bytes;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 use switchboard_protocol::dialect::Ear;
-use switchboard_protocol::{Framing, Message, RawId};
-
-/// What a backend knows of its clients' workspaces.
-#[derive(Debug, Default)]
-pub(crate) struct RootsTold {
-    /// The answer to `roots/list` that it got, or that its users would give: others do not share it.
-    pub(crate) roots: Option<Arc<str>>,
-    /// Its questions that wait for its clients' answers.
-    pub(crate) waiting: Vec<RawId>,
-}
-
-impl RootsTold {
-    /// The present process has asked for its roots, or is bound to them.
-    pub(crate) fn matters(&self) -> bool {
-        self.roots.is_some() || !self.waiting.is_empty()
-    }
-}
-
-/// A request to run on after its answer.
-#[derive(Debug)]
-pub(crate) struct Task {
-    pub(crate) id: Vec<u8>,
-    pub(crate) client: ClientId,
-    /// It is taken for dead by then.
-    pub(crate) until: Moment,
-}
-
-/// A resource that clients want to hear of.
-#[derive(Debug)]
-pub(crate) struct Subscription {
-    /// A JSON string, as `same_spelling` gives it.
-    pub(crate) uri: Vec<u8>,
-    pub(crate) clients: Vec<ClientId>,
-}
+use switchboard_protocol::{Framing, Message, Part};
 
 #[derive(Debug)]
 pub(crate) struct Backend {
@@ -71,16 +42,10 @@ pub(crate) struct Backend {
     pub(crate) initialized_by: Option<ClientId>,
     /// Who said so before its handshake was answered, and was passed on.
     pub(crate) early: Option<ClientId>,
-    /// What it offers, as far as anybody wanted to know.
-    pub(crate) offer: Option<Arc<Offer>>,
-    /// A list of it could not be had. It is forgotten with the process.
-    pub(crate) is_offer_partial: bool,
-    /// It is being asked for that.
-    pub(crate) fetch: Option<ListFetch>,
-    pub(crate) fetches: u32,
-    pub(crate) told: RootsTold,
-    pub(crate) subscriptions: Vec<Subscription>,
-    pub(crate) tasks: Vec<Task>,
+    lists: BackendLists,
+    roots: BackendRoots,
+    subscriptions: Subscriptions,
+    tasks: Tasks,
     /// The log level that it was told.
     pub(crate) level: Option<Vec<u8>>,
     /// Why nobody joins it any more: its settings have changed, or its clients are separated. `None` while it may be joined.
@@ -88,9 +53,7 @@ pub(crate) struct Backend {
     pub(crate) pid: Option<u32>,
     /// What its processes held at the last look.
     pub(crate) memory: Option<u64>,
-    /// Requests of clients that were answered, and those that failed.
-    pub(crate) requests: u64,
-    pub(crate) errors: u64,
+    counters: Counters,
     /// When it was last of use.
     pub(crate) last_used: Moment,
     /// When it is to be asked for a sign of life.
@@ -131,11 +94,7 @@ pub(crate) struct Backend {
     pub(crate) queued: usize,
     /// Requests that it works on, of those that take turns.
     pub(crate) at_work: usize,
-    /// Lines on its stdout that were no messages: how many, and the last few, cut and redacted.
-    pub(crate) noise: u64,
-    pub(crate) quarantine: VecDeque<String>,
-    pub(crate) late: u64,
-    pub(crate) dropped: u64,
+    quarantine: Quarantine,
 }
 
 impl Backend {
@@ -162,19 +121,15 @@ impl Backend {
             is_initialized: false,
             initialized_by: None,
             early: None,
-            offer: None,
-            is_offer_partial: false,
-            fetch: None,
-            fetches: 0,
-            told: RootsTold::default(),
-            subscriptions: Vec::new(),
-            tasks: Vec::new(),
+            lists: BackendLists::default(),
+            roots: BackendRoots::default(),
+            subscriptions: Subscriptions::default(),
+            tasks: Tasks::default(),
             level: None,
             retired: None,
             pid: None,
             memory: None,
-            requests: 0,
-            errors: 0,
+            counters: Counters::default(),
             last_used: now,
             check_at: None,
             is_heavy: false,
@@ -197,10 +152,7 @@ impl Backend {
             opened: 0,
             queued: 0,
             at_work: 0,
-            noise: 0,
-            quarantine: VecDeque::new(),
-            late: 0,
-            dropped: 0,
+            quarantine: Quarantine::default(),
         }
     }
 
@@ -215,6 +167,142 @@ impl Backend {
     /// The settings of its server, as they were when the backend was made.
     pub(crate) fn settings(&self) -> &Arc<ServerSettings> {
         &self.settings
+    }
+
+    /// Shows the same things under changed names.
+    pub(crate) fn rename(&mut self, settings: &Arc<ServerSettings>) {
+        self.settings = settings.clone();
+        self.lists.rename(&settings.naming);
+    }
+
+    pub(crate) fn key(&self) -> &BackendKey {
+        &self.key
+    }
+
+    /// The workspace that the launch is filled in with.
+    pub(crate) fn root(&self) -> Option<&str> {
+        self.key.root.as_deref()
+    }
+
+    /// The only client that it serves.
+    pub(crate) fn owner(&self) -> Option<ClientId> {
+        self.key.owner
+    }
+
+    /// Makes it the backend that another client needs.
+    pub(crate) fn set_key(&mut self, key: BackendKey) {
+        self.key = key;
+    }
+
+    /// From now on it serves this client alone.
+    pub(crate) fn set_owner(&mut self, owner: ClientId) {
+        self.key.owner = Some(owner);
+    }
+
+    /// If it serves one client alone, another takes that client's place.
+    pub(crate) fn replace_owner(&mut self, before: ClientId, after: ClientId) {
+        self.key.owner = self.key.owner.map(|owner| if owner == before { after } else { owner });
+    }
+
+    /// The variables of its process, or of the one that is started next.
+    pub(crate) fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    /// The next process has these variables alone.
+    pub(crate) fn set_environment(&mut self, environment: Environment) {
+        self.environment = environment;
+    }
+
+    /// Forgets the values that only clients brought which have left: `present` are the variables of the others, and `all`
+    /// those together. A process that runs keeps its variables.
+    pub(crate) fn forget_values(&mut self, all: Environment, present: &[Environment]) {
+        match self.has_process() {
+            true => self.environment.draw_from(present),
+            false => self.environment = all,
+        }
+    }
+
+    pub(crate) fn roots(&self) -> &BackendRoots {
+        &self.roots
+    }
+
+    pub(crate) fn roots_mut(&mut self) -> &mut BackendRoots {
+        &mut self.roots
+    }
+
+    pub(crate) fn subscriptions(&self) -> &Subscriptions {
+        &self.subscriptions
+    }
+
+    pub(crate) fn subscriptions_mut(&mut self) -> &mut Subscriptions {
+        &mut self.subscriptions
+    }
+
+    pub(crate) fn tasks(&self) -> &Tasks {
+        &self.tasks
+    }
+
+    pub(crate) fn tasks_mut(&mut self) -> &mut Tasks {
+        &mut self.tasks
+    }
+
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    pub(crate) fn counters_mut(&mut self) -> &mut Counters {
+        &mut self.counters
+    }
+
+    pub(crate) fn quarantine(&self) -> &Quarantine {
+        &self.quarantine
+    }
+
+    pub(crate) fn quarantine_mut(&mut self) -> &mut Quarantine {
+        &mut self.quarantine
+    }
+
+    pub(crate) fn lists(&self) -> &BackendLists {
+        &self.lists
+    }
+
+    pub(crate) fn lists_mut(&mut self) -> &mut BackendLists {
+        &mut self.lists
+    }
+
+    /// The lists that it offers, as far as anybody wanted to know.
+    pub(crate) fn offer(&self) -> Option<&Arc<Offer>> {
+        self.lists.offer()
+    }
+
+    /// Asks for these lists: returns the number of the round, and the lists that the server offers at all.
+    pub(crate) fn begin_list_round(&mut self, lists: &[List]) -> Option<(u32, Vec<List>)> {
+        let offered = Offer::new(self.introduction()?);
+        let round = self.lists.begin_round(lists, &offered);
+        Some((round, lists.iter().copied().filter(|list| offered.declares(*list)).collect()))
+    }
+
+    /// Hands out the answers to be read, with the number of the round, once all lists are there.
+    pub(crate) fn take_complete_lists(&mut self) -> Option<(u32, RawOffer)> {
+        let introduction = self.introduction()?;
+        self.lists.take_complete(introduction, &self.settings.naming)
+    }
+
+    /// The lists of a round are read. Returns the offer, and whether it is partial.
+    pub(crate) fn finish_list_round(
+        &mut self,
+        round: u32,
+        offer: Arc<Offer>,
+        now: Moment,
+    ) -> Option<(Arc<Offer>, bool)> {
+        self.lists.finish_round(round, offer, &self.settings.naming, now)
+    }
+
+    /// The result of its `initialize`.
+    fn introduction(&self) -> Option<Bytes> {
+        let welcome = self.welcome.as_ref()?;
+        welcome.has(Part::Result).then(|| welcome.bytes().slice(welcome.span(Part::Result).range()))
     }
 
     /// A process exists, is being made, or is not gone yet.
@@ -257,22 +345,6 @@ impl Backend {
     /// Nobody joins it any more.
     pub(crate) fn is_retired(&self) -> bool {
         self.retired.is_some()
-    }
-
-    /// The URIs that a client has subscribed to.
-    pub(crate) fn subscribed_by(&self, client: ClientId) -> Vec<Vec<u8>> {
-        let own = self.subscriptions.iter().filter(|known| known.clients.contains(&client));
-        own.map(|known| known.uri.clone()).collect()
-    }
-
-    /// Keeps a line that was no message.
-    pub(crate) fn quarantine(&mut self, line: String) {
-        const KEPT: usize = 16;
-        self.noise += 1;
-        if self.quarantine.len() == KEPT {
-            self.quarantine.pop_front();
-        }
-        self.quarantine.push_back(line);
     }
 
     /// Its owner has seen to it: what went wrong before does not count.

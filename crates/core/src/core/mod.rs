@@ -194,10 +194,10 @@ impl Core {
 
     /// The settings of a backend's server, as they were when it was made.
     pub(crate) fn settings_of(&self, backend: BackendId) -> Arc<ServerSettings> {
-        self.backends.get(&backend).map_or_else(|| self.no_server(), |b| b.settings.clone())
+        self.backends.get(&backend).map_or_else(|| self.no_server(), |b| b.settings().clone())
     }
 
     pub(crate) fn server_name(&self, backend: BackendId) -> &str {
-        self.backends.get(&backend).map_or("?", |b| &b.settings.name)
+        self.backends.get(&backend).map_or("?", |b| &b.settings().name)
     }
 }

@@ -63,7 +63,7 @@ impl Core {
                 | BackendState::Failed { .. } => None,
             };
             let probe = b.probe.map(|probe| probe.deadline);
-            let spawn_by = b.spawn_by(b.settings.start_timeout).map(|(_, by)| by);
+            let spawn_by = b.spawn_by(b.settings().start_timeout).map(|(_, by)| by);
             backoff.into_iter().chain(probe).chain(spawn_by).chain(b.check_at).chain(self.idle_at(b))
         });
         pending
@@ -93,14 +93,14 @@ impl Core {
             }
             return self.admit(backend);
         }
-        let spawn_by = b.spawn_by(b.settings.start_timeout);
+        let spawn_by = b.spawn_by(b.settings().start_timeout);
         if let Some((number, _)) = spawn_by.filter(|(_, by)| *by <= now) {
             return self.spawn_expired(backend, number);
         }
         let Some(probe) = b.probe.filter(|probe| probe.deadline <= now) else { return };
         // A server that does one thing at a time answers nothing while it works on a call that still has time.
         // What came after the probe is no excuse.
-        let relays = b.settings.relays;
+        let relays = b.settings().relays;
         let is_before =
             |id: u64, p: &Pending| !relays && id < probe.id && p.backend == backend && is_clients(p);
         if self.pending.iter().any(|(id, pending)| is_before(id, pending)) {
@@ -164,7 +164,7 @@ impl Core {
             FramingGuess::Again(_) => (None, 3),
             FramingGuess::Known(_) => (None, 1),
         };
-        let within = b.settings.start_timeout * tries;
+        let within = b.settings().start_timeout * tries;
         if let (Some(next), false, BackendState::Starting { number, .. }) = (next, b.heard, &b.state) {
             let tried = b.manner.framing();
             b.manner = next;
@@ -175,7 +175,7 @@ impl Core {
             return self.stop(launch, StopHow::Kill);
         }
         if !b.manner.is_known() {
-            b.manner = FramingGuess::of(b.settings.framing);
+            b.manner = FramingGuess::of(b.settings().framing);
         }
         self.give_up(launch, HandshakeFailure::Silent { within });
     }
@@ -208,7 +208,7 @@ impl Core {
             b.manner = FramingGuess::Second(tried.other());
             b.state = BackendState::Stopping { number, then: AfterStop::Restart };
             pending.progress = Progress::Waiting(message);
-            pending.deadline = self.clock.now() + b.settings.start_timeout * 2;
+            pending.deadline = self.clock.now() + b.settings().start_timeout * 2;
             let within = self.clock.now().since(pending.accepted);
             self.note_failure(backend, &Cause::Silent { within, said: LastWords::default() });
             self.doubt_framing(backend, tried);
@@ -228,7 +228,7 @@ impl Core {
         }
         if !b.manner.is_known() {
             // Neither framing was answered: the next start begins from the first.
-            b.manner = FramingGuess::of(b.settings.framing);
+            b.manner = FramingGuess::of(b.settings().framing);
         }
         b.note_crash(self.clock.now());
         // If something waits by then, another process is tried.

@@ -71,7 +71,7 @@ impl Core {
                 continue;
             };
             b.state = BackendState::Stopping { number, then: AfterStop::Rest };
-            let how = how(b.settings.shutdown_grace);
+            let how = how(b.settings().shutdown_grace);
             self.report(Fact::Stopping { backend, why: "switchboard ends" });
             self.stop(Launch { backend, number }, how);
         }

@@ -139,8 +139,7 @@ impl Core {
             return self.send_notice(launch, out);
         }
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
-        b.dropped += 1;
-        let total = b.dropped;
+        let total = b.counters_mut().count_dropped();
         self.report_dropped(self.server_name(launch.backend).to_owned(), total);
     }
 

@@ -96,13 +96,13 @@ impl Core {
     /// A backend could not be asked for all of its lists.
     pub(crate) fn plan_retry_of(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired()) else { return };
-        self.plan_retry(b.server, self.is_late(b));
+        self.plan_retry(b.server(), self.is_late(b));
     }
 
     /// A start that was to show what a server offers has failed.
     pub(super) fn lists_failed(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired()) else { return };
-        let (server, took) = (b.server, self.clock.now().since(b.launched_at));
+        let (server, took) = (b.server(), self.clock.now().since(b.launched_at));
         if !self.is_running() || self.barred(server).is_some() {
             return;
         }
@@ -153,7 +153,7 @@ impl Core {
             let home = self.clients.get(delegate).and_then(|c| self.backends.get(&c.home()?));
             let is_down = home.is_none_or(|b| {
                 let is_stopped = matches!(b.state, BackendState::Stopped | BackendState::Failed { .. });
-                is_stopped && !self.backends.waits_for_room(b.id)
+                is_stopped && !self.backends.waits_for_room(b.id())
             });
             is_down && self.offer_for(*delegate).is_none()
         };

@@ -30,7 +30,7 @@ impl Core {
     /// What a delegate's server offers: as its own backend said, or as it was when somebody asked last.
     pub(crate) fn offer_for(&self, delegate: ClientId) -> Option<Arc<Offer>> {
         let c = self.clients.get(&delegate)?;
-        let own = c.home().and_then(|home| self.backends.get(&home)?.offer.clone());
+        let own = c.home().and_then(|home| self.backends.get(&home)?.offer().cloned());
         own.or_else(|| {
             let server = self.servers.get(c.server())?;
             let key = OfferKey { profile: c.profile().cloned()?, root: self.offer_root(c)? };
@@ -235,7 +235,7 @@ impl Core {
         moments
             .chain(self.next_retry())
             .chain(self.next_prefetch_end())
-            .chain(self.backends.values().filter_map(|b| b.fetch.as_ref()?.due()))
+            .chain(self.backends.values().filter_map(|b| b.lists().next_round_at()))
             .min()
     }
 
@@ -267,7 +267,7 @@ impl Core {
     /// More, or something else, is known of what a backend's server offers.
     pub(crate) fn heard_of(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend) else { return };
-        let (server, profile) = (b.server, b.key.profile.clone());
+        let (server, profile) = (b.server(), b.key().profile.clone());
         for client in self.aggregates() {
             let delegate = self.aggregate(client).and_then(|aggregate| aggregate.delegates.get(&server));
             let Some(c) = delegate.and_then(|it| self.clients.get(&it.client)) else { continue };

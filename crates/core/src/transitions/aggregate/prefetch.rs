@@ -2,7 +2,7 @@
 //! server is there, and would never see its tools however often they come. A stand-in holds the client's lease on the backend
 //! until the lists are stored. It has no connection: nothing is sent to it, and nothing is asked of it.
 
-use crate::backends::{AfterStop, Backend, BackendKey, BackendState};
+use crate::backends::{AfterStop, Backend, BackendState};
 use crate::clients::{Client, Greeting, Role};
 use crate::core::{Core, Followup};
 use crate::ids::{BackendId, ClientId, ServerId};
@@ -39,8 +39,8 @@ impl Core {
         };
         // One is enough for lists that would be stored under the same key.
         let at_same_root = |other: &Client| {
-            let root = other.home().and_then(|home| self.backends.get(&home)).map(|other| &other.key.root);
-            !c.settings().launch_uses_root || root == Some(&b.key.root)
+            let root = other.home().and_then(|home| self.backends.get(&home)).map(|other| &other.key().root);
+            !c.settings().launch_uses_root || root == Some(&b.key().root)
         };
         let has_one = self.clients.values().any(|other| {
             other.is_prefetch()
@@ -57,7 +57,7 @@ impl Core {
         let Some(greeting) = self.greeting_of(c, b) else { return };
         // Its client did not wait for it.
         let late = Some(c.server()).filter(|_| c.is_delegate() && self.is_late(b));
-        let (backend, root) = (b.id, b.key.root.clone());
+        let (backend, root) = (b.id(), b.key().root.clone());
         // One that is there answers soon, or not at all.
         let within = match b.welcome {
             Some(_) => LISTS_TIMEOUT,
@@ -72,11 +72,8 @@ impl Core {
             self.plan_retry(server, true);
         }
         self.clock.wake_at(until);
-        if let Some(Backend { key: BackendKey { owner: Some(owner), .. }, .. }) =
-            self.backends.get_mut(&backend)
-            && *owner == leaving
-        {
-            *owner = id;
+        if let Some(b) = self.backends.get_mut(&backend) {
+            b.replace_owner(leaving, id);
         }
         self.confirm_early(backend);
         // One that is ready was asked only what its client wanted to know.
@@ -90,7 +87,7 @@ impl Core {
         let is_coming = match &b.state {
             BackendState::Starting { .. } | BackendState::Ready { .. } | BackendState::Backoff { .. } => true,
             BackendState::Stopping { then, .. } => *then != AfterStop::Rest,
-            BackendState::Stopped => self.backends.waits_for_room(b.id),
+            BackendState::Stopped => self.backends.waits_for_room(b.id()),
             BackendState::Failed { .. } => false,
         };
         is_coming && !b.is_retired()

@@ -19,8 +19,8 @@ impl Core {
         let is_current = b.is_current(launch);
         let cut = &text[..text.len().min(MAX_QUARANTINED_BYTES)];
         let shown = redact(&String::from_utf8_lossy(cut));
-        b.quarantine(shown.clone());
-        let total = b.noise;
+        b.quarantine_mut().add(shown.clone());
+        let total = b.quarantine().total();
         self.report(Fact::Quarantined { backend: launch.backend, text: shown, bytes: text.len(), total });
         // The same id may by now be another process's affair.
         for broken in broken.into_iter().filter(|_| is_current) {

@@ -8,13 +8,12 @@ use crate::ids::{BackendId, ClientId, ServerId};
 use crate::moment::Moment;
 use crate::servers::{Failure, LastError, LastWords, Retry};
 use serde_json::{Value, json};
-use switchboard_protocol::ErrorKind;
 
 impl Core {
     /// Records why a backend failed. A backend whose settings have changed says nothing about the next one.
     pub(crate) fn note_failure(&mut self, backend: BackendId, cause: &Cause) {
         let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired()) else { return };
-        let (server, name) = (b.server, b.settings.name.clone());
+        let (server, name) = (b.server(), b.settings().name.clone());
         let error = self.cause(Some(backend), cause);
         let stderr_hint = || format!("`switchboard logs {name}` shows its stderr");
         let hint = match cause {
@@ -28,7 +27,7 @@ impl Core {
             Cause::Died { how, said } => said.after(format!("the server `{name}` ended by itself: {how}")),
             _ => error.message().to_owned(),
         };
-        let failure = Failure { kind: error.kind, reason, hint, at: self.clock.now() };
+        let failure = Failure::new(error.kind, reason, hint, self.clock.now());
         if let Some(server) = self.servers.get_mut(server) {
             server.record_failure(failure);
         }
@@ -36,14 +35,13 @@ impl Core {
 
     /// The output of a backend's process that has ended.
     pub(crate) fn last_words(&mut self, backend: BackendId, stderr: &str) -> LastWords {
-        let quarantine = self.backends.get_mut(&backend).map(|b| std::mem::take(&mut b.quarantine));
-        let stdout: Vec<String> = quarantine.unwrap_or_default().into();
-        LastWords::new(stderr, stdout.join("\n"))
+        let stdout = self.backends.get_mut(&backend).map(|b| b.quarantine_mut().take_text());
+        LastWords::new(stderr, stdout.unwrap_or_default())
     }
 
     /// When a server is started again, or may be started again, if that has a time.
     pub(crate) fn next_try(&self, server: ServerId) -> Option<Moment> {
-        let own = self.backends.values().filter(|b| b.server == server);
+        let own = self.backends.of_server(server);
         let until = own.filter_map(|b| match b.state {
             BackendState::Backoff { until } | BackendState::Failed { until, .. } => Some(until),
             BackendState::Stopped
@@ -63,29 +61,13 @@ impl Core {
     /// It was not ready in time, perhaps in an earlier run, and what became of that start is not known.
     fn is_late_since(&self, server: ServerId) -> Option<LastError> {
         let (known, retry) = (self.servers.get(server)?, self.retry_of(server)?);
-        let name = known.name();
-        retry.is_slow().then(|| LastError {
-            kind: ErrorKind::BackendTimeout.name(),
-            message: format!("the server `{name}` was not ready in time; clients no longer wait for it"),
-            hint: Some(format!("after a repair, `switchboard forget {name}` gives it another chance")),
-            seconds_ago: retry.since_last_try(self.clock.now()).as_secs(),
-            next_try_seconds: self
-                .next_try(server)
-                .map(|until| until.since(self.clock.now()).as_secs().max(1)),
-        })
+        let shown = || LastError::not_ready(known.name(), retry, self.clock.now(), self.next_try(server));
+        retry.is_slow().then(shown)
     }
 
     fn failed_with(&self, server: ServerId) -> Option<LastError> {
         let failure = self.servers.get(server)?.failure()?;
-        Some(LastError {
-            kind: failure.kind.name(),
-            message: failure.reason.clone(),
-            hint: failure.hint.clone(),
-            seconds_ago: self.clock.now().since(failure.at).as_secs(),
-            next_try_seconds: self
-                .next_try(server)
-                .map(|until| until.since(self.clock.now()).as_secs().max(1)),
-        })
+        Some(failure.shown(self.clock.now(), self.next_try(server)))
     }
 
     /// The servers that a client of many sees: which are still starting, and why the others failed.

@@ -89,8 +89,7 @@ impl Core {
 
     pub(crate) fn late_answer(&mut self, launch: Launch) {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
-        b.late += 1;
-        let total = b.late;
+        let total = b.counters_mut().count_late_answer();
         self.report(Fact::LateAnswer { backend: launch.backend, total });
     }
 
@@ -155,8 +154,7 @@ impl Core {
     pub(crate) fn conclude(&mut self, pending: &Pending, outcome: Outcome) {
         let Asker::Client { client, id, .. } = &pending.asker else { return };
         if let Some(b) = self.backends.get_mut(&pending.backend) {
-            b.requests += 1;
-            b.errors += u64::from(outcome != Outcome::Ok);
+            b.counters_mut().count_request(outcome != Outcome::Ok);
         }
         let client = self.one_fewer(*client);
         let fact = Fact::Answered {

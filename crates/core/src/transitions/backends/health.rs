@@ -17,7 +17,7 @@ impl Core {
     /// A backend is being used: it will be asked for a sign of life in a while.
     pub(crate) fn watch_health(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        let Some(interval) = b.settings.health else { return };
+        let Some(interval) = b.settings().health else { return };
         if b.check_at.is_none() {
             b.check_at = Some(self.clock.now() + interval);
             self.clock.wake_at(self.clock.now() + interval);
@@ -27,12 +27,12 @@ impl Core {
     pub(crate) fn tick_health(&mut self, backend: BackendId) {
         let now = self.clock.now();
         let Some(b) = self.backends.get(&backend) else { return };
-        let Some(interval) = b.settings.health else { return };
+        let Some(interval) = b.settings().health else { return };
         if b.check_at.is_none_or(|check_at| check_at > now) {
             return;
         }
         let is_used = now.since(b.last_used) < interval || self.is_in_use(b);
-        let is_greeted = (b.greeter.is_none() && b.proven) || b.settings.relays;
+        let is_greeted = (b.greeter.is_none() && b.proven) || b.settings().relays;
         let Some(b) = self.backends.get_mut(&backend) else { return };
         b.check_at = is_used.then(|| now + interval);
         if is_used && is_greeted {
@@ -79,7 +79,7 @@ impl Core {
     pub fn measure_every(&self) -> Option<Duration> {
         let running = || self.backends.values().filter(|b| b.number().is_some());
         let pool = &self.settings.pool;
-        let is_limited = |b: &Backend| b.settings.memory_limit.is_some();
+        let is_limited = |b: &Backend| b.settings().memory_limit.is_some();
         if running().any(is_limited) {
             return Some(MEASURE_OFTEN);
         }

@@ -58,10 +58,10 @@ impl Core {
         b.at_work = 0;
         b.is_initialized = false;
         b.level = None;
-        b.told.waiting.clear();
-        b.fetch = None;
+        b.roots_mut().forget_questions();
+        b.lists_mut().begin_process();
         // They went with the process before; the next may use the same ids.
-        b.tasks.clear();
+        b.tasks_mut().clear();
         b.is_heavy = false;
         b.memory = None;
         b.is_at_rest = false;
@@ -69,12 +69,12 @@ impl Core {
         b.doubtful_from = None;
         b.last_used = now;
         b.state = BackendState::Starting { number: b.launches, since: now, is_spawned: false };
-        let spawn_by = now + b.settings.start_timeout;
+        let spawn_by = now + b.settings().start_timeout;
         let launch = Launch { backend, number: b.launches };
         let framing = b.manner.framing();
         b.framing = framing;
-        let (server, root, in_home) = (b.server, b.key.root.clone(), b.key.in_home);
-        let name = b.settings.name.clone();
+        let (server, root, in_home) = (b.server(), b.key().root.clone(), b.key().in_home);
+        let name = b.settings().name.clone();
         self.report(Fact::Starting { backend, server: name, framing, root: root.clone() });
         self.clock.wake_at(spawn_by);
         let environment = self.environment_to_start(backend);
@@ -158,7 +158,7 @@ impl Core {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         b.state = BackendState::Ready { number: launch.number, since: now };
         b.last_used = now;
-        if let Some(ttl) = b.settings.idle_ttl {
+        if let Some(ttl) = b.settings().idle_ttl {
             self.clock.wake_at(now + ttl);
         }
         self.let_go(launch.backend);
@@ -215,7 +215,7 @@ impl Core {
         }
         // Nothing is tried again by itself: a command that is not there will not be there in a second.
         b.state = BackendState::Stopped;
-        b.told.waiting.clear();
+        b.roots_mut().forget_questions();
         self.note_start(launch.backend, LastStart::Failed);
         self.note_failure(launch.backend, cause);
         self.report(fact);
@@ -227,7 +227,7 @@ impl Core {
     /// No process came of it in time. The machine may be overloaded, or a disk not answer.
     pub(crate) fn spawn_expired(&mut self, backend: BackendId, number: u32) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        let within = b.settings.start_timeout;
+        let within = b.settings().start_timeout;
         b.note_crash(self.clock.now());
         b.state = BackendState::Stopping { number, then: AfterStop::Restart };
         let cause = Cause::SpawnTimeout { within };
@@ -275,8 +275,7 @@ impl Core {
         if !b.is_current(launch) {
             return;
         }
-        if std::mem::take(&mut b.is_offer_partial) {
-            b.offer = None;
+        if b.lists_mut().end_process() {
             self.plan_retry_of(launch.backend);
         }
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
@@ -324,7 +323,7 @@ impl Core {
         let backend = launch.backend;
         let pending = self.pending.ids(|p| p.backend == backend).len();
         let said = self.last_words(backend, stderr);
-        self.report(Fact::Crashed { backend, how: how.to_owned(), pending, stderr: said.stderr.clone() });
+        self.report(Fact::Crashed { backend, how: how.to_owned(), pending, stderr: said.stderr().to_owned() });
         let now = self.clock.now();
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let was_starting = !b.proven || matches!(b.state, BackendState::Starting { .. });
@@ -332,7 +331,7 @@ impl Core {
         b.state = BackendState::Stopped;
         let how = how.to_owned();
         // Behind a relay it was not the server that ended.
-        let cause = match b.proven || b.settings.relays {
+        let cause = match b.proven || b.settings().relays {
             true => Cause::Died { how: how.clone(), said },
             false => Cause::DiedAtStart { how: how.clone(), said, hint },
         };
@@ -347,8 +346,8 @@ impl Core {
     pub(crate) fn fail_with(&mut self, backend: BackendId, cause: &Cause, why: &'static str) {
         self.note_failure(backend, cause);
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        b.told.waiting.clear();
-        if b.proven || b.settings.relays {
+        b.roots_mut().forget_questions();
+        if b.proven || b.settings().relays {
             self.tell_of_loss(backend, why);
             self.settle_sent(backend, cause);
         } else {

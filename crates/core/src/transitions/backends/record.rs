@@ -13,12 +13,12 @@ impl Core {
     /// Changes the record of a backend's server, and has it stored if that makes a difference.
     pub(crate) fn learn(&mut self, backend: BackendId, change: impl FnOnce(&mut Record)) {
         let is_same = |b: &Backend| {
-            let server = self.servers.get(b.server);
-            server.is_some_and(|server| Arc::ptr_eq(server.settings(), &b.settings))
+            let server = self.servers.get(b.server());
+            server.is_some_and(|server| Arc::ptr_eq(server.settings(), b.settings()))
         };
         // A process of an earlier config says nothing about the present one.
         let tells = |b: &&Backend| !b.is_retired() || is_same(b);
-        let server = self.backends.get(&backend).filter(tells).map(|b| b.server);
+        let server = self.backends.get(&backend).filter(tells).map(|b| b.server());
         if let Some(server) = server {
             self.followups.push(Followup::CheckStandbys);
             self.learn_of(server, change);
@@ -76,10 +76,9 @@ impl Core {
         known.forget_learnt();
         self.learn_of(server, |record| *record = Record::default());
         let mut running = Vec::new();
-        for b in self.backends.values_mut().filter(|b| b.server == server && !b.is_retired()) {
+        for b in self.backends.values_mut().filter(|b| b.server() == server && !b.is_retired()) {
             b.forgive();
-            b.offer = None;
-            b.fetch = None;
+            b.lists_mut().forget();
             if let BackendState::Failed { .. } = b.state {
                 b.state = BackendState::Stopped;
             }

@@ -1,7 +1,7 @@
 //! What clients set in a server (its log level, their subscriptions): noted when it is answered, and told again to a
 //! process that is started anew.
 
-use crate::backends::{Backend, BackendState, Subscription};
+use crate::backends::{Backend, BackendState};
 use crate::clients::{Level, rank};
 use crate::core::Core;
 use crate::ids::{BackendId, ClientId, Launch};
@@ -46,11 +46,7 @@ impl Core {
 
     fn subscribed(&mut self, backend: BackendId, client: ClientId, uri: Vec<u8>) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        match b.subscriptions.iter_mut().find(|known| known.uri == uri) {
-            Some(known) if known.clients.contains(&client) => {}
-            Some(known) => known.clients.push(client),
-            None => b.subscriptions.push(Subscription { uri, clients: vec![client] }),
-        }
+        b.subscriptions_mut().add(uri, client);
     }
 
     /// A subscription came to nothing. By which name the client would have heard of it, is of no use then.
@@ -61,10 +57,7 @@ impl Core {
         else {
             return;
         };
-        let is_known = {
-            let mut known = self.backends.values().flat_map(|b| &b.subscriptions);
-            known.any(|known| known.uri == uri && known.clients.contains(&client))
-        };
+        let is_known = self.backends.values().any(|b| b.subscriptions().is_subscribed(&uri, client));
         if !is_known && !self.is_subscribing(client, &uri) {
             self.forget_spelling(client, &uri);
         }
@@ -86,10 +79,7 @@ impl Core {
             self.forget_spelling(client, uri);
         }
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        for known in b.subscriptions.iter_mut().filter(|known| known.uri == uri) {
-            known.clients.retain(|&other| other != client);
-        }
-        b.subscriptions.retain(|known| !known.clients.is_empty());
+        b.subscriptions_mut().remove(uri, client);
     }
 
     /// Others still want to hear of it, or are about to, so the server must not be told otherwise.
@@ -105,11 +95,7 @@ impl Core {
         if self.pending.iter().any(|(_, pending)| is_about_to(pending)) {
             return true;
         }
-        let subscriptions =
-            self.backends.get(&backend).map(|b| b.subscriptions.as_slice()).unwrap_or_default();
-        subscriptions
-            .iter()
-            .any(|known| known.uri == uri && known.clients.iter().any(|&other| other != client))
+        self.backends.get(&backend).is_some_and(|b| b.subscriptions().is_wanted_by_others(uri, client))
     }
 
     /// Nobody wants to hear of these any more: the server is told so.
@@ -145,7 +131,7 @@ impl Core {
     pub(crate) fn restore(&mut self, launch: Launch) {
         self.restore_level(launch);
         let Some(b) = self.backends.get(&launch.backend) else { return };
-        let wanted = b.subscriptions.iter().map(|known| (known.uri.clone(), known.clients.clone()));
+        let wanted = b.subscriptions().iter().map(|(uri, clients)| (uri.to_vec(), clients.to_vec()));
         for (uri, clients) in wanted.collect::<Vec<_>>() {
             self.subscribe(launch, &uri);
             for client in clients {
@@ -168,7 +154,7 @@ impl Core {
     /// A client wants to hear here what it heard of elsewhere. A process that is yet to be ready is told then.
     pub(crate) fn subscribe_for(&mut self, client: ClientId, backend: BackendId, uri: Vec<u8>) {
         let Some(b) = self.backends.get(&backend) else { return };
-        let is_known = b.subscriptions.iter().any(|known| known.uri == uri);
+        let is_known = b.subscriptions().contains(&uri);
         let is_listening = b.is_initialized && matches!(b.state, BackendState::Ready { .. });
         if let Some(launch) = b.launch().filter(|_| is_listening) {
             if !is_known {

@@ -13,15 +13,15 @@ impl Core {
     /// For the simulator: how many requests each backend works on, by the counter and by counting, and how many may be.
     pub fn at_work(&self) -> impl Iterator<Item = (usize, usize, usize)> {
         self.backends.values().map(|b| {
-            let counted = self.pending.iter().filter(|(_, p)| p.backend == b.id && p.has_turn).count();
-            (b.at_work, counted, b.settings.max_in_flight)
+            let counted = self.pending.iter().filter(|(_, p)| p.backend == b.id() && p.has_turn).count();
+            (b.at_work, counted, b.settings().max_in_flight)
         })
     }
 
     /// Whether a request of this kind can be sent now, and does not have to wait its turn.
     pub(crate) fn may_go(&self, backend: BackendId, method: Method) -> bool {
         let Some(b) = self.backends.get(&backend) else { return false };
-        let has_turn = b.at_work < b.settings.max_in_flight && b.waiting.is_empty();
+        let has_turn = b.at_work < b.settings().max_in_flight && b.waiting.is_empty();
         matches!(b.state, BackendState::Ready { .. }) && !b.turns_away && (!takes_a_turn(method) || has_turn)
     }
 
@@ -38,7 +38,7 @@ impl Core {
             }
         }
         // All of it is written at once in the end, so it has the limit of the outbox.
-        let (most, room) = (b.settings.max_queue, self.settings.limits.backend_bytes);
+        let (most, room) = (b.settings().max_queue, self.settings.limits.backend_bytes);
         if all.0 < most && (all.1 == 0 || all.1 + bytes <= room) {
             return true;
         }
@@ -145,7 +145,7 @@ impl Core {
     /// Sends what waits, in its order, as far as it may go. What takes no turn is not held up by what does.
     pub(crate) fn let_go(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        let most = b.settings.max_in_flight;
+        let most = b.settings().max_in_flight;
         let (BackendState::Ready { number, .. }, false) = (&b.state, b.turns_away) else { return };
         let number = *number;
         let mut left = VecDeque::new();

@@ -32,13 +32,13 @@ impl Core {
         let uri = same_spelling(message.part(Part::Uri).unwrap_or_default());
         let is_own = |client: &ClientId| self.connection_of(*client) == connection;
         let (mut count, mut bytes) = (1, uri.len());
-        let known = self.backends.values().flat_map(|b| &b.subscriptions);
-        for subscription in known.filter(|known| known.clients.iter().any(is_own)) {
-            if subscription.uri == *uri {
+        let known = self.backends.values().flat_map(|b| b.subscriptions().iter());
+        for (known, _) in known.filter(|(_, clients)| clients.iter().any(is_own)) {
+            if known == &*uri {
                 return false;
             }
             count += 1;
-            bytes += subscription.uri.len();
+            bytes += known.len();
         }
         for (_, pending) in self.pending.iter() {
             if pending.method == Method::Subscribe && self.is_of_connection(pending, connection) {

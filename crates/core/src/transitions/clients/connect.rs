@@ -55,7 +55,7 @@ impl Core {
     /// instance may do. In the end it is too late.
     fn start_early(&mut self, client: ClientId) {
         let Some(c) = self.clients.get(&client) else { return };
-        let is_first = self.backends.values().all(|b| b.server != c.server());
+        let is_first = self.backends.values().all(|b| b.server() != c.server());
         if !self.is_running() || c.settings().is_split() || !(is_first || self.is_private(c.server())) {
             return;
         }

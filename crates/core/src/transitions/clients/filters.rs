@@ -211,9 +211,9 @@ impl Core {
 
     /// The filter of a server's resources is another: nobody hears any more of what it hides now.
     fn drop_hidden_subscriptions(&mut self, server: ServerId) {
-        let own = self.backends.values().filter(|b| b.server == server);
+        let own = self.backends.of_server(server);
         let all = own.flat_map(|b| {
-            b.subscriptions.iter().map(|known| (b.id, known.uri.clone(), known.clients.clone()))
+            b.subscriptions().iter().map(|(uri, clients)| (b.id(), uri.to_vec(), clients.to_vec()))
         });
         for (backend, uri, clients) in all.collect::<Vec<_>>() {
             for client in clients {

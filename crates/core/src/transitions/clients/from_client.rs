@@ -275,7 +275,7 @@ impl Core {
     ) -> Option<ErrorAnswer> {
         let of = Some(backend);
         let b = self.backends.get(&backend)?;
-        if let Some(cause) = self.barred(b.server) {
+        if let Some(cause) = self.barred(b.server()) {
             return Some(self.cause(of, &cause));
         }
         match &b.state {
@@ -420,7 +420,7 @@ impl Core {
         self.take_turn(minted);
         let Some(pending) = self.pending.get_mut(minted) else { return };
         let Some(b) = self.backends.get(&pending.backend) else { return };
-        let (deadline, relays) = (deadline_of(&b.settings, self.clock.now(), pending), b.settings.relays);
+        let (deadline, relays) = (deadline_of(b.settings(), self.clock.now(), pending), b.settings().relays);
         let Some(launch) = b.launch() else { return };
         let Progress::Waiting(message) = std::mem::replace(&mut pending.progress, Progress::Sent(None))
         else {

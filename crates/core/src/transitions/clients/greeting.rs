@@ -44,20 +44,20 @@ impl Core {
     /// A backend that nobody else uses becomes what this client needs, rather than a second one.
     fn settle_home_from(&mut self, client: ClientId, before: Option<BackendId>) -> Route {
         let Some(before) = before else { return self.settle_home(client) };
-        let known = self.backends.get(&before).map(|b| b.key.root.clone());
+        let known = self.backends.get(&before).map(|b| b.key().root.clone());
         let is_mine = self.lessees(before).next().is_none();
         let Some(root) = known.filter(|_| is_mine) else { return self.settle_home(client) };
         let key = self.key_of(client, root.clone());
         let is_there = self.find(client, &key).is_some_and(|other| other != before);
         // Others that could share it may have variables that it lacks.
         let wanted = self.environment_for(client, &key);
-        let Some(b) = self.backends.get_mut(&before).filter(|b| !is_there && b.environment.serves(&wanted))
+        let Some(b) = self.backends.get_mut(&before).filter(|b| !is_there && b.environment().serves(&wanted))
         else {
             let found = self.settle_home(client);
             self.leave(client, before);
             return found;
         };
-        b.key = key;
+        b.set_key(key);
         if let Some(c) = self.clients.get_mut(&client) {
             c.take_lease(root, before);
         }

@@ -21,17 +21,17 @@ const IDLE_TIME_AFTER_LISTS: Duration = Duration::from_secs(30);
 impl Core {
     /// How long a backend may be of no use: its own time, or the time that one has whom nobody holds.
     pub(crate) fn time_to_live(&self, b: &Backend) -> Option<Duration> {
-        if self.is_standing_by(b.id) {
+        if self.is_standing_by(b.id()) {
             return None;
         }
-        let asked = Some(IDLE_TIME_AFTER_LISTS).filter(|_| b.offer.is_some() && self.is_for_lists(b));
+        let asked = Some(IDLE_TIME_AFTER_LISTS).filter(|_| b.offer().is_some() && self.is_for_lists(b));
         self.time_to_rest(b).into_iter().chain(asked).min()
     }
 
     fn time_to_rest(&self, b: &Backend) -> Option<Duration> {
-        let is_deserted = || self.lessees(b.id).next().is_none();
+        let is_deserted = || self.lessees(b.id()).next().is_none();
         let linger = self.settings.linger.filter(|_| is_deserted());
-        match (b.settings.idle_ttl, linger) {
+        match (b.settings().idle_ttl, linger) {
             (Some(ttl), Some(linger)) => Some(ttl.min(linger)),
             (ttl, linger) => ttl.or(linger),
         }

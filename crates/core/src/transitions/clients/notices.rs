@@ -62,7 +62,9 @@ impl Core {
             | BackendState::Failed { .. }
             | BackendState::Starting { .. }
             | BackendState::Stopping { .. }
-            | BackendState::Backoff { .. } => b.dropped += 1,
+            | BackendState::Backoff { .. } => {
+                b.counters_mut().count_dropped();
+            }
         }
     }
 

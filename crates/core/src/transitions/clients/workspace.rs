@@ -23,7 +23,7 @@ impl Core {
     /// Asks a client for its roots, once it has been greeted, where they matter.
     pub(crate) fn ask_roots_if_wanted(&mut self, client: ClientId) {
         let Some(c) = self.clients.get(&client) else { return };
-        let was_told = |id: BackendId| self.backends.get(&id).is_some_and(|b| b.told.matters());
+        let was_told = |id: BackendId| self.backends.get(&id).is_some_and(|b| b.roots().matter());
         let is_wanted = match c.settings().is_split() {
             true => c.known().pinned.is_none(),
             // One that has no home yet could not be greeted by a server.
@@ -131,7 +131,7 @@ impl Core {
         if let Some(welcome) = welcome.or_else(|| self.origin(home)?.welcome().cloned()) {
             self.lists_changed(client, &welcome);
         }
-        let root = self.backends.get(&before).and_then(|b| b.key.root.clone());
+        let root = self.backends.get(&before).and_then(|b| b.key().root.clone());
         let is_kept = |c: &Client| root.is_some_and(|root| c.known().client.contains(&root));
         if !self.clients.get(&client).is_some_and(is_kept) {
             // It was a guess, good for the handshake.
@@ -164,14 +164,14 @@ impl Core {
         let Some(mine) = self.roots_key(client) else { return };
         for backend in leases {
             let Some(b) = self.backends.get(&backend) else { continue };
-            let has_others = b.told.roots.as_ref().is_some_and(|told| *told != mine);
+            let has_others = b.roots().told().is_some_and(|told| *told != mine);
             if has_others && self.has_company(client, b) {
                 self.leave_other_roots(client, backend);
                 continue;
             }
             let Some(b) = self.backends.get_mut(&backend) else { continue };
             if has_others {
-                b.told.roots = Some(mine.clone());
+                b.roots_mut().bind(Some(mine.clone()));
             }
             let Some(launch) = b.launch().filter(|_| matches!(b.state, BackendState::Ready { .. })) else {
                 continue;
@@ -191,8 +191,8 @@ impl Core {
         // One that is split has one root; so has a client that is pinned to it, and one whose folders are none of ours.
         let pinned = self.clients.get(&client).and_then(|c| c.known().pinned.clone());
         let is_elsewhere = self.clients.get(&client).is_some_and(|c| c.is_elsewhere());
-        let is_ours = b.settings.is_split() || is_elsewhere;
-        let only = if is_ours { b.key.root.clone() } else { pinned };
+        let is_ours = b.settings().is_split() || is_elsewhere;
+        let only = if is_ours { b.key().root.clone() } else { pinned };
         let answer = self.clients.get(&self.connection_of(client)).and_then(|c| c.roots_answer());
         if let Some(answer) = answer.filter(|_| only.is_none() && !is_ours) {
             let message = answer.message();
@@ -218,7 +218,7 @@ impl Core {
     /// The client's roots are others now. Whoever knows them is told; if nobody does, the server may want to know.
     pub(crate) fn roots_changed(&mut self, client: ClientId, message: &Message) {
         let Some(c) = self.clients.get(&client) else { return };
-        let was_told = c.leases().any(|id| self.backends.get(&id).is_some_and(|b| b.told.roots.is_some()));
+        let was_told = c.leases().any(|id| self.backends.get(&id).is_some_and(|b| b.roots().told().is_some()));
         if c.has_roots() && self.may_be_asked(client) && (c.settings().is_split() || was_told) {
             return self.ask_roots(client);
         }

@@ -85,9 +85,8 @@ impl Core {
         let settings = server.settings().clone();
         // Whoever has still to move from an older one takes these with him then.
         let has_it = |other: &Arc<ServerSettings>| Arc::ptr_eq(&other.naming, &before);
-        for b in self.backends.values_mut().filter(|b| b.server == id && has_it(&b.settings)) {
-            b.settings = settings.clone();
-            b.offer = b.offer.as_ref().map(|offer| Arc::new(offer.under(&naming)));
+        for b in self.backends.values_mut().filter(|b| b.server() == id && has_it(b.settings())) {
+            b.rename(&settings);
         }
         for c in self.clients.values_mut().filter(|c| c.server() == id && has_it(c.settings())) {
             c.set_settings(settings.clone());
@@ -103,7 +102,7 @@ impl Core {
     fn retire(&mut self, server: ServerId) {
         let is_gone = self.is_gone(server);
         let own: Vec<BackendId> =
-            self.backends.values().filter(|b| b.server == server).map(|b| b.id).collect();
+            self.backends.of_server(server).map(|b| b.id()).collect();
         for backend in own {
             let Some(b) = self.backends.get_mut(&backend).filter(|b| !b.is_retired()) else { continue };
             b.retired = Some(why(is_gone));
@@ -145,20 +144,20 @@ impl Core {
         let is_filtered_anew = before.naming.resources != c.settings().naming.resources;
         let (home, settings) = (c.home(), server.settings().clone());
         let changed = home.and_then(|home| self.backends.get(&home));
-        let changed = changed.filter(|b| !Arc::ptr_eq(&b.settings, &settings));
+        let changed = changed.filter(|b| !Arc::ptr_eq(b.settings(), &settings));
         let welcome = changed.and_then(|b| b.welcome.clone());
-        let old = self.backends.values().filter(|b| b.server == id && self.must_leave(client, b));
-        let old: Vec<BackendId> = old.map(|b| b.id).collect();
+        let old = self.backends.values().filter(|b| b.server() == id && self.must_leave(client, b));
+        let old: Vec<BackendId> = old.map(|b| b.id()).collect();
         let mut wanted = Vec::new();
         for backend in old {
             let Some(b) = self.backends.get(&backend) else { continue };
             let path = path_to(b).filter(|_| home != Some(backend));
             // The settings are the same: its clients are separated.
-            let is_same = Arc::ptr_eq(&b.settings, &settings);
-            wanted.extend(b.subscribed_by(client).into_iter().map(|uri| (path.clone(), uri)));
+            let is_same = Arc::ptr_eq(b.settings(), &settings);
+            wanted.extend(b.subscriptions().of_client(client).into_iter().map(|uri| (path.clone(), uri)));
             let is_global = self.scope_of(id) == Scope::Global;
             let (retired, root, is_same) =
-                (b.retired, b.key.root.clone(), is_same && b.key.in_home == is_global);
+                (b.retired, b.key().root.clone(), is_same && b.key().in_home == is_global);
             // What is not sent yet goes to the new process, under its settings.
             if !is_gone || b.number().is_none() {
                 self.park_waiting(client, backend, path);
@@ -219,7 +218,7 @@ impl Core {
 
     /// Those without a process need not try for one.
     fn rest_retired(&mut self, server: ServerId) {
-        let may_rest = |b: &&mut Backend| b.server == server && b.is_retired() && b.waiting.is_empty();
+        let may_rest = |b: &&mut Backend| b.server() == server && b.is_retired() && b.waiting.is_empty();
         for b in self.backends.values_mut().filter(may_rest) {
             if let BackendState::Backoff { .. } | BackendState::Failed { .. } = b.state {
                 b.state = BackendState::Stopped;
@@ -252,6 +251,6 @@ fn why(is_gone: bool) -> &'static str {
 
 /// The path that leads to a backend.
 fn path_to(b: &Backend) -> Option<NamedPath> {
-    let root = b.key.root.clone()?;
+    let root = b.key().root.clone()?;
     Some(NamedPath { named_by: NamedBy::Uri, path: root.clone(), project: Some(root) })
 }

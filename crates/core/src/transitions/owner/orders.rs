@@ -41,9 +41,8 @@ impl Core {
     }
 
     fn carry_out(&mut self, server: ServerId, root: Option<&str>, order: Order) -> Done {
-        let is_meant = |at: &Option<String>| root.is_none() || at.as_deref() == root;
-        let own = self.backends.values().filter(|b| b.server == server && is_meant(&b.key.root));
-        let own: Vec<BackendId> = own.map(|b| b.id).collect();
+        let own = self.backends.of_server(server).filter(|b| root.is_none() || b.root() == root);
+        let own: Vec<BackendId> = own.map(|b| b.id()).collect();
         let mut is_enabled_again = false;
         if let Some(server) = self.servers.get_mut(server)
             && root.is_none()

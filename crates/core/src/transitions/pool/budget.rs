@@ -1,7 +1,7 @@
 //! How many backends run: started where there is room, stopped when they are of no use, the least recently used
 //! first. What waits for room waits in a line.
 
-use crate::backends::{AfterStop, Backend, BackendState, ListFetch, Queued};
+use crate::backends::{AfterStop, Backend, BackendState, Queued};
 use crate::core::{Core, Followup};
 use crate::event::StopHow;
 use crate::fact::Fact;
@@ -19,7 +19,7 @@ const BUSY_START_TIME: Duration = Duration::from_secs(3);
 impl Core {
     /// Starts a process if there is room for it; else the backend stands in line.
     pub(crate) fn admit(&mut self, backend: BackendId) {
-        if let Some(cause) = self.backends.get(&backend).and_then(|b| self.barred(b.server)) {
+        if let Some(cause) = self.backends.get(&backend).and_then(|b| self.barred(b.server())) {
             if let Some(b) = self.backends.get_mut(&backend) {
                 b.state = BackendState::Stopped;
             }
@@ -55,12 +55,12 @@ impl Core {
     }
 
     fn running_beside(&self, backend: BackendId) -> usize {
-        let runs = |b: &&Backend| b.number().is_some() && self.is_same_server(b.id, backend);
+        let runs = |b: &&Backend| b.number().is_some() && self.is_same_server(b.id(), backend);
         self.backends.values().filter(runs).count()
     }
 
     fn is_same_server(&self, one: BackendId, other: BackendId) -> bool {
-        let server = |backend| self.backends.get(&backend).map(|b| b.server);
+        let server = |backend| self.backends.get(&backend).map(|b| b.server());
         server(one) == server(other)
     }
 
@@ -86,7 +86,7 @@ impl Core {
     /// Nobody has used it, nor is about to: it is wanted for its lists alone.
     pub(crate) fn is_for_lists(&self, b: &Backend) -> bool {
         let is_client = |client: ClientId| self.clients.get(&client).is_some_and(|c| c.is_plain());
-        !b.is_used && b.settings.lazy && b.waiting.is_empty() && !self.lessees(b.id).any(is_client)
+        !b.is_used && b.settings().lazy && b.waiting.is_empty() && !self.lessees(b.id()).any(is_client)
     }
 
     /// Many servers of which nothing is known are started a few at a time. One that does not answer soon waits for something
@@ -97,7 +97,7 @@ impl Core {
         }
         let is_busy = |b: &&Backend| {
             b.number().is_some()
-                && b.offer.is_none()
+                && b.offer().is_none()
                 && self.clock.now().since(b.launched_at) < BUSY_START_TIME
                 && self.is_for_lists(b)
         };
@@ -114,7 +114,7 @@ impl Core {
     pub(crate) fn most(&self, backend: BackendId) -> usize {
         let Some(b) = self.backends.get(&backend) else { return 0 };
         let pool = self.settings.pool.max_backends;
-        if self.is_private(b.server) { pool } else { b.settings.max_backends.min(pool) }
+        if self.is_private(b.server()) { pool } else { b.settings().max_backends.min(pool) }
     }
 
     /// Lets those in who stand in line, as far as there is room, and makes more.
@@ -141,7 +141,7 @@ impl Core {
             self.clock.wake_at(moment);
         }
         let mut leaving: Vec<BackendId> =
-            self.backends.values().filter(|b| is_leaving(b)).map(|b| b.id).collect();
+            self.backends.values().filter(|b| is_leaving(b)).map(|b| b.id()).collect();
         for waiting in self.backends.waiting_for_room().collect::<Vec<BackendId>>() {
             // It waits for others to answer, and not for a place.
             let Some(limit) = self.limit_of(waiting) else { continue };
@@ -162,11 +162,11 @@ impl Core {
     /// What waited for room has time for the start, too.
     fn give_time_to_start(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend) else { return };
-        let (now, start) = (self.clock.now(), b.settings.start_timeout * 2);
+        let (now, start) = (self.clock.now(), b.settings().start_timeout * 2);
         for waiting in &b.waiting {
             let Queued::Request(minted) = waiting else { continue };
             let Some(pending) = self.pending.get_mut(*minted) else { continue };
-            let latest = pending.accepted + b.settings.timeout + start;
+            let latest = pending.accepted + b.settings().timeout + start;
             pending.go_on_until((now + start).min(latest));
         }
     }
@@ -176,28 +176,28 @@ impl Core {
         let may_go = |b: &&Backend| {
             let is_free =
                 matches!(b.state, BackendState::Ready { .. }) && !self.is_in_use(b) && !self.is_kept(b);
-            is_free && helps(&b.id) && !self.is_standing_by(b.id)
+            is_free && helps(&b.id()) && !self.is_standing_by(b.id())
         };
-        self.backends.values().filter(may_go).min_by_key(|b| b.last_used).map(|b| b.id)
+        self.backends.values().filter(may_go).min_by_key(|b| b.last_used).map(|b| b.id())
     }
 
     /// Someone waits for it, or wants to hear from it.
     pub(crate) fn is_in_use(&self, b: &Backend) -> bool {
         !b.waiting.is_empty()
-            || !b.subscriptions.is_empty()
-            || b.tasks.iter().any(|task| task.until > self.clock.now())
+            || !b.subscriptions().is_empty()
+            || b.tasks().is_any_running(self.clock.now())
             || b.greeter.is_some()
-            || b.fetch.as_ref().is_some_and(ListFetch::is_under_way)
-            || self.pending.iter().any(|(_, pending)| is_use(pending, b.id))
-            || self.asked.iter().any(|(_, asked)| asked.is_of(b.id))
+            || b.lists().is_being_fetched()
+            || self.pending.iter().any(|(_, pending)| is_use(pending, b.id()))
+            || self.asked.iter().any(|(_, asked)| asked.is_of(b.id()))
     }
 
     /// It keeps what its clients would lose.
     pub(crate) fn is_kept(&self, b: &Backend) -> bool {
-        match self.state_kept(b.server) {
+        match self.state_kept(b.server()) {
             settings::StatePolicy::None | settings::StatePolicy::Auto => false,
             settings::StatePolicy::Client | settings::StatePolicy::Backend => {
-                self.lessees(b.id).next().is_some()
+                self.lessees(b.id()).next().is_some()
             }
         }
     }
@@ -243,7 +243,7 @@ impl Core {
             };
             let is_wanted = |(_, p): (u64, &Pending)| p.backend == backend && p.is_wanted();
             let task_ends =
-                b.tasks.iter().map(|task| task.until).filter(|until| *until > self.clock.now()).max();
+                b.tasks().last_end(self.clock.now());
             if let Some(moment) = task_ends {
                 self.clock.wake_at(moment);
             }
@@ -297,9 +297,9 @@ impl Core {
         let is_over = |b: &Backend| {
             matches!(b.state, BackendState::Stopped)
                 && b.waiting.is_empty()
-                && self.lessees(b.id).next().is_none()
+                && self.lessees(b.id()).next().is_none()
         };
-        let over: Vec<BackendId> = self.backends.values().filter(|b| is_over(b)).map(|b| b.id).collect();
+        let over: Vec<BackendId> = self.backends.values().filter(|b| is_over(b)).map(|b| b.id()).collect();
         for backend in over {
             if self.pending.iter().all(|(_, pending)| pending.backend != backend) {
                 self.backends.remove(backend);

@@ -62,7 +62,7 @@ impl Core {
                 BackendState::Ready { .. }
                 | BackendState::Starting { .. }
                 | BackendState::Stopping { .. } => StandbyState::Starting,
-                BackendState::Stopped if self.backends.waits_for_room(b.id) => StandbyState::Starting,
+                BackendState::Stopped if self.backends.waits_for_room(b.id()) => StandbyState::Starting,
                 BackendState::Stopped | BackendState::Backoff { .. } | BackendState::Failed { .. } => {
                     StandbyState::Failed
                 }
@@ -208,7 +208,7 @@ impl Core {
     /// The owner stops a server, everywhere or at one root.
     pub(crate) fn end_standbys(&mut self, server: ServerId, root: Option<&str>) {
         let is_meant = |c: &&Client| {
-            let at = c.home().and_then(|home| self.backends.get(&home)).and_then(|b| b.key.root.as_deref());
+            let at = c.home().and_then(|home| self.backends.get(&home)).and_then(|b| b.root());
             c.server() == server && (root.is_none() || at == root || c.known().pinned.as_deref() == root)
         };
         for client in self.standbys().filter(is_meant).map(|c| c.id()).collect::<Vec<ClientId>>() {

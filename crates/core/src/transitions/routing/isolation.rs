@@ -42,7 +42,7 @@ impl Core {
     pub(crate) fn sole_user(&self, backend: BackendId) -> Option<ClientId> {
         let b = self.backends.get(&backend)?;
         if !b.users.is_empty() {
-            return self.client_at(b.users.sole()?, b.server);
+            return self.client_at(b.users.sole()?, b.server());
         }
         let mut lessees = self.real_lessees(backend);
         lessees.next().filter(|_| lessees.next().is_none())
@@ -52,14 +52,14 @@ impl Core {
     pub(crate) fn present_users(&self, b: &Backend) -> Vec<ClientId> {
         let is_present = |c: &Client| !c.is_lost();
         let present = |client: &ClientId| self.clients.get(client).is_some_and(is_present);
-        b.users.iter().filter_map(|connection| self.client_at(connection, b.server)).filter(present).collect()
+        b.users.iter().filter_map(|connection| self.client_at(connection, b.server())).filter(present).collect()
     }
 
     /// Its clients get processes of their own. The longest user of each process keeps it, or else its first client.
     pub(crate) fn separate_server(&mut self, server: ServerId, except: Option<BackendId>, why: &'static str) {
-        let is_meant = |b: &&Backend| b.server == server && !b.is_retired() && Some(b.id) != except;
+        let is_meant = |b: &&Backend| b.server() == server && !b.is_retired() && Some(b.id()) != except;
         let own = self.backends.values().filter(is_meant);
-        for backend in own.map(|b| b.id).collect::<Vec<BackendId>>() {
+        for backend in own.map(|b| b.id()).collect::<Vec<BackendId>>() {
             let keeper = self.longest_user(backend);
             // One that is only asked for its lists serves nobody.
             if keeper.is_some() || self.lessees(backend).next().is_none() {
@@ -82,11 +82,11 @@ impl Core {
             return;
         }
         let Some(b) = self.backends.get_mut(&backend).filter(|b| !b.is_retired()) else { return };
-        if keeper.is_some() && b.key.owner == keeper {
+        if keeper.is_some() && b.owner() == keeper {
             return;
         }
         match keeper {
-            Some(keeper) => b.key.owner = Some(keeper),
+            Some(keeper) => b.set_owner(keeper),
             None => {
                 self.tell_of_loss(backend, why);
                 if let Some(b) = self.backends.get_mut(&backend) {
@@ -124,9 +124,9 @@ impl Core {
 
     /// Whether a client must leave a backend: it takes no more requests, or is another's alone.
     pub(crate) fn must_leave(&self, client: ClientId, b: &Backend) -> bool {
-        let is_anothers = b.key.owner.is_some_and(|owner| owner != client);
-        let holds = |c: &Client| c.holds_lease_on(b.id);
-        let waits = || self.waiting_at(b.id).contains(&client);
+        let is_anothers = b.owner().is_some_and(|owner| owner != client);
+        let holds = |c: &Client| c.holds_lease_on(b.id());
+        let waits = || self.waiting_at(b.id()).contains(&client);
         b.is_retired() || (is_anothers && (self.clients.get(&client).is_some_and(holds) || waits()))
     }
 }

@@ -35,25 +35,25 @@ impl Core {
     /// A backend that this client may share, or that is its own.
     pub(crate) fn find(&self, client: ClientId, key: &BackendKey) -> Option<BackendId> {
         let wanted = self.clients.get(&client)?.environment();
-        let candidates = self.joinable(client, key).filter(|(_, b)| b.environment.serves(wanted));
-        candidates.max_by_key(|(fit, b)| (*fit, b.environment.size(), Reverse(b.id))).map(|(_, b)| b.id)
+        let candidates = self.joinable(client, key).filter(|(_, b)| b.environment().serves(wanted));
+        candidates.max_by_key(|(fit, b)| (*fit, b.environment().size(), Reverse(b.id()))).map(|(_, b)| b.id())
     }
 
     /// Backends that a client may share as far as everything but its variables goes.
     fn joinable(&self, client: ClientId, key: &BackendKey) -> impl Iterator<Item = (Fit, &Backend)> {
         let c = self.clients.get(&client);
-        let own = c.into_iter().flat_map(|c| self.backends.values().filter(|b| b.server == c.server()));
+        let own = c.into_iter().flat_map(|c| self.backends.values().filter(|b| b.server() == c.server()));
         let usable = own.filter(move |b| !b.is_retired() && self.fits_roots(client, b));
         usable.filter_map(move |b| Some((self.fit(c?, key, b)?, b)))
     }
 
     fn fit(&self, c: &Client, key: &BackendKey, b: &Backend) -> Option<Fit> {
         // One that was started before it was known to keep nothing serves its own principal.
-        let is_own = key.principal.is_none() && b.key.principal == Some(c.principal());
+        let is_own = key.principal.is_none() && b.key().principal == Some(c.principal());
         let principal = if is_own { Some(c.principal()) } else { key.principal };
         let wanted = BackendKey { principal, ..key.clone() };
-        let alike = || self.is_alike(c.server(), &b.key, &wanted).then_some(Fit::Alike);
-        (b.key == wanted).then_some(Fit::Exact).or_else(alike)
+        let alike = || self.is_alike(c.server(), b.key(), &wanted).then_some(Fit::Alike);
+        (*b.key() == wanted).then_some(Fit::Exact).or_else(alike)
     }
 
     /// The variables of a new backend: the client's own, and those of clients that will share it.
@@ -63,8 +63,8 @@ impl Core {
             return own;
         }
         let with_clients_of = |all: &Environment, b: &Backend| {
-            all.merged(&b.environment)?;
-            let mut lessees = self.lessees(b.id).filter_map(|other| self.clients.get(&other));
+            all.merged(b.environment())?;
+            let mut lessees = self.lessees(b.id()).filter_map(|other| self.clients.get(&other));
             lessees.try_fold(all.clone(), |all, other| all.merged(other.environment()))
         };
         let others = self.joinable(client, key).map(|(_, b)| b).filter(|b| !self.is_kept(b));
@@ -74,19 +74,19 @@ impl Core {
     /// Clients of backends whose variables this one has as well, and more, move here. A backend that keeps something for its
     /// clients stays.
     pub(crate) fn replace_poorer(&mut self, client: ClientId, backend: BackendId) {
-        let Some(b) = self.backends.get(&backend).filter(|b| b.key.owner.is_none()) else { return };
+        let Some(b) = self.backends.get(&backend).filter(|b| b.owner().is_none()) else { return };
         let is_poorer = |other: &Backend| {
             // A process with another value, or one that somebody may come back to, is not in the way.
             let is_covered = match self.lessees(other.id).next() {
-                None => b.environment.serves(&other.environment),
-                Some(_) => b.environment.merged(&other.environment).is_some() && self.serves_all(b, other.id),
+                None => b.environment().serves(other.environment()),
+                Some(_) => b.environment().merged(other.environment()).is_some() && self.serves_all(b, other.id),
             };
-            other.id != b.id
-                && !other.environment.serves(&b.environment)
+            other.id != b.id()
+                && !other.environment().serves(b.environment())
                 && !self.is_kept(other)
                 && is_covered
         };
-        let poorer = self.joinable(client, &b.key).map(|(_, other)| other).filter(|other| is_poorer(other));
+        let poorer = self.joinable(client, b.key()).map(|(_, other)| other).filter(|other| is_poorer(other));
         for other in poorer.map(|other| other.id).collect::<Vec<BackendId>>() {
             self.separate(other, None, HAS_MORE_VARIABLES);
         }
@@ -95,12 +95,12 @@ impl Core {
     /// Once it was seen that a server offers the same to clients that can do different things, they share one backend.
     pub(crate) fn unite_alike(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend) else { return };
-        let may_share = |b: &Backend| b.key.owner.is_none() && !b.is_retired() && b.welcome.is_some();
+        let may_share = |b: &Backend| b.owner().is_none() && !b.is_retired() && b.welcome.is_some();
         let is_twin = |other: &&Backend| {
-            other.server == b.server
-                && other.id != b.id
+            other.server == b.server()
+                && other.id != b.id()
                 && may_share(other)
-                && self.is_alike(b.server, &other.key, &b.key)
+                && self.is_alike(b.server(), other.key(), b.key())
                 && self.offers_same(other, b)
         };
         let twins: Vec<BackendId> = match may_share(b) {
@@ -130,13 +130,13 @@ impl Core {
         !stays.is_retired()
             && !goes.is_retired()
             && !self.is_kept(goes)
-            && self.serves_all(stays, goes.id)
-            && self.lessees(goes.id).all(|lessee| self.fits_roots(lessee, stays))
+            && self.serves_all(stays, goes.id())
+            && self.lessees(goes.id()).all(|lessee| self.fits_roots(lessee, stays))
     }
 
     /// Whether a backend has the variables of all clients of another.
     fn serves_all(&self, b: &Backend, other: BackendId) -> bool {
-        let has_enough = |c: &Client| b.environment.serves(c.environment());
+        let has_enough = |c: &Client| b.environment().serves(c.environment());
         self.lessees(other).all(|lessee| self.clients.get(&lessee).is_none_or(has_enough))
     }
 
@@ -146,7 +146,7 @@ impl Core {
         if self.backends.get(&backend).is_some_and(|b| b.launches > 1) {
             self.forget_values(backend, Forget::Variables);
         }
-        self.backends.get(&backend).map(|b| b.environment.clone()).unwrap_or_default()
+        self.backends.get(&backend).map(|b| b.environment().clone()).unwrap_or_default()
     }
 
     /// Forgets what clients brought that have left, unless nobody else is there.
@@ -157,10 +157,8 @@ impl Core {
         let all = present.iter().cloned().reduce(|all, one| all.merged(&one).unwrap_or(all));
         let (Some(all), Some(b)) = (all, self.backends.get_mut(&backend)) else { return };
         match what {
-            Forget::Variables => b.environment = all,
-            Forget::Values if b.number().is_none() => b.environment = all,
-            // The process has its variables.
-            Forget::Values => b.environment.draw_from(&present),
+            Forget::Variables => b.set_environment(all),
+            Forget::Values => b.forget_values(all, &present),
         }
     }
 
@@ -173,26 +171,26 @@ impl Core {
             b.greeting.is_none()
                 && b.greeter.is_none()
                 && b.waiting.is_empty()
-                && self.pending.iter().all(|(_, pending)| pending.backend != b.id)
+                && self.pending.iter().all(|(_, pending)| pending.backend != b.id())
         };
         let is_mute =
             |owner: ClientId| self.clients.get(&owner).is_some_and(|c| c.is_new());
         let is_early = |b: &&Backend| {
             // It was made before its client said what it can do.
-            let is_same = b.key == BackendKey { profile: None, owner: b.key.owner, ..key.clone() };
-            let is_owners = b.key.owner.is_some_and(|owner| owner != client && is_mute(owner));
-            b.server == server
+            let is_same = *b.key() == BackendKey { profile: None, owner: b.owner(), ..key.clone() };
+            let is_owners = b.owner().is_some_and(|owner| owner != client && is_mute(owner));
+            b.server() == server
                 && is_same
                 && is_owners
-                && b.environment.serves(&wanted)
+                && b.environment().serves(&wanted)
                 && !b.is_retired()
                 && is_unused(b)
         };
         // Whoever wants one for himself has one started early for him, too.
         let early = self.backends.values().filter(|_| key.owner.is_none()).find(is_early)?;
-        let (id, owner) = (early.id, early.key.owner?);
+        let (id, owner) = (early.id(), early.owner()?);
         if let Some(b) = self.backends.get_mut(&id) {
-            b.key = key.clone();
+            b.set_key(key.clone());
         }
         if let Some(c) = self.clients.get_mut(&owner) {
             c.give_back_lease(id);

@@ -100,7 +100,7 @@ impl Core {
         let before = c.set_home(home);
         // A client that is yet to name its roots may still move.
         let is_final = !c.has_roots() || c.roots_stage() == RootsStage::Told;
-        let has_root = self.backends.get(&home).is_some_and(|b| b.key.root.is_some());
+        let has_root = self.backends.get(&home).is_some_and(|b| b.key().root.is_some());
         if before != Some(home) && !has_root && is_final && c.settings().is_split() {
             self.report(Fact::Fallback { client: self.connection_of(client) });
         }
@@ -147,7 +147,7 @@ impl Core {
     fn give_up_leases(&mut self, client: ClientId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
         let is_idle = |b: &Backend| {
-            matches!(b.state, BackendState::Stopped) && b.waiting.is_empty() && b.subscriptions.is_empty()
+            matches!(b.state, BackendState::Stopped) && b.waiting.is_empty() && b.subscriptions().is_empty()
         };
         let backends = &self.backends;
         c.give_up_idle_leases(|backend| backends.get(&backend).is_none_or(is_idle));
@@ -242,11 +242,11 @@ impl Core {
         let Some(c) = self.clients.get(&client) else { return };
         // Also where it worked once, and left something behind.
         let is_known = |b: &&Backend| {
-            c.holds_lease_on(b.id)
-                || b.tasks.iter().any(|task| task.client == client)
-                || b.subscriptions.iter().any(|subscription| subscription.clients.contains(&client))
+            c.holds_lease_on(b.id())
+                || b.tasks().has_client(client)
+                || b.subscriptions().has_client(client)
         };
-        let backends: Vec<BackendId> = self.backends.values().filter(is_known).map(|b| b.id).collect();
+        let backends: Vec<BackendId> = self.backends.values().filter(is_known).map(|b| b.id()).collect();
         for backend in backends {
             self.leave(client, backend);
         }
@@ -269,17 +269,15 @@ impl Core {
         self.forget_values(backend, Forget::Values);
         let is_free = self.lessees(backend).next().is_none();
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        for subscription in &mut b.subscriptions {
-            subscription.clients.retain(|&other| other != client);
-        }
-        let over = b.subscriptions.extract_if(.., |subscription| subscription.clients.is_empty());
-        let over: Vec<Vec<u8>> = over.map(|subscription| subscription.uri).collect();
+        let over = b.subscriptions_mut().remove_client(client);
         // One who only works elsewhere now still waits for what he began here.
-        b.tasks.retain(|task| task.client != client || !is_lost);
+        if is_lost {
+            b.tasks_mut().forget_client(client);
+        }
         b.last_used = self.clock.now();
         self.wake_for_linger();
         let Some(b) = self.backends.get(&backend) else { return };
-        let is_over = b.key.owner == Some(client) || (is_free && (b.is_retired() || b.greeting.is_none()));
+        let is_over = b.owner() == Some(client) || (is_free && (b.is_retired() || b.greeting.is_none()));
         if is_over {
             let why = b.retired.unwrap_or("its client has left it");
             self.followups.push(Followup::EndDeserted { backend, why });

@@ -34,14 +34,14 @@ impl Core {
 
     /// Whether a backend's process asks for roots, or is known to.
     fn asks_roots(&self, b: &Backend) -> bool {
-        let server = self.servers.get(b.server);
-        let asks = b.told.matters() || server.is_some_and(|server| server.record().asks_roots);
-        asks && !b.settings.relays && !b.settings.is_split()
+        let server = self.servers.get(b.server());
+        let asks = b.roots().matter() || server.is_some_and(|server| server.record().asks_roots);
+        asks && !b.settings().relays && !b.settings().is_split()
     }
 
     /// Others are there that hold a lease on a backend, or have used its process.
     pub(crate) fn has_company(&self, client: ClientId, b: &Backend) -> bool {
-        let mut users = self.present_users(b).into_iter().chain(self.real_lessees(b.id));
+        let mut users = self.present_users(b).into_iter().chain(self.real_lessees(b.id()));
         users.any(|other| other != client)
     }
 
@@ -50,12 +50,12 @@ impl Core {
         let connection = self.connection_of(client);
         let is_about_to = |p: &Pending| {
             let other = p.client().map(|other| self.connection_of(other));
-            p.backend == b.id
+            p.backend == b.id()
                 && p.waiting().is_some()
                 && is_use(p.method)
                 && other.is_some_and(|it| it != connection)
         };
-        let mut subscribers = b.subscriptions.iter().flat_map(|subscription| &subscription.clients);
+        let mut subscribers = b.subscriptions().iter().flat_map(|(_, clients)| clients);
         b.users.has_others(connection)
             || subscribers.any(|other| self.connection_of(*other) != connection)
             || self.pending.iter().any(|(_, pending)| is_about_to(pending))
@@ -67,7 +67,7 @@ impl Core {
         if !self.asks_roots(b) {
             return true;
         }
-        match (&b.told.roots, self.roots_key(client)) {
+        match (b.roots().told(), self.roots_key(client)) {
             (_, None) => true,
             (Some(told), Some(mine)) => *told == mine,
             (None, Some(_)) => !self.has_other_users(client, b),
@@ -82,7 +82,7 @@ impl Core {
         }
         let mine = self.roots_key(client);
         // The usual case, without a look at anybody else.
-        if mine.is_some() && b.told.roots == mine {
+        if mine.is_some() && b.roots().told() == mine.as_ref() {
             return Route::To(home);
         }
         let has_company = self.has_company(client, b);
@@ -91,9 +91,9 @@ impl Core {
             // It makes an end of its handshake first, wherever it moves then.
             _ if has_company && is_greeting => Route::Wait,
             // Whoever uses it first decides; others are checked before they do.
-            Some(mine) if b.told.roots.is_none() && !self.has_other_users(client, b) => {
+            Some(mine) if b.roots().told().is_none() && !self.has_other_users(client, b) => {
                 if let Some(b) = self.backends.get_mut(&home) {
-                    b.told.roots = Some(mine);
+                    b.roots_mut().bind(Some(mine));
                 }
                 Route::To(home)
             }
@@ -128,7 +128,7 @@ impl Core {
 
     /// A client leaves its home for a backend that nobody else uses.
     fn lease_alone(&mut self, client: ClientId, home: BackendId) -> BackendId {
-        let root = self.backends.get(&home).and_then(|b| b.key.root.clone());
+        let root = self.backends.get(&home).and_then(|b| b.key().root.clone());
         let wanted = self.leave_for_roots(client, home);
         let backend = self.lease_apart(client, root);
         self.subscribe_at(client, backend, wanted);
@@ -139,7 +139,7 @@ impl Core {
     /// What a client subscribed to at a backend that it leaves.
     fn leave_for_roots(&mut self, client: ClientId, backend: BackendId) -> Vec<Vec<u8>> {
         self.report(Fact::Separated { backend, clients: 1, why: DIFFERENT_ROOTS });
-        let wanted = self.backends.get(&backend).map(|b| b.subscribed_by(client)).unwrap_or_default();
+        let wanted = self.backends.get(&backend).map(|b| b.subscriptions().of_client(client)).unwrap_or_default();
         self.park_waiting(client, backend, None);
         self.leave(client, backend);
         wanted
@@ -167,15 +167,15 @@ impl Core {
     /// A server that was taken for one that ignores the folder, and asks for roots, runs in the wrong folder. It goes when it has
     /// its answer, which its open calls may depend on.
     fn retire_misplaced(&mut self, backend: BackendId) {
-        let is_misplaced = |b: &Backend| b.key.in_home && self.scope_of(b.server) != Scope::Global;
-        let Some(b) = self.backends.get(&backend).filter(|b| is_misplaced(b) && b.told.waiting.is_empty())
+        let is_misplaced = |b: &Backend| b.key().in_home && self.scope_of(b.server()) != Scope::Global;
+        let Some(b) = self.backends.get(&backend).filter(|b| is_misplaced(b) && !b.roots().has_questions())
         else {
             return;
         };
         let is_one = |other: &&Backend| {
-            other.server == b.server
+            other.server == b.server()
                 && is_misplaced(other)
-                && other.told.waiting.is_empty()
+                && !other.roots().has_questions()
                 && !other.is_retired()
         };
         let all: Vec<BackendId> = self.backends.values().filter(is_one).map(|other| other.id).collect();
@@ -187,7 +187,7 @@ impl Core {
     fn find_roots(&mut self, launch: Launch, id: &RawId) -> bool {
         let backend = launch.backend;
         let Some(b) = self.backends.get(&backend) else { return true };
-        if b.settings.is_split() {
+        if b.settings().is_split() {
             let asker = self.lessees(backend).next().unwrap_or(ClientId(0));
             self.name_roots(launch, id, asker);
             return true;
@@ -207,13 +207,13 @@ impl Core {
             let key =
                 self.clients.get(&first).map(|c| key_of_roots(&c.named_roots(self.settings.roots.policy.style)));
             if let Some(b) = self.backends.get_mut(&backend) {
-                b.told.roots = key;
+                b.roots_mut().bind(key);
             }
             self.name_roots(launch, id, first);
             return true;
         }
         if let Some(b) = self.backends.get_mut(&backend) {
-            b.told.waiting.push(id.clone());
+            b.roots_mut().ask(id.clone());
         }
         self.answer_roots(launch);
         true
@@ -230,7 +230,7 @@ impl Core {
         if !b.users.is_empty() {
             return users;
         }
-        let lessees: Vec<ClientId> = self.real_lessees(b.id).collect();
+        let lessees: Vec<ClientId> = self.real_lessees(b.id()).collect();
         let with_roots = || lessees.iter().copied().filter(|client| self.has_roots(*client));
         let is_ready = |client: &ClientId| self.may_be_asked(*client);
         let first = with_roots().find(is_ready).or_else(|| with_roots().next());
@@ -240,7 +240,7 @@ impl Core {
     /// Answers what a process has asked, once all clients that it may mean have named their roots.
     pub(crate) fn answer_roots(&mut self, launch: Launch) {
         let backend = launch.backend;
-        let Some(b) = self.backends.get(&backend).filter(|b| !b.told.waiting.is_empty()) else { return };
+        let Some(b) = self.backends.get(&backend).filter(|b| b.roots().has_questions()) else { return };
         let clients = self.clients_meant(b);
         let keys: Vec<Option<Arc<str>>> = clients.iter().map(|&client| self.roots_key(client)).collect();
         // One that has moved on since is not asked for the sake of this process.
@@ -250,13 +250,13 @@ impl Core {
         if !has_moved && keys.iter().any(Option::is_none) {
             return clients.into_iter().for_each(|client| self.ask_roots_if_wanted(client));
         }
-        let waiting = self.backends.get_mut(&backend).map(|b| std::mem::take(&mut b.told.waiting));
+        let waiting = self.backends.get_mut(&backend).map(|b| b.roots_mut().take_questions());
         let waiting = waiting.unwrap_or_default();
         let is_equal = keys.windows(2).all(|pair| pair[0] == pair[1]);
         match (clients.first(), keys.into_iter().next().flatten()) {
             (Some(&client), Some(key)) if is_equal => {
                 if let Some(b) = self.backends.get_mut(&backend) {
-                    b.told.roots = Some(key);
+                    b.roots_mut().bind(Some(key));
                 }
                 waiting.iter().for_each(|id| self.name_roots(launch, id, client));
                 self.check_waiting(backend, &clients);

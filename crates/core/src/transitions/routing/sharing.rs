@@ -65,7 +65,7 @@ impl Core {
         if method == Method::ToolsList && settings.state == StatePolicy::Auto {
             self.note_tools(backend, result);
         }
-        let profile = self.backends.get(&backend).and_then(|b| b.key.profile.clone());
+        let profile = self.backends.get(&backend).and_then(|b| b.key().profile.clone());
         let (Some(profile), Some(list)) = (profile, method.name()) else { return };
         if settings.capabilities != Capabilities::Auto {
             return;
@@ -79,14 +79,14 @@ impl Core {
 
     /// Whether a server offers clients of two backends exactly the same, as far as anybody has asked.
     pub(crate) fn offers_same(&self, one: &Backend, other: &Backend) -> bool {
-        self.servers.get(one.server).is_some_and(|server| server.offers_same(&one.key, &other.key))
+        self.servers.get(one.server).is_some_and(|server| server.offers_same(&one.key, other.key()))
     }
 
     fn note_tools(&mut self, backend: BackendId, result: &[u8]) {
         let Some(tool) = self.origin(backend).and_then(|origin| origin.learn_state(result)) else { return };
         self.learn(backend, |record| record.keeps_state = true);
         self.report(Fact::KeepsState { backend, tool });
-        if let Some(server) = self.backends.get(&backend).map(|b| b.server) {
+        if let Some(server) = self.backends.get(&backend).map(|b| b.server()) {
             self.separate_server(server, None, "its tools keep a client's state");
         }
     }
@@ -119,7 +119,7 @@ impl Core {
     /// The owner of the task that a message belongs to.
     fn related_owner(&self, backend: BackendId, message: &Message) -> Option<ClientId> {
         let task = message.part(Part::MetaRelatedTaskId).or_else(|| message.part(Part::TaskId))?;
-        self.backends.get(&backend)?.tasks.iter().find(|known| known.id == task).map(|known| known.client)
+        self.backends.get(&backend)?.tasks().owner_of(task)
     }
 
     /// The clients that a backend's notification concerns.
@@ -129,8 +129,8 @@ impl Core {
         match message.method() {
             Method::ResourceUpdated => {
                 let uri = same_spelling(message.part(Part::Uri).unwrap_or_default());
-                match b.subscriptions.iter().find(|known| known.uri == *uri) {
-                    Some(subscription) => subscription.clients.clone(),
+                match b.subscriptions().subscribers(&uri) {
+                    Some(clients) => clients.to_vec(),
                     None => self.about_to_subscribe(backend, &uri),
                 }
             }
@@ -165,11 +165,11 @@ impl Core {
     /// Who hears what may be about any user of a process: its only user; or, if one principal alone has used it, those of its
     /// clients that have asked for log messages.
     fn listeners(&self, b: &Backend) -> Vec<ClientId> {
-        if let Some(client) = self.sole_user(b.id) {
+        if let Some(client) = self.sole_user(b.id()) {
             return vec![client];
         }
         let may_hear = |c: &Client| match b.users.principals() {
-            Principals::Nobody => self.real_lessees(b.id).all(|other| {
+            Principals::Nobody => self.real_lessees(b.id()).all(|other| {
                 self.clients.get(&other).is_some_and(|other| other.principal() == c.principal())
             }),
             Principals::One(principal) => c.principal() == principal,
@@ -179,7 +179,7 @@ impl Core {
             let connection = self.clients.get(&self.connection_of(*client));
             connection.is_some_and(|c| c.level().is_some() && may_hear(c))
         };
-        self.real_lessees(b.id).filter(wants).collect()
+        self.real_lessees(b.id()).filter(wants).collect()
     }
 
     /// Whoever asked for it a moment ago. If nobody did, it speaks unasked: to its one client, as it would without us.
@@ -228,7 +228,7 @@ impl Core {
         self.note_asking(backend);
         self.learn(backend, |record| record.asks_questions = true);
         let Some(b) = self.backends.get(&backend) else { return };
-        let server = b.server;
+        let server = b.server();
         if !self.is_private(server) {
             return;
         }

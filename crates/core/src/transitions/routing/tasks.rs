@@ -1,22 +1,14 @@
 //! Requests that run on after their answer. A task belongs to the client that began it: others on the same process cannot
 //! list, read or cancel it.
 
-use crate::backends::{Backend, Task};
+use crate::backends::Backend;
 use crate::core::Core;
 use crate::ids::{BackendId, ClientId};
-use crate::messages::same_spelling;
 use crate::pending::{LONGEST_TOKEN, Pending};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::time::Duration;
 use switchboard_protocol::{Message, Method, Outgoing, Part, Patch, Span};
-
-/// Tasks of one backend that are remembered.
-const MAX_TASKS: usize = 1024;
-
-/// A task of which nothing was heard for so long is over.
-const MAX_TASK_TIME: Duration = Duration::from_secs(60 * 60);
 
 #[derive(Deserialize)]
 struct TaskStatus<'a> {
@@ -56,19 +48,7 @@ impl Core {
             && self.clients.get(&client).is_some_and(|c| !c.is_lost())
             && let Some(b) = self.backends.get_mut(&backend)
         {
-            let is_full = b.tasks.len() >= MAX_TASKS;
-            // A server that gives two clients the same id cannot take a task away from its owner.
-            if b.tasks
-                .iter()
-                .any(|known| known.id == task && known.client != client && known.until > self.clock.now())
-            {
-                return;
-            }
-            b.tasks.retain(|known| known.id != task && (known.until > self.clock.now() || !is_full));
-            if b.tasks.len() >= MAX_TASKS {
-                return;
-            }
-            b.tasks.push(Task { id: task.to_vec(), client, until: self.clock.now() + MAX_TASK_TIME });
+            b.tasks_mut().begin(task, client, self.clock.now());
         }
     }
 
@@ -82,17 +62,14 @@ impl Core {
 
     fn task_over(&mut self, backend: BackendId, task: &[u8]) {
         if let Some(b) = self.backends.get_mut(&backend) {
-            // Its result may still be asked for, and only here; but nothing is lost any more.
-            for known in b.tasks.iter_mut().filter(|known| known.id == task) {
-                known.until = self.clock.now();
-            }
+            b.tasks_mut().end(task, self.clock.now());
         }
     }
 
     /// Where a client's task runs.
     pub(crate) fn backend_of_task(&self, client: ClientId, task: &[u8]) -> Option<BackendId> {
-        let has_it = |b: &&Backend| b.tasks.iter().any(|known| known.client == client && known.id == task);
-        self.backends.values().find(has_it).map(|b| b.id)
+        let has_it = |b: &&Backend| b.tasks().is_owned(task, client);
+        self.backends.values().find(has_it).map(|b| b.id())
     }
 
     /// Whether a request that is about to be written names a task that is not its client's. One of which nothing is known may
@@ -102,7 +79,7 @@ impl Core {
         let (Some(client), Some(b)) = (pending.client(), self.backends.get(&pending.backend)) else {
             return false;
         };
-        let is_own = b.tasks.iter().any(|known| known.client == client && known.id == *task);
+        let is_own = b.tasks().is_owned(task, client);
         !is_own && b.users.has_others(self.connection_of(client))
     }
 
@@ -121,9 +98,7 @@ impl Core {
         let (Some(result), whole) = (answer.part(Part::Result), answer.span(Part::Result)) else { return };
         let is_own = |item: &&&RawValue| {
             let Ok(ListedTask { id }) = serde_json::from_str(item.get()) else { return false };
-            let id = same_spelling(id.get().as_bytes());
-            let is_it = |task: &Task| task.client == client && same_spelling(&task.id) == id;
-            b.tasks.iter().any(is_it)
+            b.tasks().is_owned_spelled(id.get().as_bytes(), client)
         };
         let page = serde_json::from_slice::<TaskPage<'_>>(result).ok();
         let items =
