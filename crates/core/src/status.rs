@@ -182,11 +182,11 @@ impl Core {
             open: self.pending.iter().filter(|(_, p)| p.backend == b.id() && p.is_wanted()).count(),
             idle_seconds: self.clock.now().since(b.last_used).as_secs(),
             launches: b.launches,
-            crashes: b.crashes.len(),
+            crashes: b.breaker().crashes(),
             requests: b.counters().requests(),
             errors: b.counters().errors(),
             quarantined: b.quarantine().total(),
-            memory_bytes: b.memory,
+            memory_bytes: b.health().memory(),
         }
     }
 

@@ -1,8 +1,8 @@
 //! A backend: the life of its process, and what waits for it. See `LIFECYCLE.md` beside this file.
 
 use crate::backends::{
-    BackendKey, BackendLists, BackendRoots, BackendState, Counters, FramingGuess, Probe, Quarantine, Queued, Subscriptions, Tasks,
-    Users,
+    BackendFraming, BackendKey, BackendLists, BackendOutbox, BackendQueue, BackendRoots, BackendState, Breaker, Counters, FramingGuess, Health, Quarantine, Subscriptions, Tasks,
+    Users, takes_turn,
 };
 use crate::catalogue::{List, Offer, RawOffer};
 use crate::clients::Greeting;
@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 use switchboard_protocol::dialect::Ear;
-use switchboard_protocol::{Framing, Message, Part};
+use switchboard_protocol::{Framing, Kind, Message, Method, Part, RawId};
 
 #[derive(Debug)]
 pub(crate) struct Backend {
@@ -51,22 +51,14 @@ pub(crate) struct Backend {
     /// Why nobody joins it any more: its settings have changed, or its clients are separated. `None` while it may be joined.
     pub(crate) retired: Option<&'static str>,
     pub(crate) pid: Option<u32>,
-    /// What its processes held at the last look.
-    pub(crate) memory: Option<u64>,
     counters: Counters,
     /// When it was last of use.
     pub(crate) last_used: Moment,
-    /// When it is to be asked for a sign of life.
-    pub(crate) check_at: Option<Moment>,
-    /// It holds more memory than it may, and was so at the last look.
-    pub(crate) is_heavy: bool,
+    health: Health,
     /// The last process was stopped because nobody needed it.
     pub(crate) is_at_rest: bool,
-    /// It is a daemon that ends, and takes nothing more. What comes waits for the next.
-    pub(crate) turns_away: bool,
-    /// A notification was written, and no request has been answered whose id is this or a later one: a word without an id may
-    /// be about the notification.
-    pub(crate) doubtful_from: Option<u64>,
+    outbox: BackendOutbox,
+    queue: BackendQueue,
     /// How many processes were started so far, and when the last was.
     pub(crate) launches: u32,
     pub(crate) launched_at: Moment,
@@ -74,26 +66,12 @@ pub(crate) struct Backend {
     pub(crate) is_used: bool,
     /// Who has used the present process.
     pub(crate) users: Users,
-    pub(crate) manner: FramingGuess,
-    /// How the present process was spoken to.
-    pub(crate) framing: Framing,
-    /// The present process has said something on its stdout.
-    pub(crate) heard: bool,
+    framing: BackendFraming,
+    /// The dialect that its messages have shown.
+    dialect: Ear,
     /// It has answered something at least once.
     pub(crate) proven: bool,
-    /// Started after the breaker was open, and has answered nothing yet.
-    pub(crate) on_trial: bool,
-    pub(crate) ear: Ear,
-    pub(crate) waiting: VecDeque<Queued>,
-    pub(crate) probe: Option<Probe>,
-    /// When it crashed, within the last minute.
-    pub(crate) crashes: VecDeque<Moment>,
-    /// How often the breaker opened in a row.
-    pub(crate) opened: u32,
-    /// Bytes in its outbox.
-    pub(crate) queued: usize,
-    /// Requests that it works on, of those that take turns.
-    pub(crate) at_work: usize,
+    breaker: Breaker,
     quarantine: Quarantine,
 }
 
@@ -102,7 +80,7 @@ impl Backend {
         id: BackendId,
         server: ServerId,
         settings: Arc<ServerSettings>,
-        manner: FramingGuess,
+        framing: FramingGuess,
         (key, environment): (BackendKey, Environment),
         now: Moment,
     ) -> Self {
@@ -128,30 +106,20 @@ impl Backend {
             level: None,
             retired: None,
             pid: None,
-            memory: None,
             counters: Counters::default(),
             last_used: now,
-            check_at: None,
-            is_heavy: false,
+            health: Health::default(),
             is_at_rest: true,
-            turns_away: false,
-            doubtful_from: None,
+            outbox: BackendOutbox::default(),
+            queue: BackendQueue::default(),
             launches: 0,
             launched_at: now,
             is_used: false,
             users: Users::default(),
-            manner,
-            framing: manner.framing(),
-            heard: false,
+            framing: BackendFraming::new(framing),
+            dialect: Ear::Open,
             proven: false,
-            on_trial: false,
-            ear: Ear::Open,
-            waiting: VecDeque::new(),
-            probe: None,
-            crashes: VecDeque::new(),
-            opened: 0,
-            queued: 0,
-            at_work: 0,
+            breaker: Breaker::default(),
             quarantine: Quarantine::default(),
         }
     }
@@ -347,25 +315,113 @@ impl Backend {
         self.retired.is_some()
     }
 
-    /// Its owner has seen to it: what went wrong before does not count.
-    pub(crate) fn forgive(&mut self) {
-        self.crashes.clear();
-        self.opened = 0;
-        self.on_trial = false;
+    /// A process starts: nothing of the one before counts any more. Returns the framing that it is spoken to in.
+    pub(crate) fn begin_process(&mut self) -> Framing {
+        self.health.begin_process();
+        self.outbox = BackendOutbox::default();
+        self.queue.begin_process();
+        self.lists.begin_process();
+        // They went with the process before; the next may use the same ids.
+        self.tasks.clear();
+        self.framing.begin_process()
     }
 
-    /// Notes a crash, and forgets those that are more than a minute ago. A backend that had worked for longer
-    /// than that starts with a clean slate.
-    pub(crate) fn note_crash(&mut self, now: Moment) {
-        const WINDOW: Duration = Duration::from_secs(60);
-        if let BackendState::Ready { since, .. } = self.state
-            && now.since(since) > WINDOW
-        {
-            self.opened = 0;
+    /// Its owner has seen to it: earlier crashes do not count.
+    pub(crate) fn forgive(&mut self) {
+        self.breaker.forgive();
+    }
+
+    pub(crate) fn record_crash(&mut self, now: Moment) {
+        let ready_since = match self.state {
+            BackendState::Ready { since, .. } => Some(since),
+            BackendState::Stopped
+            | BackendState::Starting { .. }
+            | BackendState::Stopping { .. }
+            | BackendState::Backoff { .. }
+            | BackendState::Failed { .. } => None,
+        };
+        self.breaker.record_crash(now, ready_since);
+    }
+
+    pub(crate) fn breaker(&self) -> &Breaker {
+        &self.breaker
+    }
+
+    pub(crate) fn breaker_mut(&mut self) -> &mut Breaker {
+        &mut self.breaker
+    }
+
+    pub(crate) fn outbox(&self) -> &BackendOutbox {
+        &self.outbox
+    }
+
+    pub(crate) fn outbox_mut(&mut self) -> &mut BackendOutbox {
+        &mut self.outbox
+    }
+
+    pub(crate) fn queue(&self) -> &BackendQueue {
+        &self.queue
+    }
+
+    pub(crate) fn queue_mut(&mut self) -> &mut BackendQueue {
+        &mut self.queue
+    }
+
+    /// Whether a request can be sent now, and does not have to wait its turn.
+    pub(crate) fn can_take(&self, method: Method) -> bool {
+        let has_turn = || self.has_free_turn() && self.queue.is_empty();
+        matches!(self.state, BackendState::Ready { .. })
+            && !self.queue.is_turned_away()
+            && (!takes_turn(method) || has_turn())
+    }
+
+    /// Fewer requests are at work than may be.
+    pub(crate) fn has_free_turn(&self) -> bool {
+        self.queue.at_work() < self.settings.max_in_flight
+    }
+
+    pub(crate) fn health(&self) -> &Health {
+        &self.health
+    }
+
+    pub(crate) fn health_mut(&mut self) -> &mut Health {
+        &mut self.health
+    }
+
+    pub(crate) fn framing(&self) -> &BackendFraming {
+        &self.framing
+    }
+
+    pub(crate) fn framing_mut(&mut self) -> &mut BackendFraming {
+        &mut self.framing
+    }
+
+    /// No framing was answered: the next start begins from the first.
+    pub(crate) fn begin_framing_anew(&mut self) {
+        self.framing.begin_anew(self.settings.framing);
+    }
+
+    /// The process has given a sign of life; `answers` if it answers a request of ours. Returns the framing if it is known
+    /// now, and was not before.
+    pub(crate) fn record_word(&mut self, answers: bool) -> Option<Framing> {
+        self.health.end_probe();
+        self.framing.record_word(answers, matches!(self.state, BackendState::Stopping { .. }))
+    }
+
+    /// Learns the dialect from a message. `false`: this is no message of MCP.
+    ///
+    /// Structured logs on stdout are JSON objects too, and may have a `method` or an `id`. A line without `jsonrpc` is a
+    /// message only from a server that leaves it out always, and only if it looks like MCP.
+    pub(crate) fn hear(&mut self, message: &Message) -> bool {
+        let speaks_bare = matches!(self.dialect, Ear::Open | Ear::HeardBare);
+        let is_plausible = message.has(Part::Jsonrpc)
+            || match message.kind() {
+                Kind::Response { .. } => message.part(Part::Id).and_then(RawId::minted).is_some(),
+                Kind::Request | Kind::Notification => speaks_bare && message.method().comes_from_servers(),
+            };
+        if is_plausible {
+            self.dialect.hear(message);
         }
-        self.crashes.push_back(now);
-        while self.crashes.front().is_some_and(|&first| now.since(first) > WINDOW) {
-            self.crashes.pop_front();
-        }
+        is_plausible
     }
 }

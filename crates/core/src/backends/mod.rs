@@ -11,6 +11,10 @@
 //! - `roots`: the roots that a process was told.
 //! - `counters`: counts for `switchboard status`.
 //! - `quarantine`: lines on stdout that are no messages.
+//! - `outbox`: bytes that are not written yet.
+//! - `queue`: messages that wait, and requests at work.
+//! - `health`: signs of life, and memory.
+//! - `breaker`: recent crashes, and the breaker that opens when there are too many.
 //! - `fetch`: one round of asking a backend for its lists.
 //! - `lists`: the lists that it offers.
 //! - `backend`: the backend itself.
@@ -26,6 +30,10 @@ mod subscriptions;
 mod roots;
 mod counters;
 mod quarantine;
+mod outbox;
+mod queue;
+mod health;
+mod breaker;
 mod fetch;
 mod lists;
 mod backend;
@@ -40,8 +48,12 @@ pub(crate) use subscriptions::Subscriptions;
 pub(crate) use tasks::Tasks;
 pub(crate) use fetch::AfterPage;
 pub(crate) use lists::BackendLists;
-pub(crate) use framing::*;
-pub(crate) use key::*;
-pub(crate) use state::*;
-pub(crate) use unfit::*;
-pub(crate) use users::*;
+pub(crate) use breaker::Breaker;
+pub(crate) use framing::{BackendFraming, FramingGuess};
+pub(crate) use health::{Health, MemoryVerdict};
+pub(crate) use outbox::BackendOutbox;
+pub(crate) use queue::{BackendQueue, Queued, takes_turn};
+pub(crate) use key::BackendKey;
+pub(crate) use state::{AfterStop, BackendState};
+pub(crate) use unfit::HandshakeFailure;
+pub(crate) use users::{Principals, Users, is_use};

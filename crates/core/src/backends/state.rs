@@ -2,7 +2,6 @@
 
 use crate::backends::HandshakeFailure;
 use crate::moment::Moment;
-use switchboard_protocol::Outgoing;
 
 /// Where a backend is in its life. Each state has the data that only it needs.
 #[derive(Debug)]
@@ -42,18 +41,4 @@ pub(crate) enum AfterStop {
     Rest,
     /// Tell whoever waits why, with the process's last words; then as after a crash: see `unfit`.
     Fail(HandshakeFailure),
-}
-
-/// Something to be sent as soon as the backend is ready, in the order in which it came.
-#[derive(Debug)]
-pub(crate) enum Queued {
-    Request(u64),
-    Notification(Outgoing),
-}
-
-/// A request for a sign of life.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Probe {
-    pub(crate) id: u64,
-    pub(crate) deadline: Moment,
 }

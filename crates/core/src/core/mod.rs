@@ -121,7 +121,7 @@ impl Core {
             Peer::Backend(launch) => self
                 .backends
                 .get(&launch.backend)
-                .is_some_and(|b| b.is_current(launch) && b.queued > 2 * self.settings.limits.backend_bytes),
+                .is_some_and(|b| b.is_current(launch) && b.outbox().has_more_than(2 * self.settings.limits.backend_bytes)),
         }
     }
 

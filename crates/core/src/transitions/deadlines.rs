@@ -5,7 +5,7 @@
 //! requests end long before theirs, so keeping a queue in order would cost every request something.
 
 use crate::answers::Cause;
-use crate::backends::{AfterStop, BackendState, FramingGuess, HandshakeFailure, Probe, Queued};
+use crate::backends::{AfterStop, BackendState, HandshakeFailure};
 use crate::core::Core;
 use crate::event::StopHow;
 use crate::fact::{Fact, Outcome};
@@ -62,9 +62,9 @@ impl Core {
                 | BackendState::Stopping { .. }
                 | BackendState::Failed { .. } => None,
             };
-            let probe = b.probe.map(|probe| probe.deadline);
+            let probe = b.health().probe_deadline();
             let spawn_by = b.spawn_by(b.settings().start_timeout).map(|(_, by)| by);
-            backoff.into_iter().chain(probe).chain(spawn_by).chain(b.check_at).chain(self.idle_at(b))
+            backoff.into_iter().chain(probe).chain(spawn_by).chain(b.health().next_check()).chain(self.idle_at(b))
         });
         pending
             .chain(asked)
@@ -97,18 +97,18 @@ impl Core {
         if let Some((number, _)) = spawn_by.filter(|(_, by)| *by <= now) {
             return self.spawn_expired(backend, number);
         }
-        let Some(probe) = b.probe.filter(|probe| probe.deadline <= now) else { return };
+        let Some(probe) = b.health().overdue_probe(now) else { return };
         // A server that does one thing at a time answers nothing while it works on a call that still has time.
         // What came after the probe is no excuse.
         let relays = b.settings().relays;
         let is_before =
-            |id: u64, p: &Pending| !relays && id < probe.id && p.backend == backend && is_clients(p);
+            |id: u64, p: &Pending| !relays && id < probe && p.backend == backend && is_clients(p);
         if self.pending.iter().any(|(id, pending)| is_before(id, pending)) {
-            b.probe = Some(Probe { deadline: now + PROBE_TIMEOUT, ..probe });
+            b.health_mut().postpone_probe(now + PROBE_TIMEOUT);
             return;
         }
-        b.probe = None;
-        self.close(probe.id);
+        b.health_mut().end_probe();
+        self.close(probe);
         self.replace_hung(backend, "it gave no sign of life");
     }
 
@@ -125,7 +125,7 @@ impl Core {
                 self.unqueue(backend, minted);
                 let waited = self.clock.now().since(pending.accepted);
                 let b = self.backends.get(&backend).filter(|b| matches!(b.state, BackendState::Ready { .. }));
-                let error = match b.map(|b| b.at_work) {
+                let error = match b.map(|b| b.queue().at_work()) {
                     Some(at_work) => self.no_turn(backend, waited, at_work),
                     None if self.backends.waits_for_room(backend) => self.no_room(backend, waited),
                     None => self.timed_out(backend, waited, false),
@@ -158,25 +158,16 @@ impl Core {
     fn replay_expired(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let Some(launch) = b.launch() else { return };
-        let (next, tries) = match b.manner {
-            FramingGuess::First(tried) => (Some(FramingGuess::Second(tried.other())), 1),
-            FramingGuess::Second(tried) => (Some(FramingGuess::Again(tried.other())), 2),
-            FramingGuess::Again(_) => (None, 3),
-            FramingGuess::Known(_) => (None, 1),
-        };
-        let within = b.settings().start_timeout * tries;
-        if let (Some(next), false, BackendState::Starting { number, .. }) = (next, b.heard, &b.state) {
-            let tried = b.manner.framing();
-            b.manner = next;
+        let within = b.settings().start_timeout * b.framing().tries();
+        if let (true, BackendState::Starting { number, .. }) = (b.framing().has_other_to_try(), &b.state) {
             b.state = BackendState::Stopping { number: *number, then: AfterStop::Restart };
+            let tried = b.framing_mut().try_other();
             self.note_failure(backend, &Cause::Silent { within, said: LastWords::default() });
             self.doubt_framing(backend, tried);
             self.report(Fact::Stopping { backend, why: "it did not answer; trying the other framing" });
             return self.stop(launch, StopHow::Kill);
         }
-        if !b.manner.is_known() {
-            b.manner = FramingGuess::of(b.settings().framing);
-        }
+        b.begin_framing_anew();
         self.give_up(launch, HandshakeFailure::Silent { within });
     }
 
@@ -200,12 +191,11 @@ impl Core {
             return self.fail(&pending, &error);
         };
         let launch = Launch { backend, number };
-        if let FramingGuess::First(tried) = b.manner
-            && !b.heard
+        if b.framing().is_first_try_unheard()
             && let Progress::Sent(Some(message)) =
                 std::mem::replace(&mut pending.progress, Progress::Sent(None))
         {
-            b.manner = FramingGuess::Second(tried.other());
+            let tried = b.framing_mut().try_other();
             b.state = BackendState::Stopping { number, then: AfterStop::Restart };
             pending.progress = Progress::Waiting(message);
             pending.deadline = self.clock.now() + b.settings().start_timeout * 2;
@@ -215,22 +205,19 @@ impl Core {
             self.report(Fact::Stopping { backend, why: "it did not answer; trying the other framing" });
             self.settle_sent(backend, &Cause::Restarted { why: "it did not answer" });
             let Some(b) = self.backends.get_mut(&backend) else { return };
-            b.waiting.push_front(Queued::Request(minted));
             let Asker::Client { client, .. } = pending.asker else { return };
-            if let Some(message) = self.clients.get(&client).and_then(|c| c.confirmed_early()) {
+            let early = self.clients.get(&client).and_then(|c| c.confirmed_early()).map(|message| {
                 let mut out = Outgoing::of(message);
                 dialect::translate(message, Dialect::Standard, &mut out);
-                b.waiting.insert(1, Queued::Notification(out));
-            }
+                out
+            });
+            b.queue_mut().push_handshake(minted, early);
             self.clock.wake_at(pending.deadline);
             self.pending.insert(minted, pending);
             return self.stop(launch, StopHow::Kill);
         }
-        if !b.manner.is_known() {
-            // Neither framing was answered: the next start begins from the first.
-            b.manner = FramingGuess::of(b.settings().framing);
-        }
-        b.note_crash(self.clock.now());
+        b.begin_framing_anew();
+        b.record_crash(self.clock.now());
         // If something waits by then, another process is tried.
         b.state = BackendState::Stopping { number, then: AfterStop::Restart };
         let within = self.clock.now().since(pending.accepted);
@@ -266,10 +253,10 @@ impl Core {
     pub(crate) fn probe(&mut self, backend: BackendId, is_regular: bool) {
         let deadline = self.clock.now() + PROBE_TIMEOUT;
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        let (BackendState::Ready { number, .. }, None) = (&b.state, b.probe) else { return };
+        let (BackendState::Ready { number, .. }, false) = (&b.state, b.health().is_probed()) else { return };
         let launch = Launch { backend, number: *number };
         let id = self.pending.mint();
-        b.probe = Some(Probe { id, deadline });
+        b.health_mut().begin_probe(id, deadline);
         self.clock.wake_at(deadline);
         self.report(Fact::Probing { backend, is_regular });
         // The probe's own deadline decides; this entry only makes its answer known.

@@ -112,7 +112,7 @@ impl Core {
     /// Whether a request of this size may still be accepted for the backend.
     pub(crate) fn has_room(&self, backend: BackendId, bytes: usize) -> bool {
         let limit = self.settings.limits.backend_bytes;
-        self.backends.get(&backend).is_some_and(|b| b.queued == 0 || b.queued + bytes <= limit)
+        self.backends.get(&backend).is_some_and(|b| b.outbox().has_room(bytes, limit))
     }
 
     pub(crate) fn send_to_backend(&mut self, launch: Launch, out: Outgoing) {
@@ -120,7 +120,7 @@ impl Core {
         if !b.is_current(launch) {
             return;
         }
-        b.queued += out.len();
+        b.outbox_mut().charge(out.len());
         self.actions.push(Action::ToBackend { launch, out });
     }
 
@@ -128,7 +128,7 @@ impl Core {
     pub(crate) fn send_notice(&mut self, launch: Launch, out: Outgoing) {
         let next = self.pending.next_id();
         if let Some(b) = self.backends.get_mut(&launch.backend).filter(|b| b.is_current(launch)) {
-            b.doubtful_from = Some(next);
+            b.outbox_mut().record_notice(next);
         }
         self.send_to_backend(launch, out);
     }
@@ -171,7 +171,7 @@ impl Core {
                 if let Some(b) = self.backends.get_mut(&launch.backend)
                     && b.is_current(launch)
                 {
-                    b.queued = b.queued.saturating_sub(bytes);
+                    b.outbox_mut().flushed(bytes);
                 }
             }
         }

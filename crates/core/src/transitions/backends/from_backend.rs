@@ -2,7 +2,6 @@
 //! notifications follow the request they speak of. What is not a message is quarantined.
 
 use crate::answers::Overload;
-use crate::backends::{Backend, BackendState, FramingGuess};
 use crate::core::{Core, Followup};
 use crate::event::About;
 use crate::fact::{Fact, Outcome};
@@ -13,8 +12,8 @@ use crate::redact::redact;
 use crate::servers::LastStart;
 use crate::transitions::Addressee;
 use serde::Deserialize;
-use switchboard_protocol::dialect::{self, Ear};
-use switchboard_protocol::{ErrorAnswer, Framing, Kind, Message, Method, Outgoing, Part, Patch, RawId};
+use switchboard_protocol::dialect;
+use switchboard_protocol::{ErrorAnswer, Kind, Message, Method, Outgoing, Part, Patch, RawId};
 
 /// So many bytes of a log message that no client gets are written to our log.
 const MAX_UNHEARD_BYTES: usize = 500;
@@ -28,10 +27,9 @@ impl Core {
         if !b.is_current(launch) {
             return;
         }
-        if !is_plausible(b, &message) {
+        if !b.hear(&message) {
             return self.backend_noise(launch, &message.bytes().clone(), Vec::new());
         }
-        b.ear.hear(&message);
         let answers = matches!(message.kind(), Kind::Response { .. });
         let is_ours = answers && message.part(Part::Id).and_then(RawId::minted).is_some();
         self.backend_spoke(launch, is_ours);
@@ -46,15 +44,7 @@ impl Core {
     /// Anything else proves nothing: a server that wants lines protests, in lines, when it gets headers.
     pub(crate) fn backend_spoke(&mut self, launch: Launch, answers: bool) {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
-        b.probe = None;
-        let framing = b.framing;
-        b.heard |= answers || framing == Framing::Newline;
-        // Perhaps it is the last word of a process after which the other framing was to be tried. But the end of
-        // its input makes a line of what stands behind the headers, and so even a server understand it that
-        // wants lines.
-        let by_chance = framing == Framing::ContentLength && matches!(b.state, BackendState::Stopping { .. });
-        if answers && !by_chance && !b.manner.is_known() {
-            b.manner = FramingGuess::Known(framing);
+        if let Some(framing) = b.record_word(answers) {
             if let Some(origin) = self.origin(launch.backend) {
                 origin.learn_framing(framing);
             }
@@ -98,7 +88,7 @@ impl Core {
         let Asker::Client { client, ref id, batch } = pending.asker else { return };
         if let Some(b) = self.backends.get_mut(&launch.backend) {
             b.proven |= !failed;
-            b.on_trial = false;
+            b.breaker_mut().end_trial();
             if pending.method != Method::Ping {
                 b.last_used = self.clock.now();
             }
@@ -334,19 +324,6 @@ impl Core {
                 pending.go_on_until(now + timeout);
             }
         }
-    }
-}
-
-/// Structured logs on stdout are JSON objects too, and may have a `method` or an `id`. A line without
-/// `jsonrpc` is a message only from a server that leaves it out always, and only if it looks like MCP.
-fn is_plausible(backend: &Backend, message: &Message) -> bool {
-    if message.has(Part::Jsonrpc) {
-        return true;
-    }
-    let speaks_bare = matches!(backend.ear, Ear::Open | Ear::HeardBare);
-    match message.kind() {
-        Kind::Response { .. } => message.part(Part::Id).and_then(RawId::minted).is_some(),
-        Kind::Request | Kind::Notification => speaks_bare && message.method().comes_from_servers(),
     }
 }
 

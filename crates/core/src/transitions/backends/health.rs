@@ -1,6 +1,6 @@
 //! Whether backends are well: signs of life while they are in use, and the memory that they hold.
 
-use crate::backends::Backend;
+use crate::backends::{Backend, MemoryVerdict};
 use crate::core::Core;
 use crate::fact::Fact;
 use crate::ids::{BackendId, Launch};
@@ -18,9 +18,10 @@ impl Core {
     pub(crate) fn watch_health(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let Some(interval) = b.settings().health else { return };
-        if b.check_at.is_none() {
-            b.check_at = Some(self.clock.now() + interval);
-            self.clock.wake_at(self.clock.now() + interval);
+        if b.health().next_check().is_none() {
+            let at = self.clock.now() + interval;
+            b.health_mut().plan_check(Some(at));
+            self.clock.wake_at(at);
         }
     }
 
@@ -28,13 +29,13 @@ impl Core {
         let now = self.clock.now();
         let Some(b) = self.backends.get(&backend) else { return };
         let Some(interval) = b.settings().health else { return };
-        if b.check_at.is_none_or(|check_at| check_at > now) {
+        if b.health().next_check().is_none_or(|check_at| check_at > now) {
             return;
         }
         let is_used = now.since(b.last_used) < interval || self.is_in_use(b);
         let is_greeted = (b.greeter.is_none() && b.proven) || b.settings().relays;
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        b.check_at = is_used.then(|| now + interval);
+        b.health_mut().plan_check(is_used.then(|| now + interval));
         if is_used && is_greeted {
             self.probe(backend, true);
         }
@@ -44,7 +45,7 @@ impl Core {
     pub(crate) fn measured(&mut self, bytes: &[(Launch, u64)]) {
         for &(launch, bytes) in bytes {
             if let Some(b) = self.backends.get_mut(&launch.backend).filter(|b| b.is_current(launch)) {
-                b.memory = Some(bytes);
+                b.health_mut().record_memory(bytes);
             }
             if let Some(limit) = self.settings_of(launch.backend).memory_limit {
                 self.weigh(launch, bytes, limit);
@@ -84,7 +85,7 @@ impl Core {
             return Some(MEASURE_OFTEN);
         }
         let limit = pool.memory_limit.filter(|_| running().next().is_some())?;
-        let held: u64 = running().filter_map(|b| b.memory).sum();
+        let held: u64 = running().filter_map(|b| b.health().memory()).sum();
         let is_near = held > limit / 4 * 3;
         Some(if pool.is_memory_limit_given || is_near { MEASURE_OFTEN } else { MEASURE_SELDOM })
     }
@@ -92,12 +93,10 @@ impl Core {
     fn weigh(&mut self, launch: Launch, bytes: u64, limit: u64) {
         let backend = launch.backend;
         let Some(b) = self.backends.get_mut(&backend).filter(|b| b.is_current(launch)) else { return };
-        if bytes <= limit {
-            b.is_heavy = false;
-            return;
-        }
-        if !std::mem::replace(&mut b.is_heavy, true) {
-            return self.report(Fact::Heavy { backend, bytes, limit });
+        match b.health_mut().judge_memory(bytes, limit) {
+            MemoryVerdict::Fine => return,
+            MemoryVerdict::OverOnce => return self.report(Fact::Heavy { backend, bytes, limit }),
+            MemoryVerdict::OverAgain => {}
         }
         let Some(b) = self.backends.get(&backend) else { return };
         if self.is_in_use(b) || self.is_kept(b) {

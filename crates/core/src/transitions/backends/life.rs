@@ -1,7 +1,7 @@
 //! The life of a backend's process: started, ready, crashed, restarted. See `LIFECYCLE.md` beside this file.
 
 use crate::answers::Cause;
-use crate::backends::{AfterStop, BackendState, HandshakeFailure, Queued, Users};
+use crate::backends::{AfterStop, BackendState, HandshakeFailure, Users};
 use crate::core::{Core, Followup};
 use crate::event::{Action, StopHow};
 use crate::fact::{Fact, Outcome};
@@ -14,14 +14,6 @@ use std::borrow::Cow;
 use std::time::Duration;
 use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawId, dialect};
 
-const FIRST_BACKOFF: Duration = Duration::from_millis(100);
-
-const MAX_BACKOFF: Duration = Duration::from_secs(10);
-
-const FIRST_COOLDOWN: Duration = Duration::from_secs(15);
-
-const MAX_COOLDOWN: Duration = Duration::from_secs(300);
-
 /// How long a process that no longer answers has after SIGTERM: others wait for the next one.
 const HUNG_GRACE: Duration = Duration::from_secs(1);
 
@@ -32,7 +24,7 @@ impl Core {
         match &b.state {
             BackendState::Stopped => self.admit(backend),
             BackendState::Failed { until, .. } if self.clock.now() >= *until => {
-                b.on_trial = true;
+                b.breaker_mut().begin_trial();
                 self.admit(backend);
             }
             BackendState::Failed { .. }
@@ -52,27 +44,15 @@ impl Core {
         b.launched_at = now;
         b.is_used = is_used;
         b.users = Users::default();
-        b.heard = false;
-        b.probe = None;
-        b.queued = 0;
-        b.at_work = 0;
+        let framing = b.begin_process();
         b.is_initialized = false;
         b.level = None;
         b.roots_mut().forget_questions();
-        b.lists_mut().begin_process();
-        // They went with the process before; the next may use the same ids.
-        b.tasks_mut().clear();
-        b.is_heavy = false;
-        b.memory = None;
         b.is_at_rest = false;
-        b.turns_away = false;
-        b.doubtful_from = None;
         b.last_used = now;
         b.state = BackendState::Starting { number: b.launches, since: now, is_spawned: false };
         let spawn_by = now + b.settings().start_timeout;
         let launch = Launch { backend, number: b.launches };
-        let framing = b.manner.framing();
-        b.framing = framing;
         let (server, root, in_home) = (b.server(), b.key().root.clone(), b.key().in_home);
         let name = b.settings().name.clone();
         self.report(Fact::Starting { backend, server: name, framing, root: root.clone() });
@@ -83,14 +63,11 @@ impl Core {
 
     /// The request that starts a process is use of it, and not only the next one.
     fn is_waited_for_by_use(&self, backend: BackendId) -> bool {
-        let is_use = |waiting: &Queued| match waiting {
-            Queued::Request(minted) => {
-                let method = self.pending.get(*minted).map(|pending| pending.method);
-                method.is_some_and(|method| !matches!(method, Method::Initialize | Method::Ping))
-            }
-            Queued::Notification(_) => false,
+        let is_use = |minted: u64| {
+            let method = self.pending.get(minted).map(|pending| pending.method);
+            method.is_some_and(|method| !matches!(method, Method::Initialize | Method::Ping))
         };
-        self.backends.get(&backend).is_some_and(|b| b.waiting.iter().any(is_use))
+        self.backends.get(&backend).is_some_and(|b| b.queue().requests().any(is_use))
     }
 
     pub(crate) fn spawned(&mut self, launch: Launch, pid: u32) {
@@ -174,7 +151,7 @@ impl Core {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         let BackendState::Starting { since, .. } = b.state else { return };
         let is_first = b.launches == 1;
-        b.on_trial = false;
+        b.breaker_mut().end_trial();
         b.proven = true;
         b.welcome = Some(answer.clone());
         let after = self.clock.now().since(since);
@@ -228,7 +205,7 @@ impl Core {
     pub(crate) fn spawn_expired(&mut self, backend: BackendId, number: u32) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let within = b.settings().start_timeout;
-        b.note_crash(self.clock.now());
+        b.record_crash(self.clock.now());
         b.state = BackendState::Stopping { number, then: AfterStop::Restart };
         let cause = Cause::SpawnTimeout { within };
         self.note_start(backend, LastStart::Failed);
@@ -262,7 +239,7 @@ impl Core {
     fn restart(&mut self, backend: BackendId, why: &'static str, how: StopHow) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let BackendState::Ready { number, .. } = b.state else { return };
-        b.note_crash(self.clock.now());
+        b.record_crash(self.clock.now());
         b.state = BackendState::Stopping { number, then: AfterStop::Restart };
         self.report(Fact::Stopping { backend, why });
         self.tell_of_loss(backend, why);
@@ -311,11 +288,11 @@ impl Core {
     /// It was put to rest; if something came for it meanwhile, it is started again.
     fn wake_up(&mut self, backend: BackendId) {
         let b = self.backends.get(&backend);
-        if b.is_some_and(|b| b.waiting.iter().any(|waiting| matches!(waiting, Queued::Request(_)))) {
+        if b.is_some_and(|b| b.queue().requests().next().is_some()) {
             self.ensure_started(backend);
         } else if let Some(b) = self.backends.get_mut(&backend) {
             // Notifications were for the process that is gone.
-            b.waiting.clear();
+            b.queue_mut().clear();
         }
     }
 
@@ -327,7 +304,7 @@ impl Core {
         let now = self.clock.now();
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let was_starting = !b.proven || matches!(b.state, BackendState::Starting { .. });
-        b.note_crash(now);
+        b.record_crash(now);
         b.state = BackendState::Stopped;
         let how = how.to_owned();
         // Behind a relay it was not the server that ended.
@@ -368,30 +345,27 @@ impl Core {
         let limit = self.settings.limits.restarts_per_minute;
         let now = self.clock.now();
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        let crashes = b.crashes.len();
+        let crashes = b.breaker().crashes();
         if crashes == 0 {
             return self.admit(backend);
         }
-        // A trial that fails is enough.
-        if crashes > limit || b.on_trial {
-            let cooldown = (FIRST_COOLDOWN * 2u32.saturating_pow(b.opened)).min(MAX_COOLDOWN);
-            b.opened = b.opened.saturating_add(1);
+        if let Some(cooldown) = b.breaker_mut().open_if_due(limit) {
             b.state = BackendState::Failed { until: now + cooldown, why: how.to_owned() };
             self.report(Fact::BreakerOpened { backend, cooldown, crashes });
             return self.fail_all(backend, &Cause::BreakerOpen { why: how.to_owned(), wait: cooldown });
         }
-        if !b.proven && b.waiting.is_empty() {
+        if !b.proven && b.queue().is_empty() {
             // Nobody waits, and it has never worked: the next request tries again.
             return;
         }
-        let delay = backoff(crashes, roll);
+        let delay = b.breaker().backoff(roll);
         b.state = BackendState::Backoff { until: now + delay };
         self.clock.wake_at(now + delay);
         self.report(Fact::RestartIn { backend, delay, crashes });
     }
 
     fn nothing_waits(&self, backend: BackendId) -> bool {
-        self.backends.get(&backend).is_none_or(|b| b.waiting.is_empty())
+        self.backends.get(&backend).is_none_or(|b| b.queue().is_empty())
     }
 
     /// Everything that was sent to a process that is gone: repeated once if that is safe, else answered.
@@ -426,10 +400,8 @@ impl Core {
             }
         }
         if let Some(b) = self.backends.get_mut(&backend) {
-            b.probe = None;
-            for minted in again.into_iter().rev() {
-                b.waiting.push_front(Queued::Request(minted));
-            }
+            b.health_mut().end_probe();
+            b.queue_mut().push_front(again);
         }
         self.forget_asked(backend);
     }
@@ -448,8 +420,8 @@ impl Core {
             }
         }
         if let Some(b) = self.backends.get_mut(&backend) {
-            b.probe = None;
-            b.waiting.clear();
+            b.health_mut().end_probe();
+            b.queue_mut().clear();
         }
         self.forget_asked(backend);
         self.missed(backend);
@@ -469,11 +441,4 @@ impl Core {
         self.closed_tokens.forget_backend(backend);
         self.question_tokens.forget_backend(backend);
     }
-}
-
-/// Doubles with each crash; a quarter more or less, so that many do not come back at the same instant.
-fn backoff(crashes: usize, roll: u64) -> Duration {
-    let doubled = FIRST_BACKOFF * 2u32.saturating_pow(crashes.saturating_sub(1).min(16) as u32);
-    let jitter = 0.75 + 0.5 * (roll % 1024) as f64 / 1024.0;
-    doubled.min(MAX_BACKOFF).mul_f64(jitter)
 }

@@ -2,7 +2,6 @@
 //! daemon: nobody has acted upon them.
 
 use crate::answers::MARK_KEY;
-use crate::backends::Queued;
 use crate::core::Core;
 use crate::ids::Launch;
 use crate::pending::{Asker, Progress};
@@ -42,10 +41,6 @@ impl Core {
         pending.progress = Progress::Waiting(message);
         self.pending.insert(minted, pending);
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
-        b.turns_away = true;
-        // In the order in which they came.
-        let is_later = |waiting: &Queued| matches!(waiting, Queued::Request(id) if *id > minted);
-        let at = b.waiting.iter().position(is_later).unwrap_or(b.waiting.len());
-        b.waiting.insert(at, Queued::Request(minted));
+        b.queue_mut().turn_away(minted);
     }
 }

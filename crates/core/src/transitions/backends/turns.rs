@@ -2,11 +2,11 @@
 //! turns, so that nobody can fill the queue for all. Notifications and answers do not wait: a request that is being
 //! worked on may need them.
 
-use crate::backends::{BackendState, Queued};
+use crate::backends::{BackendState, Queued, takes_turn};
 use crate::core::{Core, Followup};
 use crate::ids::{BackendId, ClientId, Launch};
 use crate::pending::{Pending, Progress};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use switchboard_protocol::Method;
 
 impl Core {
@@ -14,15 +14,13 @@ impl Core {
     pub fn at_work(&self) -> impl Iterator<Item = (usize, usize, usize)> {
         self.backends.values().map(|b| {
             let counted = self.pending.iter().filter(|(_, p)| p.backend == b.id() && p.has_turn).count();
-            (b.at_work, counted, b.settings().max_in_flight)
+            (b.queue().at_work(), counted, b.settings().max_in_flight)
         })
     }
 
     /// Whether a request of this kind can be sent now, and does not have to wait its turn.
     pub(crate) fn may_go(&self, backend: BackendId, method: Method) -> bool {
-        let Some(b) = self.backends.get(&backend) else { return false };
-        let has_turn = b.at_work < b.settings().max_in_flight && b.waiting.is_empty();
-        matches!(b.state, BackendState::Ready { .. }) && !b.turns_away && (!takes_a_turn(method) || has_turn)
+        self.backends.get(&backend).is_some_and(|b| b.can_take(method))
     }
 
     /// Whether one more message of this size may wait for the backend. There is so much room for all together; and if it
@@ -30,7 +28,7 @@ impl Core {
     pub(crate) fn may_wait(&self, client: Option<ClientId>, backend: BackendId, bytes: usize) -> bool {
         let Some(b) = self.backends.get(&backend) else { return false };
         let (mut all, mut own) = ((0, 0), (0, 0));
-        for waiting in &b.waiting {
+        for waiting in b.queue().iter() {
             let length = self.length(waiting);
             all = (all.0 + 1, all.1 + length);
             if client.is_some() && self.asker(waiting) == client {
@@ -63,38 +61,29 @@ impl Core {
         }
     }
 
-    /// Where a request waits: behind its client's own, and before those of others who have more that wait.
-    pub(crate) fn place_in_queue(&self, minted: u64, backend: BackendId) -> usize {
-        let Some(b) = self.backends.get(&backend) else { return 0 };
+    /// Lets a request wait for its backend: while that works on others, the clients take turns.
+    pub(crate) fn queue(&mut self, minted: u64, backend: BackendId) {
         let client = self.pending.get(minted).and_then(Pending::client);
-        let (BackendState::Ready { .. }, Some(client)) = (&b.state, client) else { return b.waiting.len() };
-        let is_own = |waiting: &Queued| self.asker(waiting) == Some(client);
-        let own = b.waiting.iter().filter(|waiting| is_own(waiting)).count();
-        if own == b.waiting.len() {
-            return own;
-        }
-        let behind = b.waiting.iter().rposition(is_own).map_or(0, |last| last + 1);
-        let mut seen: BTreeMap<ClientId, usize> = BTreeMap::new();
-        for (at, waiting) in b.waiting.iter().enumerate() {
-            let Some(other) = self.asker(waiting) else { continue };
-            let before = seen.entry(other).or_default();
-            if at >= behind && *before > own {
-                return at;
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        match (&b.state, client) {
+            (BackendState::Ready { .. }, Some(client)) => {
+                let pending = &self.pending;
+                let asker = |queued: &Queued| pending.get(queued.request()?).and_then(Pending::client);
+                b.queue_mut().push_fairly(minted, client, asker);
             }
-            *before += 1;
+            (_, _) => b.queue_mut().push_last(minted),
         }
-        b.waiting.len()
     }
 
     /// A request is handed to its backend.
     pub(crate) fn take_turn(&mut self, minted: u64) {
         let Some(pending) = self.pending.get_mut(minted) else { return };
-        if !takes_a_turn(pending.method) || pending.has_turn {
+        if !takes_turn(pending.method) || pending.has_turn {
             return;
         }
         pending.has_turn = true;
         if let Some(b) = self.backends.get_mut(&pending.backend) {
-            b.at_work += 1;
+            b.queue_mut().begin_turn();
         }
     }
 
@@ -104,8 +93,7 @@ impl Core {
             return;
         }
         let Some(b) = self.backends.get_mut(&pending.backend) else { return };
-        b.at_work = b.at_work.saturating_sub(1);
-        if !b.waiting.is_empty() {
+        if b.queue_mut().end_turn() {
             self.followups.push(Followup::GiveTurn { backend: pending.backend });
         }
     }
@@ -128,10 +116,8 @@ impl Core {
 
     /// Takes a request out of the queue. What was to be told beside it is of no use without any.
     pub(crate) fn unqueue(&mut self, backend: BackendId, minted: u64) {
-        let Some(b) = self.backends.get_mut(&backend) else { return };
-        b.waiting.retain(|waiting| !matches!(waiting, Queued::Request(id) if *id == minted));
-        if b.waiting.iter().all(|waiting| matches!(waiting, Queued::Notification(_))) {
-            b.waiting.clear();
+        if let Some(b) = self.backends.get_mut(&backend) {
+            b.queue_mut().remove(minted);
         }
     }
 
@@ -145,18 +131,17 @@ impl Core {
     /// Sends what waits, in its order, as far as it may go. What takes no turn is not held up by what does.
     pub(crate) fn let_go(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        let most = b.settings().max_in_flight;
-        let (BackendState::Ready { number, .. }, false) = (&b.state, b.turns_away) else { return };
+        let (BackendState::Ready { number, .. }, false) = (&b.state, b.queue().is_turned_away()) else { return };
         let number = *number;
         let mut left = VecDeque::new();
-        for waiting in std::mem::take(&mut b.waiting) {
+        for waiting in b.queue_mut().take_all() {
             match waiting {
                 Queued::Notification(out) => self.tell_backend(Launch { backend, number }, out),
                 Queued::Request(minted) => {
-                    let is_full = self.backends.get(&backend).is_none_or(|b| b.at_work >= most);
+                    let is_full = self.backends.get(&backend).is_none_or(|b| !b.has_free_turn());
                     let method = self.pending.get(minted).map(|pending| pending.method);
                     let must_wait = is_full || !left.is_empty() || self.is_too_early(minted);
-                    if method.is_some_and(takes_a_turn) && must_wait {
+                    if method.is_some_and(takes_turn) && must_wait {
                         left.push_back(Queued::Request(minted));
                     } else {
                         if method != Some(Method::Ping) {
@@ -168,12 +153,7 @@ impl Core {
             }
         }
         if let Some(b) = self.backends.get_mut(&backend) {
-            b.waiting = left;
+            b.queue_mut().put_back(left);
         }
     }
-}
-
-/// A sign of life, a handshake, and whoever waits for a task's end keep nobody from working.
-fn takes_a_turn(method: Method) -> bool {
-    !matches!(method, Method::Ping | Method::Initialize | Method::TaskResult)
 }

@@ -16,7 +16,7 @@ impl Core {
         // One that is being stopped has a reason already.
         if let BackendState::Starting { .. } = b.state {
             let why = unfit.why();
-            b.note_crash(self.clock.now());
+            b.record_crash(self.clock.now());
             b.state = BackendState::Stopping { number: launch.number, then: AfterStop::Fail(unfit) };
             self.report(Fact::Stopping { backend: launch.backend, why });
         }

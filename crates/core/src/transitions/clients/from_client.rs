@@ -1,7 +1,7 @@
 //! What a client sends: requests go to its backend under a minted id. What wants no answer is for `notices`.
 
 use crate::answers::{Cause, Overload};
-use crate::backends::{BackendState, Queued};
+use crate::backends::BackendState;
 use crate::clients::Farewell;
 use crate::core::Core;
 use crate::event::{Action, MemberPath};
@@ -288,7 +288,7 @@ impl Core {
             }
             BackendState::Ready { .. } if self.may_go(backend, message.method()) => None,
             BackendState::Ready { .. } if !self.may_wait(Some(client), backend, message.bytes().len()) => {
-                let at_work = b.at_work;
+                let at_work = b.queue().at_work();
                 Some(self.overloaded(of, Overload::Turns { at_work }))
             }
             BackendState::Ready { .. } => None,
@@ -383,9 +383,8 @@ impl Core {
         if self.may_go(backend, method) && !is_too_early {
             return self.send(minted);
         }
-        let place = self.place_in_queue(minted, backend);
-        let Some(b) = self.backends.get_mut(&backend) else { return };
-        b.waiting.insert(place, Queued::Request(minted));
+        self.queue(minted, backend);
+        let Some(b) = self.backends.get(&backend) else { return };
         if !matches!(b.state, BackendState::Ready { .. }) {
             self.ensure_started(backend);
         } else if is_too_early {

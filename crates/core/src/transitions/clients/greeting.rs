@@ -1,7 +1,7 @@
 //! The handshake. The first client of a backend makes it itself, and hears the server's own words; those who come
 //! later hear what the first one heard. What was said is kept, and told to every new process.
 
-use crate::backends::{Backend, BackendState, Queued};
+use crate::backends::{Backend, BackendState};
 use crate::core::Core;
 use crate::fact::{Fact, Outcome};
 use crate::ids::{BackendId, ClientId, Launch};
@@ -128,12 +128,7 @@ impl Core {
     pub(crate) fn forget_early(&mut self, backend: BackendId, client: ClientId, early: Option<Message>) {
         if let (Some(early), Some(b)) = (early, self.backends.get_mut(&backend)) {
             b.early = b.early.filter(|&other| other != client);
-            let is_it = |waiting: &Queued| match waiting {
-                // The very one: all clients say it in the same words.
-                Queued::Notification(out) => out.original().as_ptr() == early.bytes().as_ptr(),
-                Queued::Request(_) => false,
-            };
-            b.waiting.retain(|waiting| !is_it(waiting));
+            b.queue_mut().remove_notification(&early);
         }
     }
 
@@ -305,8 +300,7 @@ impl Core {
         else {
             return;
         };
-        let is_early = |waiting: &Queued| matches!(waiting, Queued::Request(id) if self.is_too_early(*id));
-        if b.greeter.is_none() && b.waiting.iter().any(is_early) {
+        if b.greeter.is_none() && b.queue().requests().any(|minted| self.is_too_early(minted)) {
             return self.greet_anew(backend);
         }
         self.let_go(backend);
@@ -371,10 +365,10 @@ impl Core {
                 // The new process hears it with the replayed handshake.
                 None if is_answered => {}
                 // In order with the handshake that it belongs to.
-                None if home == Some(backend) && is_own && is_new && !b.waiting.is_empty() => {
+                None if home == Some(backend) && is_own && is_new && !b.queue().is_empty() => {
                     let mut out = Outgoing::of(message);
                     dialect::translate(message, Dialect::Standard, &mut out);
-                    b.waiting.push_back(Queued::Notification(out));
+                    b.queue_mut().push_notification(out);
                     b.early = Some(client);
                 }
                 Some(_) | None => {}

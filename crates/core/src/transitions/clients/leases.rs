@@ -132,6 +132,6 @@ impl Core {
     /// Nobody holds it, and nothing waits for it.
     pub(crate) fn is_nobodys(&self, backend: BackendId) -> bool {
         self.lessees(backend).next().is_none()
-            && self.backends.get(&backend).is_some_and(|b| b.waiting.is_empty())
+            && self.backends.get(&backend).is_some_and(|b| b.queue().is_empty())
     }
 }

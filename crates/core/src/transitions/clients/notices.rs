@@ -2,7 +2,7 @@
 //! backend that asked.
 
 use crate::answers::Overload;
-use crate::backends::{BackendState, Queued};
+use crate::backends::BackendState;
 use crate::core::Core;
 use crate::fact::{Fact, Outcome};
 use crate::ids::{BackendId, ClientId, Launch};
@@ -54,9 +54,9 @@ impl Core {
             BackendState::Starting { .. } | BackendState::Stopping { .. } | BackendState::Backoff { .. }
                 if may_wait =>
             {
-                b.waiting.push_back(Queued::Notification(out));
+                b.queue_mut().push_notification(out);
             }
-            BackendState::Stopped if may_wait && is_in_line => b.waiting.push_back(Queued::Notification(out)),
+            BackendState::Stopped if may_wait && is_in_line => b.queue_mut().push_notification(out),
             // A process that is not there has nothing to be told: it learns what it needs by the handshake.
             BackendState::Stopped
             | BackendState::Failed { .. }

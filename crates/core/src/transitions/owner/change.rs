@@ -3,7 +3,7 @@
 //! at, and end.
 
 use crate::answers::Cause;
-use crate::backends::{Backend, BackendState, Queued};
+use crate::backends::{Backend, BackendState};
 use crate::catalogue::Naming;
 use crate::core::{Core, Followup};
 use crate::environment::Environment;
@@ -200,12 +200,7 @@ impl Core {
     /// What waits for a process that will not come waits for the new one instead.
     pub(crate) fn park_waiting(&mut self, client: ClientId, backend: BackendId, path: Option<NamedPath>) {
         let Some(b) = self.backends.get(&backend) else { return };
-        let request = |waiting: &Queued| match waiting {
-            Queued::Request(minted) => Some(*minted),
-            Queued::Notification(_) => None,
-        };
-        let waiting: Vec<u64> = b.waiting.iter().filter_map(request).collect();
-        for minted in waiting {
+        for minted in b.queue().requests().collect::<Vec<u64>>() {
             let Some(pending) = self.pending.get_mut(minted) else { continue };
             if !pending.is_of(client) || pending.method == Method::Initialize {
                 continue;
@@ -218,7 +213,7 @@ impl Core {
 
     /// Those without a process need not try for one.
     fn rest_retired(&mut self, server: ServerId) {
-        let may_rest = |b: &&mut Backend| b.server() == server && b.is_retired() && b.waiting.is_empty();
+        let may_rest = |b: &&mut Backend| b.server() == server && b.is_retired() && b.queue().is_empty();
         for b in self.backends.values_mut().filter(may_rest) {
             if let BackendState::Backoff { .. } | BackendState::Failed { .. } = b.state {
                 b.state = BackendState::Stopped;

@@ -1,7 +1,7 @@
 //! How many backends run: started where there is room, stopped when they are of no use, the least recently used
 //! first. What waits for room waits in a line.
 
-use crate::backends::{AfterStop, Backend, BackendState, Queued};
+use crate::backends::{AfterStop, Backend, BackendState};
 use crate::core::{Core, Followup};
 use crate::event::StopHow;
 use crate::fact::Fact;
@@ -86,7 +86,7 @@ impl Core {
     /// Nobody has used it, nor is about to: it is wanted for its lists alone.
     pub(crate) fn is_for_lists(&self, b: &Backend) -> bool {
         let is_client = |client: ClientId| self.clients.get(&client).is_some_and(|c| c.is_plain());
-        !b.is_used && b.settings().lazy && b.waiting.is_empty() && !self.lessees(b.id()).any(is_client)
+        !b.is_used && b.settings().lazy && b.queue().is_empty() && !self.lessees(b.id()).any(is_client)
     }
 
     /// Many servers of which nothing is known are started a few at a time. One that does not answer soon waits for something
@@ -123,7 +123,7 @@ impl Core {
             return;
         }
         let is_wanted = |id: &BackendId| {
-            let is_waited_for = |b: &Backend| !b.waiting.is_empty() || self.is_awaited(*id);
+            let is_waited_for = |b: &Backend| !b.queue().is_empty() || self.is_awaited(*id);
             self.backends
                 .get(id)
                 .is_some_and(|b| matches!(b.state, BackendState::Stopped) && is_waited_for(b))
@@ -163,9 +163,8 @@ impl Core {
     fn give_time_to_start(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend) else { return };
         let (now, start) = (self.clock.now(), b.settings().start_timeout * 2);
-        for waiting in &b.waiting {
-            let Queued::Request(minted) = waiting else { continue };
-            let Some(pending) = self.pending.get_mut(*minted) else { continue };
+        for minted in b.queue().requests() {
+            let Some(pending) = self.pending.get_mut(minted) else { continue };
             let latest = pending.accepted + b.settings().timeout + start;
             pending.go_on_until((now + start).min(latest));
         }
@@ -183,7 +182,7 @@ impl Core {
 
     /// Someone waits for it, or wants to hear from it.
     pub(crate) fn is_in_use(&self, b: &Backend) -> bool {
-        !b.waiting.is_empty()
+        !b.queue().is_empty()
             || !b.subscriptions().is_empty()
             || b.tasks().is_any_running(self.clock.now())
             || b.greeter.is_some()
@@ -224,7 +223,7 @@ impl Core {
     pub(crate) fn is_resting(&self, backend: BackendId) -> bool {
         let is_resting =
             |b: &Backend| b.is_at_rest && (matches!(b.state, BackendState::Stopped) || is_leaving(b));
-        self.backends.get(&backend).is_some_and(|b| b.waiting.is_empty() && is_resting(b))
+        self.backends.get(&backend).is_some_and(|b| b.queue().is_empty() && is_resting(b))
     }
 
     /// Stops those that their clients have left, once they have done what they were asked.
@@ -236,7 +235,7 @@ impl Core {
             let Some(b) = self.backends.get(&backend) else { continue };
             let (BackendState::Ready { number, .. } | BackendState::Starting { number, .. }) = b.state else {
                 // Something may still wait for one that is of no use to others.
-                if b.is_retired() && !b.waiting.is_empty() {
+                if b.is_retired() && !b.queue().is_empty() {
                     self.followups.push(Followup::EndDeserted { backend, why });
                 }
                 continue;
@@ -296,7 +295,7 @@ impl Core {
     pub(crate) fn forget_unused(&mut self) {
         let is_over = |b: &Backend| {
             matches!(b.state, BackendState::Stopped)
-                && b.waiting.is_empty()
+                && b.queue().is_empty()
                 && self.lessees(b.id()).next().is_none()
         };
         let over: Vec<BackendId> = self.backends.values().filter(|b| is_over(b)).map(|b| b.id()).collect();

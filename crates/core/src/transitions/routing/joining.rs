@@ -170,7 +170,7 @@ impl Core {
         let is_unused = |b: &Backend| {
             b.greeting.is_none()
                 && b.greeter.is_none()
-                && b.waiting.is_empty()
+                && b.queue().is_empty()
                 && self.pending.iter().all(|(_, pending)| pending.backend != b.id())
         };
         let is_mute =

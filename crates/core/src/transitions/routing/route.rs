@@ -147,7 +147,7 @@ impl Core {
     fn give_up_leases(&mut self, client: ClientId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
         let is_idle = |b: &Backend| {
-            matches!(b.state, BackendState::Stopped) && b.waiting.is_empty() && b.subscriptions().is_empty()
+            matches!(b.state, BackendState::Stopped) && b.queue().is_empty() && b.subscriptions().is_empty()
         };
         let backends = &self.backends;
         c.give_up_idle_leases(|backend| backends.get(&backend).is_none_or(is_idle));
