@@ -1,17 +1,15 @@
 //! A backend: the life of its process, and what waits for it. See `LIFECYCLE.md` beside this file.
 
 use crate::backends::{
-    BackendFraming, BackendKey, BackendLists, BackendOutbox, BackendQueue, BackendRoots, BackendState, Breaker, Counters, FramingGuess, Health, Quarantine, Subscriptions, Tasks,
+    BackendFraming, BackendHandshake, BackendKey, BackendLists, BackendOutbox, BackendQueue, BackendRoots, BackendState, Breaker, Counters, FramingGuess, Health, Quarantine, Subscriptions, Tasks,
     Users, takes_turn,
 };
 use crate::catalogue::{List, Offer, RawOffer};
-use crate::clients::Greeting;
 use crate::environment::Environment;
 use crate::ids::{BackendId, ClientId, Launch, ServerId};
 use crate::moment::Moment;
 use crate::settings::ServerSettings;
 use bytes::Bytes;
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 use switchboard_protocol::dialect::Ear;
@@ -26,22 +24,7 @@ pub(crate) struct Backend {
     /// The variables of its process, or of the one that is started next.
     pub(crate) environment: Environment,
     pub(crate) state: BackendState,
-    /// What its processes hear first.
-    pub(crate) greeting: Option<Greeting>,
-    /// Who made that handshake.
-    pub(crate) greeted_by: Option<ClientId>,
-    /// What the server answered to it; further clients get the same.
-    pub(crate) welcome: Option<Message>,
-    /// The handshake that a client is making itself: our id for it, and what it said.
-    pub(crate) greeter: Option<(u64, Message)>,
-    /// Handshakes of others, which wait for the answer to that one.
-    pub(crate) greeted_later: VecDeque<u64>,
-    /// The present process has been told `initialized`.
-    pub(crate) is_initialized: bool,
-    /// Whose words those were. It may repeat them; others need not say the same.
-    pub(crate) initialized_by: Option<ClientId>,
-    /// Who said so before its handshake was answered, and was passed on.
-    pub(crate) early: Option<ClientId>,
+    handshake: BackendHandshake,
     lists: BackendLists,
     roots: BackendRoots,
     subscriptions: Subscriptions,
@@ -91,14 +74,7 @@ impl Backend {
             key,
             environment,
             state: BackendState::Stopped,
-            greeting: None,
-            greeted_by: None,
-            welcome: None,
-            greeter: None,
-            greeted_later: VecDeque::new(),
-            is_initialized: false,
-            initialized_by: None,
-            early: None,
+            handshake: BackendHandshake::default(),
             lists: BackendLists::default(),
             roots: BackendRoots::default(),
             subscriptions: Subscriptions::default(),
@@ -191,6 +167,14 @@ impl Backend {
         }
     }
 
+    pub(crate) fn handshake(&self) -> &BackendHandshake {
+        &self.handshake
+    }
+
+    pub(crate) fn handshake_mut(&mut self) -> &mut BackendHandshake {
+        &mut self.handshake
+    }
+
     pub(crate) fn roots(&self) -> &BackendRoots {
         &self.roots
     }
@@ -269,7 +253,7 @@ impl Backend {
 
     /// The result of its `initialize`.
     fn introduction(&self) -> Option<Bytes> {
-        let welcome = self.welcome.as_ref()?;
+        let welcome = self.handshake.welcome()?;
         welcome.has(Part::Result).then(|| welcome.bytes().slice(welcome.span(Part::Result).range()))
     }
 
@@ -297,6 +281,23 @@ impl Backend {
         self.number().map(|number| Launch { backend: self.id, number })
     }
 
+    /// The process, if it takes messages.
+    pub(crate) fn ready_launch(&self) -> Option<Launch> {
+        self.launch().filter(|_| self.is_ready())
+    }
+
+    /// The process takes messages.
+    pub(crate) fn is_ready(&self) -> bool {
+        matches!(self.state, BackendState::Ready { .. })
+    }
+
+    /// A process that is ready hears a handshake again.
+    pub(crate) fn begin_handshake_again(&mut self, now: Moment) -> Option<Launch> {
+        let launch = self.ready_launch()?;
+        self.state = BackendState::Starting { number: launch.number, since: now, is_spawned: true };
+        Some(launch)
+    }
+
     /// When there must be a process, while there is none; and its number.
     pub(crate) fn spawn_by(&self, within: Duration) -> Option<(u32, Moment)> {
         match self.state {
@@ -320,6 +321,7 @@ impl Backend {
         self.health.begin_process();
         self.outbox = BackendOutbox::default();
         self.queue.begin_process();
+        self.handshake.begin_process();
         self.lists.begin_process();
         // They went with the process before; the next may use the same ids.
         self.tasks.clear();

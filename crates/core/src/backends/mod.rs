@@ -11,6 +11,7 @@
 //! - `roots`: the roots that a process was told.
 //! - `counters`: counts for `switchboard status`.
 //! - `quarantine`: lines on stdout that are no messages.
+//! - `handshake`: the handshake with its processes.
 //! - `outbox`: bytes that are not written yet.
 //! - `queue`: messages that wait, and requests at work.
 //! - `health`: signs of life, and memory.
@@ -30,6 +31,7 @@ mod subscriptions;
 mod roots;
 mod counters;
 mod quarantine;
+mod handshake;
 mod outbox;
 mod queue;
 mod health;
@@ -50,6 +52,7 @@ pub(crate) use fetch::AfterPage;
 pub(crate) use lists::BackendLists;
 pub(crate) use breaker::Breaker;
 pub(crate) use framing::{BackendFraming, FramingGuess};
+pub(crate) use handshake::BackendHandshake;
 pub(crate) use health::{Health, MemoryVerdict};
 pub(crate) use outbox::BackendOutbox;
 pub(crate) use queue::{BackendQueue, Queued, takes_turn};

@@ -156,7 +156,7 @@ impl Core {
             Route::To(home) => {
                 self.ensure_started(home);
                 // It may be there, and have heard no handshake: its client is yet to make one, or was refused.
-                if self.backends.get(&home).is_some_and(|b| b.greeting.is_none()) {
+                if self.backends.get(&home).is_some_and(|b| b.handshake().is_ungreeted()) {
                     self.greet_anew(home);
                 }
                 let launch = self.backends.get(&home).and_then(|b| b.launch());

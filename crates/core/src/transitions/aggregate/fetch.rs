@@ -24,8 +24,8 @@ impl Core {
             let is_leaving = matches!(b.state, BackendState::Stopping { .. });
             b.is_current(launch)
                 && !is_leaving
-                && b.is_initialized
-                && b.welcome.is_some()
+                && b.handshake().is_initialized()
+                && b.handshake().has_welcome()
                 && !b.lists().was_asked()
         };
         if is_wanted && self.backends.get(&launch.backend).is_some_and(can_be_asked) {

@@ -111,7 +111,7 @@ impl Core {
     /// What a delegate's server says of itself, as far as it has said anything.
     pub(super) fn words_of(&self, c: &Client) -> Option<Arc<Offer>> {
         let live = || {
-            let welcome = self.backends.get(&c.home()?)?.welcome.as_ref()?;
+            let welcome = self.backends.get(&c.home()?)?.handshake().welcome()?;
             let result = welcome.bytes().slice(welcome.span(Part::Result).range());
             Some(Arc::new(Offer::new(result)))
         };

@@ -50,7 +50,7 @@ impl Core {
                 && at_same_root(other)
         });
         // Where nothing is to linger, what runs is not kept for its lists.
-        let must_go = b.welcome.is_some() && self.settings.linger.is_some_and(|linger| linger.is_zero());
+        let must_go = b.handshake().has_welcome() && self.settings.linger.is_some_and(|linger| linger.is_zero());
         if has_one || must_go || !self.is_on_its_way(b) {
             return;
         }
@@ -59,9 +59,9 @@ impl Core {
         let late = Some(c.server()).filter(|_| c.is_delegate() && self.is_late(b));
         let (backend, root) = (b.id(), b.key().root.clone());
         // One that is there answers soon, or not at all.
-        let within = match b.welcome {
-            Some(_) => LISTS_TIMEOUT,
-            None => c.settings().start_timeout * (MAX_STARTS + 1),
+        let within = match b.handshake().has_welcome() {
+            true => LISTS_TIMEOUT,
+            false => c.settings().start_timeout * (MAX_STARTS + 1),
         };
         let until = self.clock.now() + within;
         let id = self.numbers.new_delegate();
@@ -98,8 +98,7 @@ impl Core {
         let open = || {
             let own = self.pending.iter().find(|(_, p)| p.is_of(c.id()) && p.method == Method::Initialize);
             let (minted, pending) = own?;
-            let kept = b.greeter.as_ref().filter(|(greeter, _)| *greeter == minted);
-            pending.waiting().or(pending.sent()).cloned().or_else(|| kept.map(|(_, message)| message.clone()))
+            pending.waiting().or(pending.sent()).or_else(|| b.handshake().words_of(minted)).cloned()
         };
         let greeting = match c.greeting() {
             Some(greeting) => greeting.clone(),

@@ -33,7 +33,7 @@ impl Core {
             return;
         }
         let is_used = now.since(b.last_used) < interval || self.is_in_use(b);
-        let is_greeted = (b.greeter.is_none() && b.proven) || b.settings().relays;
+        let is_greeted = (!b.handshake().is_under_way() && b.proven) || b.settings().relays;
         let Some(b) = self.backends.get_mut(&backend) else { return };
         b.health_mut().plan_check(is_used.then(|| now + interval));
         if is_used && is_greeted {

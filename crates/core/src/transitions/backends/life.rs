@@ -45,7 +45,6 @@ impl Core {
         b.is_used = is_used;
         b.users = Users::default();
         let framing = b.begin_process();
-        b.is_initialized = false;
         b.level = None;
         b.roots_mut().forget_questions();
         b.is_at_rest = false;
@@ -83,7 +82,7 @@ impl Core {
 
     /// Repeats the handshake that is known; without one, its first client makes it.
     pub(crate) fn make_ready(&mut self, launch: Launch) {
-        let greeting = self.backends.get(&launch.backend).and_then(|b| b.greeting.as_ref());
+        let greeting = self.backends.get(&launch.backend).and_then(|b| b.handshake().greeting());
         let Some(initialize) = greeting.map(|greeting| greeting.initialize().clone()) else {
             return self.open(launch);
         };
@@ -153,7 +152,7 @@ impl Core {
         let is_first = b.launches == 1;
         b.breaker_mut().end_trial();
         b.proven = true;
-        b.welcome = Some(answer.clone());
+        b.handshake_mut().set_welcome(answer.clone());
         let after = self.clock.now().since(since);
         self.note_offer(launch.backend, Method::Initialize, answer);
         self.welcome_waiting(launch.backend);
@@ -163,8 +162,8 @@ impl Core {
             let greeting = self.clients.get(client).and_then(|c| c.greeting());
             greeting.is_some_and(|greeting| greeting.initialized().is_some())
         };
-        let greeted_by = b.greeted_by.filter(has_confirmed);
-        let initialized = b.greeting.as_ref().and_then(|greeting| greeting.initialized().cloned());
+        let greeted_by = b.handshake().greeted_by().filter(has_confirmed);
+        let initialized = b.handshake().confirmation().cloned();
         if let Some(message) = initialized {
             self.confirm_to(launch, greeted_by, &message);
             self.restore(launch);
@@ -176,8 +175,7 @@ impl Core {
     /// The client is ready: the server is told so.
     pub(crate) fn confirm_to(&mut self, launch: Launch, by: Option<ClientId>, initialized: &Message) {
         if let Some(b) = self.backends.get_mut(&launch.backend) {
-            b.is_initialized = true;
-            b.initialized_by = by;
+            b.handshake_mut().confirm(by);
         }
         let mut out = Outgoing::of(initialized);
         dialect::translate(initialized, Dialect::Standard, &mut out);
@@ -410,9 +408,7 @@ impl Core {
     pub(crate) fn fail_all(&mut self, backend: BackendId, cause: &Cause) {
         let error = self.cause(Some(backend), cause);
         if let Some(b) = self.backends.get_mut(&backend) {
-            // Nobody is to try next: all of them fail.
-            b.greeter = None;
-            b.greeted_later.clear();
+            b.handshake_mut().fail_all();
         }
         for minted in self.pending.ids(|p| p.backend == backend) {
             if let Some(pending) = self.close(minted) {

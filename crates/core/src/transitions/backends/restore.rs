@@ -119,7 +119,7 @@ impl Core {
         let Some(c) = self.clients.get(&client) else { return };
         for backend in c.leases().filter(|&leased| leased != except).collect::<Vec<BackendId>>() {
             let is_listening =
-                |b: &&Backend| b.is_initialized && matches!(b.state, BackendState::Ready { .. });
+                |b: &&Backend| b.handshake().is_initialized() && matches!(b.state, BackendState::Ready { .. });
             let b = self.backends.get(&backend).filter(is_listening);
             if let Some(launch) = b.and_then(|b| b.launch()) {
                 self.restore_level(launch);
@@ -155,7 +155,7 @@ impl Core {
     pub(crate) fn subscribe_for(&mut self, client: ClientId, backend: BackendId, uri: Vec<u8>) {
         let Some(b) = self.backends.get(&backend) else { return };
         let is_known = b.subscriptions().contains(&uri);
-        let is_listening = b.is_initialized && matches!(b.state, BackendState::Ready { .. });
+        let is_listening = b.handshake().is_initialized() && matches!(b.state, BackendState::Ready { .. });
         if let Some(launch) = b.launch().filter(|_| is_listening) {
             if !is_known {
                 self.subscribe(launch, &uri);
@@ -175,7 +175,7 @@ impl Core {
     /// One client's level must not keep from the others what they want to hear. Also when a request for a level came
     /// to nothing: the server may have heard it all the same.
     pub(crate) fn keep_level(&mut self, backend: BackendId, except: Option<ClientId>) {
-        let Some(b) = self.backends.get(&backend).filter(|b| b.is_initialized) else { return };
+        let Some(b) = self.backends.get(&backend).filter(|b| b.handshake().is_initialized()) else { return };
         let (BackendState::Ready { number, .. }, told) = (&b.state, b.level.as_deref().and_then(rank)) else {
             return;
         };

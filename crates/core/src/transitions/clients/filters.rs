@@ -222,7 +222,7 @@ impl Core {
                 }
                 self.unsubscribed(backend, client, &uri);
                 let launch =
-                    self.backends.get(&backend).filter(|b| b.is_initialized).and_then(|b| b.launch());
+                    self.backends.get(&backend).filter(|b| b.handshake().is_initialized()).and_then(|b| b.launch());
                 if let Some(launch) = launch {
                     self.unsubscribe(launch, client, vec![uri.clone()]);
                 }

@@ -205,7 +205,7 @@ impl Core {
         let is_greeted = self.clients.get(&client).is_some_and(|c| c.is_greeted());
         // It was greeted from the store, or its server is at rest.
         let is_away =
-            || self.is_resting(backend) || self.backends.get(&backend).is_none_or(|b| b.welcome.is_none());
+            || self.is_resting(backend) || self.backends.get(&backend).is_none_or(|b| !b.handshake().has_welcome());
         let is_for_us = message.method() == Method::Ping && is_greeted && is_away();
         if is_for_us || self.is_unsubscribed_for(client, backend, &message) {
             let minted = self.accept(client, backend, id, batch, message);

@@ -78,9 +78,9 @@ impl Core {
         initialize: Message,
     ) {
         let Some(b) = self.backends.get(&backend) else { return };
-        let is_again = b.greeted_by == Some(client) && self.only_lessee(backend) == Some(client);
-        let (is_known, is_coming) = (b.welcome.is_some() && !is_again, b.greeter.is_some());
-        if is_known && b.greeter.is_none() {
+        let is_again = b.handshake().greeted_by() == Some(client) && self.only_lessee(backend) == Some(client);
+        let (is_known, is_coming) = (b.handshake().has_welcome() && !is_again, b.handshake().is_under_way());
+        if is_known && !b.handshake().is_under_way() {
             let minted = self.accept(client, backend, id, batch, initialize);
             return self.welcome(minted, backend);
         }
@@ -90,7 +90,7 @@ impl Core {
         let minted = self.accept(client, backend, id, batch, initialize.clone());
         if is_coming && self.only_lessee(backend) != Some(client) {
             if let Some(b) = self.backends.get_mut(&backend) {
-                b.greeted_later.push_back(minted);
+                b.handshake_mut().wait(minted);
             }
             return;
         }
@@ -99,14 +99,14 @@ impl Core {
 
     fn make_handshake(&mut self, minted: u64, backend: BackendId, initialize: Message) {
         if let Some(b) = self.backends.get_mut(&backend) {
-            b.greeter = Some((minted, initialize));
+            b.handshake_mut().begin(minted, initialize);
         }
         self.hand_to(minted, backend);
     }
 
     /// Answers a handshake with what the server said to another.
     fn welcome(&mut self, minted: u64, backend: BackendId) {
-        let Some(answer) = self.backends.get(&backend).and_then(|b| b.welcome.clone()) else { return };
+        let Some(answer) = self.backends.get(&backend).and_then(|b| b.handshake().welcome().cloned()) else { return };
         let Some(pending) = self.close(minted) else { return };
         let Asker::Client { client, ref id, batch } = pending.asker else { return };
         let Progress::Waiting(initialize) = &pending.progress else { return };
@@ -127,7 +127,7 @@ impl Core {
     /// A client's word that it is ready, which waits beside its handshake, goes with it.
     pub(crate) fn forget_early(&mut self, backend: BackendId, client: ClientId, early: Option<Message>) {
         if let (Some(early), Some(b)) = (early, self.backends.get_mut(&backend)) {
-            b.early = b.early.filter(|&other| other != client);
+            b.handshake_mut().forget_early(client);
             b.queue_mut().remove_notification(&early);
         }
     }
@@ -137,12 +137,11 @@ impl Core {
     pub(crate) fn confirm_early(&mut self, backend: BackendId) {
         self.complete_greeting(backend);
         let Some(b) = self.backends.get(&backend) else { return };
-        let (BackendState::Ready { number, .. }, None, false) = (&b.state, &b.greeter, b.is_initialized)
-        else {
+        let Some(launch) = b.ready_launch() else { return };
+        if b.handshake().is_under_way() || b.handshake().is_initialized() {
             return;
-        };
-        let launch = Launch { backend, number: *number };
-        if let Some(message) = b.greeting.as_ref().and_then(|greeting| greeting.initialized().cloned()) {
+        }
+        if let Some(message) = b.handshake().confirmation().cloned() {
             self.confirm_to(launch, None, &message);
             self.restore(launch);
         }
@@ -150,15 +149,13 @@ impl Core {
 
     /// The second half of a handshake may be another client's.
     pub(crate) fn complete_greeting(&mut self, backend: BackendId) {
-        let is_half = |b: &&Backend| b.greeting.as_ref().is_some_and(|it| it.initialized().is_none());
-        if self.backends.get(&backend).filter(is_half).is_none() {
+        if !self.backends.get(&backend).is_some_and(|b| b.handshake().lacks_confirmation()) {
             return;
         }
         let words = |client: ClientId| self.clients.get(&client)?.greeting()?.initialized().cloned();
         let found = self.speakers(backend).into_iter().find_map(words);
-        let greeting = self.backends.get_mut(&backend).and_then(|b| b.greeting.as_mut());
-        if let (Some(greeting), Some(initialized)) = (greeting, found) {
-            greeting.confirm(&initialized);
+        if let (Some(b), Some(initialized)) = (self.backends.get_mut(&backend), found) {
+            b.handshake_mut().complete(&initialized);
         }
     }
 
@@ -167,13 +164,13 @@ impl Core {
         let Some(b) = self.backends.get(&backend) else { return };
         let only = self.only_lessee(backend);
         // A client that makes its handshake anew is heard by the server, as it would be without us.
-        let is_again = only.is_some() && b.greeted_by == only;
-        let first = b.greeter.as_ref().map(|(minted, _)| *minted).filter(|_| !is_again);
+        let is_again = only.is_some() && b.handshake().greeted_by() == only;
+        let first = b.handshake().under_way().filter(|_| !is_again);
         let Some(minted) = first else { return };
         self.unqueue(backend, minted);
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        b.greeter = None;
-        for minted in std::iter::once(minted).chain(std::mem::take(&mut b.greeted_later)) {
+        b.handshake_mut().end();
+        for minted in std::iter::once(minted).chain(b.handshake_mut().take_waiting()) {
             self.welcome(minted, backend);
         }
     }
@@ -191,40 +188,30 @@ impl Core {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         let Some(c) = self.clients.get_mut(&client) else { return };
         // A client that has gone meanwhile leaves its words to those who come later.
-        let said = pending.sent().cloned().or_else(|| b.greeter.take().map(|(_, initialize)| initialize));
-        b.greeter = None;
+        let own = b.handshake_mut().end();
+        let said = pending.sent().cloned().or(own);
         let Some(initialize) = said.filter(|_| !failed) else {
-            // Another's will be the first.
-            b.is_initialized &= b.welcome.is_some();
-            b.early = b.early.filter(|&other| other != client);
+            b.handshake_mut().refused(client);
             return c.fail_handshake();
         };
         c.answer_handshake(&initialize);
-        let is_first = b.greeting.is_none();
-        b.greeting = c.greeting().cloned();
-        b.greeted_by = Some(client);
-        // If it did not wait for the answer, perhaps neither did we.
-        let was_told =
-            b.early.take() == Some(client) || (b.is_initialized && b.initialized_by == Some(client));
-        b.is_initialized = c.is_initialized() && was_told;
-        b.initialized_by = Some(client);
-        let is_initialized = b.is_initialized;
-        b.welcome = Some(answer.clone());
+        let greeting = c.greeting().cloned();
+        let greeted = b.handshake_mut().answered(client, greeting, c.is_initialized(), answer.clone());
         if let Some(origin) = self.origin(launch.backend) {
             origin.set_welcome(answer.clone());
         }
         self.note_offer(launch.backend, Method::Initialize, answer);
         self.report(Fact::Ready { backend: launch.backend, after, restarted: false });
-        if is_first && is_initialized {
+        if greeted.is_first && greeted.is_initialized {
             self.restore(launch);
         }
     }
 
     /// What waited for a handshake goes on.
     pub(crate) fn after_greeting(&mut self, backend: BackendId, client: ClientId) {
-        let is_known = self.backends.get(&backend).is_some_and(|b| b.welcome.is_some());
+        let is_known = self.backends.get(&backend).is_some_and(|b| b.handshake().has_welcome());
         if is_known {
-            let later = self.backends.get_mut(&backend).map(|b| std::mem::take(&mut b.greeted_later));
+            let later = self.backends.get_mut(&backend).map(|b| b.handshake_mut().take_waiting());
             for minted in later.unwrap_or_default() {
                 self.welcome(minted, backend);
             }
@@ -240,7 +227,7 @@ impl Core {
 
     /// Whose handshake was answered elsewhere, and came here later, lends its words to one that never heard any.
     pub(crate) fn adopt_greeting(&mut self, backend: BackendId) {
-        if self.backends.get(&backend).is_none_or(|b| b.greeting.is_some()) {
+        if self.backends.get(&backend).is_none_or(|b| !b.handshake().is_ungreeted()) {
             return;
         }
         let words = |client: ClientId| {
@@ -249,8 +236,7 @@ impl Core {
         };
         let found = self.speakers(backend).into_iter().find_map(words);
         if let (Some((client, greeting)), Some(b)) = (found, self.backends.get_mut(&backend)) {
-            b.greeting = Some(greeting);
-            b.greeted_by = Some(client);
+            b.handshake_mut().adopt(greeting, client);
         }
     }
 
@@ -271,17 +257,18 @@ impl Core {
         let is_greeted = self.clients.get(&client).is_some_and(|c| c.is_greeted());
         is_greeted
             && !matches!(pending.method, Method::Ping | Method::Initialize)
-            && self.backends.get(&pending.backend).is_some_and(|b| b.greeting.is_none())
+            && self.backends.get(&pending.backend).is_some_and(|b| b.handshake().is_ungreeted())
     }
 
     /// A process that refused one client's handshake hears that of another.
     pub(crate) fn greet_anew(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        let (BackendState::Ready { number, .. }, None) = (&b.state, &b.greeter) else { return };
-        let number = *number;
-        b.state = BackendState::Starting { number, since: self.clock.now(), is_spawned: true };
+        if b.handshake().is_under_way() {
+            return;
+        }
+        let Some(launch) = b.begin_handshake_again(self.clock.now()) else { return };
         self.adopt_greeting(backend);
-        self.make_ready(Launch { backend, number });
+        self.make_ready(launch);
     }
 
     /// A handshake came to nothing; another client may have more luck. Once an event has been dealt with: what fails a
@@ -300,7 +287,7 @@ impl Core {
         else {
             return;
         };
-        if b.greeter.is_none() && b.queue().requests().any(|minted| self.is_too_early(minted)) {
+        if !b.handshake().is_under_way() && b.queue().requests().any(|minted| self.is_too_early(minted)) {
             return self.greet_anew(backend);
         }
         self.let_go(backend);
@@ -308,12 +295,12 @@ impl Core {
 
     fn next_greeter(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        if b.greeter.as_ref().is_some_and(|(minted, _)| self.pending.get(*minted).is_some()) {
+        if b.handshake().under_way().is_some_and(|minted| self.pending.get(minted).is_some()) {
             // It was one of those that wait for it.
             return;
         }
-        b.greeter = None;
-        while let Some(minted) = self.backends.get_mut(&backend).and_then(|b| b.greeted_later.pop_front()) {
+        b.handshake_mut().end();
+        while let Some(minted) = self.backends.get_mut(&backend).and_then(|b| b.handshake_mut().next_waiting()) {
             let initialize = self.pending.get(minted).and_then(|pending| pending.waiting()).cloned();
             if let Some(initialize) = initialize {
                 self.make_handshake(minted, backend, initialize);
@@ -341,22 +328,22 @@ impl Core {
         let home = c.home();
         for backend in c.leases().collect::<Vec<BackendId>>() {
             let Some(b) = self.backends.get_mut(&backend) else { continue };
-            if is_answered && let Some(greeting) = &mut b.greeting {
-                greeting.confirm(message);
+            if is_answered {
+                b.handshake_mut().complete(message);
             }
             let is_ready = matches!(b.state, BackendState::Ready { .. });
-            let is_others = b.is_initialized && b.initialized_by != Some(client);
+            let is_others = b.handshake().is_initialized_by_other(client);
             // While another makes the handshake, or it is made anew, its own is not the one that counts.
-            let is_own = b.greeter.as_ref().is_none_or(|(minted, _)| {
-                self.pending.get(*minted).is_some_and(|pending| pending.is_of(client))
+            let is_own = b.handshake().under_way().is_none_or(|minted| {
+                self.pending.get(minted).is_some_and(|pending| pending.is_of(client))
             });
-            let is_new = b.greeting.is_none() || b.greeted_by == Some(client);
+            let is_new = b.handshake().is_ungreeted() || b.handshake().greeted_by() == Some(client);
             // It may have been greeted elsewhere: one that has heard no handshake yet hears this with it.
-            let may_hear = if is_answered { b.greeting.is_some() } else { is_own };
+            let may_hear = if is_answered { !b.handshake().is_ungreeted() } else { is_own };
             match b.launch().filter(|_| is_ready) {
                 Some(launch) if !is_others && may_hear => {
-                    let is_first = !b.is_initialized;
-                    b.early = Some(client).filter(|_| !is_answered);
+                    let is_first = !b.handshake().is_initialized();
+                    b.handshake_mut().set_early(Some(client).filter(|_| !is_answered));
                     self.confirm_to(launch, Some(client), message);
                     if is_first && is_answered {
                         self.restore(launch);
@@ -369,7 +356,7 @@ impl Core {
                     let mut out = Outgoing::of(message);
                     dialect::translate(message, Dialect::Standard, &mut out);
                     b.queue_mut().push_notification(out);
-                    b.early = Some(client);
+                    b.handshake_mut().set_early(Some(client));
                 }
                 Some(_) | None => {}
             }

@@ -23,7 +23,7 @@ impl Core {
         batch: Option<u32>,
         initialize: &Message,
     ) -> bool {
-        let is_there = self.backends.get(&backend).is_none_or(|b| b.welcome.is_some() || b.greeter.is_some());
+        let is_there = self.backends.get(&backend).is_none_or(|b| b.handshake().has_welcome() || b.handshake().is_under_way());
         if is_there || self.barred_server_of(client) {
             return false;
         }
@@ -37,7 +37,7 @@ impl Core {
         }
         self.ensure_started(backend);
         // It may have been started early, before anybody spoke to it.
-        if self.backends.get(&backend).is_some_and(|b| b.greeting.is_none()) {
+        if self.backends.get(&backend).is_some_and(|b| b.handshake().is_ungreeted()) {
             self.greet_anew(backend);
         }
         self.unpark(client);
@@ -57,7 +57,7 @@ impl Core {
         };
         let Some(c) = self.clients.get(&client).filter(|c| c.is_greeted()) else { return false };
         // One that has answered before, or has failed too often, speaks for itself.
-        let is_new = |b: &Backend| b.welcome.is_none() && !matches!(b.state, BackendState::Failed { .. });
+        let is_new = |b: &Backend| !b.handshake().has_welcome() && !matches!(b.state, BackendState::Failed { .. });
         let is_new = c.home().and_then(|home| self.backends.get(&home)).is_some_and(is_new);
         if !is_new || self.barred_server_of(client) {
             return false;

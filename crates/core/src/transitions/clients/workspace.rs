@@ -127,7 +127,7 @@ impl Core {
         let before = c.take_home();
         let Route::To(home) = self.settle_home(client) else { return };
         let Some(before) = before.filter(|&before| before != home) else { return };
-        let welcome = self.backends.get(&home).and_then(|b| b.welcome.clone());
+        let welcome = self.backends.get(&home).and_then(|b| b.handshake().welcome().cloned());
         if let Some(welcome) = welcome.or_else(|| self.origin(home)?.welcome().cloned()) {
             self.lists_changed(client, &welcome);
         }

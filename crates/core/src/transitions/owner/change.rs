@@ -145,7 +145,7 @@ impl Core {
         let (home, settings) = (c.home(), server.settings().clone());
         let changed = home.and_then(|home| self.backends.get(&home));
         let changed = changed.filter(|b| !Arc::ptr_eq(b.settings(), &settings));
-        let welcome = changed.and_then(|b| b.welcome.clone());
+        let welcome = changed.and_then(|b| b.handshake().welcome().cloned());
         let old = self.backends.values().filter(|b| b.server() == id && self.must_leave(client, b));
         let old: Vec<BackendId> = old.map(|b| b.id()).collect();
         let mut wanted = Vec::new();

@@ -185,7 +185,7 @@ impl Core {
         !b.queue().is_empty()
             || !b.subscriptions().is_empty()
             || b.tasks().is_any_running(self.clock.now())
-            || b.greeter.is_some()
+            || b.handshake().is_under_way()
             || b.lists().is_being_fetched()
             || self.pending.iter().any(|(_, pending)| is_use(pending, b.id()))
             || self.asked.iter().any(|(_, asked)| asked.is_of(b.id()))

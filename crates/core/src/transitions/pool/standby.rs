@@ -58,7 +58,7 @@ impl Core {
         let state = |home: Option<BackendId>| match home.and_then(|home| self.backends.get(&home)) {
             None => StandbyState::Failed,
             Some(b) => match b.state {
-                BackendState::Ready { .. } if b.welcome.is_some() => StandbyState::Ready,
+                BackendState::Ready { .. } if b.handshake().has_welcome() => StandbyState::Ready,
                 BackendState::Ready { .. }
                 | BackendState::Starting { .. }
                 | BackendState::Stopping { .. } => StandbyState::Starting,

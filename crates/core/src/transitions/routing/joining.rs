@@ -95,7 +95,7 @@ impl Core {
     /// Once it was seen that a server offers the same to clients that can do different things, they share one backend.
     pub(crate) fn unite_alike(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend) else { return };
-        let may_share = |b: &Backend| b.owner().is_none() && !b.is_retired() && b.welcome.is_some();
+        let may_share = |b: &Backend| b.owner().is_none() && !b.is_retired() && b.handshake().has_welcome();
         let is_twin = |other: &&Backend| {
             other.server == b.server()
                 && other.id != b.id()
@@ -168,8 +168,8 @@ impl Core {
         let server = self.clients.get(&client).filter(|c| !c.is_greeted())?.server();
         let wanted = self.environment_for(client, key);
         let is_unused = |b: &Backend| {
-            b.greeting.is_none()
-                && b.greeter.is_none()
+            b.handshake().is_ungreeted()
+                && !b.handshake().is_under_way()
                 && b.queue().is_empty()
                 && self.pending.iter().all(|(_, pending)| pending.backend != b.id())
         };
@@ -204,12 +204,11 @@ impl Core {
             .clients
             .get(&client)
             .map_or_else(|| (ServerId(0), Default::default()), |c| (c.server(), c.settings().clone()));
-        let manner = self.servers.get(server).map_or(FramingGuess::of(settings.framing), Server::framing);
+        let framing = self.servers.get(server).map_or(FramingGuess::of(settings.framing), Server::framing);
         let id = self.numbers.new_backend();
-        let mut backend = Backend::new(id, server, settings, manner, (key, environment), self.clock.now());
+        let mut backend = Backend::new(id, server, settings, framing, (key, environment), self.clock.now());
         if let Some(greeting) = self.clients.get(&client).and_then(|c| c.greeting()) {
-            backend.greeting = Some(greeting.clone());
-            backend.greeted_by = Some(client);
+            backend.handshake_mut().adopt(greeting.clone(), client);
         }
         self.backends.insert(backend);
         id

@@ -277,7 +277,7 @@ impl Core {
         b.last_used = self.clock.now();
         self.wake_for_linger();
         let Some(b) = self.backends.get(&backend) else { return };
-        let is_over = b.owner() == Some(client) || (is_free && (b.is_retired() || b.greeting.is_none()));
+        let is_over = b.owner() == Some(client) || (is_free && (b.is_retired() || b.handshake().is_ungreeted()));
         if is_over {
             let why = b.retired.unwrap_or("its client has left it");
             self.followups.push(Followup::EndDeserted { backend, why });
