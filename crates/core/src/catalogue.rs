@@ -10,7 +10,7 @@
 //! - `scan`, `index`, `template`: what these are made of.
 
 mod index;
-mod kept;
+mod stored;
 mod offers;
 mod readings;
 mod scan;
@@ -28,13 +28,13 @@ pub mod view;
 pub mod single;
 
 pub use filter::Filter;
-pub use kept::Kept;
 pub use list::{List, Naming};
 pub use listing::{Listing, Unreadable, next_cursor};
-pub use names::{Collision, Style};
+pub use names::{Collision, NameStyle};
 pub use offer::Offer;
 pub use offers::{OfferKey, Offers};
 pub use raw::{RawList, RawOffer};
 pub use single::{Access, Single};
+pub use stored::StoredOffer;
 pub use uris::{decode_resource, decode_template};
 pub use view::{Found, FoundUri, Member, Page, View, unavailable};

@@ -8,7 +8,7 @@ use std::iter::Peekable;
 use std::sync::Arc;
 
 /// Names that `status` gives for a difference.
-const MAX_NAMES: usize = 6;
+const MAX_SHOWN_NAMES: usize = 6;
 
 /// A digest of a variable's value. The gateway makes it.
 pub type ValueDigest = [u8; 16];
@@ -132,9 +132,9 @@ impl Environment {
         let different = different.iter().filter(|pair| !has_two || are_two(pair));
         let names: Vec<&str> =
             different.filter_map(|(one, other)| one.or(*other)).map(|variable| &*variable.name).collect();
-        match names.len().saturating_sub(MAX_NAMES) {
+        match names.len().saturating_sub(MAX_SHOWN_NAMES) {
             0 => names.join(", "),
-            more => format!("{} and {more} more", names[..MAX_NAMES].join(", ")),
+            more => format!("{} and {more} more", names[..MAX_SHOWN_NAMES].join(", ")),
         }
     }
 }

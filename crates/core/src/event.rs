@@ -5,7 +5,7 @@ use crate::environment::Environment;
 use crate::fact::Fact;
 use crate::ids::{ClientId, Launch, Peer, Principal, ServerId};
 use crate::record::Record;
-use crate::routing::Place;
+use crate::routing::NamedPath;
 use bytes::Bytes;
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,9 +36,9 @@ pub struct Surroundings {
 
 /// A place, and which member of the frame named it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
+pub struct MemberPath {
     pub member: usize,
-    pub place: Place,
+    pub path: NamedPath,
 }
 
 #[derive(Debug)]
@@ -63,7 +63,7 @@ pub enum Event {
         frame: Result<Parsed, Broken>,
         /// Where its messages say that they belong, looked up on disk. Only wanted of servers that have an instance
         /// per root.
-        places: Vec<Named>,
+        paths: Vec<MemberPath>,
     },
     /// A frame beyond the limit, of which only glimpses remain.
     ClientTooLong {

@@ -43,14 +43,14 @@ mod transitions;
 
 pub use self::core::Core;
 pub use environment::Environment;
-pub use event::{About, Action, Event, Named, StopHow, Surroundings};
+pub use event::{About, Action, Event, MemberPath, StopHow, Surroundings};
 pub use fact::{Fact, Outcome};
 pub use ids::{BackendId, ClientId, Launch, Peer, Principal, ServerId};
 pub use moment::Moment;
 pub use record::{FramingChoice, Record, SeenOffers, Slow};
-pub use servers::{Crowding, Failure, LastError, LastStart, Limit, StateHint, state_hint};
+pub use servers::{Crowding, LastError, LastStart, Limit, StateHint, state_hint};
 pub use settings::{
     Aggregates, Capabilities, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope, ScopeReason,
-    ServerSettings, Settings, State,
+    ServerSettings, Settings, StatePolicy,
 };
 pub use transitions::{Change, Done, MEASURE_OFTEN, Order, StandbyState};

@@ -2,7 +2,7 @@
 
 use super::aggregates::{OPEN, two};
 use super::cast::{TWO_CLIENTS, play};
-use switchboard_core::{Capabilities, Scope, ServerSettings, Settings, State};
+use switchboard_core::{Capabilities, Scope, ServerSettings, Settings, StatePolicy};
 
 fn shared(settings: &mut Settings) {
     settings.servers[0].capabilities = Capabilities::Shared;
@@ -257,7 +257,7 @@ fn principals_share_global_servers_only() {
             settings.servers[0].scope = Scope::Global;
             settings.servers.push(ServerSettings {
                 framing: settings.servers[0].framing,
-                state: State::Backend,
+                state: StatePolicy::Backend,
                 ..settings.servers[0].clone()
             });
         },
@@ -323,7 +323,7 @@ fn client_state_learnt_late() {
     play(
         |settings| {
             shared(settings);
-            settings.servers[0].state = State::Auto;
+            settings.servers[0].state = StatePolicy::Auto;
         },
         &format!(
             r#"{TWO_CLIENTS}{A_CALLED}

@@ -15,8 +15,8 @@ use ladder::Ladder;
 use serde::Serialize;
 use std::path::Path;
 use switchboard_core::routing::path::{Style, of_uri};
-use switchboard_core::routing::{Decision, Known, Place, Policy, decide};
-use switchboard_core::{Scope, State};
+use switchboard_core::routing::{Decision, Known, NamedPath, Policy, decide};
+use switchboard_core::{Scope, StatePolicy};
 
 /// What is asked about.
 pub struct Question<'a> {
@@ -137,7 +137,7 @@ pub fn explain(question: &Question<'_>) -> Explained {
         groups.push((mode, Vec::new()));
     }
     let answers = groups.into_iter().map(|(mode, servers)| {
-        let named = switchboard_core::routing::places::named(
+        let named = switchboard_core::routing::paths::named(
             question.params.as_bytes(),
             &mode.root_arguments,
             policy.style,
@@ -171,7 +171,7 @@ fn mode(server: &ServerConfig, question: &Question<'_>) -> RoutingMode {
     server.root_arguments.extend_from_slice(question.root_arguments);
     let record = Launches::new(question.state_folder).load(&server);
     let settings = settings::server_settings(&server, question.vars, record);
-    let state = if settings.record.keeps_state { State::Client } else { settings.state };
+    let state = if settings.record.keeps_state { StatePolicy::Client } else { settings.state };
     let (scope, reason) = settings.scope_with_reason(&settings.record, state);
     RoutingMode {
         spread: match scope {
@@ -180,7 +180,7 @@ fn mode(server: &ServerConfig, question: &Question<'_>) -> RoutingMode {
             Scope::Root | Scope::Client if settings.splits => Spread::Root,
             Scope::Root | Scope::Client => Spread::Roots,
         },
-        is_private: scope == Scope::Client || state == State::Client,
+        is_private: scope == Scope::Client || state == StatePolicy::Client,
         scope: Some((scope, reason.to_string())),
         needs_root: settings.needs_root,
         root_arguments: server.root_arguments,
@@ -189,7 +189,7 @@ fn mode(server: &ServerConfig, question: &Question<'_>) -> RoutingMode {
 
 fn answer(
     known: &Known,
-    places: &[Place],
+    places: &[NamedPath],
     policy: Policy,
     mode: &RoutingMode,
     servers: Vec<String>,

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use switchboard_core::routing::path::{self, Style};
-use switchboard_core::routing::{NamedBy, Place};
+use switchboard_core::routing::{NamedBy, NamedPath};
 
 /// Entries that make a folder a repository.
 const REPOSITORY_MARKS: [&str; 4] = [".git", ".hg", ".svn", ".jj"];
@@ -42,17 +42,17 @@ const CACHE_TTL: Duration = Duration::from_secs(10);
 const MAX_CACHED_PATHS: usize = 256;
 
 /// Looks the named paths up: one place for each, in their order.
-pub fn look_up(named: Vec<(NamedBy, String)>) -> Vec<Place> {
+pub fn look_up(named: Vec<(NamedBy, String)>) -> Vec<NamedPath> {
     static HOME: OnceLock<Option<String>> = OnceLock::new();
     let home = HOME.get_or_init(|| home(&|name| std::env::var_os(name)));
     look_up_beside(named, home.as_deref())
 }
 
-fn look_up_beside(named: Vec<(NamedBy, String)>, home: Option<&str>) -> Vec<Place> {
+fn look_up_beside(named: Vec<(NamedBy, String)>, home: Option<&str>) -> Vec<NamedPath> {
     let places = named.into_iter().map(|(named_by, path)| {
         let path = canonical(Path::new(&path)).unwrap_or(path);
         let project = project(Path::new(&path), home);
-        Place { named_by, path, project }
+        NamedPath { named_by, path, project }
     });
     places.collect()
 }
@@ -143,16 +143,16 @@ impl Resolver {
     }
 
     /// The places, if none of them has to be looked up.
-    pub(crate) fn known(&self, named: &[(NamedBy, String)], now: Instant) -> Option<Vec<Place>> {
+    pub(crate) fn known(&self, named: &[(NamedBy, String)], now: Instant) -> Option<Vec<NamedPath>> {
         let places = named.iter().map(|(named_by, path)| {
             let Resolved { path, project, .. } = self.known.get(path).filter(|known| known.is_fresh(now))?;
-            Some(Place { named_by: named_by.clone(), path: path.clone(), project: project.clone() })
+            Some(NamedPath { named_by: named_by.clone(), path: path.clone(), project: project.clone() })
         });
         places.collect()
     }
 
     /// What [`look_up`] made of these.
-    pub(crate) fn remember(&mut self, named: &[(NamedBy, String)], places: &[Place], now: Instant) {
+    pub(crate) fn remember(&mut self, named: &[(NamedBy, String)], places: &[NamedPath], now: Instant) {
         for ((_, name), place) in named.iter().zip(places) {
             if self.known.len() >= MAX_CACHED_PATHS && !self.known.contains_key(name) {
                 self.make_room(now);

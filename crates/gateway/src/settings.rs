@@ -15,7 +15,7 @@ use bytes::Bytes;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use switchboard_core::catalogue::{Filter, Kept, Naming, OfferKey, Style as NameStyle};
+use switchboard_core::catalogue::{Filter, NameStyle, Naming, OfferKey, StoredOffer};
 use switchboard_core::routing::Policy;
 use switchboard_core::routing::path::Style;
 use switchboard_core::{
@@ -111,7 +111,8 @@ pub(crate) fn naming(config: &Config, server: &ServerConfig) -> Arc<Naming> {
 
 /// With what an earlier run learnt of it.
 pub(crate) fn with_offers(settings: ServerSettings, stored: Vec<(OfferKey, Bytes)>) -> ServerSettings {
-    let kept = |(key, bytes): (OfferKey, Bytes)| (key, Kept::stored(bytes, settings.naming.clone()));
+    let kept =
+        |(key, bytes): (OfferKey, Bytes)| (key, StoredOffer::from_bytes(bytes, settings.naming.clone()));
     ServerSettings { offers: stored.into_iter().map(kept).collect(), ..settings }
 }
 

@@ -12,7 +12,7 @@ use crate::catalogue::View;
 use crate::environment::Environment;
 use crate::ids::{ClientId, ServerId};
 use crate::moment::Moment;
-use crate::routing::Place;
+use crate::routing::NamedPath;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ pub(crate) enum News {
 #[derive(Debug)]
 pub(crate) struct Held {
     pub(crate) minted: u64,
-    pub(crate) places: Vec<Place>,
+    pub(crate) paths: Vec<NamedPath>,
 }
 
 /// What a client calls a resource, in its own spelling, and what its server does, as `same_spelling` gives it; both JSON.

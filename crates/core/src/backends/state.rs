@@ -1,12 +1,11 @@
 //! The states of a backend's life. `LIFECYCLE.md` beside this file has the picture.
 
-use crate::backends::Unfit;
+use crate::backends::HandshakeFailure;
 use crate::moment::Moment;
-use switchboard_protocol::Outgoing;
 
 /// Where a backend is in its life. Each state has the data that only it needs.
 #[derive(Debug)]
-pub(crate) enum State {
+pub(crate) enum BackendState {
     /// No process, and none wanted at the moment.
     Stopped,
     /// A process is being made, or hears again the handshake that an earlier one heard.
@@ -22,7 +21,7 @@ pub(crate) enum State {
     /// Being stopped; `then` says what follows.
     Stopping {
         number: u32,
-        then: Then,
+        then: AfterStop,
     },
     /// It crashed, and is started again at `until`.
     Backoff {
@@ -36,24 +35,10 @@ pub(crate) enum State {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Then {
+pub(crate) enum AfterStop {
     /// Start again at once; what waits is served by the new process.
     Restart,
     Rest,
     /// Tell whoever waits why, with the process's last words; then as after a crash: see `unfit`.
-    Fail(Unfit),
-}
-
-/// Something to be sent as soon as the backend is ready, in the order in which it came.
-#[derive(Debug)]
-pub(crate) enum Waiting {
-    Request(u64),
-    Notification(Outgoing),
-}
-
-/// A request for a sign of life.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Probe {
-    pub(crate) id: u64,
-    pub(crate) deadline: Moment,
+    Fail(HandshakeFailure),
 }

@@ -6,14 +6,14 @@ use switchboard_protocol::Message;
 
 /// Why a process is stopped that has just been started.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Unfit {
+pub(crate) enum HandshakeFailure {
     /// It did not answer `initialize`.
     Silent { within: Duration },
     /// It answered `initialize` with this error.
     Refused { message: String },
 }
 
-impl Unfit {
+impl HandshakeFailure {
     pub(crate) fn refused(answer: &Message) -> Self {
         let answer: serde_json::Value = serde_json::from_slice(answer.bytes()).unwrap_or_default();
         let message = answer["error"]["message"].as_str().unwrap_or("an error without a message");

@@ -178,7 +178,7 @@ fn spliced(page: &[u8], cuts: &[Cut]) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::{Listing, Style};
+    use crate::catalogue::{Listing, NameStyle};
     use proptest::prelude::*;
     use std::sync::Arc;
 
@@ -187,7 +187,7 @@ mod tests {
         let rename = rename.iter().map(|&(from, to)| (from.to_owned(), to.to_owned())).collect();
         let filter = Filter { allow: texts(allow), deny: texts(deny), rename };
         let resources = Filter { rename: Vec::new(), ..filter.clone() };
-        Naming { tools: filter, resources, ..Naming::new("s", Style::Prefixed) }
+        Naming { tools: filter, resources, ..Naming::new("s", NameStyle::Prefixed) }
     }
 
     #[track_caller]

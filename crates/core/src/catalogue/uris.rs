@@ -7,8 +7,8 @@ use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use std::borrow::Cow;
 
-const RESOURCE: &str = "proxy://resource/";
-const TEMPLATE: &str = "proxy://template/";
+const RESOURCE_PREFIX: &str = "proxy://resource/";
+const TEMPLATE_PREFIX: &str = "proxy://template/";
 
 /// Whether this URI is always shown as it is.
 pub fn stays_as_it_is(uri: &str) -> bool {
@@ -17,14 +17,14 @@ pub fn stays_as_it_is(uri: &str) -> bool {
 
 /// `proxy://resource/` and, as base64url, the server's name, a line feed, and the URI.
 pub fn encode_resource(server: &str, uri: &str) -> String {
-    let mut public = String::from(RESOURCE);
+    let mut public = String::from(RESOURCE_PREFIX);
     BASE64_URL_SAFE_NO_PAD.encode_string(format!("{server}\n{uri}"), &mut public);
     public
 }
 
 /// Server and URI of a wrapped resource. Each has one spelling only: padding and stray bits are refused.
 pub fn decode_resource(public: &str) -> Option<(String, String)> {
-    let plain = BASE64_URL_SAFE_NO_PAD.decode(public.strip_prefix(RESOURCE)?).ok()?;
+    let plain = BASE64_URL_SAFE_NO_PAD.decode(public.strip_prefix(RESOURCE_PREFIX)?).ok()?;
     let plain = String::from_utf8(plain).ok()?;
     let (server, uri) = plain.split_once('\n')?;
     Some((server.to_owned(), uri.to_owned()))
@@ -32,12 +32,12 @@ pub fn decode_resource(public: &str) -> Option<(String, String)> {
 
 /// The prefix of this server's templates. Its name is percent-encoded, which templates expand to itself.
 pub fn template_prefix(server: &str) -> String {
-    format!("{TEMPLATE}{}/", percent::encode_segment(server))
+    format!("{TEMPLATE_PREFIX}{}/", percent::encode_segment(server))
 }
 
 /// Server and template, or server and URI if it was expanded, of a wrapped template.
 pub fn decode_template(public: &str) -> Option<(Cow<'_, str>, &str)> {
-    let (server, rest) = public.strip_prefix(TEMPLATE)?.split_once('/')?;
+    let (server, rest) = public.strip_prefix(TEMPLATE_PREFIX)?.split_once('/')?;
     Some((percent::decode(server)?, rest))
 }
 
@@ -85,7 +85,7 @@ mod tests {
     proptest! {
         #[test]
         fn each_resource_has_one_spelling(text in "[A-Za-z0-9_-]{0,12}") {
-            let public = format!("{RESOURCE}{text}");
+            let public = format!("{RESOURCE_PREFIX}{text}");
             if let Some((server, uri)) = decode_resource(&public) {
                 prop_assert_eq!(encode_resource(&server, &uri), public);
             }

@@ -1,18 +1,32 @@
 //! A client: its handshake, its dialect, and what waits for it.
 
+mod leases;
+mod new;
+mod outbox;
+mod workspace;
+
+pub(crate) use new::{ClientOrigin, NewClient};
+
+use self::leases::Leases;
+use self::outbox::ClientOutbox;
 use crate::aggregate::Aggregate;
 use crate::catalogue::Listing;
-use crate::clients::{Batches, Declared, Handshake, Roots, RootsAnswer};
+use crate::clients::declared::Declared;
+use crate::clients::handshake::Handshake;
+use crate::clients::roots::ClientRoots;
+use crate::clients::{Greeting, Level, Profile};
 use crate::environment::Environment;
-use crate::ids::{BackendId, ClientId, Principal, ServerId};
+use crate::ids::{ClientId, Principal, ServerId};
 use crate::moment::Moment;
-use crate::routing::{Known, Place};
+use crate::pending::Unrouted;
+use crate::routing::Known;
 use crate::settings::ServerSettings;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
+use std::time::Duration;
 use switchboard_protocol::dialect::Ear;
-use switchboard_protocol::{Message, RawId};
+use switchboard_protocol::{Dialect, Message, RawId};
 
 /// Whether the client is there, and in which directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,24 +41,24 @@ pub(crate) enum Presence {
 /// `shutdown` was asked for.
 #[derive(Debug)]
 pub(crate) struct Farewell {
-    pub(crate) id: RawId,
-    pub(crate) batch: Option<u32>,
-    pub(crate) answered: bool,
+    id: RawId,
+    batch: Option<u32>,
+    answered: bool,
 }
 
-/// A request that waits to be routed.
-#[derive(Debug)]
-pub(crate) struct Parked {
-    pub(crate) minted: u64,
-    pub(crate) places: Vec<Place>,
-}
+impl Farewell {
+    pub(crate) fn new(id: RawId, batch: Option<u32>) -> Self {
+        Self { id, batch, answered: false }
+    }
 
-/// How much a client wants to hear of what servers log.
-#[derive(Debug, Clone)]
-pub(crate) struct Level {
-    /// As it asked for it: the whole request, to be repeated to other processes.
-    pub(crate) request: Message,
-    pub(crate) rank: usize,
+    pub(crate) fn answered(self) -> Self {
+        Self { answered: true, ..self }
+    }
+
+    fn answer(&mut self) -> Option<(RawId, Option<u32>)> {
+        let is_open = !std::mem::replace(&mut self.answered, true);
+        is_open.then(|| (self.id.clone(), self.batch))
+    }
 }
 
 /// A client of one server is what it is. One of many has a delegate at each of them, which to the server's backends is
@@ -66,48 +80,39 @@ pub(crate) enum Role {
 
 #[derive(Debug)]
 pub(crate) struct Client {
-    pub(crate) id: ClientId,
+    id: ClientId,
     /// What it is to us.
-    pub(crate) role: Role,
-    pub(crate) server: ServerId,
-    pub(crate) settings: Arc<ServerSettings>,
-    pub(crate) since: Moment,
-    pub(crate) principal: Principal,
-    pub(crate) environment: Environment,
+    role: Role,
+    server: ServerId,
+    settings: Arc<ServerSettings>,
+    since: Moment,
+    principal: Principal,
+    environment: Environment,
     /// What is known of its workspaces.
-    pub(crate) known: Shared<Known>,
-    pub(crate) roots: Roots,
-    /// Its last answer to `roots/list`, an error included. Delegates have their client's.
-    pub(crate) roots_answer: Option<RootsAnswer>,
-    /// How often its roots were looked up.
-    pub(crate) inquiries: u32,
-    pub(crate) declared: Declared,
-    pub(crate) handshake: Handshake,
-    /// The backend for what names no place: handshakes, lists.
-    pub(crate) home: Option<BackendId>,
-    /// Its leases: the backends that it uses, by root.
-    pub(crate) seats: BTreeMap<Option<String>, BackendId>,
+    known: Shared<Known>,
+    roots: ClientRoots,
+    declared: Declared,
+    handshake: Handshake,
+    leases: Leases,
     /// Requests that cannot be routed before its roots, or its handshake, are known.
-    pub(crate) parked: VecDeque<Parked>,
+    parked: VecDeque<Unrouted>,
     /// The stored lists that it was shown before its server was there.
-    pub(crate) shown: Vec<Arc<Listing>>,
+    shown: Vec<Arc<Listing>>,
     /// The log level that it asked for.
-    pub(crate) level: Option<Level>,
-    pub(crate) ear: Ear,
+    level: Option<Level>,
+    /// The dialect that the client has shown.
+    dialect: Ear,
     /// It wants to know what messages are about.
-    pub(crate) goes_by_request: bool,
+    goes_by_request: bool,
     /// What tells it that a refusal is ours.
-    pub(crate) refusal_mark: Option<Arc<str>>,
+    refusal_mark: Option<Arc<str>>,
     /// Its folders are none of ours.
-    pub(crate) is_elsewhere: bool,
-    pub(crate) presence: Presence,
-    pub(crate) farewell: Option<Box<Farewell>>,
-    pub(crate) batches: Batches,
-    /// Bytes in its outbox.
-    pub(crate) queued: usize,
-    /// Accepted and not answered.
-    pub(crate) unanswered: usize,
-    pub(crate) dropped: u64,
+    is_elsewhere: bool,
+    presence: Presence,
+    farewell: Option<Box<Farewell>>,
+    outbox: ClientOutbox,
+    /// Requests that were accepted and not answered yet.
+    unanswered: usize,
 }
 
 impl Client {
@@ -146,6 +151,233 @@ impl Client {
         matches!(self.role, Role::Prefetch { .. } | Role::Standby)
     }
 
+    pub(crate) fn id(&self) -> ClientId {
+        self.id
+    }
+
+    pub(crate) fn role(&self) -> &Role {
+        &self.role
+    }
+
+    pub(crate) fn server(&self) -> ServerId {
+        self.server
+    }
+
+    /// The settings of its server, as they were when the client connected or moved last.
+    pub(crate) fn settings(&self) -> &Arc<ServerSettings> {
+        &self.settings
+    }
+
+    pub(crate) fn set_settings(&mut self, settings: Arc<ServerSettings>) {
+        self.settings = settings;
+    }
+
+    pub(crate) fn principal(&self) -> Principal {
+        self.principal
+    }
+
+    pub(crate) fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    pub(crate) fn set_environment(&mut self, environment: Environment) {
+        self.environment = environment;
+    }
+
+    /// How long the client has been connected.
+    pub(crate) fn connected_for(&self, now: Moment) -> Duration {
+        now.since(self.since)
+    }
+
+    /// A client of one server, with a connection of its own.
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(self.role, Role::Plain)
+    }
+
+    pub(crate) fn is_standby(&self) -> bool {
+        matches!(self.role, Role::Standby)
+    }
+
+    /// The client has a connection, may send, and reads its answers.
+    pub(crate) fn is_here(&self) -> bool {
+        self.presence == Presence::Here
+    }
+
+    /// Nobody reads what is sent to the client.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.presence == Presence::Lost
+    }
+
+    /// The client sends nothing more, but still reads.
+    pub(crate) fn end_input(&mut self) {
+        self.presence = Presence::Listening;
+    }
+
+    pub(crate) fn mark_lost(&mut self) {
+        self.presence = Presence::Lost;
+    }
+
+    /// Drops everything owed to a client that is gone.
+    pub(crate) fn forgive_debts(&mut self) {
+        self.unanswered = 0;
+        self.outbox.clear();
+    }
+
+    /// Requests that were accepted and not answered yet.
+    pub(crate) fn unanswered(&self) -> usize {
+        self.unanswered
+    }
+
+    pub(crate) fn request_accepted(&mut self) {
+        self.unanswered += 1;
+    }
+
+    pub(crate) fn request_over(&mut self) {
+        self.unanswered -= 1;
+    }
+
+    /// The dialect that the client has shown, or that the config fixes.
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.dialect.dialect()
+    }
+
+    /// Learns the dialect from a message; `true` if it changed.
+    pub(crate) fn learn_dialect(&mut self, message: &Message) -> bool {
+        let before = self.dialect;
+        self.dialect.hear(message);
+        self.dialect != before
+    }
+
+    /// The client wants to know which of its requests a message belongs to.
+    pub(crate) fn goes_by_request(&self) -> bool {
+        self.goes_by_request
+    }
+
+    /// The mark by which the client recognises a refusal of ours.
+    pub(crate) fn refusal_mark(&self) -> Option<&str> {
+        self.refusal_mark.as_deref()
+    }
+
+    /// The client runs on another machine, or without a token: its folders are not ours.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.is_elsewhere
+    }
+
+    /// The client has asked to shut down.
+    pub(crate) fn has_said_farewell(&self) -> bool {
+        self.farewell.is_some()
+    }
+
+    pub(crate) fn say_farewell(&mut self, farewell: Farewell) {
+        self.farewell = Some(Box::new(farewell));
+    }
+
+    /// The client's `shutdown`, if it is not answered yet. It counts as answered from then on.
+    pub(crate) fn answer_farewell(&mut self) -> Option<(RawId, Option<u32>)> {
+        self.farewell.as_mut()?.answer()
+    }
+
+    /// The protocol version and the capabilities that the client declared.
+    pub(crate) fn profile(&self) -> Option<&Profile> {
+        self.declared.profile()
+    }
+
+    /// The client answers `roots/list`.
+    pub(crate) fn has_roots(&self) -> bool {
+        self.declared.has_roots()
+    }
+
+    /// The handshake that a server has answered, to be replayed to its next process.
+    pub(crate) fn greeting(&self) -> Option<&Greeting> {
+        self.handshake.to_replay()
+    }
+
+    /// The client has made no handshake at all.
+    pub(crate) fn is_new(&self) -> bool {
+        self.handshake.is_new()
+    }
+
+    /// The client waits for the answer to its `initialize`.
+    pub(crate) fn awaits_greeting(&self) -> bool {
+        self.handshake.is_asked()
+    }
+
+    /// The client's last `initialize` was answered.
+    pub(crate) fn is_greeted(&self) -> bool {
+        self.handshake.is_answered()
+    }
+
+    /// Both halves of the handshake are done: the client may be asked things.
+    pub(crate) fn is_initialized(&self) -> bool {
+        self.handshake.is_complete()
+    }
+
+    /// The `initialized` of a client that did not wait for the answer to its `initialize`.
+    pub(crate) fn confirmed_early(&self) -> Option<&Message> {
+        self.handshake.confirmed_early()
+    }
+
+    pub(crate) fn begin_handshake(&mut self) {
+        self.handshake.ask();
+    }
+
+    pub(crate) fn answer_handshake(&mut self, initialize: &Message) {
+        self.handshake.answer(initialize);
+    }
+
+    pub(crate) fn fail_handshake(&mut self) {
+        self.handshake.fail();
+    }
+
+    pub(crate) fn confirm_handshake(&mut self, initialized: &Message) {
+        self.handshake.confirm(initialized);
+    }
+
+    /// Keeps a request until it can be routed.
+    pub(crate) fn park(&mut self, request: Unrouted) {
+        self.parked.push_back(request);
+    }
+
+    pub(crate) fn has_parked(&self) -> bool {
+        !self.parked.is_empty()
+    }
+
+    pub(crate) fn take_parked(&mut self) -> VecDeque<Unrouted> {
+        std::mem::take(&mut self.parked)
+    }
+
+    /// Notes that the client was shown a stored list.
+    pub(crate) fn show_stored(&mut self, listing: Arc<Listing>) {
+        self.shown.retain(|shown| shown.list() != listing.list());
+        self.shown.push(listing);
+    }
+
+    pub(crate) fn was_shown_stored(&self) -> bool {
+        !self.shown.is_empty()
+    }
+
+    pub(crate) fn take_shown(&mut self) -> Vec<Arc<Listing>> {
+        std::mem::take(&mut self.shown)
+    }
+
+    /// The log level that the client asked for.
+    pub(crate) fn level(&self) -> Option<&Level> {
+        self.level.as_ref()
+    }
+
+    pub(crate) fn set_level(&mut self, level: Level) {
+        self.level = Some(level);
+    }
+
+    /// Speaks as another client does.
+    pub(crate) fn adopt_dialect(&mut self, dialect: Ear) {
+        self.dialect = dialect;
+    }
+
+    pub(crate) fn shown_dialect(&self) -> Ear {
+        self.dialect
+    }
+
     /// It has a connection of its own.
     pub(crate) fn is_connected(&self) -> bool {
         match self.role {
@@ -153,14 +385,6 @@ impl Client {
             Role::Delegate { .. } | Role::Prefetch { .. } | Role::Standby => false,
         }
     }
-}
-
-/// How loud a level is, from its JSON string.
-pub(crate) fn rank(level: &[u8]) -> Option<usize> {
-    const LEVELS: [&[u8]; 8] =
-        [b"debug", b"info", b"notice", b"warning", b"error", b"critical", b"alert", b"emergency"];
-    let level = level.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
-    LEVELS.iter().position(|known| *known == level)
 }
 
 /// A value that copies have in common until one of them is changed. The delegates of a client are equal in most.

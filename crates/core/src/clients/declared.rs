@@ -1,5 +1,6 @@
 //! The protocol version and the capabilities that a client declared in `initialize`.
 
+use crate::settings::{Capabilities, ServerSettings};
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
@@ -12,9 +13,9 @@ pub(crate) type Profile = Arc<str>;
 /// What we read of `initialize`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Declared {
-    pub(crate) profile: Option<Profile>,
+    profile: Option<Profile>,
     /// It answers `roots/list`.
-    pub(crate) has_roots: bool,
+    has_roots: bool,
 }
 
 #[derive(Deserialize)]
@@ -26,7 +27,8 @@ struct Opening {
 }
 
 impl Declared {
-    pub(crate) fn of(initialize: &Message, with_capabilities: bool) -> Self {
+    pub(crate) fn of(initialize: &Message, settings: &ServerSettings) -> Self {
+        let with_capabilities = settings.capabilities != Capabilities::Shared;
         let params = initialize.part(Part::Params).unwrap_or_default();
         let Ok(opening) = serde_json::from_slice::<Opening>(params) else { return Self::default() };
         let has_roots = opening.capabilities.get("roots").is_some_and(Value::is_object);
@@ -37,14 +39,27 @@ impl Declared {
 }
 
 impl Declared {
+    pub(crate) fn profile(&self) -> Option<&Profile> {
+        self.profile.as_ref()
+    }
+
+    pub(crate) fn has_roots(&self) -> bool {
+        self.has_roots
+    }
+
     /// What a client on another machine calls its roots is no folder here.
     pub(crate) fn here(self, is_here: bool) -> Self {
         Self { has_roots: self.has_roots && is_here, ..self }
     }
+
+    /// The same, of a client that cannot be asked for roots.
+    pub(crate) fn without_roots(self) -> Self {
+        Self { has_roots: false, ..self }
+    }
 }
 
 /// With the keys of objects sorted, so that equal capabilities are spelled the same.
-pub(crate) fn in_order(value: Value) -> Value {
+pub(super) fn in_order(value: Value) -> Value {
     match value {
         Value::Object(members) => {
             let mut members: Vec<(String, Value)> = members.into_iter().collect();

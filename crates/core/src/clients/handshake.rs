@@ -19,8 +19,36 @@ pub(crate) enum Handshake {
 /// What a client said, and a server answered.
 #[derive(Debug, Clone)]
 pub(crate) struct Greeting {
-    pub(crate) initialize: Message,
-    pub(crate) initialized: Option<Message>,
+    initialize: Message,
+    initialized: Option<Message>,
+}
+
+impl Greeting {
+    pub(crate) fn new(initialize: Message, initialized: Option<Message>) -> Self {
+        Self { initialize, initialized }
+    }
+
+    pub(crate) fn initialize(&self) -> &Message {
+        &self.initialize
+    }
+
+    /// The client's word that it is ready.
+    pub(crate) fn initialized(&self) -> Option<&Message> {
+        self.initialized.as_ref()
+    }
+
+    /// Adds the second half, if it is missing.
+    pub(crate) fn complete_with(mut self, initialized: impl FnOnce() -> Option<Message>) -> Self {
+        self.initialized = self.initialized.or_else(initialized);
+        self
+    }
+
+    /// Notes the second half, if it is missing.
+    pub(crate) fn confirm(&mut self, initialized: &Message) {
+        if self.initialized.is_none() {
+            self.initialized = Some(initialized.detached());
+        }
+    }
 }
 
 impl Handshake {
@@ -33,7 +61,7 @@ impl Handshake {
         *self = Self::Asked { initialized: None, before };
     }
 
-    pub(crate) fn answer(&mut self, initialize: Message) {
+    pub(crate) fn answer(&mut self, initialize: &Message) {
         let initialized = match std::mem::replace(self, Self::New) {
             Self::New => None,
             Self::Asked { initialized, .. } => initialized,
@@ -69,6 +97,10 @@ impl Handshake {
     /// Both halves are done: it may be asked things.
     pub(crate) fn is_complete(&self) -> bool {
         matches!(self, Self::Answered(Greeting { initialized: Some(_), .. }))
+    }
+
+    pub(crate) fn is_new(&self) -> bool {
+        matches!(self, Self::New)
     }
 
     pub(crate) fn is_asked(&self) -> bool {

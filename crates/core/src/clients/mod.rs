@@ -4,6 +4,7 @@
 //! - `declared`: the protocol version and the capabilities that a client declared.
 //! - `handshake`: the client's half of the handshake.
 //! - `roots`: the client's answers to `roots/list`.
+//! - `level`: log levels that clients ask for.
 //! - `batch`: JSON-RPC batches whose answers are gathered.
 //! - `client`: the client itself.
 //! - `all`: all clients by number.
@@ -11,13 +12,16 @@
 mod declared;
 mod handshake;
 mod roots;
+mod level;
 mod batch;
 mod client;
 mod all;
 
-pub(crate) use all::*;
-pub(crate) use batch::*;
-pub(crate) use client::*;
-pub(crate) use declared::*;
-pub(crate) use handshake::*;
-pub(crate) use roots::*;
+pub(crate) use all::Clients;
+pub(crate) use client::{Client, ClientOrigin, Farewell, NewClient, Role};
+pub(crate) use declared::Profile;
+pub(crate) use handshake::Greeting;
+pub(crate) use level::{Level, rank, rank_in};
+pub(crate) use roots::{ClientRoot, RootsStage, key_of_roots};
+
+use client::{Presence, Shared};

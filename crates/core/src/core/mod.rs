@@ -1,23 +1,35 @@
 //! The state of the core as a whole. The transitions are in `transitions`.
 //!
 //! # Layout
+//! - `clock`: the time of the event at hand, and the next deadline.
 //! - `ending`: how near the end of the program is.
+//! - `followups`: work that an event leaves for its end.
+//! - `numbers`: ids for new backends and delegates.
+//! - `random`: numbers from the seed.
 
+mod clock;
 mod ending;
+mod followups;
+mod numbers;
+mod random;
+
+use clock::Clock;
+use numbers::Numbers;
+use random::Random;
 
 pub(crate) use ending::Ending;
+pub(crate) use followups::{Followup, Followups};
 
 use crate::aggregate::Views;
-use crate::backends::Backend;
+use crate::backends::Backends;
 use crate::clients::Clients;
 use crate::event::Action;
 use crate::fact::Fact;
-use crate::ids::{BackendId, ClientId, Peer};
+use crate::ids::{BackendId, Peer};
 use crate::moment::Moment;
 use crate::pending::{Asked, ClosedTokens, Merge, Pending, QuestionTokens, Table};
-use crate::servers::Server;
+use crate::servers::{Server, Servers};
 use crate::settings::{ServerSettings, Settings};
-use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use switchboard_protocol::ErrorAnswer;
 
@@ -26,90 +38,59 @@ use switchboard_protocol::ErrorAnswer;
 pub struct Core {
     pub(crate) settings: Settings,
     /// The answer to every request, if there is nothing to serve.
-    pub(crate) refusal: Option<ErrorAnswer>,
-    pub(crate) now: Moment,
+    refusal: Option<ErrorAnswer>,
+    pub(crate) clock: Clock,
     pub(crate) clients: Clients,
-    pub(crate) backends: BTreeMap<BackendId, Backend>,
-    pub(crate) next_backend: u32,
-    pub(crate) next_delegate: u32,
-    /// Backends that were missed, and are to be tried again once they can be.
-    pub(crate) start_again: Vec<BackendId>,
+    pub(crate) backends: Backends,
+    pub(crate) numbers: Numbers,
     /// How several servers look as one, for all who see the same.
     pub(crate) views: Views,
-    pub(crate) servers: Vec<Server>,
-    /// For what concerns no server.
-    pub(crate) nobody: Arc<ServerSettings>,
-    /// Backends that wait for room.
-    pub(crate) line: VecDeque<BackendId>,
-    /// Handshakes that came to nothing in this event, with their backends: others may follow.
-    pub(crate) failed_greetings: Vec<(BackendId, ClientId)>,
-    /// Clients of many servers that wait no longer for one of them, in this event.
-    pub(crate) disappointed: Vec<ClientId>,
-    /// Backends whose last client has left them: they end when they have nothing more to do for it, and why.
-    pub(crate) left: Vec<(BackendId, &'static str)>,
-    /// Some of the clients are gone, and not yet forgotten.
-    pub(crate) has_lost: bool,
-    /// Clients of servers whose settings have changed: they are to have other backends.
-    pub(crate) moving: Vec<ClientId>,
+    pub(crate) servers: Servers,
+    /// Stands in where a client or a backend has no server.
+    no_server: Arc<ServerSettings>,
     /// A server was started without a client at least once; most never are.
-    pub(crate) has_standbys: bool,
-    /// Something has happened that may concern servers which run without a client.
-    pub(crate) standby_due: bool,
-    /// Since when nobody has needed us.
-    pub(crate) unused_since: Option<Moment>,
-    /// All backends together hold more memory than they may, and did so at the last look.
-    pub(crate) is_heavy: bool,
+    has_standbys: bool,
+    /// The moment at which the last client and the last process were gone.
+    unused_since: Option<Moment>,
+    /// All backends together held more memory than they may at the last look.
+    is_over_memory: bool,
     pub(crate) merging: Vec<Merge>,
     pub(crate) pending: Table<Pending>,
     pub(crate) asked: Table<Asked>,
     pub(crate) closed_tokens: ClosedTokens,
     pub(crate) question_tokens: QuestionTokens,
     pub(crate) ending: Ending,
-    /// No deadline is earlier than this. It may be too early, never too late: see `deadlines`.
-    pub(crate) wake: Option<Moment>,
-    pub(crate) dice: u64,
-    /// Backends that can take one more of those that wait their turn.
-    pub(crate) free: Vec<BackendId>,
+    pub(crate) random: Random,
+    pub(crate) followups: Followups,
     pub(crate) actions: Vec<Action>,
 }
 
 impl Core {
     pub fn new(mut settings: Settings) -> Self {
-        let dice = settings.seed | 1;
+        let seed = settings.seed;
         let first_question = settings.first_question;
-        let servers = std::mem::take(&mut settings.servers).into_iter();
-        let servers = servers.map(|server| Server::new(server, Moment::default())).collect();
+        let servers = Servers::new(std::mem::take(&mut settings.servers), Moment::default());
         Self {
             settings,
             refusal: None,
-            now: Moment::default(),
+            clock: Clock::default(),
             clients: Clients::default(),
-            backends: BTreeMap::new(),
-            next_backend: 1,
-            next_delegate: ClientId::FIRST_DELEGATE,
-            start_again: Vec::new(),
-            views: Views::new(dice),
+            backends: Backends::default(),
+            numbers: Numbers::new(),
+            views: Views::new(seed | 1),
             servers,
-            nobody: Arc::new(ServerSettings::new("?")),
-            line: VecDeque::new(),
-            failed_greetings: Vec::new(),
-            disappointed: Vec::new(),
-            left: Vec::new(),
-            has_lost: false,
-            moving: Vec::new(),
+            no_server: Arc::new(ServerSettings::new("?")),
             has_standbys: false,
-            standby_due: false,
             unused_since: None,
-            is_heavy: false,
+            is_over_memory: false,
             merging: Vec::new(),
             pending: Table::new(),
             asked: Table::starting_at(first_question),
             closed_tokens: ClosedTokens::default(),
             question_tokens: QuestionTokens::default(),
             ending: Ending::Running,
-            wake: None,
-            dice,
-            free: Vec::new(),
+            random: Random::new(seed),
+            followups: Followups::default(),
             actions: Vec::new(),
         }
     }
@@ -126,20 +107,20 @@ impl Core {
 
     /// When [`Event::Tick`] is wanted at the latest.
     pub fn wake(&self) -> Option<Moment> {
-        self.wake
+        self.clock.wake()
     }
 
     /// Whether this peer leaves so much unread that nothing more should be read from it.
     pub fn is_clogged(&self, peer: Peer) -> bool {
         // Twice: what answers and requests may fill, and as much again for errors.
         match peer {
-            Peer::Client(client) => {
-                self.clients.get(&client).is_some_and(|c| c.queued > 2 * self.settings.limits.client_bytes)
-            }
-            Peer::Backend(launch) => self
-                .backends
-                .get(&launch.backend)
-                .is_some_and(|b| b.is_current(launch) && b.queued > 2 * self.settings.limits.backend_bytes),
+            Peer::Client(client) => self
+                .clients
+                .get(&client)
+                .is_some_and(|c| c.has_more_queued_than(2 * self.settings.limits.client_bytes)),
+            Peer::Backend(launch) => self.backends.get(&launch.backend).is_some_and(|b| {
+                b.is_current(launch) && b.outbox().has_more_than(2 * self.settings.limits.backend_bytes)
+            }),
         }
     }
 
@@ -158,6 +139,48 @@ impl Core {
         self.pending.len() + self.asked.len()
     }
 
+    /// Nothing has told the program to end yet.
+    pub(crate) fn is_running(&self) -> bool {
+        self.ending == Ending::Running
+    }
+
+    /// We go on without clients.
+    pub(crate) fn lives_on(&self) -> bool {
+        self.settings.linger.is_some()
+    }
+
+    pub(crate) fn refusal(&self) -> Option<&ErrorAnswer> {
+        self.refusal.as_ref()
+    }
+
+    pub(crate) fn has_standbys(&self) -> bool {
+        self.has_standbys
+    }
+
+    pub(crate) fn note_standby(&mut self) {
+        self.has_standbys = true;
+    }
+
+    pub(crate) fn unused_since(&self) -> Option<Moment> {
+        self.unused_since
+    }
+
+    /// Returns whether the program becomes unused now.
+    pub(crate) fn set_unused(&mut self, is_unused: bool) -> bool {
+        let was_unused = self.unused_since.is_some();
+        self.unused_since = is_unused.then(|| self.unused_since.unwrap_or(self.clock.now()));
+        is_unused && !was_unused
+    }
+
+    /// Returns whether the last look had the same result.
+    pub(crate) fn set_over_memory(&mut self, is_over: bool) -> bool {
+        std::mem::replace(&mut self.is_over_memory, is_over) == is_over
+    }
+
+    pub(crate) fn no_server(&self) -> Arc<ServerSettings> {
+        self.no_server.clone()
+    }
+
     pub(crate) fn report(&mut self, fact: Fact) {
         self.actions.push(Action::Report(fact));
     }
@@ -165,23 +188,15 @@ impl Core {
     /// What is known of a backend's server. One that is not as the server is now says nothing about it.
     pub(crate) fn origin(&mut self, backend: BackendId) -> Option<&mut Server> {
         let server = self.backends.get(&backend).filter(|b| !b.is_retired())?.server;
-        self.servers.get_mut(server.0 as usize)
+        self.servers.get_mut(server)
     }
 
     /// The settings of a backend's server, as they were when it was made.
     pub(crate) fn settings_of(&self, backend: BackendId) -> Arc<ServerSettings> {
-        self.backends.get(&backend).map_or_else(|| self.nobody.clone(), |b| b.settings.clone())
+        self.backends.get(&backend).map_or_else(|| self.no_server(), |b| b.settings().clone())
     }
 
     pub(crate) fn server_name(&self, backend: BackendId) -> &str {
-        self.backends.get(&backend).map_or("?", |b| &b.settings.name)
-    }
-
-    /// A number that differs from run to run with the seed, and not otherwise.
-    pub(crate) fn roll(&mut self) -> u64 {
-        self.dice ^= self.dice << 13;
-        self.dice ^= self.dice >> 7;
-        self.dice ^= self.dice << 17;
-        self.dice
+        self.backends.get(&backend).map_or("?", |b| &b.settings().name)
     }
 }

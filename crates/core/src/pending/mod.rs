@@ -4,6 +4,7 @@
 //! # Layout
 //! - `table`: ids that we minted, with their entries.
 //! - `request`: requests from clients, or from us, to a backend.
+//! - `unrouted`: requests that wait to be routed.
 //! - `asked`: requests to a client.
 //! - `tokens`: progress tokens of requests that are closed, and of questions.
 //! - `merge`: notifications that are merged with equal ones.
@@ -11,6 +12,7 @@
 mod table;
 mod request;
 mod asked;
+mod unrouted;
 mod tokens;
 mod merge;
 
@@ -19,3 +21,4 @@ pub(crate) use merge::*;
 pub(crate) use request::*;
 pub(crate) use table::*;
 pub(crate) use tokens::*;
+pub(crate) use unrouted::Unrouted;

@@ -6,7 +6,7 @@ use std::fmt;
 
 /// What a message itself says about where it belongs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct NamedPath {
     pub named_by: NamedBy,
     pub path: String,
     /// The nearest folder around it that looks like a project.
@@ -75,12 +75,12 @@ pub enum Why {
     FirstKnown,
 }
 
-pub fn decide(known: &Known, places: &[Place], policy: Policy) -> Decision {
+pub fn decide(known: &Known, paths: &[NamedPath], policy: Policy) -> Decision {
     let root = |root: &str, why| Decision::Root { root: root.to_owned(), why };
     if let Some(pinned) = &known.pinned {
         return root(pinned, Why::Pinned);
     }
-    if let Some((found, why)) = places.iter().find_map(|place| of_place(known, place, policy)) {
+    if let Some((found, why)) = paths.iter().find_map(|path| of_path(known, path, policy)) {
         return root(&found, why);
     }
     if let Some(found) = of_client(known, policy.style) {
@@ -102,18 +102,18 @@ pub fn decide(known: &Known, places: &[Place], policy: Policy) -> Decision {
     }
 }
 
-/// The innermost root around a place; or, for one that is outside of all, its project.
-fn of_place(known: &Known, place: &Place, policy: Policy) -> Option<(String, Why)> {
+/// The innermost root around a path; or, for one that is outside of all, its project.
+fn of_path(known: &Known, path: &NamedPath, policy: Policy) -> Option<(String, Why)> {
     let all = known.given.iter().chain(&known.client).chain(&known.seen);
-    let around = all.filter(|root| is_within(&place.path, root, policy.style));
+    let around = all.filter(|root| is_within(&path.path, root, policy.style));
     if let Some(root) = around.max_by_key(|root| root.len()) {
-        return Some((root.clone(), Why::Within(place.named_by.clone())));
+        return Some((root.clone(), Why::Within(path.named_by.clone())));
     }
-    let project = place.project.as_ref().filter(|_| policy.open_roots)?;
-    match &place.named_by {
+    let project = path.project.as_ref().filter(|_| policy.open_roots)?;
+    match &path.named_by {
         // What a server calls its resources is not the user's word for where he works.
         NamedBy::Uri => None,
-        NamedBy::Argument(_) => Some((project.clone(), Why::Project(place.named_by.clone()))),
+        NamedBy::Argument(_) => Some((project.clone(), Why::Project(path.named_by.clone()))),
     }
 }
 
@@ -177,15 +177,15 @@ mod tests {
     /// `arg:NAME`, whose project follows a `|`; and the policies `closed` and `no-fallback`.
     fn decided(words: &str) -> String {
         let mut known = Known::default();
-        let mut places = Vec::new();
+        let mut paths = Vec::new();
         let mut policy = Policy { open_roots: true, fallback: true, style: Style::Unix };
         for word in words.split_whitespace() {
             let (key, value) = word.split_once('=').unwrap_or((word, ""));
             let text = value.to_owned();
-            let place = |named_by| {
+            let path = |named_by| {
                 let (path, project) = value.split_once('|').unwrap_or((value, ""));
                 let project = Some(project.to_owned()).filter(|project| !project.is_empty());
-                Place { named_by, path: path.to_owned(), project }
+                NamedPath { named_by, path: path.to_owned(), project }
             };
             match key {
                 "pin" => known.pinned = Some(text),
@@ -196,13 +196,13 @@ mod tests {
                 "cwd" => known.working_folder = Some(text),
                 "default" => known.default = Some(text),
                 "home" => known.home = Some(text),
-                "uri" => places.push(place(NamedBy::Uri)),
+                "uri" => paths.push(path(NamedBy::Uri)),
                 "closed" => policy.open_roots = false,
                 "no-fallback" => policy.fallback = false,
-                key => places.push(place(NamedBy::Argument(key.strip_prefix("arg:").unwrap().to_owned()))),
+                key => paths.push(path(NamedBy::Argument(key.strip_prefix("arg:").unwrap().to_owned()))),
             }
         }
-        match decide(&known, &places, policy) {
+        match decide(&known, &paths, policy) {
             Decision::Root { root, why } => format!("{root}: {why}"),
             Decision::Fallback => "fallback".to_owned(),
             Decision::Nowhere => "nowhere".to_owned(),
@@ -214,7 +214,7 @@ mod tests {
         const TABLE: &[(&str, &str)] = &[
             // Pinned ends the question.
             ("pin=/p given=/a client=/b uri=/b/x", "/p: it is pinned"),
-            // A place, by the longest prefix, whoever knows the root.
+            // A path, by the longest prefix, whoever knows the root.
             ("client=/a client=/b uri=/b/x", "/b: the URI lies in it"),
             ("client=/a client=/a/b uri=/a/b/c", "/a/b: the URI lies in it"),
             ("client=/a given=/a/b uri=/a/b/c", "/a/b: the URI lies in it"),
@@ -231,7 +231,7 @@ mod tests {
             ("client=/a arg:dir=/c/d|/c closed", "/a: it is the client's"),
             ("client=/a arg:dir=/c/d", "/a: it is the client's"),
             ("client=/a uri=/c/d|/c", "/a: it is the client's"),
-            // Without a place: the client's, its environment, its folder, the default, the first.
+            // Without a path: the client's, its environment, its folder, the default, the first.
             ("client=/a client=/b env=/e cwd=/w default=/d", "/a: it is the client's"),
             ("client=/a client=/b default=/b", "/b: it is the client's"),
             ("env=/e cwd=/w default=/d given=/g", "/e: the client's environment names it"),
@@ -260,9 +260,9 @@ mod tests {
     #[test]
     fn case_does_not_matter_on_windows() {
         let known = Known { client: vec![r"C:\Work".into()], ..Known::default() };
-        let place = Place { named_by: NamedBy::Uri, path: r"c:\work\x".into(), project: None };
+        let path = NamedPath { named_by: NamedBy::Uri, path: r"c:\work\x".into(), project: None };
         let policy = Policy { open_roots: false, fallback: false, style: Style::Windows };
         let expect = Decision::Root { root: r"C:\Work".into(), why: Why::Within(NamedBy::Uri) };
-        assert_eq!(decide(&known, &[place], policy), expect);
+        assert_eq!(decide(&known, &[path], policy), expect);
     }
 }

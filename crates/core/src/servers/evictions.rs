@@ -1,6 +1,6 @@
 //! Backends that stop each other: one is stopped because a limit is reached, and is needed again soon after.
 
-use crate::backends::Key;
+use crate::backends::BackendKey;
 use crate::environment::Environment;
 use crate::moment::Moment;
 use serde::Serialize;
@@ -8,13 +8,13 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 /// A backend that is started again within this time was stopped too early.
-pub(crate) const SOON: Duration = Duration::from_secs(2 * 60);
+const TOO_EARLY: Duration = Duration::from_secs(2 * 60);
 
 /// How long such a start is counted, and how long a warning is not repeated.
-pub(crate) const RECENT: Duration = Duration::from_secs(10 * 60);
+const COUNTED_FOR: Duration = Duration::from_secs(10 * 60);
 
 /// How many evictions and starts of a server are remembered.
-pub(crate) const MAX_REMEMBERED: usize = 256;
+const MAX_REMEMBERED: usize = 256;
 
 /// A limit on how many backends run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,12 +61,12 @@ pub struct Crowding {
 }
 
 impl Crowding {
-    pub(crate) fn new(server: &str, limit: Limit, times: usize) -> Self {
-        let within = RECENT.as_secs() / 60;
+    fn new(server: &str, limit: Limit, times: usize) -> Self {
+        let within = COUNTED_FOR.as_secs() / 60;
         let often = if times == 1 { "once".to_owned() } else { format!("{times} times") };
         Self {
             times,
-            within_seconds: RECENT.as_secs(),
+            within_seconds: COUNTED_FOR.as_secs(),
             setting: limit.setting(),
             message: format!(
                 "stopped to make room and started again soon after, {often} in the last {within} minutes"
@@ -76,40 +76,42 @@ impl Crowding {
     }
 }
 
-/// What makes a backend the same one again: its key and its variables.
-pub(crate) type Place = (Key, Environment);
+/// The properties that make a later backend the same one again: its key and its variables.
+pub(crate) type BackendIdentity = (BackendKey, Environment);
 
 /// Evictions of a server's backends, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Evictions {
-    pub(crate) evicted: VecDeque<(Moment, Place, Limit)>,
+    evicted: VecDeque<(Moment, BackendIdentity, Limit)>,
     /// Starts of backends that were evicted shortly before.
-    pub(crate) returned: VecDeque<(Moment, Limit)>,
-    pub(crate) warned_at: Option<Moment>,
+    returned: VecDeque<(Moment, Limit)>,
+    warned_at: Option<Moment>,
 }
 
 impl Evictions {
-    pub(crate) fn note(&mut self, now: Moment, place: Place, limit: Limit) {
-        self.evicted.retain(|(at, other, _)| now.since(*at) <= SOON && *other != place);
+    pub(crate) fn record(&mut self, now: Moment, backend: BackendIdentity, limit: Limit) {
+        self.evicted.retain(|(at, other, _)| now.since(*at) <= TOO_EARLY && *other != backend);
         if self.evicted.len() == MAX_REMEMBERED {
             self.evicted.pop_front();
         }
-        self.evicted.push_back((now, place, limit));
+        self.evicted.push_back((now, backend, limit));
     }
 
     /// A backend starts. `true` if its server's owner should be warned.
-    pub(crate) fn started(&mut self, now: Moment, place: &Place) -> bool {
-        let Some(at) = self.evicted.iter().position(|(_, evicted, _)| evicted == place) else { return false };
+    pub(crate) fn started(&mut self, now: Moment, backend: &BackendIdentity) -> bool {
+        let Some(at) = self.evicted.iter().position(|(_, evicted, _)| evicted == backend) else {
+            return false;
+        };
         let Some((evicted_at, _, limit)) = self.evicted.remove(at) else { return false };
-        if now.since(evicted_at) > SOON {
+        if now.since(evicted_at) > TOO_EARLY {
             return false;
         }
-        self.returned.retain(|(at, _)| now.since(*at) <= RECENT);
+        self.returned.retain(|(at, _)| now.since(*at) <= COUNTED_FOR);
         if self.returned.len() == MAX_REMEMBERED {
             self.returned.pop_front();
         }
         self.returned.push_back((now, limit));
-        let is_due = self.warned_at.is_none_or(|at| now.since(at) > RECENT);
+        let is_due = self.warned_at.is_none_or(|at| now.since(at) > COUNTED_FOR);
         if is_due {
             self.warned_at = Some(now);
         }
@@ -118,7 +120,7 @@ impl Evictions {
 
     /// `None` if it has not happened recently.
     pub(crate) fn crowding(&self, now: Moment, server: &str) -> Option<Crowding> {
-        let recent = self.returned.iter().filter(|(at, _)| now.since(*at) <= RECENT);
+        let recent = self.returned.iter().filter(|(at, _)| now.since(*at) <= COUNTED_FOR);
         let (_, limit) = recent.clone().next_back()?;
         Some(Crowding::new(server, *limit, recent.count()))
     }

@@ -2,15 +2,15 @@
 //! language runtimes report errors, and nothing about the process itself.
 
 /// Lines of stderr that an error answer carries.
-const MOST_LINES: usize = 20;
+const MAX_STDERR_LINES: usize = 20;
 
 /// The output of a process before it ended.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LastWords {
     /// The last lines of stderr.
-    pub(crate) stderr: String,
+    stderr: String,
     /// Lines on stdout that were no messages: some servers print their complaints there.
-    pub(crate) stdout: String,
+    stdout: String,
     cause: Option<String>,
 }
 
@@ -18,8 +18,16 @@ impl LastWords {
     pub(crate) fn new(stderr: &str, stdout: String) -> Self {
         let cause = cause_line(stderr).or_else(|| cause_line(&stdout));
         let lines: Vec<&str> = stderr.lines().collect();
-        let last = lines[lines.len().saturating_sub(MOST_LINES)..].join("\n");
+        let last = lines[lines.len().saturating_sub(MAX_STDERR_LINES)..].join("\n");
         Self { stderr: last, stdout, cause }
+    }
+
+    pub(crate) fn stderr(&self) -> &str {
+        &self.stderr
+    }
+
+    pub(crate) fn stdout(&self) -> &str {
+        &self.stdout
     }
 
     /// Appends the line that names the cause: many clients show nothing but the message of an error.
@@ -268,6 +276,6 @@ mod tests {
         let stack: String = (0..40).map(|n| format!("    at f{n} (x.js:1:1)\n")).collect();
         let words = LastWords::new(&format!("Error: no key\n{stack}"), String::new());
         assert_eq!(words.after("x".to_owned()), "x; it said: Error: no key");
-        assert_eq!(words.stderr.lines().count(), MOST_LINES);
+        assert_eq!(words.stderr.lines().count(), MAX_STDERR_LINES);
     }
 }

@@ -9,6 +9,7 @@
 //! - `failure`: the last failure of a server.
 //! - `last_start`: the result of the last start.
 //! - `server`: the server itself.
+//! - `all`: all servers.
 
 mod last_words;
 mod stateful;
@@ -18,13 +19,17 @@ mod evictions;
 mod failure;
 mod last_start;
 mod server;
+mod all;
 
-pub(crate) use evictions::*;
+pub(crate) use all::Servers;
+pub(crate) use evictions::{BackendIdentity, Evictions};
 pub use evictions::{Crowding, Limit};
-pub use failure::{Failure, LastError};
-pub(crate) use insight::*;
+pub(crate) use failure::Failure;
+pub use failure::LastError;
+pub(crate) use insight::Insight;
 pub use last_start::LastStart;
-pub(crate) use last_words::*;
-pub(crate) use retry::*;
-pub(crate) use server::*;
+pub(crate) use last_words::LastWords;
+pub(crate) use retry::Retry;
+pub(crate) use server::{Bar, Server};
+pub(crate) use stateful::state_hint_of_list;
 pub use stateful::{StateHint, state_hint};

@@ -1,5 +1,6 @@
 //! Servers that keep a client's state between calls, recognised by whole words in the names of their tools.
 
+use serde::Deserialize;
 use std::borrow::Cow;
 
 /// What the names of a server's tools say about its state.
@@ -50,6 +51,30 @@ const DOUBTFUL: &[&str] = &[
 
 /// Tools that only look: what follows is what they look at.
 const LOOKING: &[&str] = &["list", "get", "search", "find", "show", "describe", "count", "read"];
+
+/// Longer lists are not looked through for names.
+const MAX_SCANNED_LIST_BYTES: usize = 1 << 20;
+
+#[derive(Deserialize)]
+struct ToolNames<'a> {
+    #[serde(borrow)]
+    tools: Vec<ToolName<'a>>,
+}
+
+#[derive(Deserialize)]
+struct ToolName<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+}
+
+/// Judges a server by the result of its `tools/list`; `None` if that is too long, or cannot be read.
+pub(crate) fn state_hint_of_list(result: &[u8]) -> Option<StateHint> {
+    if result.len() > MAX_SCANNED_LIST_BYTES {
+        return None;
+    }
+    let ToolNames { tools } = serde_json::from_slice(result).ok()?;
+    Some(state_hint(tools.iter().map(|tool| &*tool.name)))
+}
 
 /// Judges a server by the names of all of its tools.
 pub fn state_hint<'a>(names: impl IntoIterator<Item = &'a str>) -> StateHint {

@@ -1,12 +1,12 @@
 //! What time does: requests expire, a silent backend is probed, one in backoff is started.
 //!
-//! There is no queue of deadlines. `Core::wake` is a lower bound of all of them: a new deadline can only lower
+//! There is no queue of deadlines. `Clock::wake` is a lower bound of all of them: a new deadline can only lower
 //! it, and a tick that comes too early costs one look at what is open. Deadlines move with progress and most
 //! requests end long before theirs, so keeping a queue in order would cost every request something.
 
 use crate::answers::Cause;
-use crate::backends::{Manner, Probe, State, Then, Unfit, Waiting};
-use crate::core::{Core, Ending};
+use crate::backends::{AfterStop, BackendState, HandshakeFailure};
+use crate::core::Core;
 use crate::event::StopHow;
 use crate::fact::{Fact, Outcome};
 use crate::ids::{BackendId, Launch};
@@ -20,15 +20,11 @@ use std::time::Duration;
 use switchboard_protocol::{Dialect, Framing, Method, Outgoing, dialect};
 
 /// How long a backend may take for a sign of life.
-const PROBE_TIME: Duration = Duration::from_secs(10);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Core {
-    pub(crate) fn wake_at(&mut self, moment: Moment) {
-        self.wake = Some(self.wake.map_or(moment, |wake| wake.min(moment)));
-    }
-
     pub(crate) fn tick(&mut self) {
-        let now = self.now;
+        let now = self.clock.now();
         for minted in self.pending.ids(|pending| pending.deadline <= now) {
             self.expire(minted);
         }
@@ -41,7 +37,7 @@ impl Core {
                 AskedBy::Ourselves => self.roots_unknown(asked.client),
             }
         }
-        let backends: Vec<BackendId> = self.backends.keys().copied().collect();
+        let backends: Vec<BackendId> = self.backends.ids();
         for backend in backends {
             self.tick_backend(backend);
             self.tick_health(backend);
@@ -59,25 +55,26 @@ impl Core {
         let asked = self.asked.iter().filter_map(|(_, asked)| asked.deadline);
         let backends = self.backends.values().flat_map(|b| {
             let backoff = match b.state {
-                State::Backoff { until } => Some(until),
-                State::Stopped
-                | State::Starting { .. }
-                | State::Ready { .. }
-                | State::Stopping { .. }
-                | State::Failed { .. } => None,
+                BackendState::Backoff { until } => Some(until),
+                BackendState::Stopped
+                | BackendState::Starting { .. }
+                | BackendState::Ready { .. }
+                | BackendState::Stopping { .. }
+                | BackendState::Failed { .. } => None,
             };
-            let probe = b.probe.map(|probe| probe.deadline);
-            let spawn_by = b.spawn_by(b.settings.start_timeout).map(|(_, by)| by);
-            backoff.into_iter().chain(probe).chain(spawn_by).chain(b.check_at).chain(self.idle_at(b))
+            let probe = b.health().probe_deadline();
+            let spawn_by = b.spawn_by(b.settings().start_timeout).map(|(_, by)| by);
+            backoff
+                .into_iter()
+                .chain(probe)
+                .chain(spawn_by)
+                .chain(b.health().next_check())
+                .chain(self.idle_at(b))
         });
-        let drain = match self.ending {
-            Ending::Draining { deadline, .. } => Some(deadline),
-            Ending::Running | Ending::Stopping { .. } | Ending::Finished => None,
-        };
         pending
             .chain(asked)
             .chain(backends)
-            .chain(drain)
+            .chain(self.ending.deadline())
             .chain(self.next_merge())
             .chain(self.next_in_line())
             .chain(self.next_of_aggregates())
@@ -87,42 +84,41 @@ impl Core {
     }
 
     fn tick_backend(&mut self, backend: BackendId) {
-        let now = self.now;
+        let now = self.clock.now();
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        if let State::Backoff { until } = b.state
+        if let BackendState::Backoff { until } = b.state
             && until <= now
         {
             if self.lives_on() && self.is_nobodys(backend) {
                 // Nobody is there to serve any more.
                 if let Some(b) = self.backends.get_mut(&backend) {
-                    b.state = State::Stopped;
+                    b.state = BackendState::Stopped;
                 }
                 return self.forget_unused();
             }
             return self.admit(backend);
         }
-        let spawn_by = b.spawn_by(b.settings.start_timeout);
+        let spawn_by = b.spawn_by(b.settings().start_timeout);
         if let Some((number, _)) = spawn_by.filter(|(_, by)| *by <= now) {
             return self.spawn_expired(backend, number);
         }
-        let Some(probe) = b.probe.filter(|probe| probe.deadline <= now) else { return };
+        let Some(probe) = b.health().overdue_probe(now) else { return };
         // A server that does one thing at a time answers nothing while it works on a call that still has time.
         // What came after the probe is no excuse.
-        let relays = b.settings.relays;
-        let is_before =
-            |id: u64, p: &Pending| !relays && id < probe.id && p.backend == backend && is_clients(p);
+        let relays = b.settings().relays;
+        let is_before = |id: u64, p: &Pending| !relays && id < probe && p.backend == backend && is_clients(p);
         if self.pending.iter().any(|(id, pending)| is_before(id, pending)) {
-            b.probe = Some(Probe { deadline: now + PROBE_TIME, ..probe });
+            b.health_mut().postpone_probe(now + PROBE_TIMEOUT);
             return;
         }
-        b.probe = None;
-        self.close(probe.id);
+        b.health_mut().end_probe();
+        self.close(probe);
         self.replace_hung(backend, "it gave no sign of life");
     }
 
     fn expire(&mut self, minted: u64) {
         // Another that expired at the same time may have had consequences for it.
-        if self.pending.get(minted).is_none_or(|pending| pending.deadline > self.now) {
+        if self.pending.get(minted).is_none_or(|pending| pending.deadline > self.clock.now()) {
             return;
         }
         let Some(pending) = self.close(minted) else { return };
@@ -131,11 +127,11 @@ impl Core {
             (Asker::Client { .. }, Progress::Cancelled) => {}
             (Asker::Client { .. }, Progress::Waiting(_)) => {
                 self.unqueue(backend, minted);
-                let waited = self.now.since(pending.accepted);
-                let b = self.backends.get(&backend).filter(|b| matches!(b.state, State::Ready { .. }));
-                let error = match b.map(|b| b.at_work) {
+                let waited = self.clock.now().since(pending.accepted);
+                let b = self.backends.get(&backend).filter(|b| matches!(b.state, BackendState::Ready { .. }));
+                let error = match b.map(|b| b.queue().at_work()) {
                     Some(at_work) => self.no_turn(backend, waited, at_work),
-                    None if self.line.contains(&backend) => self.no_room(backend, waited),
+                    None if self.backends.waits_for_room(backend) => self.no_room(backend, waited),
                     None => self.timed_out(backend, waited, false),
                 };
                 self.fail(&pending, &error);
@@ -144,7 +140,7 @@ impl Core {
                 self.handshake_expired(minted, pending);
             }
             (Asker::Client { .. }, Progress::Sent(_)) => {
-                let error = self.timed_out(backend, self.now.since(pending.accepted), true);
+                let error = self.timed_out(backend, self.clock.now().since(pending.accepted), true);
                 self.fail(&pending, &error);
                 self.cancel_at_backend(backend, minted, "timed out");
                 if let (Method::SetLevel, Asker::Client { client, .. }) = (pending.method, &pending.asker) {
@@ -166,26 +162,17 @@ impl Core {
     fn replay_expired(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let Some(launch) = b.launch() else { return };
-        let (next, tries) = match b.manner {
-            Manner::First(tried) => (Some(Manner::Second(tried.other())), 1),
-            Manner::Second(tried) => (Some(Manner::Again(tried.other())), 2),
-            Manner::Again(_) => (None, 3),
-            Manner::Known(_) => (None, 1),
-        };
-        let within = b.settings.start_timeout * tries;
-        if let (Some(next), false, State::Starting { number, .. }) = (next, b.heard, &b.state) {
-            let tried = b.manner.framing();
-            b.manner = next;
-            b.state = State::Stopping { number: *number, then: Then::Restart };
+        let within = b.settings().start_timeout * b.framing().tries();
+        if let (true, BackendState::Starting { number, .. }) = (b.framing().has_other_to_try(), &b.state) {
+            b.state = BackendState::Stopping { number: *number, then: AfterStop::Restart };
+            let tried = b.framing_mut().try_other();
             self.note_failure(backend, &Cause::Silent { within, said: LastWords::default() });
             self.doubt_framing(backend, tried);
             self.report(Fact::Stopping { backend, why: "it did not answer; trying the other framing" });
             return self.stop(launch, StopHow::Kill);
         }
-        if !b.manner.is_known() {
-            b.manner = Manner::of(b.settings.framing);
-        }
-        self.give_up(launch, Unfit::Silent { within });
+        b.begin_framing_anew();
+        self.give_up(launch, HandshakeFailure::Silent { within });
     }
 
     /// A server did not answer in this framing. Many clients give up before the second try, so the next start begins with
@@ -203,45 +190,41 @@ impl Core {
     fn handshake_expired(&mut self, minted: u64, mut pending: Pending) {
         let backend = pending.backend;
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        let State::Ready { number, .. } = b.state else {
-            let error = self.timed_out(backend, self.now.since(pending.accepted), true);
+        let BackendState::Ready { number, .. } = b.state else {
+            let error = self.timed_out(backend, self.clock.now().since(pending.accepted), true);
             return self.fail(&pending, &error);
         };
         let launch = Launch { backend, number };
-        if let Manner::First(tried) = b.manner
-            && !b.heard
+        if b.framing().is_first_try_unheard()
             && let Progress::Sent(Some(message)) =
                 std::mem::replace(&mut pending.progress, Progress::Sent(None))
         {
-            b.manner = Manner::Second(tried.other());
-            b.state = State::Stopping { number, then: Then::Restart };
+            let tried = b.framing_mut().try_other();
+            b.state = BackendState::Stopping { number, then: AfterStop::Restart };
             pending.progress = Progress::Waiting(message);
-            pending.deadline = self.now + b.settings.start_timeout * 2;
-            let within = self.now.since(pending.accepted);
+            pending.deadline = self.clock.now() + b.settings().start_timeout * 2;
+            let within = self.clock.now().since(pending.accepted);
             self.note_failure(backend, &Cause::Silent { within, said: LastWords::default() });
             self.doubt_framing(backend, tried);
             self.report(Fact::Stopping { backend, why: "it did not answer; trying the other framing" });
             self.settle_sent(backend, &Cause::Restarted { why: "it did not answer" });
             let Some(b) = self.backends.get_mut(&backend) else { return };
-            b.waiting.push_front(Waiting::Request(minted));
             let Asker::Client { client, .. } = pending.asker else { return };
-            if let Some(message) = self.clients.get(&client).and_then(|c| c.handshake.confirmed_early()) {
+            let early = self.clients.get(&client).and_then(|c| c.confirmed_early()).map(|message| {
                 let mut out = Outgoing::of(message);
                 dialect::translate(message, Dialect::Standard, &mut out);
-                b.waiting.insert(1, Waiting::Notification(out));
-            }
-            self.wake_at(pending.deadline);
+                out
+            });
+            b.queue_mut().push_handshake(minted, early);
+            self.clock.wake_at(pending.deadline);
             self.pending.insert(minted, pending);
             return self.stop(launch, StopHow::Kill);
         }
-        if !b.manner.is_known() {
-            // Neither framing was answered: the next start begins from the first.
-            b.manner = Manner::of(b.settings.framing);
-        }
-        b.note_crash(self.now);
+        b.begin_framing_anew();
+        b.record_crash(self.clock.now());
         // If something waits by then, another process is tried.
-        b.state = State::Stopping { number, then: Then::Restart };
-        let within = self.now.since(pending.accepted);
+        b.state = BackendState::Stopping { number, then: AfterStop::Restart };
+        let within = self.clock.now().since(pending.accepted);
         let cause = Cause::Silent { within, said: LastWords::default() };
         let error = self.cause(Some(backend), &cause);
         self.fail(&pending, &error);
@@ -272,16 +255,16 @@ impl Core {
     }
 
     pub(crate) fn probe(&mut self, backend: BackendId, is_regular: bool) {
-        let deadline = self.now + PROBE_TIME;
+        let deadline = self.clock.now() + PROBE_TIMEOUT;
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        let (State::Ready { number, .. }, None) = (&b.state, b.probe) else { return };
+        let (BackendState::Ready { number, .. }, false) = (&b.state, b.health().is_probed()) else { return };
         let launch = Launch { backend, number: *number };
         let id = self.pending.mint();
-        b.probe = Some(Probe { id, deadline });
-        self.wake_at(deadline);
+        b.health_mut().begin_probe(id, deadline);
+        self.clock.wake_at(deadline);
         self.report(Fact::Probing { backend, is_regular });
         // The probe's own deadline decides; this entry only makes its answer known.
-        self.ask_ourselves(backend, id, Asker::Probe, Method::Ping, PROBE_TIME * 1000);
+        self.ask_ourselves(backend, id, Asker::Probe, Method::Ping, PROBE_TIMEOUT * 1000);
         // A daemon passes a ping on to the server.
         let method = if self.settings_of(backend).relays { Method::Alive } else { Method::Ping };
         let ping = json!({ "jsonrpc": "2.0", "id": id, "method": method.name() });

@@ -18,16 +18,16 @@ impl Core {
             return false;
         }
         if self.merging.len() < MOST && message.bytes().len() <= LONGEST {
-            let until = self.now + window;
+            let until = self.clock.now() + window;
             self.merging.push(Merge { from, first: message.clone(), window, until, held: None });
-            self.wake_at(until);
+            self.clock.wake_at(until);
         }
         true
     }
 
     fn window_of(&self, from: MergeSource, message: &Message) -> Option<Duration> {
         let settings = match from {
-            MergeSource::Client(client) => &self.clients.get(&client)?.settings,
+            MergeSource::Client(client) => self.clients.get(&client)?.settings(),
             MergeSource::Backend(backend) => &self.backends.get(&backend)?.settings,
         };
         let debounce = &settings.debounce;
@@ -42,7 +42,7 @@ impl Core {
 
     /// Lets those go on whose time is over.
     pub(crate) fn tick_merging(&mut self) {
-        let now = self.now;
+        let now = self.clock.now();
         let mut due = Vec::new();
         self.merging.retain_mut(|merge| {
             if merge.until > now {

@@ -1,7 +1,7 @@
 //! The way in: an event is handed to its transition, and the follow-ups of whatever changed are run.
 
 use crate::answers::Cause;
-use crate::core::Core;
+use crate::core::{Core, Followup};
 use crate::event::{Action, Event};
 use crate::fact::Fact;
 use crate::moment::Moment;
@@ -9,28 +9,44 @@ use crate::moment::Moment;
 impl Core {
     /// Appends to `actions` what is to be done because of `event`.
     pub fn handle(&mut self, now: Moment, event: Event, actions: &mut Vec<Action>) {
-        self.now = self.now.max(now);
-        std::mem::swap(&mut self.actions, actions);
         let is_tick = matches!(event, Event::Tick);
-        self.standby_due |= is_tick;
-        self.dispatch(event);
-        self.settle();
+        self.transition(now, actions, |core| {
+            if is_tick {
+                core.followups.push(Followup::CheckStandbys);
+            }
+            core.dispatch(event);
+        });
         if is_tick {
-            self.wake = self.next_deadline();
+            self.clock.set_wake(self.next_deadline());
         }
-        std::mem::swap(&mut self.actions, actions);
     }
 
-    /// What follows from whatever has happened.
-    pub(crate) fn settle(&mut self) {
-        self.after_failed_greetings();
-        self.after_misses();
-        // Before turns are given: what waits at a process that its client must leave goes with the client.
-        self.move_on();
-        self.see_to_standbys();
+    /// Makes a change at a moment, then runs its follow-ups. Appends the actions that follow from both to `actions`.
+    pub(crate) fn transition<T>(
+        &mut self,
+        now: Moment,
+        actions: &mut Vec<Action>,
+        change: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        self.clock.advance(now);
+        std::mem::swap(&mut self.actions, actions);
+        let result = change(self);
+        self.run_followups();
+        std::mem::swap(&mut self.actions, actions);
+        result
+    }
+
+    /// Does the work that the event has left, kind by kind in the order of [`Followup`]. Three steps need no entry in the
+    /// queue, since they follow from the state: room for backends that wait for it, the release of clients at the end,
+    /// and the time since which the program is unused.
+    pub(crate) fn run_followups(&mut self) {
+        self.greet_next_clients();
+        self.go_on_without_missed();
+        self.move_clients();
+        self.check_standbys();
         self.give_turns();
         self.start_missed();
-        self.end_left();
+        self.end_deserted();
         self.serve_line();
         self.let_clients_go();
         self.forget_lost();
@@ -46,7 +62,7 @@ impl Core {
                 self.aggregate_connected(client, surroundings, environments, only);
             }
             Event::OfferRead { launch, round, offer } => self.offer_read(launch, round, offer),
-            Event::FromClient { client, frame, places } => self.client_sent(client, frame, places),
+            Event::FromClient { client, frame, paths } => self.client_sent(client, frame, paths),
             Event::RootsLookedUp { client, inquiry, roots } => self.roots_looked_up(client, inquiry, roots),
             Event::ClientTooLong { client, length, glimpses } => {
                 self.client_too_long(client, length, &glimpses)

@@ -1,9 +1,8 @@
 //! The end: no new requests, what is in flight may finish within a grace time, then the backends are stopped.
 
 use crate::answers::Cause;
-use crate::backends::{State, Then};
-use crate::clients::Presence;
-use crate::core::{Core, Ending};
+use crate::backends::{AfterStop, BackendState};
+use crate::core::{Core, Ending, Followup};
 use crate::event::{Action, StopHow};
 use crate::fact::{Fact, Outcome};
 use crate::ids::{BackendId, ClientId, Launch};
@@ -14,19 +13,15 @@ use switchboard_protocol::Method;
 
 /// The grace of a backend when we have been told to end for the second time: it must fit into the two seconds after
 /// which clients kill.
-const HURRY: Duration = Duration::from_millis(800);
+const SECOND_SIGNAL_GRACE: Duration = Duration::from_millis(800);
 
 impl Core {
-    pub(crate) fn is_running(&self) -> bool {
-        self.ending == Ending::Running
-    }
-
     /// A client of the usual kind closes its end, sends a signal when we are still there two seconds later,
     /// and kills us after another two: by then the backends must be gone.
     pub(crate) fn told_to_end(&mut self, why: &'static str) {
-        if let Ending::Draining { leave: true, .. } | Ending::Stopping { leave: true } = self.ending {
+        if self.ending.is_leaving() {
             self.ending = Ending::Stopping { leave: true };
-            return self.stop_all(|_| StopHow::Terminate { grace: HURRY });
+            return self.stop_all(|_| StopHow::Terminate { grace: SECOND_SIGNAL_GRACE });
         }
         self.begin_drain(why, true, true);
     }
@@ -41,20 +36,11 @@ impl Core {
     }
 
     fn begin_drain(&mut self, why: &'static str, leave: bool, is_told: bool) {
-        match &mut self.ending {
-            Ending::Running => {
-                let deadline = self.now + self.settings.shutdown_grace;
-                self.ending = Ending::Draining { deadline, leave, is_told };
-                self.wake_at(deadline);
-                let pending = self.clients.values().map(|c| c.unanswered).sum();
-                self.report(Fact::Draining { why, pending });
-            }
-            Ending::Draining { leave: leaves, is_told: was_told, .. } => {
-                *leaves |= leave;
-                *was_told |= is_told;
-            }
-            Ending::Stopping { leave: leaves } => *leaves |= leave,
-            Ending::Finished => {}
+        let deadline = self.clock.now() + self.settings.shutdown_grace;
+        if self.ending.begin(deadline, leave, is_told) {
+            self.clock.wake_at(deadline);
+            let pending = self.clients.values().map(|c| c.unanswered()).sum();
+            self.report(Fact::Draining { why, pending });
         }
         self.check_drained();
         self.check_finished();
@@ -63,8 +49,8 @@ impl Core {
     /// If nothing is in flight any more, or the grace is over: answer what is left, and stop the backends.
     pub(crate) fn check_drained(&mut self) {
         let Ending::Draining { deadline, leave, is_told } = self.ending else { return };
-        let in_flight: usize = self.clients.values().map(|c| c.unanswered).sum();
-        if in_flight > 0 && self.now < deadline {
+        let in_flight: usize = self.clients.values().map(|c| c.unanswered()).sum();
+        if in_flight > 0 && self.clock.now() < deadline {
             return;
         }
         self.ending = Ending::Stopping { leave };
@@ -76,16 +62,16 @@ impl Core {
 
     /// `how` says what becomes of a backend with this grace.
     fn stop_all(&mut self, how: impl Fn(Duration) -> StopHow) {
-        let backends: Vec<BackendId> = self.backends.keys().copied().collect();
+        let backends: Vec<BackendId> = self.backends.ids();
         for backend in backends {
             self.fail_all(backend, &Cause::Stopped);
             let Some(b) = self.backends.get_mut(&backend) else { continue };
             let Some(number) = b.number() else {
-                b.state = State::Stopped;
+                b.state = BackendState::Stopped;
                 continue;
             };
-            b.state = State::Stopping { number, then: Then::Rest };
-            let how = how(b.settings.shutdown_grace);
+            b.state = BackendState::Stopping { number, then: AfterStop::Rest };
+            let how = how(b.settings().shutdown_grace);
             self.report(Fact::Stopping { backend, why: "switchboard ends" });
             self.stop(Launch { backend, number }, how);
         }
@@ -93,7 +79,7 @@ impl Core {
         for minted in self.asked.ids(|asked| asked.launch().is_none()) {
             self.asked.remove(minted);
         }
-        self.line.clear();
+        self.backends.clear_start_queue();
         self.merging.clear();
         self.answer_farewells();
         self.check_finished();
@@ -101,23 +87,21 @@ impl Core {
 
     /// `shutdown` is answered when everything before it is, also to one who says it only then.
     pub(crate) fn answer_farewells(&mut self) {
-        if let Ending::Running | Ending::Draining { .. } = self.ending {
+        if !self.ending.is_stopping() {
             return;
         }
         let clients: Vec<ClientId> = self.clients.keys().copied().collect();
         for client in clients {
             let Some(c) = self.clients.get_mut(&client) else { continue };
-            let Some(farewell) = c.farewell.as_mut().filter(|farewell| !farewell.answered) else { continue };
-            farewell.answered = true;
-            let (id, batch) = (farewell.id.clone(), farewell.batch);
-            let answer = own_result(&id, c.ear.dialect(), "null");
+            let Some((id, batch)) = c.answer_farewell() else { continue };
+            let answer = own_result(&id, c.dialect(), "null");
             self.answer(client, &id, batch, answer);
         }
     }
 
     pub(crate) fn check_finished(&mut self) {
         let Ending::Stopping { leave: true } = self.ending else { return };
-        if self.backends.values().all(|b| matches!(b.state, State::Stopped)) {
+        if self.backends.values().all(|b| matches!(b.state, BackendState::Stopped)) {
             self.ending = Ending::Finished;
             self.report(Fact::Finished);
             self.actions.push(Action::Finished);
@@ -139,13 +123,13 @@ impl Core {
 
     pub(crate) fn client_input_ended(&mut self, client: ClientId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        if c.presence != Presence::Here {
+        if !c.is_here() {
             return;
         }
-        c.presence = Presence::Listening;
+        c.end_input();
         for delegate in self.delegates(client) {
             if let Some(c) = self.clients.get_mut(&delegate) {
-                c.presence = Presence::Listening;
+                c.end_input();
             }
             self.refuse_asked(delegate);
         }
@@ -156,18 +140,17 @@ impl Core {
 
     pub(crate) fn client_lost(&mut self, client: ClientId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        if c.presence == Presence::Lost {
+        if c.is_lost() {
             return;
         }
         self.keep_starts(client);
         let Some(c) = self.clients.get_mut(&client) else { return };
-        c.presence = Presence::Lost;
-        self.has_lost = true;
-        c.unanswered = 0;
-        c.queued = 0;
+        c.mark_lost();
+        self.followups.push(Followup::ForgetLost);
+        c.forgive_debts();
         // Also those that it has no use for any more.
         let own = self.clients.values().filter(|c| c.is_delegate() && c.connection() == client);
-        for delegate in own.map(|c| c.id).collect::<Vec<ClientId>>() {
+        for delegate in own.map(|c| c.id()).collect::<Vec<ClientId>>() {
             self.lose(delegate);
         }
         self.report(Fact::ClientLost { client });
@@ -179,9 +162,9 @@ impl Core {
     /// Nothing more is owed to a client, or to a delegate of one.
     pub(crate) fn lose(&mut self, client: ClientId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        c.presence = Presence::Lost;
-        self.has_lost = true;
-        let are_others = self.lives_on() || self.clients.values().any(|c| c.presence == Presence::Here);
+        c.mark_lost();
+        self.followups.push(Followup::ForgetLost);
+        let are_others = self.lives_on() || self.clients.values().any(|c| c.is_here());
         // Nobody reads the answers: they need not be waited for.
         let is_theirs =
             |asker: &Asker| matches!(asker, Asker::Client { client: owner, .. } if *owner == client);
@@ -192,10 +175,10 @@ impl Core {
                     self.close(minted);
                     if method == Method::Initialize {
                         let c = self.clients.get(&client);
-                        let early = c.and_then(|c| c.handshake.confirmed_early().cloned());
+                        let early = c.and_then(|c| c.confirmed_early().cloned());
                         self.forget_early(backend, client, early);
                         // It was to be the backend's first: another takes its place.
-                        self.failed_greetings.push((backend, client));
+                        self.followups.push(Followup::GreetNext { backend, client });
                     }
                 }
                 Some(pending) => {
@@ -229,7 +212,7 @@ impl Core {
     }
 
     fn drain_if_alone(&mut self, why: &'static str) {
-        if !self.lives_on() && self.clients.values().all(|c| c.presence != Presence::Here) {
+        if !self.lives_on() && self.clients.values().all(|c| !c.is_here()) {
             self.drain(why);
         }
     }

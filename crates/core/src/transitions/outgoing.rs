@@ -1,7 +1,6 @@
 //! The one place through which messages leave, with the byte credits of the outboxes. A message that does not
 //! fit becomes a small error (a request, an answer) or is counted and dropped (a notification).
 
-use crate::clients::Presence;
 use crate::core::Core;
 use crate::event::{About, Action};
 use crate::fact::Fact;
@@ -9,25 +8,19 @@ use crate::ids::{BackendId, ClientId, Launch, Peer};
 use crate::messages::own_result;
 use crate::pending::{Asker, Pending};
 use serde_json::{Value, json};
-use switchboard_protocol::{Answers, Dialect, ErrorAnswer, Outgoing, RawId};
+use switchboard_protocol::{Dialect, ErrorAnswer, Outgoing, RawId};
 
 impl Core {
     /// Sends an answer to a client, alone or as part of its batch. It must already fit.
     fn put_answer(&mut self, client: ClientId, id: &RawId, batch: Option<u32>, out: Outgoing) {
         let client = self.connection_of(client);
         let Some(c) = self.clients.get_mut(&client) else { return };
-        if c.presence == Presence::Lost {
+        if c.is_lost() {
             return;
         }
-        let out = match batch {
-            None => out.answering(Answers::One(id.clone())),
-            Some(batch) => match c.batches.done(batch, Some(out.to_vec())) {
-                Some(array) => Outgoing::raw(array.into()).answering(Answers::Batch),
-                None => return,
-            },
-        };
-        c.queued += out.len();
-        self.actions.push(Action::ToClient { client, out, about: About::Nothing });
+        if let Some(out) = c.charge_answer(id, batch, out) {
+            self.actions.push(Action::ToClient { client, out, about: About::Nothing });
+        }
     }
 
     /// A member of a batch that gets no answer.
@@ -35,11 +28,7 @@ impl Core {
         let Some(batch) = batch else { return };
         let client = self.connection_of(client);
         let Some(c) = self.clients.get_mut(&client) else { return };
-        if let Some(array) = c.batches.done(batch, None)
-            && c.presence != Presence::Lost
-        {
-            let out = Outgoing::raw(array.into()).answering(Answers::Batch);
-            c.queued += out.len();
+        if let Some(out) = c.charge_no_answer(batch) {
             self.actions.push(Action::ToClient { client, out, about: About::Nothing });
         }
     }
@@ -48,9 +37,7 @@ impl Core {
     pub(crate) fn answer(&mut self, client: ClientId, id: &RawId, batch: Option<u32>, out: Outgoing) -> bool {
         let limit = self.settings.limits.client_bytes;
         let Some(c) = self.clients.get(&self.connection_of(client)) else { return false };
-        // An empty outbox takes any answer: the limit is for what piles up.
-        let waits = c.queued + c.batches.bytes();
-        if waits > 0 && waits + out.len() > limit {
+        if !c.has_room_for_answer(out.len(), limit) {
             let error = self.client_too_slow(out.len());
             self.answer_error(client, id, batch, &error);
             return false;
@@ -68,7 +55,7 @@ impl Core {
         error: &ErrorAnswer,
     ) {
         let Some(c) = self.clients.get(&client) else { return };
-        let bytes = error.to_bytes(id, c.ear.dialect());
+        let bytes = error.to_bytes(id, c.dialect());
         self.put_answer(client, id, batch, Outgoing::raw(bytes));
     }
 
@@ -82,14 +69,14 @@ impl Core {
         let limit = self.settings.limits.client_bytes / 2;
         let client = self.connection_of(client);
         let Some(c) = self.clients.get_mut(&client) else { return false };
-        if c.presence == Presence::Lost || c.is_stand_in() {
+        if c.is_lost() || c.is_stand_in() {
             return false;
         }
-        if c.queued > 0 && c.queued + out.len() > limit {
+        if !c.has_room(out.len(), limit) {
             self.dropped_for(client);
             return false;
         }
-        c.queued += out.len();
+        c.charge(out.len());
         self.actions.push(Action::ToClient { client, out, about });
         true
     }
@@ -97,14 +84,13 @@ impl Core {
     /// Counts a notification or question that a client did not get.
     pub(crate) fn dropped_for(&mut self, client: ClientId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        c.dropped += 1;
-        let total = c.dropped;
+        let total = c.count_dropped();
         self.report_dropped(client.to_string(), total);
     }
 
     /// The latest request of a client that a backend works on.
     pub(crate) fn at_hand(&self, client: ClientId, backend: BackendId) -> About {
-        if !self.clients.get(&self.connection_of(client)).is_some_and(|c| c.goes_by_request) {
+        if !self.clients.get(&self.connection_of(client)).is_some_and(|c| c.goes_by_request()) {
             return About::Nothing;
         }
         let is_open = |pending: &Pending| pending.was_sent_to(backend) && pending.is_wanted();
@@ -117,7 +103,7 @@ impl Core {
 
     /// Tells a client something of our own, as it speaks itself.
     pub(crate) fn notify_client(&mut self, client: ClientId, mut notice: Value) -> bool {
-        if self.clients.get(&client).is_none_or(|c| c.ear.dialect() == Dialect::Standard) {
+        if self.clients.get(&client).is_none_or(|c| c.dialect() == Dialect::Standard) {
             notice["jsonrpc"] = json!("2.0");
         }
         self.tell_client(client, Outgoing::raw(notice.to_string().into()))
@@ -126,7 +112,7 @@ impl Core {
     /// Whether a request of this size may still be accepted for the backend.
     pub(crate) fn has_room(&self, backend: BackendId, bytes: usize) -> bool {
         let limit = self.settings.limits.backend_bytes;
-        self.backends.get(&backend).is_some_and(|b| b.queued == 0 || b.queued + bytes <= limit)
+        self.backends.get(&backend).is_some_and(|b| b.outbox().has_room(bytes, limit))
     }
 
     pub(crate) fn send_to_backend(&mut self, launch: Launch, out: Outgoing) {
@@ -134,7 +120,7 @@ impl Core {
         if !b.is_current(launch) {
             return;
         }
-        b.queued += out.len();
+        b.outbox_mut().charge(out.len());
         self.actions.push(Action::ToBackend { launch, out });
     }
 
@@ -142,7 +128,7 @@ impl Core {
     pub(crate) fn send_notice(&mut self, launch: Launch, out: Outgoing) {
         let next = self.pending.next_id();
         if let Some(b) = self.backends.get_mut(&launch.backend).filter(|b| b.is_current(launch)) {
-            b.doubtful_from = Some(next);
+            b.outbox_mut().record_notice(next);
         }
         self.send_to_backend(launch, out);
     }
@@ -153,8 +139,7 @@ impl Core {
             return self.send_notice(launch, out);
         }
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
-        b.dropped += 1;
-        let total = b.dropped;
+        let total = b.counters_mut().count_dropped();
         self.report_dropped(self.server_name(launch.backend).to_owned(), total);
     }
 
@@ -179,14 +164,14 @@ impl Core {
         match peer {
             Peer::Client(client) => {
                 if let Some(c) = self.clients.get_mut(&client) {
-                    c.queued = c.queued.saturating_sub(bytes);
+                    c.discharge(bytes);
                 }
             }
             Peer::Backend(launch) => {
                 if let Some(b) = self.backends.get_mut(&launch.backend)
                     && b.is_current(launch)
                 {
-                    b.queued = b.queued.saturating_sub(bytes);
+                    b.outbox_mut().flushed(bytes);
                 }
             }
         }

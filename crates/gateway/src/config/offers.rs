@@ -9,7 +9,7 @@ use super::read::Key;
 use super::report::{FilePlace, Report, shown};
 use super::server_keys::{FilterEntry, ResourceFilterEntry};
 use super::{FilterConfig, ServerConfig};
-use switchboard_core::catalogue::names::LONGEST as MAX_NAME_BYTES;
+use switchboard_core::catalogue::names::MAX_NAME_BYTES;
 use switchboard_core::text::nearest::nearest_key;
 
 /// Separator between a server's name and that of one of its tools.

@@ -178,7 +178,7 @@ fn the_environment_names_a_folder() {
 #[test]
 fn what_was_looked_up_is_known_for_a_while() {
     let named = |path: &str| vec![(NamedBy::Uri, path.to_owned())];
-    let place = |path: &str| Place {
+    let place = |path: &str| NamedPath {
         named_by: NamedBy::Uri,
         path: format!("/real{path}"),
         project: Some("/real".into()),
@@ -194,7 +194,7 @@ fn what_was_looked_up_is_known_for_a_while() {
     // Whatever named it this time.
     let argument = NamedBy::Argument("dir".into());
     let known = resolver.known(&[(argument.clone(), "/a".into())], now).unwrap();
-    assert_eq!(known, [Place { named_by: argument, ..place("/a") }]);
+    assert_eq!(known, [NamedPath { named_by: argument, ..place("/a") }]);
     assert!(resolver.known(&named("/a"), now + CACHE_TTL - Duration::from_millis(1)).is_some());
     assert_eq!(resolver.known(&named("/a"), now + CACHE_TTL), None);
 }

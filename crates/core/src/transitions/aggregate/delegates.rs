@@ -1,14 +1,13 @@
 //! A client's delegates: made, renewed and lost; and how they share its connection, its ear and its roots.
 
 use crate::aggregate::{Aggregate, Delegate, News};
-use crate::clients::{Client, ClientRoot, Declared, Greeting, Handshake, Presence, Role, Roots};
-use crate::core::Core;
+use crate::clients::{Client, ClientOrigin, ClientRoot, Greeting, RootsStage};
+use crate::core::{Core, Followup};
 use crate::environment::Environment;
 use crate::event::Surroundings;
 use crate::fact::Fact;
 use crate::ids::{ClientId, ServerId};
 use crate::messages::initialized_notice;
-use crate::settings::Capabilities;
 use crate::transitions::Route;
 use switchboard_protocol::{Message, Method};
 
@@ -38,15 +37,15 @@ impl Core {
 
     /// All clients of many servers that are there.
     pub(super) fn aggregates(&self) -> Vec<ClientId> {
-        let is_there = |c: &&Client| c.aggregate().is_some() && c.presence != Presence::Lost;
-        self.clients.values().filter(is_there).map(|c| c.id).collect()
+        let is_there = |c: &&Client| c.aggregate().is_some() && !c.is_lost();
+        self.clients.values().filter(is_there).map(|c| c.id()).collect()
     }
 
     /// A request of a client is over.
     pub(crate) fn one_fewer(&mut self, client: ClientId) -> ClientId {
         let connection = self.connection_of(client);
         if let Some(c) = self.clients.get_mut(&connection) {
-            c.unanswered -= 1;
+            c.request_over();
         }
         connection
     }
@@ -58,31 +57,21 @@ impl Core {
         environments: Vec<(ServerId, Environment)>,
         only: Option<Vec<ServerId>>,
     ) {
-        let Surroundings { principal, goes_by_request, is_elsewhere, .. } = surroundings;
-        let refusal_mark = surroundings.refusal_mark.clone();
-        let known = self.what_is_known(surroundings);
         let aggregate =
             Aggregate { environments: environments.into_iter().collect(), only, ..Aggregate::default() };
-        let role = Role::Aggregate(Box::new(aggregate));
-        let client = Client {
-            role,
-            principal,
-            known,
-            goes_by_request,
-            refusal_mark,
-            is_elsewhere,
-            ..self.newcomer(id, ServerId::EVERY, self.nobody.clone())
-        };
-        self.clients.insert(id, client);
+        // Each of its delegates has an environment of its own.
+        let origin = ClientOrigin { environment: Environment::default(), ..self.origin_of(surroundings) };
+        let new = self.newcomer(id, ServerId::EVERY, self.no_server());
+        self.clients.insert(id, Client::of_many(new, origin, aggregate));
         self.report(Fact::ClientConnected { client: id });
     }
 
     /// The servers that a client of all of them, or of some, sees.
     pub(super) fn servers_of(&self, client: ClientId) -> Vec<ServerId> {
-        let listed = self.servers.iter().enumerate().filter(|(_, it)| !it.is_gone && it.settings.is_listed);
+        let listed = self.servers.iter().filter(|(_, it)| !it.is_removed() && it.settings().is_listed);
         let only = self.aggregate(client).and_then(|aggregate| aggregate.only.as_ref());
         let is_wanted = |server: &ServerId| only.is_none_or(|only| only.contains(server));
-        listed.map(|(at, _)| ServerId(at as u32)).filter(is_wanted).collect()
+        listed.map(|(server, _)| server).filter(is_wanted).collect()
     }
 
     /// Begins anew: a client that makes its handshake has said nothing before.
@@ -105,42 +94,21 @@ impl Core {
     /// Its client is still there, and has no use for it: what it has asked for is answered all the same.
     fn retire_delegate(&mut self, delegate: ClientId) {
         let Some(c) = self.clients.get_mut(&delegate) else { return };
-        c.presence = Presence::Lost;
-        self.has_lost = true;
+        c.mark_lost();
+        self.followups.push(Followup::ForgetLost);
         self.refuse_asked(delegate);
         self.leave_all(delegate);
     }
 
-    /// To the server's backends it is a client that has been greeted: it made its handshake with us. Each server is told at
-    /// once that its client is ready, so that its lists are there when the slowest of them has been waited for.
+    /// Makes the delegate at one server. The server is told at once that its client is ready, so that its lists are there when the slowest of them has been waited for.
     fn make_delegate(&mut self, client: ClientId, server: ServerId, initialize: &Message) {
-        let id = ClientId(self.next_delegate);
-        let Some(settings) = self.servers.get(server.0 as usize).map(|server| server.settings.clone()) else {
+        let Some(settings) = self.servers.get(server).map(|server| server.settings().clone()) else {
             return;
         };
         let Some(c) = self.clients.get(&client) else { return };
-        let with_capabilities = settings.capabilities != Capabilities::Shared;
-        let delegate = Client {
-            role: Role::Delegate { of: client },
-            principal: c.principal,
-            environment: c
-                .aggregate()
-                .and_then(|it| it.environments.get(&server))
-                .cloned()
-                .unwrap_or_default(),
-            known: c.known.clone(),
-            declared: Declared::of(initialize, with_capabilities).here(!c.is_elsewhere),
-            is_elsewhere: c.is_elsewhere,
-            handshake: Handshake::Answered(Greeting {
-                initialize: initialize.clone(),
-                initialized: initialized_notice(),
-            }),
-            ear: c.ear,
-            presence: c.presence,
-            level: c.level.clone(),
-            ..self.newcomer(id, server, settings.clone())
-        };
-        self.next_delegate += 1;
+        let greeting = Greeting::new(initialize.clone(), initialized_notice());
+        let id = self.numbers.new_delegate();
+        let delegate = c.delegate(self.newcomer(id, server, settings.clone()), greeting);
         self.clients.insert(id, delegate);
         if let Some(aggregate) = self.aggregate_mut(client) {
             aggregate.delegates.insert(server, Delegate { client: id, news: News::Unasked });
@@ -153,7 +121,7 @@ impl Core {
     /// Starts a delegate's server, unless its lists are known. Nobody waits for it longer than the client's budget.
     pub(super) fn rouse(&mut self, delegate: ClientId) {
         let Some(c) = self.clients.get(&delegate) else { return };
-        let server = c.server;
+        let server = c.server();
         if !self.may_try(server) {
             return self.set_news(delegate, News::Missed);
         }
@@ -166,14 +134,14 @@ impl Core {
             return;
         }
         let Some(c) = self.clients.get(&delegate) else { return };
-        let comes_later = c.settings.is_split()
-            && c.known.pinned.is_none()
-            && c.declared.has_roots
-            && !matches!(c.roots, Roots::Told(_));
-        let (home, server, is_lazy) = (c.home, c.server, c.settings.lazy);
+        let comes_later = c.settings().is_split()
+            && c.known().pinned.is_none()
+            && c.has_roots()
+            && c.roots_stage() != RootsStage::Told;
+        let (home, server, is_lazy) = (c.home(), c.server(), c.settings().lazy);
         let until = self.waits_until(c.connection(), server);
         self.set_news(delegate, News::Awaited { until });
-        self.wake_at(until);
+        self.clock.wake_at(until);
         let route = match home {
             Some(home) => Route::To(home),
             // What is to be started is for its roots to say.
@@ -188,7 +156,7 @@ impl Core {
             Route::To(home) => {
                 self.ensure_started(home);
                 // It may be there, and have heard no handshake: its client is yet to make one, or was refused.
-                if self.backends.get(&home).is_some_and(|b| b.greeting.is_none()) {
+                if self.backends.get(&home).is_some_and(|b| b.handshake().is_ungreeted()) {
                     self.greet_anew(home);
                 }
                 let launch = self.backends.get(&home).and_then(|b| b.launch());
@@ -210,7 +178,7 @@ impl Core {
 
     pub(super) fn set_news(&mut self, delegate: ClientId, news: News) {
         let Some(c) = self.clients.get(&delegate) else { return };
-        let (connection, server) = (c.connection(), c.server);
+        let (connection, server) = (c.connection(), c.server());
         let known = self.aggregate_mut(connection).and_then(|aggregate| aggregate.delegates.get_mut(&server));
         if let Some(known) = known.filter(|known| known.client == delegate) {
             known.news = news;
@@ -218,25 +186,25 @@ impl Core {
     }
 
     /// Delegates speak as their client does.
-    pub(crate) fn lend_ear(&mut self, client: ClientId) {
-        let Some(ear) = self.clients.get(&client).map(|c| c.ear) else { return };
+    pub(crate) fn share_dialect(&mut self, client: ClientId) {
+        let Some(dialect) = self.clients.get(&client).map(Client::shown_dialect) else { return };
         for delegate in self.delegates(client) {
             if let Some(c) = self.clients.get_mut(&delegate) {
-                c.ear = ear;
+                c.adopt_dialect(dialect);
             }
         }
     }
 
     pub(crate) fn aggregate_initialized(&mut self, client: ClientId, message: &Message) {
         if let Some(c) = self.clients.get_mut(&client) {
-            c.handshake.confirm(message);
+            c.confirm_handshake(message);
         }
         for delegate in self.delegates(client) {
             self.ask_roots_if_wanted(delegate);
             // One that had to make room, after it was greeted, is yet to be asked what it offers.
             let news =
-                self.clients.get(&delegate).and_then(|c| self.aggregate(client)?.delegates.get(&c.server));
-            if news.is_some_and(|it| matches!(it.news, News::Awaited { until } if until > self.now)) {
+                self.clients.get(&delegate).and_then(|c| self.aggregate(client)?.delegates.get(&c.server()));
+            if news.is_some_and(|it| matches!(it.news, News::Awaited { until } if until > self.clock.now())) {
                 self.rouse_if_unknown(delegate);
             }
         }
@@ -254,7 +222,7 @@ impl Core {
         let meant = rule.map(|(_, servers)| servers.clone());
         for delegate in self.delegates(client) {
             let Some(c) = self.clients.get(&delegate) else { continue };
-            if meant.as_ref().is_some_and(|meant| !meant.contains(&c.settings.name)) {
+            if meant.as_ref().is_some_and(|meant| !meant.contains(&c.settings().name)) {
                 continue;
             }
             match message.method() {
@@ -268,33 +236,30 @@ impl Core {
     pub(crate) fn ask_roots_through(&mut self, client: ClientId, delegate: ClientId) {
         let style = self.settings.roots.policy.style;
         if let Some(c) = self.clients.get_mut(&delegate) {
-            let before = c.named_roots(style);
-            c.roots = Roots::Asked { before, said: Vec::new() };
+            c.begin_roots_inquiry(style);
         }
         let is_stale = self
             .aggregate_mut(client)
             .is_some_and(|aggregate| std::mem::take(&mut aggregate.has_other_roots));
-        match self.clients.get(&client).map(|c| &c.roots) {
-            Some(Roots::Told(roots)) if !is_stale => {
-                let roots = roots.clone();
+        let Some(c) = self.clients.get(&client) else { return };
+        match c.roots_stage() {
+            RootsStage::Told if !is_stale => {
+                let roots = c.told_roots().unwrap_or_default().to_vec();
                 self.roots_known(delegate, roots);
             }
-            Some(Roots::Asked { .. }) if !is_stale => {}
-            Some(_) => self.ask_roots(client),
-            None => {}
+            RootsStage::Asked if !is_stale => {}
+            RootsStage::Unasked | RootsStage::Asked | RootsStage::Told => self.ask_roots(client),
         }
     }
 
     /// The client has named its roots: whoever wanted to know them hears it.
     pub(crate) fn tell_delegates_roots(&mut self, client: ClientId, roots: &[ClientRoot]) {
-        let known = self.clients.get(&client).map(|c| c.known.clone()).unwrap_or_default();
+        let Some(known) = self.clients.get(&client).map(Client::shared_known) else { return };
         for delegate in self.delegates(client) {
             let Some(c) = self.clients.get_mut(&delegate) else { continue };
-            match c.roots {
-                // It was made with what its client knew, and only roots have come since.
-                Roots::Unasked if c.known.seen == known.seen => c.known = known.clone(),
-                Roots::Unasked => c.known.client.clone_from(&known.client),
-                Roots::Asked { .. } | Roots::Told(_) => self.roots_known(delegate, roots.to_vec()),
+            match c.roots_stage() {
+                RootsStage::Unasked => c.adopt_roots(&known),
+                RootsStage::Asked | RootsStage::Told => self.roots_known(delegate, roots.to_vec()),
             }
         }
     }
@@ -310,7 +275,7 @@ impl Core {
             None => Some(client),
         };
         if let Some(c) = delegate.and_then(|delegate| self.clients.get_mut(&delegate)) {
-            c.environment = environment;
+            c.set_environment(environment);
         }
     }
 
@@ -322,7 +287,7 @@ impl Core {
             let Some(aggregate) = c.aggregate() else { continue };
             // One in the middle of its handshake has its delegates by what it says there.
             let opening = aggregate.opening.and_then(|minted| self.pending.get(minted)?.waiting().cloned());
-            let greeted = || c.handshake.to_replay().map(|greeting| greeting.initialize.clone());
+            let greeted = || c.greeting().map(|greeting| greeting.initialize().clone());
             let Some(initialize) = opening.or_else(greeted) else { continue };
             let gone = aggregate.delegates.iter().filter(|(server, _)| !all.contains(server));
             let gone: Vec<(ServerId, ClientId)> = gone.map(|(server, it)| (*server, it.client)).collect();

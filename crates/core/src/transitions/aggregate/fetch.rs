@@ -1,29 +1,19 @@
 //! Asking a backend what it offers: all lists, all pages. Once it is ready, and again when it says that something has
 //! changed.
 
-use crate::backends::{Backend, Fetch, Progress, Stage, State};
-use crate::catalogue::{Kept, List, Offer, OfferKey, RawList, RawOffer, next_cursor};
+use crate::backends::{AfterPage, Backend, BackendState};
+use crate::catalogue::{List, Offer, OfferKey};
 use crate::clients::Role;
 use crate::core::Core;
 use crate::event::Action;
 use crate::ids::{BackendId, ClientId, Launch};
 use crate::pending::Asker;
-use bytes::Bytes;
 use std::sync::Arc;
 use std::time::Duration;
 use switchboard_protocol::{Message, Method, Outgoing, Part};
 
-/// More pages than this no server has; one that goes on for ever is not followed.
-const MOST_PAGES: usize = 10_000;
-
-/// A server that says again and again that something has changed is asked so often.
-const PAUSE: Duration = Duration::from_millis(250);
-
-/// When a list that could not be had is asked for again.
-const ASK_AGAIN: Duration = Duration::from_secs(60);
-
 /// How long a page may take.
-const PAGE_TIME: Duration = Duration::from_secs(30);
+const PAGE_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Core {
     /// Asks a backend what it offers, if it can be asked and somebody wants to know.
@@ -31,12 +21,12 @@ impl Core {
         let is_wanted = self.lessees(launch.backend).any(|client| self.wants_offer(client));
         let can_be_asked = |b: &Backend| {
             // The welcome of one that is being stopped may be an earlier process's.
-            let is_leaving = matches!(b.state, State::Stopping { .. });
+            let is_leaving = matches!(b.state, BackendState::Stopping { .. });
             b.is_current(launch)
                 && !is_leaving
-                && b.is_initialized
-                && b.welcome.is_some()
-                && b.fetch.is_none()
+                && b.handshake().is_initialized()
+                && b.handshake().has_welcome()
+                && !b.lists().was_asked()
         };
         if is_wanted && self.backends.get(&launch.backend).is_some_and(can_be_asked) {
             self.ask_for(launch, &List::ALL);
@@ -46,10 +36,10 @@ impl Core {
     /// Whether a client's lists come from what its server was asked, and not from the server itself.
     pub(super) fn wants_offer(&self, client: ClientId) -> bool {
         let Some(c) = self.clients.get(&client) else { return false };
-        match &c.role {
+        match c.role() {
             Role::Delegate { .. } | Role::Prefetch { .. } | Role::Standby => true,
             // It asks by itself. But what it was told from the store may be wrong.
-            Role::Plain => !c.shown.is_empty() || self.needs_templates(client),
+            Role::Plain => c.was_shown_stored() || self.needs_templates(client),
             Role::Aggregate(_) => false,
         }
     }
@@ -62,49 +52,32 @@ impl Core {
             _ => &[List::Resources, List::Templates],
         };
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
-        // One that nobody has asked is asked for everything when it is time.
-        let Some(fetch) = &mut b.fetch else { return };
-        for list in lists {
-            if !fetch.again.contains(list) {
-                fetch.again.push(*list);
-            }
-        }
-        if let Some(due) = fetch.due() {
-            self.wake_at(due);
+        b.lists_mut().mark_changed(lists);
+        if let Some(due) = b.lists().next_round_at() {
+            self.clock.wake_at(due);
             self.tick_fetches();
         }
     }
 
-    /// Goes on with those that have rested long enough.
+    /// Goes on with backends that have rested long enough.
     pub(crate) fn tick_fetches(&mut self) {
-        let now = self.now;
-        let is_due = |b: &&Backend| b.fetch.as_ref().and_then(Fetch::due).is_some_and(|due| due <= now);
-        let due: Vec<BackendId> = self.backends.values().filter(is_due).map(|b| b.id).collect();
+        let now = self.clock.now();
+        let is_due = |b: &&Backend| b.lists().next_round_at().is_some_and(|due| due <= now);
+        let due: Vec<BackendId> = self.backends.values().filter(is_due).map(|b| b.id()).collect();
         for backend in due {
             let Some(b) = self.backends.get_mut(&backend) else { continue };
-            let again = b.fetch.as_mut().map(|fetch| std::mem::take(&mut fetch.again)).unwrap_or_default();
+            let changed = b.lists_mut().take_changed();
             if let Some(launch) = b.launch() {
-                self.ask_for(launch, &again);
+                self.ask_for(launch, &changed);
             }
         }
     }
 
     /// Asks for the first page of these lists; the others stay as they are.
     fn ask_for(&mut self, launch: Launch, lists: &[List]) {
-        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
-        let Some(welcome) = welcome_of(b) else { return };
-        let offered = Offer::new(welcome);
-        b.fetches += 1;
-        let round = b.fetches;
-        let known = b.offer.clone();
-        let progress = List::ALL.map(|list| match known.as_ref().and_then(|offer| offer.list(list)) {
-            _ if lists.contains(&list) && offered.declares(list) => Progress::Asked(Vec::new()),
-            Some(_) if !lists.contains(&list) => Progress::Kept,
-            Some(_) | None => Progress::Absent,
-        });
-        b.fetch =
-            Some(Fetch { round, stage: Stage::Asking(progress), again: Vec::new(), failed: Vec::new() });
-        for list in lists.iter().copied().filter(|list| offered.declares(*list)) {
+        let begun = self.backends.get_mut(&launch.backend).and_then(|b| b.begin_list_round(lists));
+        let Some((round, offered)) = begun else { return };
+        for list in offered {
             self.ask_page(launch, list, round, None);
         }
         self.read_if_complete(launch);
@@ -118,7 +91,7 @@ impl Core {
         let params = params.unwrap_or_default();
         let request = format!(r#"{{"jsonrpc":"2.0","id":{minted},"method":"{method}"{params}}}"#);
         let asker = Asker::Catalogue { list, round };
-        self.ask_ourselves(launch.backend, minted, asker, list.method(), PAGE_TIME);
+        self.ask_ourselves(launch.backend, minted, asker, list.method(), PAGE_TIMEOUT);
         self.send_to_backend(launch, Outgoing::raw(request.into()));
     }
 
@@ -138,98 +111,49 @@ impl Core {
         }
         self.note_offer(launch.backend, list.method(), message);
         let result = message.bytes().slice(message.span(Part::Result).range());
-        let cursor = next_cursor(&result);
-        let Some(progress) = self.progress_of(launch.backend, list, round) else { return };
-        let Progress::Asked(pages) = progress else { return };
-        let is_new =
-            |cursor: &Bytes| pages.last().and_then(|last| next_cursor(last)).as_ref() != Some(cursor);
-        let next = cursor.filter(|cursor| pages.len() < MOST_PAGES && is_new(cursor));
-        pages.push(result);
-        match next {
-            Some(cursor) => self.ask_page(launch, list, round, Some(&cursor)),
-            None => {
-                *progress = Progress::Done(std::mem::take(pages));
-                self.read_if_complete(launch);
-            }
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        match b.lists_mut().add_page(list, round, result) {
+            Some(AfterPage::Next(cursor)) => self.ask_page(launch, list, round, Some(&cursor)),
+            Some(AfterPage::LastPage) => self.read_if_complete(launch),
+            None => {}
         }
     }
 
     /// A list could not be had this time. What there is is shown, but not stored: it is asked for again.
     pub(crate) fn page_missed(&mut self, backend: BackendId, list: List, round: u32) {
-        let fetch = self.backends.get_mut(&backend).and_then(|b| b.fetch.as_mut());
-        if let Some(fetch) = fetch.filter(|fetch| fetch.round == round) {
-            fetch.failed.push(list);
+        if let Some(b) = self.backends.get_mut(&backend) {
+            b.lists_mut().mark_failed(list, round);
         }
         self.list_absent(backend, list, round);
     }
 
     /// A list is not offered, whatever its server said of itself: it goes without.
     fn list_absent(&mut self, backend: BackendId, list: List, round: u32) {
-        let Some(progress) = self.progress_of(backend, list, round) else { return };
-        *progress = Progress::Absent;
-        if let Some(launch) = self.backends.get(&backend).and_then(Backend::launch) {
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        if b.lists_mut().mark_absent(list, round)
+            && let Some(launch) = b.launch()
+        {
             self.read_if_complete(launch);
         }
     }
 
-    fn progress_of(&mut self, backend: BackendId, list: List, round: u32) -> Option<&mut Progress> {
-        let fetch = self.backends.get_mut(&backend)?.fetch.as_mut().filter(|fetch| fetch.round == round)?;
-        match &mut fetch.stage {
-            Stage::Asking(progress) => Some(&mut progress[list as usize]),
-            Stage::Reading(_) | Stage::Resting { .. } => None,
-        }
-    }
-
     fn read_if_complete(&mut self, launch: Launch) {
-        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
-        let (known, naming, welcome) = (b.offer.clone(), b.settings.naming.clone(), welcome_of(b));
-        let (Some(fetch), Some(welcome)) = (&mut b.fetch, welcome) else { return };
-        let Stage::Asking(progress) = &mut fetch.stage else { return };
-        if progress.iter().any(|progress| matches!(progress, Progress::Asked(_))) {
-            return;
+        let complete = self.backends.get_mut(&launch.backend).and_then(Backend::take_complete_lists);
+        if let Some((round, raw)) = complete {
+            self.actions.push(Action::ReadOffer { launch, round, raw: Box::new(raw) });
         }
-        let mut lists = List::ALL.map(|_| RawList::Absent);
-        for list in List::ALL {
-            lists[list as usize] = match std::mem::replace(&mut progress[list as usize], Progress::Absent) {
-                Progress::Done(pages) => RawList::Pages(pages),
-                Progress::Kept => match known.as_ref().and_then(|offer| offer.list(list)) {
-                    Some(listing) => RawList::Kept(listing.clone()),
-                    None => RawList::Absent,
-                },
-                Progress::Absent | Progress::Asked(_) => RawList::Absent,
-            };
-        }
-        let round = fetch.round;
-        fetch.stage = Stage::Reading(naming.clone());
-        let raw = Box::new(RawOffer { welcome, lists, naming });
-        self.actions.push(Action::ReadOffer { launch, round, raw });
     }
 
     pub(crate) fn offer_read(&mut self, launch: Launch, round: u32, offer: Arc<Offer>) {
-        let now = self.now;
+        let now = self.clock.now();
         let Some(b) = self.backends.get_mut(&launch.backend).filter(|b| b.is_current(launch)) else { return };
-        let Some(fetch) = b.fetch.as_mut().filter(|fetch| fetch.round == round) else { return };
-        let before = std::mem::replace(&mut fetch.stage, Stage::Resting { until: now + PAUSE });
-        // It may be shown otherwise by now.
-        let offer = match before {
-            Stage::Reading(naming) if !Arc::ptr_eq(&naming, &b.settings.naming) => {
-                Arc::new(offer.under(&b.settings.naming))
-            }
-            Stage::Reading(_) | Stage::Asking(_) | Stage::Resting { .. } => offer,
-        };
-        let failed = std::mem::take(&mut fetch.failed);
-        let is_partial = !failed.is_empty();
-        if is_partial {
-            fetch.again.extend(failed);
-            fetch.stage = Stage::Resting { until: now + ASK_AGAIN };
-        }
-        if let Some(due) = fetch.due() {
-            self.wake_at(due);
+        let Some((offer, is_partial)) = b.finish_list_round(round, offer, now) else { return };
+        if let Some(due) = b.lists().next_round_at() {
+            self.clock.wake_at(due);
         }
         let offer = if is_partial { offer } else { self.keep_offer(launch.backend, offer) };
         if let Some(b) = self.backends.get_mut(&launch.backend) {
-            b.offer = Some(offer.clone());
-            b.is_offer_partial = is_partial;
+            b.lists_mut().set_offer(offer.clone(), is_partial);
             b.last_used = now;
         }
         if is_partial {
@@ -247,21 +171,18 @@ impl Core {
     /// looks at it sees that nothing has changed.
     fn keep_offer(&mut self, backend: BackendId, offer: Arc<Offer>) -> Arc<Offer> {
         let Some(b) = self.backends.get(&backend) else { return offer };
-        if let Some(own) = b.offer.as_ref().filter(|own| own.same_as(&offer)) {
+        if let Some(own) = b.offer().filter(|own| own.same_as(&offer)) {
             return own.clone();
         }
-        let (server, profile) = (b.server, b.key.profile.clone());
-        let root = b.key.root.as_deref().filter(|_| b.settings.launch_uses_root).map(Arc::from);
+        let (server, profile) = (b.server(), b.key().profile.clone());
+        let root = b.root().filter(|_| b.settings().launch_uses_root).map(Arc::from);
         let (Some(profile), Some(origin)) = (profile, self.origin(backend)) else { return offer };
         let key = OfferKey { profile, root };
-        match origin.offers.get(&key).and_then(Kept::offer) {
-            Some(known) if known.same_as(&offer) => known.clone(),
-            Some(_) | None => {
-                origin.offers.insert(key.clone(), offer.clone().into());
-                self.actions.push(Action::KeepOffer { server, key, offer: offer.clone() });
-                offer
-            }
+        if let Some(known) = origin.store_offer(key.clone(), &offer) {
+            return known;
         }
+        self.actions.push(Action::KeepOffer { server, key, offer: offer.clone() });
+        offer
     }
 }
 
@@ -270,10 +191,4 @@ fn is_not_offered(answer: &Message) -> bool {
     const METHOD_NOT_FOUND: i64 = -32601;
     let answer = serde_json::from_slice::<serde_json::Value>(answer.bytes());
     answer.is_ok_and(|answer| answer["error"]["code"] == METHOD_NOT_FOUND)
-}
-
-/// What it answered to the handshake.
-fn welcome_of(b: &Backend) -> Option<Bytes> {
-    let welcome = b.welcome.as_ref()?;
-    welcome.has(Part::Result).then(|| welcome.bytes().slice(welcome.span(Part::Result).range()))
 }

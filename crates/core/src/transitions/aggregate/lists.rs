@@ -2,15 +2,15 @@
 //! is no longer so.
 
 use crate::aggregate::{Delegate, Held, News};
-use crate::backends::State;
+use crate::backends::BackendState;
 use crate::catalogue::{List, Offer, OfferKey, Page, View};
-use crate::clients::{Client, Presence, Role};
-use crate::core::{Core, Ending};
+use crate::clients::{Client, Role};
+use crate::core::{Core, Followup};
 use crate::fact::Outcome;
 use crate::ids::{BackendId, ClientId};
 use crate::moment::Moment;
 use crate::pending::{Asker, NOWHERE};
-use crate::routing::Place;
+use crate::routing::NamedPath;
 use bytes::Bytes;
 use serde_json::json;
 use std::sync::Arc;
@@ -18,32 +18,32 @@ use std::time::Duration;
 use switchboard_protocol::{Dialect, ErrorKind, Message, Part, RawId};
 
 /// Changes in quick succession are told as one.
-const BURST: Duration = Duration::from_millis(100);
+const LIST_CHANGE_DELAY: Duration = Duration::from_millis(100);
 
 /// How long after that a client is told that did not read what it was sent.
-const PATIENCE: Duration = Duration::from_secs(1);
+const NOTICE_RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// So many earlier views are kept for those who are in the middle of their pages.
-const OLDER: usize = 4;
+const MAX_EARLIER_VIEWS: usize = 4;
 
 impl Core {
     /// What a delegate's server offers: as its own backend said, or as it was when somebody asked last.
     pub(crate) fn offer_for(&self, delegate: ClientId) -> Option<Arc<Offer>> {
         let c = self.clients.get(&delegate)?;
-        let own = c.home.and_then(|home| self.backends.get(&home)?.offer.clone());
+        let own = c.home().and_then(|home| self.backends.get(&home)?.offer().cloned());
         own.or_else(|| {
-            let server = self.servers.get(c.server.0 as usize)?;
-            let key = OfferKey { profile: c.declared.profile.clone()?, root: self.offer_root(c)? };
-            server.offers.get(&key)?.offer().cloned()
+            let server = self.servers.get(c.server())?;
+            let key = OfferKey { profile: c.profile().cloned()?, root: self.offer_root(c)? };
+            server.offers().get(&key)?.offer().cloned()
         })
     }
 
     /// The root that a client's stored lists depend on, if any; nothing if it is not known yet.
     fn offer_root(&self, c: &Client) -> Option<Option<Arc<str>>> {
-        if !c.settings.launch_uses_root {
+        if !c.settings().launch_uses_root {
             return Some(None);
         }
-        let root = self.backends.get(&c.home?)?.key.root.as_deref();
+        let root = self.backends.get(&c.home()?)?.key.root.as_deref();
         Some(root.map(Arc::from))
     }
 
@@ -52,10 +52,10 @@ impl Core {
     pub(super) fn shown_offer(&self, delegate: ClientId) -> Option<Arc<Offer>> {
         self.offer_for(delegate).or_else(|| {
             let c = self.clients.get(&delegate)?;
-            let news = self.aggregate(c.connection())?.delegates.get(&c.server)?.news;
-            let is_awaited = matches!(news, News::Awaited { until } if until > self.now);
+            let news = self.aggregate(c.connection())?.delegates.get(&c.server())?.news;
+            let is_awaited = matches!(news, News::Awaited { until } if until > self.clock.now());
             let root = self.offer_root(c).filter(|_| !is_awaited)?;
-            self.servers.get(c.server.0 as usize)?.offers.newest(root.as_deref())?.offer().cloned()
+            self.servers.get(c.server())?.offers().newest(root.as_deref())?.offer().cloned()
         })
     }
 
@@ -63,10 +63,10 @@ impl Core {
     pub(crate) fn is_awaited(&self, backend: BackendId) -> bool {
         let is_it = |client: ClientId| {
             let Some(c) = self.clients.get(&client) else { return false };
-            let is_asked = match c.role {
+            let is_asked = match *c.role() {
                 Role::Prefetch { .. } | Role::Standby => true,
                 Role::Delegate { of } => {
-                    let it = self.aggregate(of).and_then(|aggregate| aggregate.delegates.get(&c.server));
+                    let it = self.aggregate(of).and_then(|aggregate| aggregate.delegates.get(&c.server()));
                     it.is_some_and(|it| matches!(it.news, News::Awaited { .. }))
                 }
                 Role::Plain | Role::Aggregate(_) => false,
@@ -79,7 +79,7 @@ impl Core {
     /// Nobody has to be waited for any more.
     pub(super) fn is_settled(&self, client: ClientId) -> bool {
         let is_awaited = |it: &Delegate| match it.news {
-            News::Awaited { until } => until > self.now && self.offer_for(it.client).is_none(),
+            News::Awaited { until } => until > self.clock.now() && self.offer_for(it.client).is_none(),
             News::Unasked | News::Missed => false,
         };
         self.aggregate(client).is_none_or(|aggregate| !aggregate.delegates.values().any(is_awaited))
@@ -92,18 +92,18 @@ impl Core {
         id: RawId,
         batch: Option<u32>,
         message: Message,
-        places: Vec<Place>,
+        paths: Vec<NamedPath>,
     ) {
         let minted = self.accept(client, NOWHERE, id, batch, message);
         self.give_time(client, minted);
         if let Some(aggregate) = self.aggregate_mut(client) {
-            aggregate.held.push(Held { minted, places });
+            aggregate.held.push(Held { minted, paths });
         }
     }
 
     /// More is known: goes on with what waited for it.
     pub(super) fn aggregate_progress(&mut self, client: ClientId) {
-        if let Ending::Stopping { .. } | Ending::Finished = self.ending {
+        if self.ending.is_stopping() {
             // All of it is answered in a moment.
             return;
         }
@@ -117,12 +117,12 @@ impl Core {
             .aggregate_mut(client)
             .map(|aggregate| std::mem::take(&mut aggregate.held))
             .unwrap_or_default();
-        for Held { minted, places } in held {
+        for Held { minted, paths } in held {
             let Some(pending) = self.close(minted) else { continue };
             let Asker::Client { id, batch, .. } = &pending.asker else { continue };
             let Some(message) = pending.waiting().cloned() else { continue };
             self.one_fewer(client);
-            self.aggregate_request(client, id.clone(), *batch, message, places);
+            self.aggregate_request(client, id.clone(), *batch, message, paths);
         }
     }
 
@@ -132,7 +132,7 @@ impl Core {
         if let Some(view) = &aggregate.view {
             return Some(view.clone());
         }
-        let members = self.members(client, |core, c| core.shown_offer(c.id));
+        let members = self.members(client, |core, c| core.shown_offer(c.id()));
         let view = self.views.of(members);
         self.aggregate_mut(client)?.view = Some(view.clone());
         Some(view)
@@ -154,7 +154,7 @@ impl Core {
             let error = self.stale_cursor();
             return self.refuse(client, &id, batch, &message, &error);
         };
-        let Some(dialect) = self.clients.get(&client).map(|c| c.ear.dialect()) else { return };
+        let Some(dialect) = self.clients.get(&client).map(|c| c.dialect()) else { return };
         let out = view.answer(list, page, self.settings.aggregates.page_size, &id, dialect);
         let minted = self.accept(client, NOWHERE, id.clone(), batch, message);
         let Some(pending) = self.close(minted) else { return };
@@ -165,7 +165,7 @@ impl Core {
             aggregate.shown[list as usize] = Some(view.clone());
             aggregate.seen[list as usize] = Some(view.clone());
             if !aggregate.older.iter().any(|older| Arc::ptr_eq(older, &view)) {
-                if aggregate.older.len() == OLDER {
+                if aggregate.older.len() == MAX_EARLIER_VIEWS {
                     aggregate.older.pop_front();
                 }
                 aggregate.older.push_back(view);
@@ -188,11 +188,11 @@ impl Core {
     }
 
     pub(super) fn renew_aggregate_soon(&mut self, client: ClientId) {
-        let at = self.now + BURST;
+        let at = self.clock.now() + LIST_CHANGE_DELAY;
         let Some(aggregate) = self.aggregate_mut(client) else { return };
         aggregate.view = None;
         aggregate.renew_at.get_or_insert(at);
-        self.wake_at(at);
+        self.clock.wake_at(at);
     }
 
     /// Tells a client which of the lists that it has seen are others now. One that does not read is told later.
@@ -207,44 +207,50 @@ impl Core {
         let changed: Vec<List> = List::ALL.into_iter().filter(is_another).collect();
         for method in List::change_notices(|list| changed.contains(&list)) {
             let is_told = self.notify_client(client, json!({ "method": method }));
-            let at = self.now + PATIENCE;
+            let at = self.clock.now() + NOTICE_RETRY_DELAY;
             let Some(aggregate) = self.aggregate_mut(client) else { return };
             for list in changed.iter().filter(|list| is_told && list.change_notice() == method) {
                 aggregate.shown[*list as usize] = Some(view.clone());
             }
             if !is_told {
                 aggregate.renew_at = Some(at);
-                self.wake_at(at);
+                self.clock.wake_at(at);
             }
         }
     }
 
     pub(crate) fn next_of_aggregates(&self) -> Option<Moment> {
-        let there = self.clients.values().filter(|c| c.presence != Presence::Lost);
+        let there = self.clients.values().filter(|c| !c.is_lost());
         let moments = there.filter_map(|c| c.aggregate()).flat_map(|aggregate| {
             let is_waited_for = aggregate.opening.is_some() || !aggregate.held.is_empty();
             let awaited = aggregate.delegates.values().filter_map(move |it| match it.news {
                 News::Awaited { until } if is_waited_for => Some(until),
                 News::Awaited { .. } | News::Unasked | News::Missed => None,
             });
-            awaited.filter(|until| *until > self.now).chain(aggregate.renew_at).chain(aggregate.budget)
+            awaited
+                .filter(|until| *until > self.clock.now())
+                .chain(aggregate.renew_at)
+                .chain(aggregate.budget)
         });
         moments
             .chain(self.next_retry())
             .chain(self.next_prefetch_end())
-            .chain(self.backends.values().filter_map(|b| b.fetch.as_ref()?.due()))
+            .chain(self.backends.values().filter_map(|b| b.lists().next_round_at()))
             .min()
     }
 
     pub(crate) fn tick_aggregates(&mut self) {
         self.tick_fetches();
-        let later = self.now + BURST;
+        let later = self.clock.now() + LIST_CHANGE_DELAY;
         self.tick_retries();
         self.tick_prefetches();
         for client in self.aggregates() {
             self.end_budget(client);
             self.aggregate_progress(client);
-            if self.aggregate(client).and_then(|aggregate| aggregate.renew_at).is_none_or(|at| at > self.now)
+            if self
+                .aggregate(client)
+                .and_then(|aggregate| aggregate.renew_at)
+                .is_none_or(|at| at > self.clock.now())
             {
                 continue;
             }
@@ -253,7 +259,7 @@ impl Core {
             } else if let Some(aggregate) = self.aggregate_mut(client) {
                 // More is about to come. It is told with that.
                 aggregate.renew_at = Some(later);
-                self.wake_at(later);
+                self.clock.wake_at(later);
             }
         }
     }
@@ -261,12 +267,15 @@ impl Core {
     /// More, or something else, is known of what a backend's server offers.
     pub(crate) fn heard_of(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend) else { return };
-        let (server, profile) = (b.server, b.key.profile.clone());
+        let (server, profile) = (b.server(), b.key().profile.clone());
         for client in self.aggregates() {
             let delegate = self.aggregate(client).and_then(|aggregate| aggregate.delegates.get(&server));
             let Some(c) = delegate.and_then(|it| self.clients.get(&it.client)) else { continue };
             // One that has no lists of its own is shown those of others.
-            if c.home == Some(backend) || c.declared.profile == profile || self.offer_for(c.id).is_none() {
+            if c.home() == Some(backend)
+                || c.profile() == profile.as_ref()
+                || self.offer_for(c.id()).is_none()
+            {
                 self.renew_aggregate_soon(client);
                 self.aggregate_progress(client);
             }
@@ -288,15 +297,13 @@ impl Core {
             }
             self.set_news(delegate, News::Missed);
             let connection = self.connection_of(delegate);
-            if !self.disappointed.contains(&connection) {
-                self.disappointed.push(connection);
-            }
+            self.followups.push(Followup::GoOnWithout { client: connection });
         }
     }
 
-    /// Those for whom something was missed go on without it.
-    pub(crate) fn after_misses(&mut self) {
-        while let Some(client) = self.disappointed.pop() {
+    /// Lets clients go on without servers that could not be started.
+    pub(crate) fn go_on_without_missed(&mut self) {
+        while let Some(client) = self.followups.next_without() {
             match self.has_aggregate(client) {
                 true => self.aggregate_progress(client),
                 false => self.unpark(client),
@@ -309,7 +316,7 @@ impl Core {
         let Some(aggregate) = self.aggregate(client) else { return };
         let is_missed = |it: &&Delegate| match it.news {
             News::Missed => true,
-            News::Awaited { until } => until <= self.now,
+            News::Awaited { until } => until <= self.clock.now(),
             News::Unasked => false,
         };
         let missed: Vec<ClientId> =
@@ -318,12 +325,12 @@ impl Core {
             if self.offer_for(delegate).is_some() {
                 continue;
             }
-            let server = self.clients.get(&delegate).map(|c| c.server);
+            let server = self.clients.get(&delegate).map(|c| c.server());
             if !server.is_some_and(|server| self.may_try(server)) {
                 continue;
             }
-            match self.clients.get(&delegate).and_then(|c| c.home) {
-                Some(home) => self.start_again.push(home),
+            match self.clients.get(&delegate).and_then(|c| c.home()) {
+                Some(backend) => self.followups.push(Followup::StartAgain { backend }),
                 // It was not worth a try when the client came.
                 None => self.start_for_lists(delegate),
             }
@@ -333,18 +340,19 @@ impl Core {
 
     /// Starts those that were missed, as soon as what is left of them is gone.
     pub(crate) fn start_missed(&mut self) {
-        if self.start_again.is_empty() || !self.is_running() {
+        if !self.is_running() {
             return;
         }
-        for backend in std::mem::take(&mut self.start_again) {
+        for backend in self.followups.take_starts() {
             match self.backends.get(&backend).map(|b| &b.state) {
-                Some(State::Stopped | State::Failed { .. }) => self.ensure_started(backend),
-                Some(State::Starting { .. } | State::Stopping { .. }) => self.start_again.push(backend),
-                Some(State::Ready { .. } | State::Backoff { .. }) | None => {}
+                Some(BackendState::Stopped | BackendState::Failed { .. }) => self.ensure_started(backend),
+                Some(BackendState::Starting { .. } | BackendState::Stopping { .. }) => {
+                    self.followups.push(Followup::StartAgain { backend });
+                }
+                Some(BackendState::Ready { .. } | BackendState::Backoff { .. }) | None => {}
             }
         }
-        self.start_again.sort();
-        self.start_again.dedup();
+        self.followups.tidy_starts();
     }
 }
 

@@ -3,13 +3,13 @@
 
 use crate::aggregate::{Delegate, News};
 use crate::catalogue::{Member, Offer};
-use crate::clients::{Client, Declared};
+use crate::clients::Client;
 use crate::core::Core;
 use crate::fact::Outcome;
 use crate::ids::ClientId;
 use crate::messages::own_result;
 use crate::pending::{Asker, NOWHERE};
-use crate::routing::Place;
+use crate::routing::NamedPath;
 use std::sync::Arc;
 use switchboard_protocol::{HANDSHAKE_VERSIONS, Message, Part, RawId};
 
@@ -20,20 +20,18 @@ impl Core {
         id: RawId,
         batch: Option<u32>,
         initialize: Message,
-        places: Vec<Place>,
+        paths: Vec<NamedPath>,
     ) {
         self.refuse_opening(client);
         let minted = self.accept(client, NOWHERE, id, batch, initialize.clone());
         let Some(c) = self.clients.get_mut(&client) else { return };
-        c.declared = Declared::of(&initialize, true).here(!c.is_elsewhere);
-        if !places.is_empty() {
-            c.known.client = places.into_iter().map(|place| place.path).collect();
-        }
+        c.declare(&initialize);
+        c.set_first_roots(paths.into_iter().map(|path| path.path).collect());
         // Whoever does not wait for anybody has no reason to call anybody slow.
         let grace = Some(self.grace_for(client, &initialize)).filter(|grace| !grace.is_zero());
-        let budget = grace.map(|grace| self.now + grace);
+        let budget = grace.map(|grace| self.clock.now() + grace);
         if let Some(budget) = budget {
-            self.wake_at(budget);
+            self.clock.wake_at(budget);
         }
         if let Some(aggregate) = self.aggregate_mut(client) {
             aggregate.budget = budget;
@@ -64,7 +62,7 @@ impl Core {
             && let Some(pending) = self.pending.get_mut(minted)
         {
             // We answer ourselves when it is time.
-            pending.go_on_until(latest + pending.deadline.since(self.now));
+            pending.go_on_until(latest + pending.deadline.since(self.clock.now()));
         }
     }
 
@@ -75,7 +73,8 @@ impl Core {
             News::Awaited { until } => {
                 let c = self.clients.get(&it.client);
                 // One that has no home yet is to be told its roots first, and so is yet to be greeted.
-                until > self.now && c.is_some_and(|c| c.home.is_some() && self.words_of(c).is_none())
+                until > self.clock.now()
+                    && c.is_some_and(|c| c.home().is_some() && self.words_of(c).is_none())
             }
             News::Unasked | News::Missed => false,
         };
@@ -91,17 +90,17 @@ impl Core {
         else {
             return;
         };
-        let members = self.members(client, |core, c| core.words_of(c).or_else(|| core.shown_offer(c.id)));
+        let members = self.members(client, |core, c| core.words_of(c).or_else(|| core.shown_offer(c.id())));
         let view = self.views.of(members);
         let unavailable = self.unavailable(client);
         let Some(c) = self.clients.get_mut(&client) else { return };
-        c.handshake.answer(initialize.clone());
+        c.answer_handshake(&initialize);
         let result = view.welcome(version_for(&initialize), &unavailable);
-        let answer = own_result(id, c.ear.dialect(), &result);
+        let answer = own_result(id, c.dialect(), &result);
         self.answer(client, id, *batch, answer);
         self.conclude(&pending, Outcome::Ok);
         // It did not wait for the answer.
-        let early = self.clients.get(&client).and_then(|c| c.handshake.to_replay()?.initialized.clone());
+        let early = self.clients.get(&client).and_then(|c| c.greeting()?.initialized().cloned());
         if let Some(early) = early {
             self.aggregate_initialized(client, &early);
         } else if self.aggregate(client).is_some_and(|aggregate| !aggregate.held.is_empty()) {
@@ -112,11 +111,11 @@ impl Core {
     /// What a delegate's server says of itself, as far as it has said anything.
     pub(super) fn words_of(&self, c: &Client) -> Option<Arc<Offer>> {
         let live = || {
-            let welcome = self.backends.get(&c.home?)?.welcome.as_ref()?;
+            let welcome = self.backends.get(&c.home()?)?.handshake().welcome()?;
             let result = welcome.bytes().slice(welcome.span(Part::Result).range());
             Some(Arc::new(Offer::new(result)))
         };
-        self.offer_for(c.id).or_else(live)
+        self.offer_for(c.id()).or_else(live)
     }
 
     /// A client's servers, with what is known of each.
@@ -129,7 +128,7 @@ impl Core {
         let member = |delegate: &Delegate| {
             let c = self.clients.get(&delegate.client)?;
             let offer = known(self, c);
-            Some(Member { server: c.server, naming: c.settings.naming.clone(), offer })
+            Some(Member { server: c.server(), naming: c.settings().naming.clone(), offer })
         };
         aggregate.delegates.values().filter_map(member).collect()
     }

@@ -2,21 +2,20 @@
 //! server is there, and would never see its tools however often they come. A stand-in holds the client's lease on the backend
 //! until the lists are stored. It has no connection: nothing is sent to it, and nothing is asked of it.
 
-use crate::backends::{Backend, Key, State, Then};
-use crate::clients::{Client, Declared, Greeting, Handshake, Presence, Role, Roots};
-use crate::core::Core;
+use crate::backends::{AfterStop, Backend, BackendState};
+use crate::clients::{Client, Greeting, Role};
+use crate::core::{Core, Followup};
 use crate::ids::{BackendId, ClientId, ServerId};
 use crate::messages::initialized_notice;
 use crate::moment::Moment;
-use std::collections::BTreeMap;
 use std::time::Duration;
 use switchboard_protocol::Method;
 
 /// Starts of one backend: in each framing, and once more. Then it is over, whatever happens.
-const MOST_STARTS: u32 = 4;
+const MAX_STARTS: u32 = 4;
 
 /// How long a server that is ready may take for its lists.
-const ANSWER_TIME: Duration = Duration::from_secs(5);
+const LISTS_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Core {
     /// A client is about to leave: the starts that it caused go on where their lists are still unknown.
@@ -25,8 +24,8 @@ impl Core {
         if !self.lives_on() || !self.is_running() {
             return;
         }
-        let is_its = |c: &&Client| c.id == client || (c.is_delegate() && c.connection() == client);
-        for leaving in self.clients.values().filter(is_its).map(|c| c.id).collect::<Vec<ClientId>>() {
+        let is_its = |c: &&Client| c.id() == client || (c.is_delegate() && c.connection() == client);
+        for leaving in self.clients.values().filter(is_its).map(|c| c.id()).collect::<Vec<ClientId>>() {
             self.keep_start(leaving);
         }
     }
@@ -34,62 +33,48 @@ impl Core {
     fn keep_start(&mut self, leaving: ClientId) {
         let Some(c) = self.clients.get(&leaving) else { return };
         let is_wanted =
-            c.settings.stores_lists && c.declared.profile.is_some() && self.offer_for(leaving).is_none();
-        let Some(b) = c.home.filter(|_| is_wanted).and_then(|home| self.backends.get(&home)) else { return };
+            c.settings().stores_lists && c.profile().is_some() && self.offer_for(leaving).is_none();
+        let Some(b) = c.home().filter(|_| is_wanted).and_then(|home| self.backends.get(&home)) else {
+            return;
+        };
         // One is enough for lists that would be stored under the same key.
         let at_same_root = |other: &Client| {
-            let root = other.home.and_then(|home| self.backends.get(&home)).map(|other| &other.key.root);
-            !c.settings.launch_uses_root || root == Some(&b.key.root)
+            let root = other.home().and_then(|home| self.backends.get(&home)).map(|other| &other.key().root);
+            !c.settings().launch_uses_root || root == Some(&b.key().root)
         };
         let has_one = self.clients.values().any(|other| {
             other.is_prefetch()
-                && other.presence != Presence::Lost
-                && other.server == c.server
-                && other.declared.profile == c.declared.profile
+                && !other.is_lost()
+                && other.server() == c.server()
+                && other.profile() == c.profile()
                 && at_same_root(other)
         });
         // Where nothing is to linger, what runs is not kept for its lists.
-        let must_go = b.welcome.is_some() && self.settings.linger.is_some_and(|linger| linger.is_zero());
+        let must_go =
+            b.handshake().has_welcome() && self.settings.linger.is_some_and(|linger| linger.is_zero());
         if has_one || must_go || !self.is_on_its_way(b) {
             return;
         }
         let Some(greeting) = self.greeting_of(c, b) else { return };
         // Its client did not wait for it.
-        let late = Some(c.server).filter(|_| c.is_delegate() && self.is_late(b));
-        let (backend, root) = (b.id, b.key.root.clone());
+        let late = Some(c.server()).filter(|_| c.is_delegate() && self.is_late(b));
+        let (backend, root) = (b.id(), b.key().root.clone());
         // One that is there answers soon, or not at all.
-        let within = match b.welcome {
-            Some(_) => ANSWER_TIME,
-            None => c.settings.start_timeout * (MOST_STARTS + 1),
+        let within = match b.handshake().has_welcome() {
+            true => LISTS_TIMEOUT,
+            false => c.settings().start_timeout * (MAX_STARTS + 1),
         };
-        let until = self.now + within;
-        let id = ClientId(self.next_delegate);
-        let stand_in = Client {
-            role: Role::Prefetch { until },
-            principal: c.principal,
-            environment: c.environment.clone(),
-            known: c.known.clone(),
-            // It cannot be asked for its roots. What the client has said of them stands.
-            declared: Declared { profile: c.declared.profile.clone(), has_roots: false },
-            roots: Roots::Told(c.roots.latest().to_vec()),
-            is_elsewhere: c.is_elsewhere,
-            handshake: Handshake::Answered(greeting),
-            ear: c.ear,
-            presence: Presence::Listening,
-            home: Some(backend),
-            seats: BTreeMap::from([(root, backend)]),
-            ..self.newcomer(id, c.server, c.settings.clone())
-        };
-        self.next_delegate += 1;
+        let until = self.clock.now() + within;
+        let id = self.numbers.new_delegate();
+        let new = self.newcomer(id, c.server(), c.settings().clone());
+        let stand_in = c.prefetch(new, greeting, until, (root, backend));
         self.clients.insert(id, stand_in);
         if let Some(server) = late {
             self.plan_retry(server, true);
         }
-        self.wake_at(until);
-        if let Some(Backend { key: Key { owner: Some(owner), .. }, .. }) = self.backends.get_mut(&backend)
-            && *owner == leaving
-        {
-            *owner = id;
+        self.clock.wake_at(until);
+        if let Some(b) = self.backends.get_mut(&backend) {
+            b.replace_owner(leaving, id);
         }
         self.confirm_early(backend);
         // One that is ready was asked only what its client wanted to know.
@@ -101,10 +86,10 @@ impl Core {
     /// It runs or is being started, or waits to be.
     pub(crate) fn is_on_its_way(&self, b: &Backend) -> bool {
         let is_coming = match &b.state {
-            State::Starting { .. } | State::Ready { .. } | State::Backoff { .. } => true,
-            State::Stopping { then, .. } => *then != Then::Rest,
-            State::Stopped => self.line.contains(&b.id),
-            State::Failed { .. } => false,
+            BackendState::Starting { .. } | BackendState::Ready { .. } | BackendState::Backoff { .. } => true,
+            BackendState::Stopping { then, .. } => *then != AfterStop::Rest,
+            BackendState::Stopped => self.backends.waits_for_room(b.id()),
+            BackendState::Failed { .. } => false,
         };
         is_coming && !b.is_retired()
     }
@@ -112,16 +97,15 @@ impl Core {
     /// What the client has said in its handshake, and would have said after it.
     fn greeting_of(&self, c: &Client, b: &Backend) -> Option<Greeting> {
         let open = || {
-            let own = self.pending.iter().find(|(_, p)| p.is_of(c.id) && p.method == Method::Initialize);
+            let own = self.pending.iter().find(|(_, p)| p.is_of(c.id()) && p.method == Method::Initialize);
             let (minted, pending) = own?;
-            let kept = b.greeter.as_ref().filter(|(greeter, _)| *greeter == minted);
-            pending.waiting().or(pending.sent()).cloned().or_else(|| kept.map(|(_, message)| message.clone()))
+            pending.waiting().or(pending.sent()).or_else(|| b.handshake().words_of(minted)).cloned()
         };
-        let Greeting { initialize, initialized } = match c.handshake.to_replay() {
+        let greeting = match c.greeting() {
             Some(greeting) => greeting.clone(),
-            None => Greeting { initialize: open()?, initialized: None },
+            None => Greeting::new(open()?, None),
         };
-        Some(Greeting { initialize, initialized: initialized.or_else(initialized_notice) })
+        Some(greeting.complete_with(initialized_notice))
     }
 
     /// A backend's lists are stored, or will not come.
@@ -134,11 +118,13 @@ impl Core {
 
     /// A server's entry has changed: lists of the old one are of no use.
     pub(crate) fn retire_prefetches(&mut self, server: ServerId, why: &'static str) {
-        let is_one = |c: &&Client| c.server == server && c.is_prefetch() && c.presence != Presence::Lost;
-        let own = self.clients.values().filter(is_one).map(|c| (c.id, c.home));
+        let is_one = |c: &&Client| c.server() == server && c.is_prefetch() && !c.is_lost();
+        let own = self.clients.values().filter(is_one).map(|c| (c.id(), c.home()));
         for (client, home) in own.collect::<Vec<(ClientId, Option<BackendId>)>>() {
             self.lose(client);
-            self.left.extend(home.map(|home| (home, why)));
+            if let Some(backend) = home {
+                self.followups.push(Followup::EndDeserted { backend, why });
+            }
         }
     }
 
@@ -147,15 +133,16 @@ impl Core {
     }
 
     pub(super) fn tick_prefetches(&mut self) {
-        let over = self.prefetches().filter(|(_, until)| *until <= self.now).map(|(client, _)| client);
+        let over =
+            self.prefetches().filter(|(_, until)| *until <= self.clock.now()).map(|(client, _)| client);
         for client in over.collect::<Vec<ClientId>>() {
             self.lose(client);
         }
     }
 
     fn prefetches(&self) -> impl Iterator<Item = (ClientId, Moment)> {
-        self.clients.values().filter(|c| c.presence != Presence::Lost).filter_map(|c| match c.role {
-            Role::Prefetch { until } => Some((c.id, until)),
+        self.clients.values().filter(|c| !c.is_lost()).filter_map(|c| match *c.role() {
+            Role::Prefetch { until } => Some((c.id(), until)),
             Role::Plain | Role::Aggregate(_) | Role::Delegate { .. } | Role::Standby => None,
         })
     }

@@ -1,19 +1,19 @@
 //! Where a request of a client of many servers goes: to the one that it concerns, under the name that this one knows.
 
 use crate::aggregate::Spelling;
-use crate::catalogue::{Found, FoundUri, List, Style, View};
-use crate::clients::{Level, rank};
+use crate::catalogue::{Found, FoundUri, List, NameStyle, View};
+use crate::clients::Level;
 use crate::core::Core;
 use crate::ids::ClientId;
 use crate::messages::{initialized_notice, own_message, same_spelling};
 use crate::pending::NOWHERE;
-use crate::routing::Place;
+use crate::routing::NamedPath;
 use bytes::Bytes;
 use std::sync::Arc;
 use switchboard_protocol::{ErrorAnswer, Message, Method, Part, RawId};
 
 /// Who is to have a request.
-enum Owner {
+enum RequestOwner {
     /// The server of this delegate.
     Delegate(ClientId),
     /// It cannot be said before all servers are known.
@@ -28,10 +28,10 @@ impl Core {
         id: RawId,
         batch: Option<u32>,
         mut message: Message,
-        places: Vec<Place>,
+        paths: Vec<NamedPath>,
     ) {
         let list = match message.method() {
-            Method::Initialize => return self.aggregate_opens(client, id, batch, message, places),
+            Method::Initialize => return self.aggregate_opens(client, id, batch, message, paths),
             Method::Ping => {
                 let minted = self.accept(client, NOWHERE, id, batch, message);
                 return self.conclude_empty(minted);
@@ -51,25 +51,25 @@ impl Core {
             self.confirm_for(client);
             self.try_missed(client);
             if !self.is_settled(client) {
-                return self.hold(client, id, batch, message, places);
+                return self.hold(client, id, batch, message, paths);
             }
             return self.aggregate_list(client, id, batch, message, list);
         }
         match self.owner(client, &mut message) {
-            Owner::Delegate(delegate) => self.client_request(delegate, message, batch, places),
-            Owner::Later => self.hold(client, id, batch, message, places),
-            Owner::Nobody(error) => self.refuse(client, &id, batch, &message, &error),
+            RequestOwner::Delegate(delegate) => self.client_request(delegate, message, batch, paths),
+            RequestOwner::Later => self.hold(client, id, batch, message, paths),
+            RequestOwner::Nobody(error) => self.refuse(client, &id, batch, &message, &error),
         }
     }
 
     /// A client that has made no handshake has no delegates: whatever it asked for, it would seem that there is nothing.
     fn has_begun(&self, client: ClientId) -> bool {
-        let has_greeted = self.clients.get(&client).is_some_and(|c| c.handshake.to_replay().is_some());
+        let has_greeted = self.clients.get(&client).is_some_and(|c| c.greeting().is_some());
         has_greeted || self.aggregate(client).is_some_and(|aggregate| aggregate.opening.is_some())
     }
 
     /// Finds the server that a request concerns, and calls things what it calls them.
-    fn owner(&mut self, client: ClientId, message: &mut Message) -> Owner {
+    fn owner(&mut self, client: ClientId, message: &mut Message) -> RequestOwner {
         match message.method() {
             Method::ToolsCall => self.owner_by_name(client, message, List::Tools, Part::Name),
             Method::PromptsGet => self.owner_by_name(client, message, List::Prompts, Part::Name),
@@ -77,7 +77,7 @@ impl Core {
             Method::Subscribe | Method::Unsubscribe => {
                 let public = message.part(Part::Uri).map(<[u8]>::to_vec);
                 let owner = self.owner_by_uri(client, message);
-                if let (Owner::Delegate(delegate), Some(public)) = (&owner, public) {
+                if let (RequestOwner::Delegate(delegate), Some(public)) = (&owner, public) {
                     self.note_spelling(client, *delegate, public, message);
                 }
                 owner
@@ -86,12 +86,12 @@ impl Core {
                 let owner = self.owner_by_name(client, message, List::Prompts, Part::RefName);
                 // Which of the two counts, if both are there, is for the server to say.
                 match owner {
-                    Owner::Delegate(delegate)
+                    RequestOwner::Delegate(delegate)
                         if message.has(Part::RefUri)
                             && !self.may_see_uri(delegate, message.part(Part::RefUri)) =>
                     {
                         let uri = message.text(Part::RefUri).unwrap_or_default();
-                        Owner::Nobody(self.unknown_resource(&uri, &[]))
+                        RequestOwner::Nobody(self.unknown_resource(&uri, &[]))
                     }
                     owner => owner,
                 }
@@ -102,32 +102,38 @@ impl Core {
             }
             Method::TasksList => self.owner_of_page(client, message),
             _ => match self.delegates(client).as_slice() {
-                [only] => Owner::Delegate(*only),
-                _ => Owner::Nobody(self.nobodys_method(&message.method_name())),
+                [only] => RequestOwner::Delegate(*only),
+                _ => RequestOwner::Nobody(self.nobodys_method(&message.method_name())),
             },
         }
     }
 
-    fn owner_by_name(&mut self, client: ClientId, message: &mut Message, list: List, part: Part) -> Owner {
-        let Some(view) = self.view(client) else { return Owner::Later };
+    fn owner_by_name(
+        &mut self,
+        client: ClientId,
+        message: &mut Message,
+        list: List,
+        part: Part,
+    ) -> RequestOwner {
+        let Some(view) = self.view(client) else { return RequestOwner::Later };
         let quoted = message.part(part).unwrap_or(b"\"\"");
         if let Some(seen) = self.seen_before(client, list, &view)
             && let Found::Owner { member, original } = seen.find(list, quoted)
             && let Some(delegate) = self.seen_delegate(client, &seen, member)
         {
             message.rename(part, original);
-            return Owner::Delegate(delegate);
+            return RequestOwner::Delegate(delegate);
         }
         let is_shared_name = |member: usize| {
             let style = view.members().get(member).map(|member| member.naming.style);
-            view.members().len() > 1 && style == Some(Style::Plain)
+            view.members().len() > 1 && style == Some(NameStyle::Plain)
         };
         match view.find(list, quoted) {
             // A server that is still starting may have a tool of the same name, and the better claim to it.
             Found::Owner { member, .. } | Found::Perhaps { member, .. }
                 if is_shared_name(member) && !self.is_settled(client) =>
             {
-                Owner::Later
+                RequestOwner::Later
             }
             Found::Owner { member, original } => {
                 message.rename(part, original);
@@ -138,18 +144,20 @@ impl Core {
                 message.rename(part, original);
                 self.delegate_at(client, &view, member)
             }
-            Found::Nobody if !self.is_settled(client) => Owner::Later,
+            Found::Nobody if !self.is_settled(client) => RequestOwner::Later,
             Found::Nobody => {
                 let name = message.text(part).unwrap_or_default();
                 let nearest = view.nearest(list, &name);
-                Owner::Nobody(self.unknown_name(list, &name, nearest))
+                RequestOwner::Nobody(self.unknown_name(list, &name, nearest))
             }
         }
     }
 
-    fn owner_by_uri(&mut self, client: ClientId, message: &mut Message) -> Owner {
-        let Some(view) = self.view(client) else { return Owner::Later };
-        let Some(uri) = message.text(Part::Uri) else { return Owner::Nobody(self.unknown_resource("", &[])) };
+    fn owner_by_uri(&mut self, client: ClientId, message: &mut Message) -> RequestOwner {
+        let Some(view) = self.view(client) else { return RequestOwner::Later };
+        let Some(uri) = message.text(Part::Uri) else {
+            return RequestOwner::Nobody(self.unknown_resource("", &[]));
+        };
         if let Some(seen) = self.seen_before(client, List::Resources, &view)
             && let FoundUri::Owner { member, uri: original } = seen.find_uri(&uri)
             && let Some(delegate) = self.seen_delegate(client, &seen, member)
@@ -157,12 +165,12 @@ impl Core {
             if original != *uri {
                 message.rename(Part::Uri, quoted(&original));
             }
-            return Owner::Delegate(delegate);
+            return RequestOwner::Delegate(delegate);
         }
         match view.find_uri(&uri) {
             // A URI that doesn't name its server may be another's too, which is still starting.
             FoundUri::Owner { uri: original, .. } if original == *uri && !self.is_settled(client) => {
-                Owner::Later
+                RequestOwner::Later
             }
             FoundUri::Owner { member, uri: original } => {
                 if original != *uri {
@@ -171,44 +179,46 @@ impl Core {
                 self.delegate_at(client, &view, member)
             }
             FoundUri::Several(_) | FoundUri::Perhaps(_) | FoundUri::Nobody if !self.is_settled(client) => {
-                Owner::Later
+                RequestOwner::Later
             }
             FoundUri::Several(members) => {
                 let names = members.iter().filter_map(|&at| view.members().get(at));
                 let names: Vec<&str> = names.map(|member| member.naming.server.as_str()).collect();
-                Owner::Nobody(self.unknown_resource(&uri, &names))
+                RequestOwner::Nobody(self.unknown_resource(&uri, &names))
             }
-            FoundUri::Perhaps(_) | FoundUri::Nobody => Owner::Nobody(self.unknown_resource(&uri, &[])),
+            FoundUri::Perhaps(_) | FoundUri::Nobody => RequestOwner::Nobody(self.unknown_resource(&uri, &[])),
         }
     }
 
-    fn owner_by_template(&mut self, client: ClientId, message: &mut Message) -> Owner {
-        let Some(view) = self.view(client) else { return Owner::Later };
+    fn owner_by_template(&mut self, client: ClientId, message: &mut Message) -> RequestOwner {
+        let Some(view) = self.view(client) else { return RequestOwner::Later };
         let Some(template) = message.text(Part::RefUri) else {
-            return Owner::Nobody(self.unknown_resource("", &[]));
+            return RequestOwner::Nobody(self.unknown_resource("", &[]));
         };
         match view.find_template(&template) {
-            FoundUri::Owner { uri, .. } if uri == *template && !self.is_settled(client) => Owner::Later,
+            FoundUri::Owner { uri, .. } if uri == *template && !self.is_settled(client) => {
+                RequestOwner::Later
+            }
             FoundUri::Owner { member, uri } => {
                 if uri != *template {
                     message.rename(Part::RefUri, quoted(&uri));
                 }
                 self.delegate_at(client, &view, member)
             }
-            _ if !self.is_settled(client) => Owner::Later,
+            _ if !self.is_settled(client) => RequestOwner::Later,
             FoundUri::Several(_) | FoundUri::Perhaps(_) | FoundUri::Nobody => {
-                Owner::Nobody(self.unknown_resource(&template, &[]))
+                RequestOwner::Nobody(self.unknown_resource(&template, &[]))
             }
         }
     }
 
-    fn owner_of_task(&mut self, client: ClientId, message: &Message) -> Owner {
+    fn owner_of_task(&mut self, client: ClientId, message: &Message) -> RequestOwner {
         let task = message.part(Part::TaskId).unwrap_or_default();
         let delegates = self.delegates(client);
         let has_it = |delegate: &&ClientId| self.backend_of_task(**delegate, task).is_some();
         match delegates.iter().find(has_it) {
-            Some(delegate) => Owner::Delegate(*delegate),
-            None => Owner::Nobody(self.unknown_task(&message.text(Part::TaskId).unwrap_or_default())),
+            Some(delegate) => RequestOwner::Delegate(*delegate),
+            None => RequestOwner::Nobody(self.unknown_task(&message.text(Part::TaskId).unwrap_or_default())),
         }
     }
 
@@ -223,31 +233,31 @@ impl Core {
         let member = seen.members().get(member)?;
         let delegate = self.aggregate(client)?.delegates.get(&member.server)?.client;
         let c = self.clients.get(&delegate)?;
-        Arc::ptr_eq(&c.settings.naming, &member.naming).then_some(delegate)
+        Arc::ptr_eq(&c.settings().naming, &member.naming).then_some(delegate)
     }
 
-    fn delegate_at(&self, client: ClientId, view: &View, member: usize) -> Owner {
+    fn delegate_at(&self, client: ClientId, view: &View, member: usize) -> RequestOwner {
         let server = view.members().get(member).map(|member| member.server);
         let found = server.and_then(|server| self.aggregate(client)?.delegates.get(&server));
         match found {
-            Some(delegate) => Owner::Delegate(delegate.client),
-            None => Owner::Later,
+            Some(delegate) => RequestOwner::Delegate(delegate.client),
+            None => RequestOwner::Later,
         }
     }
 
     /// The first page, or the next: a server's own, or the first of the server after it.
-    fn owner_of_page(&mut self, client: ClientId, message: &mut Message) -> Owner {
+    fn owner_of_page(&mut self, client: ClientId, message: &mut Message) -> RequestOwner {
         let readers = self.task_keepers(client);
         let Some(cursor) = message.text(Part::Cursor) else {
             return match readers.first() {
-                Some(first) => Owner::Delegate(*first),
-                None => Owner::Nobody(self.nobodys_method("tasks/list")),
+                Some(first) => RequestOwner::Delegate(*first),
+                None => RequestOwner::Nobody(self.nobodys_method("tasks/list")),
             };
         };
         let found = cursor
             .split_once(':')
             .and_then(|(at, rest)| Some((*readers.get(at.parse::<usize>().ok()?)?, rest)));
-        let Some((delegate, rest)) = found else { return Owner::Nobody(self.stale_cursor()) };
+        let Some((delegate, rest)) = found else { return RequestOwner::Nobody(self.stale_cursor()) };
         match (rest, message.id()) {
             // It is the first page there, which has no cursor.
             ("", Some(id)) => {
@@ -259,7 +269,7 @@ impl Core {
                 message.rename(Part::Cursor, own);
             }
         }
-        Owner::Delegate(delegate)
+        RequestOwner::Delegate(delegate)
     }
 
     /// The delegates at servers that can name their tasks.
@@ -291,18 +301,17 @@ impl Core {
 
     /// All servers that log anything hear how much the client wants to hear; those that do not run, when they do.
     fn aggregate_level(&mut self, client: ClientId, id: RawId, batch: Option<u32>, message: Message) {
-        let rank = message.part(Part::Level).and_then(rank);
-        let level = rank.map(|rank| Level { request: message.clone(), rank });
+        let level = Level::of(&message);
         let minted = self.accept(client, NOWHERE, id, batch, message);
         if let Some(level) = level {
             for delegate in self.delegates(client) {
                 let logs = self.offer_for(delegate).is_none_or(|offer| offer.declares_logging());
                 let Some(c) = self.clients.get_mut(&delegate).filter(|_| logs) else { continue };
-                c.level = Some(level.clone());
+                c.set_level(level.clone());
                 self.spread_level(delegate, NOWHERE);
             }
             if let Some(c) = self.clients.get_mut(&client) {
-                c.level = Some(level);
+                c.set_level(level);
             }
         }
         self.conclude_empty(minted);
@@ -315,7 +324,7 @@ impl Core {
         let is_waited_for = self
             .clients
             .get(&client)
-            .is_some_and(|c| c.handshake.to_replay().is_some_and(|greeting| greeting.initialized.is_none()));
+            .is_some_and(|c| c.greeting().is_some_and(|greeting| greeting.initialized().is_none()));
         if is_waited_for && let Some(message) = initialized_notice() {
             self.aggregate_initialized(client, &message);
         }

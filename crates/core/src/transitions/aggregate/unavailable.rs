@@ -4,7 +4,7 @@
 
 use crate::aggregate::{Delegate, News};
 use crate::catalogue::unavailable;
-use crate::clients::rank;
+use crate::clients::Level;
 use crate::core::Core;
 use crate::ids::{ClientId, ServerId};
 use serde_json::json;
@@ -16,7 +16,7 @@ impl Core {
         let is_missing = |it: &&Delegate| {
             let is_over = match it.news {
                 News::Missed => true,
-                News::Awaited { until } => until <= self.now,
+                News::Awaited { until } => until <= self.clock.now(),
                 News::Unasked => false,
             };
             let is_known = self.clients.get(&it.client).is_some_and(|c| self.words_of(c).is_some());
@@ -24,16 +24,16 @@ impl Core {
         };
         let missing =
             aggregate.delegates.values().filter(is_missing).filter_map(|it| self.clients.get(&it.client));
-        missing.map(|c| c.settings.name.clone()).collect()
+        missing.map(|c| c.settings().name.clone()).collect()
     }
 
     /// Tells clients that want to hear of warnings that a server is missing, once until it comes back.
     pub(super) fn tell_unavailable(&mut self, server: ServerId) {
-        let Some(known) = self.servers.get_mut(server.0 as usize) else { return };
-        if std::mem::replace(&mut known.is_told_missing, true) {
+        let Some(known) = self.servers.get_mut(server) else { return };
+        if known.announce_missing() {
             return;
         }
-        let name = known.settings.name.clone();
+        let name = known.name().to_owned();
         for client in self.aggregates() {
             let has_it =
                 self.aggregate(client).is_some_and(|aggregate| aggregate.delegates.contains_key(&server));
@@ -51,8 +51,8 @@ impl Core {
     }
 
     fn warn_of(&mut self, client: ClientId, name: &str) {
-        let level = self.clients.get(&client).and_then(|c| c.level.as_ref());
-        if level.is_none_or(|level| Some(level.rank) > rank(b"\"warning\"")) {
+        let level = self.clients.get(&client).and_then(|c| c.level());
+        if !level.is_some_and(Level::admits_warnings) {
             return;
         }
         let params = json!({ "level": "warning", "logger": "switchboard", "data": unavailable(name) });

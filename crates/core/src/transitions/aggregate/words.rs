@@ -13,11 +13,12 @@ impl Core {
     /// In notifications of a server.
     pub(crate) fn name_server(&self, c: &Client, message: &Message, out: &mut Outgoing) {
         match message.method() {
-            Method::LogMessage => name_logger(&c.settings.naming.server, message, out),
+            Method::LogMessage => name_logger(&c.settings().naming.server, message, out),
             Method::ResourceUpdated => {
                 let Some(uri) = message.part(Part::Uri).map(same_spelling) else { return };
                 let Some(aggregate) = self.aggregate(c.connection()) else { return };
-                let known = aggregate.spellings.iter().find(|it| it.delegate == c.id && it.original == *uri);
+                let known =
+                    aggregate.spellings.iter().find(|it| it.delegate == c.id() && it.original == *uri);
                 if let Some(known) = known {
                     out.replace(message.span(Part::Uri), Patch::Text(known.public.clone().into()));
                 }
@@ -41,7 +42,7 @@ impl Core {
                 else {
                     return;
                 };
-                let Some(at) = view.members().iter().position(|member| member.server == c.server) else {
+                let Some(at) = view.members().iter().position(|member| member.server == c.server()) else {
                     return;
                 };
                 let span = answer.span(Part::Result);
@@ -60,7 +61,7 @@ impl Core {
     /// The next page of tasks is this server's, or the first one of the server after it.
     fn go_on_to_next(&self, c: &Client, answer: &Message, out: &mut Outgoing) {
         let keepers = self.task_keepers(c.connection());
-        let Some(at) = keepers.iter().position(|keeper| *keeper == c.id) else { return };
+        let Some(at) = keepers.iter().position(|keeper| *keeper == c.id()) else { return };
         let own = answer.text(Part::NextCursor);
         let next = match &own {
             Some(own) => Some(format!("{at}:{own}")),

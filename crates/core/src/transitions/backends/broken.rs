@@ -8,19 +8,19 @@ use crate::pending::{Asker, Pending, Progress};
 use crate::redact::redact;
 use bytes::Bytes;
 use switchboard_protocol::hunt::{self, Glimpse};
-use switchboard_protocol::{Broken, Dialect, ErrorAnswer, Framing, Method, Parsed, RawId, parse};
+use switchboard_protocol::{Broken, Dialect, ErrorAnswer, Method, Parsed, RawId, parse};
 
 /// So much of a quarantined line is kept.
-const QUARANTINE_TEXT: usize = 200;
+const MAX_QUARANTINED_BYTES: usize = 200;
 
 impl Core {
     pub(crate) fn backend_noise(&mut self, launch: Launch, text: &Bytes, broken: Vec<Broken>) {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         let is_current = b.is_current(launch);
-        let cut = &text[..text.len().min(QUARANTINE_TEXT)];
+        let cut = &text[..text.len().min(MAX_QUARANTINED_BYTES)];
         let shown = redact(&String::from_utf8_lossy(cut));
-        b.quarantine(shown.clone());
-        let total = b.noise;
+        b.quarantine_mut().add(shown.clone());
+        let total = b.quarantine().total();
         self.report(Fact::Quarantined { backend: launch.backend, text: shown, bytes: text.len(), total });
         // The same id may by now be another process's affair.
         for broken in broken.into_iter().filter(|_| is_current) {
@@ -70,10 +70,10 @@ impl Core {
     pub(crate) fn only_open(&self, launch: Launch, answers_request: bool) -> Option<u64> {
         // Or it is about headers that it does not understand: then the other framing is still to be tried.
         let b = self.backends.get(&launch.backend)?;
-        if b.framing == Framing::ContentLength && !b.manner.is_known() {
+        if b.framing().may_misread_headers() {
             return None;
         }
-        if b.doubtful_from.is_some() && !answers_request {
+        if b.outbox().may_answer_notice() && !answers_request {
             return None;
         }
         // One that was cancelled is still open for the server.
@@ -90,7 +90,7 @@ impl Core {
     /// A request was answered: so were the notifications before it, if they are at all.
     pub(crate) fn note_answered(&mut self, launch: Launch, minted: u64) {
         if let Some(b) = self.backends.get_mut(&launch.backend) {
-            b.doubtful_from = b.doubtful_from.filter(|from| minted < *from);
+            b.outbox_mut().record_answer(minted);
         }
     }
 

@@ -2,19 +2,18 @@
 //! that nobody runs any more still says why.
 
 use crate::answers::Cause;
-use crate::backends::State;
+use crate::backends::BackendState;
 use crate::core::Core;
 use crate::ids::{BackendId, ClientId, ServerId};
 use crate::moment::Moment;
-use crate::servers::{Failure, LastError, LastWords};
+use crate::servers::{Failure, LastError, LastWords, Retry};
 use serde_json::{Value, json};
-use switchboard_protocol::ErrorKind;
 
 impl Core {
     /// Records why a backend failed. A backend whose settings have changed says nothing about the next one.
     pub(crate) fn note_failure(&mut self, backend: BackendId, cause: &Cause) {
         let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired()) else { return };
-        let (server, name) = (b.server, b.settings.name.clone());
+        let (server, name) = (b.server(), b.settings().name.clone());
         let error = self.cause(Some(backend), cause);
         let stderr_hint = || format!("`switchboard logs {name}` shows its stderr");
         let hint = match cause {
@@ -28,28 +27,30 @@ impl Core {
             Cause::Died { how, said } => said.after(format!("the server `{name}` ended by itself: {how}")),
             _ => error.message().to_owned(),
         };
-        let failure = Failure { kind: error.kind, reason, hint, at: self.now };
-        if let Some(server) = self.servers.get_mut(server.0 as usize) {
-            server.failure = Some(failure);
+        let failure = Failure::new(error.kind, reason, hint, self.clock.now());
+        if let Some(server) = self.servers.get_mut(server) {
+            server.record_failure(failure);
         }
     }
 
     /// The output of a backend's process that has ended.
     pub(crate) fn last_words(&mut self, backend: BackendId, stderr: &str) -> LastWords {
-        let quarantine = self.backends.get_mut(&backend).map(|b| std::mem::take(&mut b.quarantine));
-        let stdout: Vec<String> = quarantine.unwrap_or_default().into();
-        LastWords::new(stderr, stdout.join("\n"))
+        let stdout = self.backends.get_mut(&backend).map(|b| b.quarantine_mut().take_text());
+        LastWords::new(stderr, stdout.unwrap_or_default())
     }
 
     /// When a server is started again, or may be started again, if that has a time.
     pub(crate) fn next_try(&self, server: ServerId) -> Option<Moment> {
-        let own = self.backends.values().filter(|b| b.server == server);
+        let own = self.backends.of_server(server);
         let until = own.filter_map(|b| match b.state {
-            State::Backoff { until } | State::Failed { until, .. } => Some(until),
-            State::Stopped | State::Starting { .. } | State::Ready { .. } | State::Stopping { .. } => None,
+            BackendState::Backoff { until } | BackendState::Failed { until, .. } => Some(until),
+            BackendState::Stopped
+            | BackendState::Starting { .. }
+            | BackendState::Ready { .. }
+            | BackendState::Stopping { .. } => None,
         });
-        let planned = self.retry_of(server).map(|retry| retry.at);
-        until.chain(planned).filter(|until| *until > self.now).min()
+        let planned = self.retry_of(server).map(Retry::at);
+        until.chain(planned).filter(|until| *until > self.clock.now()).min()
     }
 
     /// Why a server is missing: its last failure, or that it was not ready in time.
@@ -59,26 +60,14 @@ impl Core {
 
     /// It was not ready in time, perhaps in an earlier run, and what became of that start is not known.
     fn is_late_since(&self, server: ServerId) -> Option<LastError> {
-        let (known, retry) = (self.servers.get(server.0 as usize)?, self.retry_of(server)?);
-        let name = &known.settings.name;
-        retry.is_slow.then(|| LastError {
-            kind: ErrorKind::BackendTimeout.name(),
-            message: format!("the server `{name}` was not ready in time; clients no longer wait for it"),
-            hint: Some(format!("after a repair, `switchboard forget {name}` gives it another chance")),
-            seconds_ago: retry.since_last_try(self.now).as_secs(),
-            next_try_seconds: self.next_try(server).map(|until| until.since(self.now).as_secs().max(1)),
-        })
+        let (known, retry) = (self.servers.get(server)?, self.retry_of(server)?);
+        let shown = || LastError::not_ready(known.name(), retry, self.clock.now(), self.next_try(server));
+        retry.is_slow().then(shown)
     }
 
     fn failed_with(&self, server: ServerId) -> Option<LastError> {
-        let failure = self.servers.get(server.0 as usize)?.failure.as_ref()?;
-        Some(LastError {
-            kind: failure.kind.name(),
-            message: failure.reason.clone(),
-            hint: failure.hint.clone(),
-            seconds_ago: self.now.since(failure.at).as_secs(),
-            next_try_seconds: self.next_try(server).map(|until| until.since(self.now).as_secs().max(1)),
-        })
+        let failure = self.servers.get(server)?.failure()?;
+        Some(failure.shown(self.clock.now(), self.next_try(server)))
     }
 
     /// The servers that a client of many sees: which are still starting, and why the others failed.
@@ -86,7 +75,7 @@ impl Core {
         let aggregate = self.clients.get(&client).and_then(|c| c.aggregate());
         let delegates = aggregate.into_iter().flat_map(|aggregate| &aggregate.delegates);
         let shown = delegates.filter_map(|(server, delegate)| {
-            let name = &self.servers.get(server.0 as usize)?.settings.name;
+            let name = &self.servers.get(*server)?.settings().name;
             // A failure in another workspace is not this client's.
             let error = self.failed_with(*server).filter(|_| !self.is_served(delegate.client));
             let is_starting = error.is_none() && self.is_starting(delegate.client);
@@ -99,13 +88,13 @@ impl Core {
 
     /// A delegate's own backend works.
     fn is_served(&self, delegate: ClientId) -> bool {
-        let home = self.clients.get(&delegate).and_then(|c| self.backends.get(&c.home?));
-        home.is_some_and(|b| b.proven && matches!(b.state, State::Ready { .. }))
+        let home = self.clients.get(&delegate).and_then(|c| self.backends.get(&c.home()?));
+        home.is_some_and(|b| b.proven && matches!(b.state, BackendState::Ready { .. }))
     }
 
     /// The offer of a delegate's server is not known yet, and somebody is at work on it.
     fn is_starting(&self, delegate: ClientId) -> bool {
-        let home = self.clients.get(&delegate).and_then(|c| self.backends.get(&c.home?));
+        let home = self.clients.get(&delegate).and_then(|c| self.backends.get(&c.home()?));
         home.is_some_and(|b| self.is_on_its_way(b)) && self.offer_for(delegate).is_none()
     }
 }

@@ -1,8 +1,8 @@
 //! What a backend sends: answers find their pending request, requests go to its client under a minted id,
 //! notifications follow the request they speak of. What is not a message is quarantined.
 
-use crate::backends::{Backend, Manner, State};
-use crate::core::Core;
+use crate::answers::Overload;
+use crate::core::{Core, Followup};
 use crate::event::About;
 use crate::fact::{Fact, Outcome};
 use crate::ids::{BackendId, ClientId, Launch};
@@ -12,11 +12,11 @@ use crate::redact::redact;
 use crate::servers::LastStart;
 use crate::transitions::Addressee;
 use serde::Deserialize;
-use switchboard_protocol::dialect::{self, Ear};
-use switchboard_protocol::{ErrorAnswer, Framing, Kind, Message, Method, Outgoing, Part, Patch, RawId};
+use switchboard_protocol::dialect;
+use switchboard_protocol::{ErrorAnswer, Kind, Message, Method, Outgoing, Part, Patch, RawId};
 
 /// So many bytes of a log message that no client gets are written to our log.
-const UNHEARD_TEXT: usize = 500;
+const MAX_UNHEARD_BYTES: usize = 500;
 
 /// The code of JSON-RPC for a message that could not be read, and so had no id.
 const PARSE_ERROR: i64 = -32700;
@@ -27,10 +27,9 @@ impl Core {
         if !b.is_current(launch) {
             return;
         }
-        if !is_plausible(b, &message) {
+        if !b.hear(&message) {
             return self.backend_noise(launch, &message.bytes().clone(), Vec::new());
         }
-        b.ear.hear(&message);
         let answers = matches!(message.kind(), Kind::Response { .. });
         let is_ours = answers && message.part(Part::Id).and_then(RawId::minted).is_some();
         self.backend_spoke(launch, is_ours);
@@ -45,17 +44,9 @@ impl Core {
     /// Anything else proves nothing: a server that wants lines protests, in lines, when it gets headers.
     pub(crate) fn backend_spoke(&mut self, launch: Launch, answers: bool) {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
-        b.probe = None;
-        let framing = b.framing;
-        b.heard |= answers || framing == Framing::Newline;
-        // Perhaps it is the last word of a process after which the other framing was to be tried. But the end of
-        // its input makes a line of what stands behind the headers, and so even a server understand it that
-        // wants lines.
-        let by_chance = framing == Framing::ContentLength && matches!(b.state, State::Stopping { .. });
-        if answers && !by_chance && !b.manner.is_known() {
-            b.manner = Manner::Known(framing);
+        if let Some(framing) = b.record_word(answers) {
             if let Some(origin) = self.origin(launch.backend) {
-                origin.manner = Manner::Known(framing);
+                origin.learn_framing(framing);
             }
             self.learn(launch.backend, |record| record.framing = FramingChoice::Fixed(framing));
             self.report(Fact::FramingLearnt { backend: launch.backend, framing });
@@ -88,8 +79,7 @@ impl Core {
 
     pub(crate) fn late_answer(&mut self, launch: Launch) {
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
-        b.late += 1;
-        let total = b.late;
+        let total = b.counters_mut().count_late_answer();
         self.report(Fact::LateAnswer { backend: launch.backend, total });
     }
 
@@ -98,9 +88,9 @@ impl Core {
         let Asker::Client { client, ref id, batch } = pending.asker else { return };
         if let Some(b) = self.backends.get_mut(&launch.backend) {
             b.proven |= !failed;
-            b.on_trial = false;
+            b.breaker_mut().end_trial();
             if pending.method != Method::Ping {
-                b.last_used = self.now;
+                b.last_used = self.clock.now();
             }
         }
         if pending.method == Method::Initialize {
@@ -134,7 +124,7 @@ impl Core {
             self.fail(&pending, &error);
             return self.check_drained();
         }
-        dialect::translate(&message, c.ear.dialect(), &mut out);
+        dialect::translate(&message, c.dialect(), &mut out);
         let passed = self.answer(client, id, batch, out);
         if !cancelled {
             let outcome = match (passed, failed) {
@@ -154,8 +144,7 @@ impl Core {
     pub(crate) fn conclude(&mut self, pending: &Pending, outcome: Outcome) {
         let Asker::Client { client, id, .. } = &pending.asker else { return };
         if let Some(b) = self.backends.get_mut(&pending.backend) {
-            b.requests += 1;
-            b.errors += u64::from(outcome != Outcome::Ok);
+            b.counters_mut().count_request(outcome != Outcome::Ok);
         }
         let client = self.one_fewer(*client);
         let fact = Fact::Answered {
@@ -163,7 +152,7 @@ impl Core {
             backend: Some(pending.backend),
             method: pending.name.clone(),
             id: id.clone(),
-            took: self.now.since(pending.accepted),
+            took: self.clock.now().since(pending.accepted),
             outcome,
         };
         self.report(fact);
@@ -179,14 +168,15 @@ impl Core {
         if pending.method == Method::Initialize
             && let Some(c) = self.clients.get_mut(client)
         {
-            let early = c.handshake.confirmed_early().cloned();
-            c.handshake.fail();
+            let early = c.confirmed_early().cloned();
+            c.fail_handshake();
             self.forget_early(pending.backend, *client, early);
         }
         self.answer_error(*client, id, *batch, error);
         self.conclude(pending, Outcome::Refused(error.kind));
         if pending.method == Method::Initialize {
-            self.failed_greetings.push((pending.backend, *client));
+            let (backend, client) = (pending.backend, *client);
+            self.followups.push(Followup::GreetNext { backend, client });
         }
     }
 
@@ -220,7 +210,7 @@ impl Core {
         };
         let open = self.asked.iter().filter(|(_, asked)| asked.is_of(backend)).count();
         if open >= self.settings.limits.asked_per_backend {
-            let error = self.overloaded(Some(backend), "too many requests to the client are open");
+            let error = self.overloaded(Some(backend), Overload::Questions);
             return self.refuse_backend(launch, &id, &error);
         }
         self.backend_is_active(launch.backend);
@@ -234,18 +224,18 @@ impl Core {
         }
         let about = self.at_hand(client, backend);
         if !self.tell_client_about(client, out.asking(), about) {
-            let error = self.overloaded(Some(backend), "the client does not read what it is sent");
+            let error = self.overloaded(Some(backend), Overload::ClientUnread);
             return self.refuse_backend(launch, &id, &error);
         }
-        let deadline = self.settings_of(backend).hard_timeout.map(|hard| self.now + hard);
+        let deadline = self.settings_of(backend).hard_timeout.map(|hard| self.clock.now() + hard);
         if let Some(token) = &token {
             self.question_tokens.remember(minted, client, launch, token);
         }
         let by = AskedBy::Backend { launch, id };
-        let asked = Asked { client, by, name: name_of(message), accepted: self.now, deadline };
+        let asked = Asked { client, by, name: name_of(message), accepted: self.clock.now(), deadline };
         self.asked.insert(minted, asked);
         if let Some(deadline) = deadline {
-            self.wake_at(deadline);
+            self.clock.wake_at(deadline);
         }
     }
 
@@ -255,7 +245,7 @@ impl Core {
         if c.is_delegate() {
             self.name_server(c, message, &mut out);
         }
-        dialect::translate(message, c.ear.dialect(), &mut out);
+        dialect::translate(message, c.dialect(), &mut out);
         out
     }
 
@@ -282,7 +272,7 @@ impl Core {
         let audience = self.audience(backend, message);
         if audience.is_empty() && self.is_unheard(backend, message) {
             let params = message.part(Part::Params).unwrap_or_default();
-            let cut = &params[..params.len().min(UNHEARD_TEXT)];
+            let cut = &params[..params.len().min(MAX_UNHEARD_BYTES)];
             // Only what a server logs is for our log; other bodies may hold anything.
             let is_log = message.method() == Method::LogMessage;
             let text = if is_log { redact(&String::from_utf8_lossy(cut)) } else { String::new() };
@@ -320,7 +310,7 @@ impl Core {
             client: self.connection_of(asked.client),
             backend: asked.launch().map(|launch| launch.backend),
             method: asked.name.clone(),
-            took: self.now.since(asked.accepted),
+            took: self.clock.now().since(asked.accepted),
             outcome,
         };
         self.report(fact);
@@ -328,25 +318,12 @@ impl Core {
 
     /// A server that talks with its client about its work is at work: the clocks of its requests start anew.
     pub(crate) fn backend_is_active(&mut self, backend: BackendId) {
-        let (now, timeout) = (self.now, self.settings_of(backend).timeout);
+        let (now, timeout) = (self.clock.now(), self.settings_of(backend).timeout);
         for pending in self.pending.values_mut() {
             if pending.backend == backend && !pending.method.is_short() {
                 pending.go_on_until(now + timeout);
             }
         }
-    }
-}
-
-/// Structured logs on stdout are JSON objects too, and may have a `method` or an `id`. A line without
-/// `jsonrpc` is a message only from a server that leaves it out always, and only if it looks like MCP.
-fn is_plausible(backend: &Backend, message: &Message) -> bool {
-    if message.has(Part::Jsonrpc) {
-        return true;
-    }
-    let speaks_bare = matches!(backend.ear, Ear::Open | Ear::HeardBare);
-    match message.kind() {
-        Kind::Response { .. } => message.part(Part::Id).and_then(RawId::minted).is_some(),
-        Kind::Request | Kind::Notification => speaks_bare && message.method().comes_from_servers(),
     }
 }
 

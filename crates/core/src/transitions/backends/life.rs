@@ -1,8 +1,8 @@
 //! The life of a backend's process: started, ready, crashed, restarted. See `LIFECYCLE.md` beside this file.
 
 use crate::answers::Cause;
-use crate::backends::{State, Then, Unfit, Users, Waiting};
-use crate::core::Core;
+use crate::backends::{AfterStop, BackendState, HandshakeFailure, Users};
+use crate::core::{Core, Followup};
 use crate::event::{Action, StopHow};
 use crate::fact::{Fact, Outcome};
 use crate::ids::{BackendId, ClientId, Launch};
@@ -14,14 +14,6 @@ use std::borrow::Cow;
 use std::time::Duration;
 use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawId, dialect};
 
-const FIRST_BACKOFF: Duration = Duration::from_millis(100);
-
-const LONGEST_BACKOFF: Duration = Duration::from_secs(10);
-
-const FIRST_COOLDOWN: Duration = Duration::from_secs(15);
-
-const LONGEST_COOLDOWN: Duration = Duration::from_secs(300);
-
 /// How long a process that no longer answers has after SIGTERM: others wait for the next one.
 const HUNG_GRACE: Duration = Duration::from_secs(1);
 
@@ -30,21 +22,21 @@ impl Core {
     pub(crate) fn ensure_started(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         match &b.state {
-            State::Stopped => self.admit(backend),
-            State::Failed { until, .. } if self.now >= *until => {
-                b.on_trial = true;
+            BackendState::Stopped => self.admit(backend),
+            BackendState::Failed { until, .. } if self.clock.now() >= *until => {
+                b.breaker_mut().begin_trial();
                 self.admit(backend);
             }
-            State::Failed { .. }
-            | State::Starting { .. }
-            | State::Ready { .. }
-            | State::Stopping { .. }
-            | State::Backoff { .. } => {}
+            BackendState::Failed { .. }
+            | BackendState::Starting { .. }
+            | BackendState::Ready { .. }
+            | BackendState::Stopping { .. }
+            | BackendState::Backoff { .. } => {}
         }
     }
 
     pub(crate) fn start(&mut self, backend: BackendId) {
-        let now = self.now;
+        let now = self.clock.now();
         self.note_return(backend);
         let is_used = self.is_waited_for_by_use(backend);
         let Some(b) = self.backends.get_mut(&backend) else { return };
@@ -52,50 +44,34 @@ impl Core {
         b.launched_at = now;
         b.is_used = is_used;
         b.users = Users::default();
-        b.heard = false;
-        b.probe = None;
-        b.queued = 0;
-        b.at_work = 0;
-        b.is_initialized = false;
+        let framing = b.begin_process();
         b.level = None;
-        b.told.waiting.clear();
-        b.fetch = None;
-        // They went with the process before; the next may use the same ids.
-        b.tasks.clear();
-        b.is_heavy = false;
-        b.memory = None;
+        b.roots_mut().forget_questions();
         b.is_at_rest = false;
-        b.turns_away = false;
-        b.doubtful_from = None;
         b.last_used = now;
-        b.state = State::Starting { number: b.launches, since: now, is_spawned: false };
-        let spawn_by = now + b.settings.start_timeout;
+        b.state = BackendState::Starting { number: b.launches, since: now, is_spawned: false };
+        let spawn_by = now + b.settings().start_timeout;
         let launch = Launch { backend, number: b.launches };
-        let framing = b.manner.framing();
-        b.framing = framing;
-        let (server, root, in_home) = (b.server, b.key.root.clone(), b.key.in_home);
-        let name = b.settings.name.clone();
+        let (server, root, in_home) = (b.server(), b.key().root.clone(), b.key().in_home);
+        let name = b.settings().name.clone();
         self.report(Fact::Starting { backend, server: name, framing, root: root.clone() });
-        self.wake_at(spawn_by);
+        self.clock.wake_at(spawn_by);
         let environment = self.environment_to_start(backend);
         self.actions.push(Action::Start { launch, server, framing, root, in_home, environment });
     }
 
     /// The request that starts a process is use of it, and not only the next one.
     fn is_waited_for_by_use(&self, backend: BackendId) -> bool {
-        let is_use = |waiting: &Waiting| match waiting {
-            Waiting::Request(minted) => {
-                let method = self.pending.get(*minted).map(|pending| pending.method);
-                method.is_some_and(|method| !matches!(method, Method::Initialize | Method::Ping))
-            }
-            Waiting::Notification(_) => false,
+        let is_use = |minted: u64| {
+            let method = self.pending.get(minted).map(|pending| pending.method);
+            method.is_some_and(|method| !matches!(method, Method::Initialize | Method::Ping))
         };
-        self.backends.get(&backend).is_some_and(|b| b.waiting.iter().any(is_use))
+        self.backends.get(&backend).is_some_and(|b| b.queue().requests().any(is_use))
     }
 
     pub(crate) fn spawned(&mut self, launch: Launch, pid: u32) {
         let Some(b) = self.backends.get_mut(&launch.backend).filter(|b| b.is_current(launch)) else { return };
-        let State::Starting { is_spawned, .. } = &mut b.state else { return };
+        let BackendState::Starting { is_spawned, .. } = &mut b.state else { return };
         *is_spawned = true;
         let pid = (pid != 0).then_some(pid);
         b.pid = pid;
@@ -106,8 +82,8 @@ impl Core {
 
     /// Repeats the handshake that is known; without one, its first client makes it.
     pub(crate) fn make_ready(&mut self, launch: Launch) {
-        let greeting = self.backends.get(&launch.backend).and_then(|b| b.greeting.as_ref());
-        let Some(initialize) = greeting.map(|greeting| greeting.initialize.clone()) else {
+        let greeting = self.backends.get(&launch.backend).and_then(|b| b.handshake().greeting());
+        let Some(initialize) = greeting.map(|greeting| greeting.initialize().clone()) else {
             return self.open(launch);
         };
         let minted = self.pending.mint();
@@ -131,7 +107,7 @@ impl Core {
         method: Method,
         within: Duration,
     ) {
-        let deadline = self.now + within;
+        let deadline = self.clock.now() + within;
         let pending = Pending {
             asker,
             backend,
@@ -144,22 +120,22 @@ impl Core {
             retried: false,
             is_undecided: false,
             has_turn: false,
-            accepted: self.now,
+            accepted: self.clock.now(),
             deadline,
             latest: None,
         };
         self.pending.insert(minted, pending);
-        self.wake_at(deadline);
+        self.clock.wake_at(deadline);
     }
 
     /// The process takes messages: what waited goes out, in its order.
     fn open(&mut self, launch: Launch) {
-        let now = self.now;
+        let now = self.clock.now();
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
-        b.state = State::Ready { number: launch.number, since: now };
+        b.state = BackendState::Ready { number: launch.number, since: now };
         b.last_used = now;
-        if let Some(ttl) = b.settings.idle_ttl {
-            self.wake_at(now + ttl);
+        if let Some(ttl) = b.settings().idle_ttl {
+            self.clock.wake_at(now + ttl);
         }
         self.let_go(launch.backend);
     }
@@ -168,26 +144,26 @@ impl Core {
     pub(crate) fn replayed(&mut self, launch: Launch, answer: &Message, failed: bool) {
         if failed {
             // It greeted this client before and now refuses it: as good as a crash.
-            return self.give_up(launch, Unfit::refused(answer));
+            return self.give_up(launch, HandshakeFailure::refused(answer));
         }
         self.note_start(launch.backend, LastStart::Well);
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
-        let State::Starting { since, .. } = b.state else { return };
+        let BackendState::Starting { since, .. } = b.state else { return };
         let is_first = b.launches == 1;
-        b.on_trial = false;
+        b.breaker_mut().end_trial();
         b.proven = true;
-        b.welcome = Some(answer.clone());
-        let after = self.now.since(since);
+        b.handshake_mut().set_welcome(answer.clone());
+        let after = self.clock.now().since(since);
         self.note_offer(launch.backend, Method::Initialize, answer);
         self.welcome_waiting(launch.backend);
         self.complete_greeting(launch.backend);
         let Some(b) = self.backends.get(&launch.backend) else { return };
         let has_confirmed = |client: &ClientId| {
-            let greeting = self.clients.get(client).and_then(|c| c.handshake.to_replay());
-            greeting.is_some_and(|greeting| greeting.initialized.is_some())
+            let greeting = self.clients.get(client).and_then(|c| c.greeting());
+            greeting.is_some_and(|greeting| greeting.initialized().is_some())
         };
-        let greeted_by = b.greeted_by.filter(has_confirmed);
-        let initialized = b.greeting.as_ref().and_then(|greeting| greeting.initialized.clone());
+        let greeted_by = b.handshake().greeted_by().filter(has_confirmed);
+        let initialized = b.handshake().confirmation().cloned();
         if let Some(message) = initialized {
             self.confirm_to(launch, greeted_by, &message);
             self.restore(launch);
@@ -199,8 +175,7 @@ impl Core {
     /// The client is ready: the server is told so.
     pub(crate) fn confirm_to(&mut self, launch: Launch, by: Option<ClientId>, initialized: &Message) {
         if let Some(b) = self.backends.get_mut(&launch.backend) {
-            b.is_initialized = true;
-            b.initialized_by = by;
+            b.handshake_mut().confirm(by);
         }
         let mut out = Outgoing::of(initialized);
         dialect::translate(initialized, Dialect::Standard, &mut out);
@@ -214,8 +189,8 @@ impl Core {
             return;
         }
         // Nothing is tried again by itself: a command that is not there will not be there in a second.
-        b.state = State::Stopped;
-        b.told.waiting.clear();
+        b.state = BackendState::Stopped;
+        b.roots_mut().forget_questions();
         self.note_start(launch.backend, LastStart::Failed);
         self.note_failure(launch.backend, cause);
         self.report(fact);
@@ -227,9 +202,9 @@ impl Core {
     /// No process came of it in time. The machine may be overloaded, or a disk not answer.
     pub(crate) fn spawn_expired(&mut self, backend: BackendId, number: u32) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        let within = b.settings.start_timeout;
-        b.note_crash(self.now);
-        b.state = State::Stopping { number, then: Then::Restart };
+        let within = b.settings().start_timeout;
+        b.record_crash(self.clock.now());
+        b.state = BackendState::Stopping { number, then: AfterStop::Restart };
         let cause = Cause::SpawnTimeout { within };
         self.note_start(backend, LastStart::Failed);
         self.note_failure(backend, &cause);
@@ -261,9 +236,9 @@ impl Core {
 
     fn restart(&mut self, backend: BackendId, why: &'static str, how: StopHow) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        let State::Ready { number, .. } = b.state else { return };
-        b.note_crash(self.now);
-        b.state = State::Stopping { number, then: Then::Restart };
+        let BackendState::Ready { number, .. } = b.state else { return };
+        b.record_crash(self.clock.now());
+        b.state = BackendState::Stopping { number, then: AfterStop::Restart };
         self.report(Fact::Stopping { backend, why });
         self.tell_of_loss(backend, why);
         self.settle_sent(backend, &Cause::Restarted { why });
@@ -275,32 +250,33 @@ impl Core {
         if !b.is_current(launch) {
             return;
         }
-        if std::mem::take(&mut b.is_offer_partial) {
-            b.offer = None;
+        if b.lists_mut().end_process() {
             self.plan_retry_of(launch.backend);
         }
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         match &b.state {
-            State::Stopping { then, .. } => {
+            BackendState::Stopping { then, .. } => {
                 let then = then.clone();
-                b.state = State::Stopped;
+                b.state = BackendState::Stopped;
                 self.report(Fact::Stopped { backend: launch.backend, how: how.to_owned() });
                 match then {
-                    Then::Restart => {
+                    AfterStop::Restart => {
                         self.settle_sent(launch.backend, &Cause::Stopped);
                         self.recover(launch.backend, how);
                     }
-                    Then::Rest => {
+                    AfterStop::Rest => {
                         self.settle_sent(launch.backend, &Cause::Stopped);
                         self.wake_up(launch.backend);
                     }
-                    Then::Fail(unfit) => self.handshake_failed(launch.backend, unfit, stderr),
+                    AfterStop::Fail(unfit) => self.handshake_failed(launch.backend, unfit, stderr),
                 }
             }
-            State::Starting { .. } | State::Ready { .. } => self.crashed(launch, how, stderr, hint),
-            State::Stopped | State::Backoff { .. } | State::Failed { .. } => {}
+            BackendState::Starting { .. } | BackendState::Ready { .. } => {
+                self.crashed(launch, how, stderr, hint)
+            }
+            BackendState::Stopped | BackendState::Backoff { .. } | BackendState::Failed { .. } => {}
         }
-        self.standby_due = true;
+        self.followups.push(Followup::CheckStandbys);
         self.forget_merging(launch.backend);
         self.forget_unused();
         self.check_drained();
@@ -310,11 +286,11 @@ impl Core {
     /// It was put to rest; if something came for it meanwhile, it is started again.
     fn wake_up(&mut self, backend: BackendId) {
         let b = self.backends.get(&backend);
-        if b.is_some_and(|b| b.waiting.iter().any(|waiting| matches!(waiting, Waiting::Request(_)))) {
+        if b.is_some_and(|b| b.queue().requests().next().is_some()) {
             self.ensure_started(backend);
         } else if let Some(b) = self.backends.get_mut(&backend) {
             // Notifications were for the process that is gone.
-            b.waiting.clear();
+            b.queue_mut().clear();
         }
     }
 
@@ -322,15 +298,20 @@ impl Core {
         let backend = launch.backend;
         let pending = self.pending.ids(|p| p.backend == backend).len();
         let said = self.last_words(backend, stderr);
-        self.report(Fact::Crashed { backend, how: how.to_owned(), pending, stderr: said.stderr.clone() });
-        let now = self.now;
+        self.report(Fact::Crashed {
+            backend,
+            how: how.to_owned(),
+            pending,
+            stderr: said.stderr().to_owned(),
+        });
+        let now = self.clock.now();
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        let was_starting = !b.proven || matches!(b.state, State::Starting { .. });
-        b.note_crash(now);
-        b.state = State::Stopped;
+        let was_starting = !b.proven || matches!(b.state, BackendState::Starting { .. });
+        b.record_crash(now);
+        b.state = BackendState::Stopped;
         let how = how.to_owned();
         // Behind a relay it was not the server that ended.
-        let cause = match b.proven || b.settings.relays {
+        let cause = match b.proven || b.settings().relays {
             true => Cause::Died { how: how.clone(), said },
             false => Cause::DiedAtStart { how: how.clone(), said, hint },
         };
@@ -345,8 +326,8 @@ impl Core {
     pub(crate) fn fail_with(&mut self, backend: BackendId, cause: &Cause, why: &'static str) {
         self.note_failure(backend, cause);
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        b.told.waiting.clear();
-        if b.proven || b.settings.relays {
+        b.roots_mut().forget_questions();
+        if b.proven || b.settings().relays {
             self.tell_of_loss(backend, why);
             self.settle_sent(backend, cause);
         } else {
@@ -363,34 +344,31 @@ impl Core {
         if !is_wanted && self.nothing_waits(backend) {
             return;
         }
-        let roll = self.roll();
+        let roll = self.random.roll();
         let limit = self.settings.limits.restarts_per_minute;
-        let now = self.now;
+        let now = self.clock.now();
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        let crashes = b.crashes.len();
+        let crashes = b.breaker().crashes();
         if crashes == 0 {
             return self.admit(backend);
         }
-        // A trial that fails is enough.
-        if crashes > limit || b.on_trial {
-            let cooldown = (FIRST_COOLDOWN * 2u32.saturating_pow(b.opened)).min(LONGEST_COOLDOWN);
-            b.opened = b.opened.saturating_add(1);
-            b.state = State::Failed { until: now + cooldown, why: how.to_owned() };
+        if let Some(cooldown) = b.breaker_mut().open_if_due(limit) {
+            b.state = BackendState::Failed { until: now + cooldown, why: how.to_owned() };
             self.report(Fact::BreakerOpened { backend, cooldown, crashes });
             return self.fail_all(backend, &Cause::BreakerOpen { why: how.to_owned(), wait: cooldown });
         }
-        if !b.proven && b.waiting.is_empty() {
+        if !b.proven && b.queue().is_empty() {
             // Nobody waits, and it has never worked: the next request tries again.
             return;
         }
-        let delay = backoff(crashes, roll);
-        b.state = State::Backoff { until: now + delay };
-        self.wake_at(now + delay);
+        let delay = b.breaker().backoff(roll);
+        b.state = BackendState::Backoff { until: now + delay };
+        self.clock.wake_at(now + delay);
         self.report(Fact::RestartIn { backend, delay, crashes });
     }
 
     fn nothing_waits(&self, backend: BackendId) -> bool {
-        self.backends.get(&backend).is_none_or(|b| b.waiting.is_empty())
+        self.backends.get(&backend).is_none_or(|b| b.queue().is_empty())
     }
 
     /// Everything that was sent to a process that is gone: repeated once if that is safe, else answered.
@@ -416,7 +394,7 @@ impl Core {
                     pending.retried = true;
                     pending.progress = Progress::Waiting(message);
                     // Like any that waits for a start.
-                    pending.go_on_until(self.now + settings.start_timeout * 2);
+                    pending.go_on_until(self.clock.now() + settings.start_timeout * 2);
                     self.pending.insert(minted, pending);
                     again.push(minted);
                 }
@@ -425,10 +403,8 @@ impl Core {
             }
         }
         if let Some(b) = self.backends.get_mut(&backend) {
-            b.probe = None;
-            for minted in again.into_iter().rev() {
-                b.waiting.push_front(Waiting::Request(minted));
-            }
+            b.health_mut().end_probe();
+            b.queue_mut().push_front(again);
         }
         self.forget_asked(backend);
     }
@@ -437,9 +413,7 @@ impl Core {
     pub(crate) fn fail_all(&mut self, backend: BackendId, cause: &Cause) {
         let error = self.cause(Some(backend), cause);
         if let Some(b) = self.backends.get_mut(&backend) {
-            // Nobody is to try next: all of them fail.
-            b.greeter = None;
-            b.greeted_later.clear();
+            b.handshake_mut().fail_all();
         }
         for minted in self.pending.ids(|p| p.backend == backend) {
             if let Some(pending) = self.close(minted) {
@@ -447,8 +421,8 @@ impl Core {
             }
         }
         if let Some(b) = self.backends.get_mut(&backend) {
-            b.probe = None;
-            b.waiting.clear();
+            b.health_mut().end_probe();
+            b.queue_mut().clear();
         }
         self.forget_asked(backend);
         self.missed(backend);
@@ -468,11 +442,4 @@ impl Core {
         self.closed_tokens.forget_backend(backend);
         self.question_tokens.forget_backend(backend);
     }
-}
-
-/// Doubles with each crash; a quarter more or less, so that many do not come back at the same instant.
-fn backoff(crashes: usize, roll: u64) -> Duration {
-    let doubled = FIRST_BACKOFF * 2u32.saturating_pow(crashes.saturating_sub(1).min(16) as u32);
-    let jitter = 0.75 + 0.5 * (roll % 1024) as f64 / 1024.0;
-    doubled.min(LONGEST_BACKOFF).mul_f64(jitter)
 }

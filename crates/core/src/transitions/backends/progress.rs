@@ -66,7 +66,7 @@ impl Core {
 
     /// The owner of a progress token. Progress moves the request's deadline.
     fn token_owner(&mut self, launch: Launch, minted: u64) -> Option<(ClientId, RawId, About)> {
-        let (now, timeout) = (self.now, self.settings_of(launch.backend).timeout);
+        let (now, timeout) = (self.clock.now(), self.settings_of(launch.backend).timeout);
         if let Some(pending) = self.pending.get_mut(minted)
             && pending.backend == launch.backend
         {

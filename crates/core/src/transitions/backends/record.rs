@@ -1,68 +1,58 @@
 //! What is learnt about a launch: one record per launch, stored between runs by the gateway. And when a server that was
 //! not ready is tried again.
 
-use crate::backends::{Backend, Manner, State};
-use crate::catalogue::Offers;
-use crate::core::Core;
+use crate::backends::{Backend, BackendState};
+use crate::core::{Core, Followup};
 use crate::event::Action;
 use crate::ids::{BackendId, ServerId};
-use crate::record::{FramingChoice, Record, Slow};
-use crate::servers::{Insight, Retry};
-use crate::settings::ServerSettings;
+use crate::record::Record;
+use crate::servers::Retry;
 use std::sync::Arc;
 
 impl Core {
     /// Changes the record of a backend's server, and has it stored if that makes a difference.
     pub(crate) fn learn(&mut self, backend: BackendId, change: impl FnOnce(&mut Record)) {
         let is_same = |b: &Backend| {
-            let server = self.servers.get(b.server.0 as usize);
-            server.is_some_and(|server| Arc::ptr_eq(&server.settings, &b.settings))
+            let server = self.servers.get(b.server());
+            server.is_some_and(|server| Arc::ptr_eq(server.settings(), b.settings()))
         };
         // A process of an earlier config says nothing about the present one.
         let tells = |b: &&Backend| !b.is_retired() || is_same(b);
-        let server = self.backends.get(&backend).filter(tells).map(|b| b.server);
+        let server = self.backends.get(&backend).filter(tells).map(|b| b.server());
         if let Some(server) = server {
-            self.standby_due = true;
+            self.followups.push(Followup::CheckStandbys);
             self.learn_of(server, change);
         }
     }
 
     fn learn_of(&mut self, server: ServerId, change: impl FnOnce(&mut Record)) {
-        let Some(known) = self.servers.get_mut(server.0 as usize) else { return };
-        let mut record = known.record.clone();
-        change(&mut record);
-        if record != known.record {
-            known.record = record.clone();
+        if let Some(record) = self.servers.get_mut(server).and_then(|server| server.learn(change)) {
             self.actions.push(Action::KeepRecord { server, record });
         }
     }
 
     pub(crate) fn retry_of(&self, server: ServerId) -> Option<Retry> {
-        self.servers.get(server.0 as usize)?.retry
+        self.servers.get(server)?.retry()
     }
 
     /// A server's lists could not be had, or not in time: it is tried again.
     pub(crate) fn plan_retry(&mut self, server: ServerId, is_slow: bool) {
-        let Retry { tries, at, is_slow: was_slow } =
-            self.retry_of(server).unwrap_or(Retry { tries: 1, at: self.now, is_slow: false });
-        // A try that took longer than the next one was away is not followed by another at once.
-        let at = if at > self.now { at } else { self.now + Retry::delay(tries) };
-        self.wake_at(at);
-        self.set_retry(server, Retry { tries, at, is_slow: was_slow || is_slow });
+        let retry = Retry::after_failure(self.retry_of(server), is_slow, self.clock.now());
+        self.clock.wake_at(retry.at());
+        self.set_retry(server, retry);
     }
 
     /// A server is tried again; if that fails, the next try is further away.
     pub(crate) fn count_retry(&mut self, server: ServerId) {
-        let Some(Retry { tries, is_slow, .. }) = self.retry_of(server) else { return };
-        let tries = tries.saturating_add(1);
-        self.set_retry(server, Retry { tries, at: self.now + Retry::delay(tries), is_slow });
+        let Some(retry) = self.retry_of(server) else { return };
+        self.set_retry(server, retry.after_next_try(self.clock.now()));
     }
 
     /// Whether a client is reason enough to start a server now: a slow one is tried once a minute at most, and that counts.
     pub(crate) fn may_try(&mut self, server: ServerId) -> bool {
         match self.retry_of(server) {
-            Some(retry) if retry.is_slow && retry.is_too_soon(self.now) => false,
-            Some(Retry { is_slow: true, .. }) => {
+            Some(retry) if retry.is_slow() && retry.is_too_soon(self.clock.now()) => false,
+            Some(retry) if retry.is_slow() => {
                 self.count_retry(server);
                 true
             }
@@ -71,37 +61,26 @@ impl Core {
     }
 
     fn set_retry(&mut self, server: ServerId, retry: Retry) {
-        let Some(known) = self.servers.get_mut(server.0 as usize) else { return };
-        if known.retry.replace(retry) == Some(retry) {
+        let Some(known) = self.servers.get_mut(server) else { return };
+        if !known.set_retry(retry) {
             return;
         }
-        self.wake_at(retry.at);
-        let slow = Slow { tries: retry.tries, retry_in: retry.at.since(self.now) };
-        self.learn_of(server, |record| record.slow = retry.is_slow.then_some(slow));
+        self.clock.wake_at(retry.at());
+        let slow = retry.to_store(self.clock.now());
+        self.learn_of(server, |record| record.slow = slow);
     }
 
     /// Forgets what was learnt about a server, and its stored lists. What runs goes on.
     pub(crate) fn forget_server(&mut self, server: ServerId) {
-        let Some(known) = self.servers.get_mut(server.0 as usize) else { return };
-        // A framing that stands in the config is not learnt.
-        if known.record.framing != FramingChoice::Try {
-            let settings = ServerSettings { framing: FramingChoice::Try, ..(*known.settings).clone() };
-            known.manner = Manner::of(settings.framing);
-            known.settings = Arc::new(settings);
-        }
-        known.insight = Insight::default();
-        known.offers = Offers::default();
-        known.retry = None;
-        known.is_told_missing = false;
-        known.failure = None;
+        let Some(known) = self.servers.get_mut(server) else { return };
+        known.forget_learnt();
         self.learn_of(server, |record| *record = Record::default());
         let mut running = Vec::new();
-        for b in self.backends.values_mut().filter(|b| b.server == server && !b.is_retired()) {
+        for b in self.backends.values_mut().filter(|b| b.server() == server && !b.is_retired()) {
             b.forgive();
-            b.offer = None;
-            b.fetch = None;
-            if let State::Failed { .. } = b.state {
-                b.state = State::Stopped;
+            b.lists_mut().forget();
+            if let BackendState::Failed { .. } = b.state {
+                b.state = BackendState::Stopped;
             }
             running.extend(b.launch());
         }
@@ -112,8 +91,7 @@ impl Core {
     /// A server has answered: nothing is held against it any more.
     pub(crate) fn forget_retry(&mut self, backend: BackendId) {
         if let Some(server) = self.origin(backend) {
-            server.retry = None;
-            server.is_told_missing = false;
+            server.forget_retry();
         }
         self.learn(backend, |record| record.slow = None);
     }

@@ -1,8 +1,8 @@
 //! What clients set in a server (its log level, their subscriptions): noted when it is answered, and told again to a
 //! process that is started anew.
 
-use crate::backends::{Backend, State, Subscription};
-use crate::clients::{Level, Presence, rank};
+use crate::backends::{Backend, BackendState};
+use crate::clients::{Level, rank};
 use crate::core::Core;
 use crate::ids::{BackendId, ClientId, Launch};
 use crate::messages::{names_uri, same_spelling};
@@ -22,7 +22,7 @@ impl Core {
         let backend = launch.backend;
         match pending.method {
             // Nobody is there to hear of it.
-            Method::Subscribe if self.clients.get(&client).is_none_or(|c| c.presence == Presence::Lost) => {}
+            Method::Subscribe if self.clients.get(&client).is_none_or(|c| c.is_lost()) => {}
             Method::Subscribe => {
                 if let Some(uri) = pending.sent().and_then(|request| request.part(Part::Uri)) {
                     self.subscribed(backend, client, same_spelling(uri).into_owned());
@@ -35,8 +35,7 @@ impl Core {
             }
             Method::SetLevel => {
                 if let (Some(request), Some(c)) = (pending.sent().cloned(), self.clients.get_mut(&client)) {
-                    let rank = request.part(Part::Level).and_then(rank).unwrap_or_default();
-                    c.level = Some(Level { request, rank });
+                    c.set_level(Level::accepted(request));
                 }
                 self.spread_level(client, backend);
             }
@@ -47,11 +46,7 @@ impl Core {
 
     fn subscribed(&mut self, backend: BackendId, client: ClientId, uri: Vec<u8>) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        match b.subscriptions.iter_mut().find(|known| known.uri == uri) {
-            Some(known) if known.clients.contains(&client) => {}
-            Some(known) => known.clients.push(client),
-            None => b.subscriptions.push(Subscription { uri, clients: vec![client] }),
-        }
+        b.subscriptions_mut().add(uri, client);
     }
 
     /// A subscription came to nothing. By which name the client would have heard of it, is of no use then.
@@ -62,8 +57,7 @@ impl Core {
         else {
             return;
         };
-        let mut known = self.backends.values().flat_map(|b| &b.subscriptions);
-        let is_known = known.any(|known| known.uri == uri && known.clients.contains(&client));
+        let is_known = self.backends.values().any(|b| b.subscriptions().is_subscribed(&uri, client));
         if !is_known && !self.is_subscribing(client, &uri) {
             self.forget_spelling(client, &uri);
         }
@@ -85,10 +79,7 @@ impl Core {
             self.forget_spelling(client, uri);
         }
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        for known in b.subscriptions.iter_mut().filter(|known| known.uri == uri) {
-            known.clients.retain(|&other| other != client);
-        }
-        b.subscriptions.retain(|known| !known.clients.is_empty());
+        b.subscriptions_mut().remove(uri, client);
     }
 
     /// Others still want to hear of it, or are about to, so the server must not be told otherwise.
@@ -104,11 +95,7 @@ impl Core {
         if self.pending.iter().any(|(_, pending)| is_about_to(pending)) {
             return true;
         }
-        let subscriptions =
-            self.backends.get(&backend).map(|b| b.subscriptions.as_slice()).unwrap_or_default();
-        subscriptions
-            .iter()
-            .any(|known| known.uri == uri && known.clients.iter().any(|&other| other != client))
+        self.backends.get(&backend).is_some_and(|b| b.subscriptions().is_wanted_by_others(uri, client))
     }
 
     /// Nobody wants to hear of these any more: the server is told so.
@@ -130,9 +117,10 @@ impl Core {
     /// The client's other backends log as much as it wants to hear, too.
     pub(crate) fn spread_level(&mut self, client: ClientId, except: BackendId) {
         let Some(c) = self.clients.get(&client) else { return };
-        let seats: Vec<BackendId> = c.seats.values().copied().filter(|&seat| seat != except).collect();
-        for backend in seats {
-            let is_listening = |b: &&Backend| b.is_initialized && matches!(b.state, State::Ready { .. });
+        for backend in c.leases().filter(|&leased| leased != except).collect::<Vec<BackendId>>() {
+            let is_listening = |b: &&Backend| {
+                b.handshake().is_initialized() && matches!(b.state, BackendState::Ready { .. })
+            };
             let b = self.backends.get(&backend).filter(is_listening);
             if let Some(launch) = b.and_then(|b| b.launch()) {
                 self.restore_level(launch);
@@ -144,7 +132,7 @@ impl Core {
     pub(crate) fn restore(&mut self, launch: Launch) {
         self.restore_level(launch);
         let Some(b) = self.backends.get(&launch.backend) else { return };
-        let wanted = b.subscriptions.iter().map(|known| (known.uri.clone(), known.clients.clone()));
+        let wanted = b.subscriptions().iter().map(|(uri, clients)| (uri.to_vec(), clients.to_vec()));
         for (uri, clients) in wanted.collect::<Vec<_>>() {
             self.subscribe(launch, &uri);
             for client in clients {
@@ -167,8 +155,8 @@ impl Core {
     /// A client wants to hear here what it heard of elsewhere. A process that is yet to be ready is told then.
     pub(crate) fn subscribe_for(&mut self, client: ClientId, backend: BackendId, uri: Vec<u8>) {
         let Some(b) = self.backends.get(&backend) else { return };
-        let is_known = b.subscriptions.iter().any(|known| known.uri == uri);
-        let is_listening = b.is_initialized && matches!(b.state, State::Ready { .. });
+        let is_known = b.subscriptions().contains(&uri);
+        let is_listening = b.handshake().is_initialized() && matches!(b.state, BackendState::Ready { .. });
         if let Some(launch) = b.launch().filter(|_| is_listening) {
             if !is_known {
                 self.subscribe(launch, &uri);
@@ -188,14 +176,13 @@ impl Core {
     /// One client's level must not keep from the others what they want to hear. Also when a request for a level came
     /// to nothing: the server may have heard it all the same.
     pub(crate) fn keep_level(&mut self, backend: BackendId, except: Option<ClientId>) {
-        let Some(b) = self.backends.get(&backend).filter(|b| b.is_initialized) else { return };
-        let (State::Ready { number, .. }, told) = (&b.state, b.level.as_deref().and_then(rank)) else {
+        let Some(b) = self.backends.get(&backend).filter(|b| b.handshake().is_initialized()) else { return };
+        let (BackendState::Ready { number, .. }, told) = (&b.state, b.level.as_deref().and_then(rank)) else {
             return;
         };
         let launch = Launch { backend, number: *number };
         let others = self.lessees(backend).filter(|&client| Some(client) != except);
-        let wanted =
-            others.filter_map(|client| self.clients.get(&client)?.level.as_ref()).map(|level| level.rank);
+        let wanted = others.filter_map(|client| self.clients.get(&client)?.level()).map(Level::rank);
         if wanted.min().is_some_and(|wanted| told.is_none_or(|told| told > wanted)) {
             self.restore_level(launch);
         }
@@ -203,10 +190,9 @@ impl Core {
 
     /// The lowest level that one of its clients asked for.
     fn restore_level(&mut self, launch: Launch) {
-        let levels =
-            self.lessees(launch.backend).filter_map(|client| self.clients.get(&client)?.level.as_ref());
-        let Some(level) = levels.min_by_key(|level| level.rank) else { return };
-        let request = level.request.clone();
+        let levels = self.lessees(launch.backend).filter_map(|client| self.clients.get(&client)?.level());
+        let Some(level) = levels.min_by_key(|level| level.rank()) else { return };
+        let request = level.request().clone();
         let wanted = request.part(Part::Level).map(<[u8]>::to_vec);
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         if b.level == wanted {

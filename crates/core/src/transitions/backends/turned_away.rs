@@ -1,8 +1,7 @@
 //! A daemon that ends turns new requests away. An attachment that carries the messages itself keeps them for the next
 //! daemon: nobody has acted upon them.
 
-use crate::answers::MARK;
-use crate::backends::Waiting;
+use crate::answers::MARK_KEY;
 use crate::core::Core;
 use crate::ids::Launch;
 use crate::pending::{Asker, Progress};
@@ -26,7 +25,9 @@ impl Core {
         };
         is_kept && {
             let data = data();
-            data["kind"] == ErrorKind::ShuttingDown.name() && data["retryable"] == true && data[MARK] == mark
+            data["kind"] == ErrorKind::ShuttingDown.name()
+                && data["retryable"] == true
+                && data[MARK_KEY] == mark
         }
     }
 
@@ -40,10 +41,6 @@ impl Core {
         pending.progress = Progress::Waiting(message);
         self.pending.insert(minted, pending);
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
-        b.turns_away = true;
-        // In the order in which they came.
-        let is_later = |waiting: &Waiting| matches!(waiting, Waiting::Request(id) if *id > minted);
-        let at = b.waiting.iter().position(is_later).unwrap_or(b.waiting.len());
-        b.waiting.insert(at, Waiting::Request(minted));
+        b.queue_mut().turn_away(minted);
     }
 }

@@ -2,27 +2,25 @@
 //! turns, so that nobody can fill the queue for all. Notifications and answers do not wait: a request that is being
 //! worked on may need them.
 
-use crate::backends::{State, Waiting};
-use crate::core::Core;
+use crate::backends::{BackendState, Queued, takes_turn};
+use crate::core::{Core, Followup};
 use crate::ids::{BackendId, ClientId, Launch};
 use crate::pending::{Pending, Progress};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use switchboard_protocol::Method;
 
 impl Core {
     /// For the simulator: how many requests each backend works on, by the counter and by counting, and how many may be.
     pub fn at_work(&self) -> impl Iterator<Item = (usize, usize, usize)> {
         self.backends.values().map(|b| {
-            let counted = self.pending.iter().filter(|(_, p)| p.backend == b.id && p.has_turn).count();
-            (b.at_work, counted, b.settings.max_in_flight)
+            let counted = self.pending.iter().filter(|(_, p)| p.backend == b.id() && p.has_turn).count();
+            (b.queue().at_work(), counted, b.settings().max_in_flight)
         })
     }
 
     /// Whether a request of this kind can be sent now, and does not have to wait its turn.
     pub(crate) fn may_go(&self, backend: BackendId, method: Method) -> bool {
-        let Some(b) = self.backends.get(&backend) else { return false };
-        let has_turn = b.at_work < b.settings.max_in_flight && b.waiting.is_empty();
-        matches!(b.state, State::Ready { .. }) && !b.turns_away && (!takes_a_turn(method) || has_turn)
+        self.backends.get(&backend).is_some_and(|b| b.can_take(method))
     }
 
     /// Whether one more message of this size may wait for the backend. There is so much room for all together; and if it
@@ -30,7 +28,7 @@ impl Core {
     pub(crate) fn may_wait(&self, client: Option<ClientId>, backend: BackendId, bytes: usize) -> bool {
         let Some(b) = self.backends.get(&backend) else { return false };
         let (mut all, mut own) = ((0, 0), (0, 0));
-        for waiting in &b.waiting {
+        for waiting in b.queue().iter() {
             let length = self.length(waiting);
             all = (all.0 + 1, all.1 + length);
             if client.is_some() && self.asker(waiting) == client {
@@ -38,7 +36,7 @@ impl Core {
             }
         }
         // All of it is written at once in the end, so it has the limit of the outbox.
-        let (most, room) = (b.settings.max_queue, self.settings.limits.backend_bytes);
+        let (most, room) = (b.settings().max_queue, self.settings.limits.backend_bytes);
         if all.0 < most && (all.1 == 0 || all.1 + bytes <= room) {
             return true;
         }
@@ -46,55 +44,46 @@ impl Core {
         client.is_some() && shares > 1 && own.0 < most.div_ceil(shares) && own.1 + bytes <= room / shares
     }
 
-    fn length(&self, waiting: &Waiting) -> usize {
+    fn length(&self, waiting: &Queued) -> usize {
         match waiting {
-            Waiting::Request(minted) => match self.pending.get(*minted).map(|pending| &pending.progress) {
+            Queued::Request(minted) => match self.pending.get(*minted).map(|pending| &pending.progress) {
                 Some(Progress::Waiting(message)) => message.bytes().len(),
                 Some(Progress::Sent(_) | Progress::Cancelled) | None => 0,
             },
-            Waiting::Notification(out) => out.len(),
+            Queued::Notification(out) => out.len(),
         }
     }
 
-    fn asker(&self, waiting: &Waiting) -> Option<ClientId> {
+    fn asker(&self, waiting: &Queued) -> Option<ClientId> {
         match waiting {
-            Waiting::Request(minted) => self.pending.get(*minted).and_then(Pending::client),
-            Waiting::Notification(_) => None,
+            Queued::Request(minted) => self.pending.get(*minted).and_then(Pending::client),
+            Queued::Notification(_) => None,
         }
     }
 
-    /// Where a request waits: behind its client's own, and before those of others who have more that wait.
-    pub(crate) fn place_in_queue(&self, minted: u64, backend: BackendId) -> usize {
-        let Some(b) = self.backends.get(&backend) else { return 0 };
+    /// Lets a request wait for its backend: while that works on others, the clients take turns.
+    pub(crate) fn queue(&mut self, minted: u64, backend: BackendId) {
         let client = self.pending.get(minted).and_then(Pending::client);
-        let (State::Ready { .. }, Some(client)) = (&b.state, client) else { return b.waiting.len() };
-        let is_own = |waiting: &Waiting| self.asker(waiting) == Some(client);
-        let own = b.waiting.iter().filter(|waiting| is_own(waiting)).count();
-        if own == b.waiting.len() {
-            return own;
-        }
-        let behind = b.waiting.iter().rposition(is_own).map_or(0, |last| last + 1);
-        let mut seen: BTreeMap<ClientId, usize> = BTreeMap::new();
-        for (at, waiting) in b.waiting.iter().enumerate() {
-            let Some(other) = self.asker(waiting) else { continue };
-            let before = seen.entry(other).or_default();
-            if at >= behind && *before > own {
-                return at;
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        match (&b.state, client) {
+            (BackendState::Ready { .. }, Some(client)) => {
+                let pending = &self.pending;
+                let asker = |queued: &Queued| pending.get(queued.request()?).and_then(Pending::client);
+                b.queue_mut().push_fairly(minted, client, asker);
             }
-            *before += 1;
+            (_, _) => b.queue_mut().push_last(minted),
         }
-        b.waiting.len()
     }
 
     /// A request is handed to its backend.
     pub(crate) fn take_turn(&mut self, minted: u64) {
         let Some(pending) = self.pending.get_mut(minted) else { return };
-        if !takes_a_turn(pending.method) || pending.has_turn {
+        if !takes_turn(pending.method) || pending.has_turn {
             return;
         }
         pending.has_turn = true;
         if let Some(b) = self.backends.get_mut(&pending.backend) {
-            b.at_work += 1;
+            b.queue_mut().begin_turn();
         }
     }
 
@@ -104,9 +93,8 @@ impl Core {
             return;
         }
         let Some(b) = self.backends.get_mut(&pending.backend) else { return };
-        b.at_work = b.at_work.saturating_sub(1);
-        if !b.waiting.is_empty() && !self.free.contains(&pending.backend) {
-            self.free.push(pending.backend);
+        if b.queue_mut().end_turn() {
+            self.followups.push(Followup::GiveTurn { backend: pending.backend });
         }
     }
 
@@ -128,16 +116,14 @@ impl Core {
 
     /// Takes a request out of the queue. What was to be told beside it is of no use without any.
     pub(crate) fn unqueue(&mut self, backend: BackendId, minted: u64) {
-        let Some(b) = self.backends.get_mut(&backend) else { return };
-        b.waiting.retain(|waiting| !matches!(waiting, Waiting::Request(id) if *id == minted));
-        if b.waiting.iter().all(|waiting| matches!(waiting, Waiting::Notification(_))) {
-            b.waiting.clear();
+        if let Some(b) = self.backends.get_mut(&backend) {
+            b.queue_mut().remove(minted);
         }
     }
 
     /// Lets those go whose turn has come, once an event has been dealt with.
     pub(crate) fn give_turns(&mut self) {
-        while let Some(backend) = self.free.pop() {
+        while let Some(backend) = self.followups.next_turn() {
             self.let_go(backend);
         }
     }
@@ -145,19 +131,20 @@ impl Core {
     /// Sends what waits, in its order, as far as it may go. What takes no turn is not held up by what does.
     pub(crate) fn let_go(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        let most = b.settings.max_in_flight;
-        let (State::Ready { number, .. }, false) = (&b.state, b.turns_away) else { return };
+        let (BackendState::Ready { number, .. }, false) = (&b.state, b.queue().is_turned_away()) else {
+            return;
+        };
         let number = *number;
         let mut left = VecDeque::new();
-        for waiting in std::mem::take(&mut b.waiting) {
+        for waiting in b.queue_mut().take_all() {
             match waiting {
-                Waiting::Notification(out) => self.tell_backend(Launch { backend, number }, out),
-                Waiting::Request(minted) => {
-                    let is_full = self.backends.get(&backend).is_none_or(|b| b.at_work >= most);
+                Queued::Notification(out) => self.tell_backend(Launch { backend, number }, out),
+                Queued::Request(minted) => {
+                    let is_full = self.backends.get(&backend).is_none_or(|b| !b.has_free_turn());
                     let method = self.pending.get(minted).map(|pending| pending.method);
                     let must_wait = is_full || !left.is_empty() || self.is_too_early(minted);
-                    if method.is_some_and(takes_a_turn) && must_wait {
-                        left.push_back(Waiting::Request(minted));
+                    if method.is_some_and(takes_turn) && must_wait {
+                        left.push_back(Queued::Request(minted));
                     } else {
                         if method != Some(Method::Ping) {
                             self.touch(backend);
@@ -168,12 +155,7 @@ impl Core {
             }
         }
         if let Some(b) = self.backends.get_mut(&backend) {
-            b.waiting = left;
+            b.queue_mut().put_back(left);
         }
     }
-}
-
-/// A sign of life, a handshake, and whoever waits for a task's end keep nobody from working.
-fn takes_a_turn(method: Method) -> bool {
-    !matches!(method, Method::Ping | Method::Initialize | Method::TaskResult)
 }

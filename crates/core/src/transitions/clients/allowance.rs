@@ -1,5 +1,6 @@
 //! What is kept for a client: its open requests and its subscriptions, by count and by bytes.
 
+use crate::answers::Overload;
 use crate::clients::Client;
 use crate::core::Core;
 use crate::ids::ClientId;
@@ -8,13 +9,13 @@ use crate::pending::{Asker, Pending, Progress};
 use switchboard_protocol::{ErrorAnswer, Message, Method, Part};
 
 /// Requests up to this length are limited by their number alone.
-const SMALL_REQUEST: usize = 16 << 10;
+const MAX_SMALL_REQUEST_BYTES: usize = 16 << 10;
 
 impl Core {
     /// The reason for which a request would have too much kept for its client.
     pub(crate) fn why_not_kept(&self, client: ClientId, message: &Message) -> Option<ErrorAnswer> {
         let length = message.bytes().len();
-        if message.method() != Method::Subscribe && length <= SMALL_REQUEST {
+        if message.method() != Method::Subscribe && length <= MAX_SMALL_REQUEST_BYTES {
             return None;
         }
         let connection = self.connection_of(client);
@@ -24,20 +25,20 @@ impl Core {
         let own = self.pending.iter().filter(|(_, pending)| self.is_of_connection(pending, connection));
         let kept: usize = own.map(|(_, pending)| bytes_kept(pending)).sum();
         let is_too_much = kept > 0 && kept + length > self.settings.limits.client_bytes;
-        is_too_much.then(|| self.overloaded(None, &format!("{kept} bytes of open requests are kept")))
+        is_too_much.then(|| self.overloaded(None, Overload::OpenBytes(kept)))
     }
 
     fn has_too_many_subscriptions(&self, connection: ClientId, message: &Message) -> bool {
         let uri = same_spelling(message.part(Part::Uri).unwrap_or_default());
         let is_own = |client: &ClientId| self.connection_of(*client) == connection;
         let (mut count, mut bytes) = (1, uri.len());
-        let known = self.backends.values().flat_map(|b| &b.subscriptions);
-        for subscription in known.filter(|known| known.clients.iter().any(is_own)) {
-            if subscription.uri == *uri {
+        let known = self.backends.values().flat_map(|b| b.subscriptions().iter());
+        for (known, _) in known.filter(|(_, clients)| clients.iter().any(is_own)) {
+            if known == &*uri {
                 return false;
             }
             count += 1;
-            bytes += subscription.uri.len();
+            bytes += known.len();
         }
         for (_, pending) in self.pending.iter() {
             if pending.method == Method::Subscribe && self.is_of_connection(pending, connection) {

@@ -2,13 +2,13 @@
 //! and what they are shown is cut out of the server's own answers. Clients of many servers have views for that (`aggregate`).
 //! A server without filters costs nothing here.
 
-use crate::backends::State;
+use crate::backends::BackendState;
 use crate::catalogue::{Access, List, Naming, Offer, Single};
-use crate::clients::{Client, Presence, Role};
+use crate::clients::Client;
 use crate::core::Core;
 use crate::ids::{BackendId, ClientId, ServerId};
 use crate::pending::{NOWHERE, Pending};
-use crate::routing::Place;
+use crate::routing::NamedPath;
 use serde_json::json;
 use std::sync::Arc;
 use switchboard_protocol::{ErrorAnswer, Message, Method, Outgoing, Part, Patch};
@@ -23,7 +23,7 @@ pub(crate) enum Screened {
 }
 
 /// The part of a request by which a server's thing is named.
-enum Named {
+enum NamedPart {
     Name(List, Part),
     Uri(Part),
 }
@@ -32,33 +32,33 @@ impl Core {
     /// The naming of a client's server, if the client sees it alone and not everything of it.
     fn filters_of(&self, client: ClientId) -> Option<&Arc<Naming>> {
         let c = self.clients.get(&client)?;
-        let naming = &c.settings.naming;
-        (matches!(c.role, Role::Plain) && !naming.is_open()).then_some(naming)
+        let naming = &c.settings().naming;
+        (c.is_plain() && !naming.is_open()).then_some(naming)
     }
 
     /// Checks what a client of one server names, and calls it what the server does.
     pub(crate) fn screen(&self, client: ClientId, message: &mut Message) -> Screened {
         let Some(c) = self.clients.get(&client) else { return Screened::Passes };
-        let naming = &c.settings.naming;
+        let naming = &c.settings().naming;
         if naming.is_open() {
             return Screened::Passes;
         }
         if let Some(error) = self.unknown_request(naming, message) {
             return Screened::Refused(error);
         }
-        if !matches!(c.role, Role::Plain) {
+        if !c.is_plain() {
             return Screened::Passes;
         }
         for named in named_in(message) {
             match named {
-                Named::Name(list, part) => match single(naming, None).name(list, message.part(part)) {
+                NamedPart::Name(list, part) => match single(naming, None).name(list, message.part(part)) {
                     Access::Granted => {}
                     Access::GrantedAs(original) => message.rename(part, original),
                     Access::Refused | Access::Undecided => {
                         return Screened::Refused(self.unknown_to(client, list, &text(message, part)));
                     }
                 },
-                Named::Uri(part) => match self.screen_uri(client, message, part) {
+                NamedPart::Uri(part) => match self.screen_uri(client, message, part) {
                     Screened::Passes => {}
                     other => return other,
                 },
@@ -108,24 +108,24 @@ impl Core {
     }
 
     /// A request was accepted that cannot be judged before the server's templates are known.
-    pub(crate) fn hold_undecided(&mut self, minted: u64, backend: BackendId, places: Vec<Place>) {
+    pub(crate) fn hold_undecided(&mut self, minted: u64, backend: BackendId, paths: Vec<NamedPath>) {
         if let Some(pending) = self.pending.get_mut(minted) {
             pending.is_undecided = true;
         }
-        self.decide(minted, backend, places);
+        self.decide(minted, backend, paths);
     }
 
     /// Judges a request that had to wait for its server's templates, or lets it wait on: in the backend's queue until that
     /// is ready, and then until it has been asked.
-    pub(crate) fn decide(&mut self, minted: u64, backend: BackendId, places: Vec<Place>) {
+    pub(crate) fn decide(&mut self, minted: u64, backend: BackendId, paths: Vec<NamedPath>) {
         let Some(pending) = self.pending.get(minted) else { return };
         let (Some(client), Some(message)) = (pending.client(), pending.waiting().cloned()) else { return };
         if let Some(error) = self.why_not_now(client, backend, &message) {
             return self.fail_one(minted, &error);
         }
         let uris = named_in(&message).into_iter().filter_map(|named| match named {
-            Named::Uri(part) => Some(part),
-            Named::Name(..) => None,
+            NamedPart::Uri(part) => Some(part),
+            NamedPart::Name(..) => None,
         });
         let verdicts = uris.map(|part| self.screen_uri(client, &message, part));
         match verdicts.reduce(stricter).unwrap_or(Screened::Passes) {
@@ -136,18 +136,24 @@ impl Core {
                 }
                 self.hand_to(minted, backend);
             }
-            Screened::Undecided => self.wait_for_templates(client, minted, backend, places),
+            Screened::Undecided => self.wait_for_templates(client, minted, backend, paths),
         }
     }
 
-    fn wait_for_templates(&mut self, client: ClientId, minted: u64, backend: BackendId, places: Vec<Place>) {
+    fn wait_for_templates(
+        &mut self,
+        client: ClientId,
+        minted: u64,
+        backend: BackendId,
+        paths: Vec<NamedPath>,
+    ) {
         let b = self.backends.get(&backend);
-        let launch = b.filter(|b| matches!(b.state, State::Ready { .. })).and_then(|b| b.launch());
+        let launch = b.filter(|b| matches!(b.state, BackendState::Ready { .. })).and_then(|b| b.launch());
         let Some(launch) = launch else { return self.hand_to(minted, backend) };
         if let Some(pending) = self.pending.get_mut(minted) {
             pending.backend = NOWHERE;
         }
-        self.park(client, minted, places);
+        self.park(client, minted, paths);
         self.fetch_offer(launch);
     }
 
@@ -160,7 +166,7 @@ impl Core {
     }
 
     pub(crate) fn has_parked(&self, client: ClientId) -> bool {
-        self.clients.get(&client).is_some_and(|c| matches!(c.role, Role::Plain) && !c.parked.is_empty())
+        self.clients.get(&client).is_some_and(|c| c.is_plain() && c.has_parked())
     }
 
     /// Cuts out of an answer what the client is not shown. `Err`: it cannot be made out.
@@ -172,7 +178,7 @@ impl Core {
         out: &mut Outgoing,
     ) -> Result<(), ErrorAnswer> {
         let Some(list) = List::of(pending.method) else { return Ok(()) };
-        let (Some(naming), Some(result)) = (self.filters_of(c.id), answer.part(Part::Result)) else {
+        let (Some(naming), Some(result)) = (self.filters_of(c.id()), answer.part(Part::Result)) else {
             return Ok(());
         };
         match single(naming, None).page(list, result) {
@@ -195,7 +201,7 @@ impl Core {
     /// Whether a client's server shows it this URI, quotes included; a client of many servers asks for one of its delegates.
     pub(crate) fn may_see_uri(&self, client: ClientId, quoted: Option<&[u8]>) -> bool {
         let Some(c) = self.clients.get(&client) else { return false };
-        let naming = &c.settings.naming;
+        let naming = &c.settings().naming;
         if naming.resources.is_open() {
             return true;
         }
@@ -205,9 +211,9 @@ impl Core {
 
     /// The filter of a server's resources is another: nobody hears any more of what it hides now.
     fn drop_hidden_subscriptions(&mut self, server: ServerId) {
-        let own = self.backends.values().filter(|b| b.server == server);
+        let own = self.backends.of_server(server);
         let all = own.flat_map(|b| {
-            b.subscriptions.iter().map(|known| (b.id, known.uri.clone(), known.clients.clone()))
+            b.subscriptions().iter().map(|(uri, clients)| (b.id(), uri.to_vec(), clients.to_vec()))
         });
         for (backend, uri, clients) in all.collect::<Vec<_>>() {
             for client in clients {
@@ -215,8 +221,11 @@ impl Core {
                     continue;
                 }
                 self.unsubscribed(backend, client, &uri);
-                let launch =
-                    self.backends.get(&backend).filter(|b| b.is_initialized).and_then(|b| b.launch());
+                let launch = self
+                    .backends
+                    .get(&backend)
+                    .filter(|b| b.handshake().is_initialized())
+                    .and_then(|b| b.launch());
                 if let Some(launch) = launch {
                     self.unsubscribe(launch, client, vec![uri.clone()]);
                 }
@@ -227,16 +236,16 @@ impl Core {
     /// What a request that waits would be answered if it came now: a reload may have hidden what it names. Its names are
     /// the server's own by now; the answer has the client's.
     pub(crate) fn hidden_since(&self, client: ClientId, message: &Message) -> Option<ErrorAnswer> {
-        let naming = &self.clients.get(&client)?.settings.naming;
+        let naming = &self.clients.get(&client)?.settings().naming;
         if naming.is_open() {
             return None;
         }
         named_in(message).into_iter().find_map(|named| match named {
-            Named::Name(list, part) => {
+            NamedPart::Name(list, part) => {
                 let is_shown = message.text(part).is_some_and(|own| naming.filter(list).allows(&own));
                 (!is_shown).then(|| self.unknown_name(list, &said(message, part), Vec::new()))
             }
-            Named::Uri(part) => {
+            NamedPart::Uri(part) => {
                 let offer = self.offer_for(client);
                 let access = single(naming, offer.as_deref()).uri(message.part(part));
                 (access == Access::Refused).then(|| self.unknown_resource(&said(message, part), &[]))
@@ -248,7 +257,7 @@ impl Core {
     pub(crate) fn refuse_hidden(&mut self, server: ServerId) {
         let is_of = |p: &Pending| {
             let owner = p.client().and_then(|client| self.clients.get(&client));
-            p.waiting().is_some() && owner.is_some_and(|c| c.server == server)
+            p.waiting().is_some() && owner.is_some_and(|c| c.server() == server)
         };
         for minted in self.pending.ids(is_of) {
             let Some(pending) = self.pending.get(minted) else { continue };
@@ -269,10 +278,10 @@ impl Core {
         self.refuse_hidden(server);
         let notices = List::change_notices(|list| before.filter(list) != naming.filter(list));
         let is_concerned = |c: &&Client| {
-            let is_greeted = c.handshake.to_replay().is_some();
-            c.server == server && matches!(c.role, Role::Plain) && is_greeted && c.presence != Presence::Lost
+            let is_greeted = c.greeting().is_some();
+            c.server() == server && c.is_plain() && is_greeted && !c.is_lost()
         };
-        for client in self.clients.values().filter(is_concerned).map(|c| c.id).collect::<Vec<ClientId>>() {
+        for client in self.clients.values().filter(is_concerned).map(|c| c.id()).collect::<Vec<ClientId>>() {
             for method in &notices {
                 self.notify_client(client, json!({ "method": method }));
             }
@@ -285,16 +294,16 @@ fn single<'a>(naming: &'a Naming, offer: Option<&'a Offer>) -> Single<'a> {
 }
 
 /// What a request names. One that should name something, and does not, is judged as well.
-fn named_in(message: &Message) -> Vec<Named> {
+fn named_in(message: &Message) -> Vec<NamedPart> {
     match message.method() {
-        Method::ToolsCall => vec![Named::Name(List::Tools, Part::Name)],
-        Method::PromptsGet => vec![Named::Name(List::Prompts, Part::Name)],
-        Method::ResourcesRead | Method::Subscribe | Method::Unsubscribe => vec![Named::Uri(Part::Uri)],
+        Method::ToolsCall => vec![NamedPart::Name(List::Tools, Part::Name)],
+        Method::PromptsGet => vec![NamedPart::Name(List::Prompts, Part::Name)],
+        Method::ResourcesRead | Method::Subscribe | Method::Unsubscribe => vec![NamedPart::Uri(Part::Uri)],
         // Which of the two counts, if both are there, is for the server to say.
         Method::Complete => {
             let (is_prompt, is_resource) = (message.has(Part::RefName), message.has(Part::RefUri));
-            let prompt = (is_prompt || !is_resource).then_some(Named::Name(List::Prompts, Part::RefName));
-            let resource = (is_resource || !is_prompt).then_some(Named::Uri(Part::RefUri));
+            let prompt = (is_prompt || !is_resource).then_some(NamedPart::Name(List::Prompts, Part::RefName));
+            let resource = (is_resource || !is_prompt).then_some(NamedPart::Uri(Part::RefUri));
             prompt.into_iter().chain(resource).collect()
         }
         _ => Vec::new(),

@@ -1,16 +1,16 @@
 //! What a client sends: requests go to its backend under a minted id. What wants no answer is for `notices`.
 
-use crate::answers::Cause;
-use crate::backends::{State, Waiting};
-use crate::clients::{Farewell, Presence};
+use crate::answers::{Cause, Overload};
+use crate::backends::BackendState;
+use crate::clients::Farewell;
 use crate::core::Core;
-use crate::event::{Action, Named};
+use crate::event::{Action, MemberPath};
 use crate::fact::{Fact, Outcome};
 use crate::ids::{BackendId, ClientId};
 use crate::messages::{own_result, same_spelling};
 use crate::moment::Moment;
 use crate::pending::{AskedBy, Asker, NOWHERE, Pending, Progress, name_of};
-use crate::routing::Place;
+use crate::routing::NamedPath;
 use crate::settings::{LIST_TIMEOUT, ServerSettings};
 use crate::transitions::{Route, Screened};
 use std::time::Duration;
@@ -24,20 +24,20 @@ impl Core {
         &mut self,
         client: ClientId,
         frame: Result<Parsed, Broken>,
-        mut places: Vec<Named>,
+        mut paths: Vec<MemberPath>,
     ) {
         if self.is_lost(client) {
             return;
         }
         let mut places_of = |member| {
-            let own = places.extract_if(.., |named: &mut Named| named.member == member);
-            own.map(|named| named.place).collect::<Vec<Place>>()
+            let own = paths.extract_if(.., |named: &mut MemberPath| named.member == member);
+            own.map(|named| named.path).collect::<Vec<NamedPath>>()
         };
         match frame {
             Ok(Parsed::One(message)) => self.client_message(client, message, None, places_of(0)),
             Ok(Parsed::Batch(members)) => {
                 let Some(c) = self.clients.get_mut(&client) else { return };
-                let batch = Some(c.batches.open(members.len()));
+                let batch = Some(c.open_batch(members.len()));
                 for (index, member) in members.into_iter().enumerate() {
                     match member {
                         Ok(message) => self.client_message(client, message, batch, places_of(index)),
@@ -65,7 +65,7 @@ impl Core {
 
     /// What a client had sent before it was gone concerns nobody: no answer would be read.
     fn is_lost(&self, client: ClientId) -> bool {
-        self.clients.get(&client).is_none_or(|c| c.presence == Presence::Lost)
+        self.clients.get(&client).is_none_or(|c| c.is_lost())
     }
 
     pub(crate) fn client_too_long(&mut self, client: ClientId, length: u64, glimpses: &[Glimpse]) {
@@ -104,15 +104,19 @@ impl Core {
         true
     }
 
-    fn client_message(&mut self, client: ClientId, message: Message, batch: Option<u32>, places: Vec<Place>) {
+    fn client_message(
+        &mut self,
+        client: ClientId,
+        message: Message,
+        batch: Option<u32>,
+        paths: Vec<NamedPath>,
+    ) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        let before = c.ear;
-        c.ear.hear(&message);
-        if c.ear != before {
-            self.lend_ear(client);
+        if c.learn_dialect(&message) {
+            self.share_dialect(client);
         }
         match message.kind() {
-            Kind::Request => self.client_request(client, message, batch, places),
+            Kind::Request => self.client_request(client, message, batch, paths),
             Kind::Notification => {
                 self.client_notification(client, message);
                 self.no_answer(client, batch);
@@ -129,10 +133,10 @@ impl Core {
         client: ClientId,
         mut message: Message,
         batch: Option<u32>,
-        places: Vec<Place>,
+        paths: Vec<NamedPath>,
     ) {
         let Some(id) = message.id() else { return };
-        if let Some(error) = self.refusal.clone()
+        if let Some(error) = self.refusal().cloned()
             && !matches!(message.method(), Method::Ping | Method::Shutdown)
         {
             return self.refuse(client, &id, batch, &message, &error);
@@ -160,15 +164,15 @@ impl Core {
             return self.refuse(client, &id, batch, &message, &error);
         }
         if self.has_aggregate(client) {
-            return self.aggregate_request(client, id, batch, message, places);
+            return self.aggregate_request(client, id, batch, message, paths);
         }
         let screened = self.screen(client, &mut message);
         if let Screened::Refused(error) = &screened {
             return self.refuse(client, &id, batch, &message, error);
         }
         let route = match message.method() {
-            Method::Initialize => self.route_handshake(client, &message, places.as_slice()),
-            _ => self.route(client, &message, &places),
+            Method::Initialize => self.route_handshake(client, &message, paths.as_slice()),
+            _ => self.route(client, &message, &paths),
         };
         let backend = match route {
             Route::To(backend) => backend,
@@ -180,7 +184,7 @@ impl Core {
                 if let (Screened::Undecided, Some(pending)) = (screened, self.pending.get_mut(minted)) {
                     pending.is_undecided = true;
                 }
-                return self.park(client, minted, places);
+                return self.park(client, minted, paths);
             }
             // It asks whether we are there, not where it works.
             Route::Refused(_) if message.method() == Method::Ping => {
@@ -198,10 +202,12 @@ impl Core {
         if self.list_from_store(client, &id, batch, &message) {
             return;
         }
-        let is_greeted = self.clients.get(&client).is_some_and(|c| c.handshake.is_answered());
+        let is_greeted = self.clients.get(&client).is_some_and(|c| c.is_greeted());
         // It was greeted from the store, or its server is at rest.
-        let is_away =
-            || self.is_resting(backend) || self.backends.get(&backend).is_none_or(|b| b.welcome.is_none());
+        let is_away = || {
+            self.is_resting(backend)
+                || self.backends.get(&backend).is_none_or(|b| !b.handshake().has_welcome())
+        };
         let is_for_us = message.method() == Method::Ping && is_greeted && is_away();
         if is_for_us || self.is_unsubscribed_for(client, backend, &message) {
             let minted = self.accept(client, backend, id, batch, message);
@@ -212,7 +218,7 @@ impl Core {
         }
         let minted = self.accept(client, backend, id, batch, message);
         match screened {
-            Screened::Undecided => self.hold_undecided(minted, backend, places),
+            Screened::Undecided => self.hold_undecided(minted, backend, paths),
             Screened::Passes | Screened::Refused(_) => self.hand_to(minted, backend),
         }
     }
@@ -243,7 +249,7 @@ impl Core {
     fn conclude_with(&mut self, minted: u64, result: &str) {
         let Some(pending) = self.close(minted) else { return };
         let Asker::Client { client, id, batch } = &pending.asker else { return };
-        let dialect = self.clients.get(client).map_or(Dialect::Standard, |c| c.ear.dialect());
+        let dialect = self.clients.get(client).map_or(Dialect::Standard, |c| c.dialect());
         self.answer(*client, id, *batch, own_result(id, dialect, result));
         self.conclude(&pending, Outcome::Ok);
     }
@@ -251,15 +257,15 @@ impl Core {
     /// The reason for which no request of this client can be accepted now.
     fn why_not(&self, client: ClientId) -> Option<ErrorAnswer> {
         let c = self.clients.get(&self.connection_of(client))?;
-        if c.farewell.is_some() {
+        if c.has_said_farewell() {
             return Some(self.shutting_down());
         }
         if !self.is_running() {
-            return Some(self.turned_away(c.refusal_mark.as_deref()));
+            return Some(self.turned_away(c.refusal_mark()));
         }
-        let unanswered = c.unanswered;
+        let unanswered = c.unanswered();
         (unanswered >= self.settings.limits.pending_per_client)
-            .then(|| self.overloaded(None, &format!("{unanswered} requests wait for their answers")))
+            .then(|| self.overloaded(None, Overload::OpenRequests(unanswered)))
     }
 
     /// The reason for which a backend cannot take a request now.
@@ -271,28 +277,25 @@ impl Core {
     ) -> Option<ErrorAnswer> {
         let of = Some(backend);
         let b = self.backends.get(&backend)?;
-        if let Some(cause) = self.barred(b.server) {
+        if let Some(cause) = self.barred(b.server()) {
             return Some(self.cause(of, &cause));
         }
         match &b.state {
-            State::Failed { until, why } if self.now < *until => {
-                let wait = until.since(self.now);
+            BackendState::Failed { until, why } if self.clock.now() < *until => {
+                let wait = until.since(self.clock.now());
                 Some(self.cause(of, &Cause::BreakerOpen { why: why.clone(), wait }))
             }
-            State::Ready { .. } if !self.has_room(backend, message.bytes().len()) => {
-                Some(self.overloaded(of, "the server does not read what it is sent"))
+            BackendState::Ready { .. } if !self.has_room(backend, message.bytes().len()) => {
+                Some(self.overloaded(of, Overload::ServerUnread))
             }
-            State::Ready { .. } if self.may_go(backend, message.method()) => None,
-            State::Ready { .. } if !self.may_wait(Some(client), backend, message.bytes().len()) => {
-                let at_work = b.at_work;
-                Some(self.overloaded(
-                    of,
-                    &format!("the server works on as many requests as it may ({at_work}), and too many wait"),
-                ))
+            BackendState::Ready { .. } if self.may_go(backend, message.method()) => None,
+            BackendState::Ready { .. } if !self.may_wait(Some(client), backend, message.bytes().len()) => {
+                let at_work = b.queue().at_work();
+                Some(self.overloaded(of, Overload::Turns { at_work }))
             }
-            State::Ready { .. } => None,
+            BackendState::Ready { .. } => None,
             _ if !self.may_wait(Some(client), backend, message.bytes().len()) => {
-                Some(self.overloaded(of, "too many messages wait for the server to be ready"))
+                Some(self.overloaded(of, Overload::Start))
             }
             _ => None,
         }
@@ -328,18 +331,18 @@ impl Core {
     ) -> u64 {
         let connection = self.connection_of(client);
         if let Some(c) = self.clients.get_mut(&connection) {
-            c.unanswered += 1;
+            c.request_accepted();
             if message.method() == Method::Initialize {
-                c.handshake.ask();
+                c.begin_handshake();
             }
         }
-        let server = self.clients.get(&client).map(|c| c.settings.clone()).unwrap_or_default();
-        let latest = server.hard_timeout.map(|hard| self.now + hard);
+        let server = self.clients.get(&client).map(|c| c.settings().clone()).unwrap_or_default();
+        let latest = server.hard_timeout.map(|hard| self.clock.now() + hard);
         let start = match self.backends.get(&backend).map(|b| &b.state) {
             // It waits its turn at most.
-            Some(State::Ready { .. }) => self.now + server.timeout,
+            Some(BackendState::Ready { .. }) => self.clock.now() + server.timeout,
             // Until it is sent: time for a start, and for a second one in the other framing.
-            Some(_) | None => self.now + server.start_timeout * 2,
+            Some(_) | None => self.clock.now() + server.start_timeout * 2,
         };
         let deadline = latest.map_or(start, |latest| start.min(latest));
         let minted = self.pending.mint();
@@ -355,12 +358,12 @@ impl Core {
             retried: false,
             is_undecided: false,
             has_turn: false,
-            accepted: self.now,
+            accepted: self.clock.now(),
             deadline,
             latest,
         };
         self.pending.insert(minted, pending);
-        self.wake_at(deadline);
+        self.clock.wake_at(deadline);
         minted
     }
 
@@ -382,27 +385,26 @@ impl Core {
         if self.may_go(backend, method) && !is_too_early {
             return self.send(minted);
         }
-        let place = self.place_in_queue(minted, backend);
-        let Some(b) = self.backends.get_mut(&backend) else { return };
-        b.waiting.insert(place, Waiting::Request(minted));
-        if !matches!(b.state, State::Ready { .. }) {
+        self.queue(minted, backend);
+        let Some(b) = self.backends.get(&backend) else { return };
+        if !matches!(b.state, BackendState::Ready { .. }) {
             self.ensure_started(backend);
         } else if is_too_early {
             self.greet_anew(backend);
         }
         let settings = self.settings_of(backend);
-        if self.line.contains(&backend)
+        if self.backends.waits_for_room(backend)
             && let Some(pending) = self.pending.get_mut(minted)
         {
             // Others have to be done before. It has the time that it would have for itself.
             let deadline = match pending.method {
                 // Once it is there, it may take as long as it likes; until then, as long as any other.
-                Method::TaskResult => self.now + settings.timeout,
-                _ => deadline_of(&settings, self.now, pending),
+                Method::TaskResult => self.clock.now() + settings.timeout,
+                _ => deadline_of(&settings, self.clock.now(), pending),
             };
             let deadline = pending.latest.map_or(deadline, |latest| deadline.min(latest));
             pending.deadline = deadline;
-            self.wake_at(deadline);
+            self.clock.wake_at(deadline);
         }
     }
 
@@ -419,7 +421,7 @@ impl Core {
         self.take_turn(minted);
         let Some(pending) = self.pending.get_mut(minted) else { return };
         let Some(b) = self.backends.get(&pending.backend) else { return };
-        let (deadline, relays) = (deadline_of(&b.settings, self.now, pending), b.settings.relays);
+        let (deadline, relays) = (deadline_of(b.settings(), self.clock.now(), pending), b.settings().relays);
         let Some(launch) = b.launch() else { return };
         let Progress::Waiting(message) = std::mem::replace(&mut pending.progress, Progress::Sent(None))
         else {
@@ -456,24 +458,24 @@ impl Core {
         if let Some(client) = client {
             self.note_user(backend, client, method);
         }
-        self.wake_at(deadline);
+        self.clock.wake_at(deadline);
         self.send_to_backend(launch, out);
     }
 
     fn say_farewell(&mut self, client: ClientId, id: RawId, batch: Option<u32>) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        if c.farewell.is_some() {
+        if c.has_said_farewell() {
             let error = self.shutting_down();
             return self.answer_error(client, &id, batch, &error);
         }
         if self.settings.linger.is_some() {
             // The others go on.
-            let answer = own_result(&id, c.ear.dialect(), "null");
-            c.farewell = Some(Box::new(Farewell { id: id.clone(), batch, answered: true }));
+            let answer = own_result(&id, c.dialect(), "null");
+            c.say_farewell(Farewell::new(id.clone(), batch).answered());
             self.answer(client, &id, batch, answer);
             return;
         }
-        c.farewell = Some(Box::new(Farewell { id, batch, answered: false }));
+        c.say_farewell(Farewell::new(id, batch));
         self.drain_and_stay("the client asked for it");
         self.answer_farewells();
     }

@@ -1,15 +1,15 @@
 //! The handshake. The first client of a backend makes it itself, and hears the server's own words; those who come
 //! later hear what the first one heard. What was said is kept, and told to every new process.
 
-use crate::backends::{Backend, State, Waiting};
-use crate::clients::{Declared, Greeting};
+use crate::backends::{Backend, BackendState};
 use crate::core::Core;
 use crate::fact::{Fact, Outcome};
 use crate::ids::{BackendId, ClientId, Launch};
 use crate::messages::own_result;
 use crate::pending::{Asker, Pending, Progress};
-use crate::routing::Place;
-use crate::settings::{Capabilities, Scope};
+use crate::routing::NamedPath;
+use crate::servers::Server;
+use crate::settings::Scope;
 use crate::transitions::Route;
 use serde_json::json;
 use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawId, dialect};
@@ -20,22 +20,18 @@ impl Core {
         &mut self,
         client: ClientId,
         initialize: &Message,
-        roots: &[Place],
+        roots: &[NamedPath],
     ) -> Route {
-        let server = self.clients.get(&client).map(|c| c.server);
+        let server = self.clients.get(&client).map(|c| c.server());
         let goes_by_root = server.is_some_and(|server| self.scope_of(server) != Scope::Global);
         let Some(c) = self.clients.get_mut(&client) else { return Route::Wait };
-        let declared = Declared::of(initialize, c.settings.capabilities != Capabilities::Shared);
-        let declared = declared.here(!c.is_elsewhere);
-        let has_roots = declared.has_roots;
-        c.declared = declared;
-        if !roots.is_empty() {
-            c.known.client = roots.iter().map(|place| place.path.clone()).collect();
-        }
-        let before = c.home.take();
-        let seats = std::mem::take(&mut c.seats);
+        c.declare(initialize);
+        let has_roots = c.has_roots();
+        c.set_first_roots(roots.iter().map(|path| path.path.clone()).collect());
+        let before = c.take_home();
+        let leases = c.take_leases();
         let found = self.settle_home_from(client, before);
-        for backend in seats.into_values() {
+        for backend in leases {
             self.leave_if_elsewhere(client, backend);
         }
         match found {
@@ -48,22 +44,22 @@ impl Core {
     /// A backend that nobody else uses becomes what this client needs, rather than a second one.
     fn settle_home_from(&mut self, client: ClientId, before: Option<BackendId>) -> Route {
         let Some(before) = before else { return self.settle_home(client) };
-        let known = self.backends.get(&before).map(|b| b.key.root.clone());
+        let known = self.backends.get(&before).map(|b| b.key().root.clone());
         let is_mine = self.lessees(before).next().is_none();
         let Some(root) = known.filter(|_| is_mine) else { return self.settle_home(client) };
         let key = self.key_of(client, root.clone());
         let is_there = self.find(client, &key).is_some_and(|other| other != before);
         // Others that could share it may have variables that it lacks.
         let wanted = self.environment_for(client, &key);
-        let Some(b) = self.backends.get_mut(&before).filter(|b| !is_there && b.environment.serves(&wanted))
+        let Some(b) = self.backends.get_mut(&before).filter(|b| !is_there && b.environment().serves(&wanted))
         else {
             let found = self.settle_home(client);
             self.leave(client, before);
             return found;
         };
-        b.key = key;
+        b.set_key(key);
         if let Some(c) = self.clients.get_mut(&client) {
-            c.seats.insert(root, before);
+            c.take_lease(root, before);
         }
         let found = self.settle_home(client);
         if !matches!(found, Route::To(home) if home == before) {
@@ -82,9 +78,10 @@ impl Core {
         initialize: Message,
     ) {
         let Some(b) = self.backends.get(&backend) else { return };
-        let is_again = b.greeted_by == Some(client) && self.only_lessee(backend) == Some(client);
-        let (is_known, is_coming) = (b.welcome.is_some() && !is_again, b.greeter.is_some());
-        if is_known && b.greeter.is_none() {
+        let is_again =
+            b.handshake().greeted_by() == Some(client) && self.only_lessee(backend) == Some(client);
+        let (is_known, is_coming) = (b.handshake().has_welcome() && !is_again, b.handshake().is_under_way());
+        if is_known && !b.handshake().is_under_way() {
             let minted = self.accept(client, backend, id, batch, initialize);
             return self.welcome(minted, backend);
         }
@@ -94,7 +91,7 @@ impl Core {
         let minted = self.accept(client, backend, id, batch, initialize.clone());
         if is_coming && self.only_lessee(backend) != Some(client) {
             if let Some(b) = self.backends.get_mut(&backend) {
-                b.greeted_later.push_back(minted);
+                b.handshake_mut().wait(minted);
             }
             return;
         }
@@ -103,23 +100,25 @@ impl Core {
 
     fn make_handshake(&mut self, minted: u64, backend: BackendId, initialize: Message) {
         if let Some(b) = self.backends.get_mut(&backend) {
-            b.greeter = Some((minted, initialize));
+            b.handshake_mut().begin(minted, initialize);
         }
         self.hand_to(minted, backend);
     }
 
     /// Answers a handshake with what the server said to another.
     fn welcome(&mut self, minted: u64, backend: BackendId) {
-        let Some(answer) = self.backends.get(&backend).and_then(|b| b.welcome.clone()) else { return };
+        let Some(answer) = self.backends.get(&backend).and_then(|b| b.handshake().welcome().cloned()) else {
+            return;
+        };
         let Some(pending) = self.close(minted) else { return };
         let Asker::Client { client, ref id, batch } = pending.asker else { return };
         let Progress::Waiting(initialize) = &pending.progress else { return };
         let Some(c) = self.clients.get_mut(&client) else { return };
-        let early = c.handshake.confirmed_early().cloned();
-        c.handshake.answer(initialize.clone());
+        let early = c.confirmed_early().cloned();
+        c.answer_handshake(&initialize);
         let mut out = Outgoing::of(&answer);
         out.replace(answer.span(Part::Id), Patch::Id(id.clone()));
-        dialect::translate(&answer, c.ear.dialect(), &mut out);
+        dialect::translate(&answer, c.dialect(), &mut out);
         self.answer(client, id, batch, out);
         self.conclude(&pending, Outcome::Ok);
         self.forget_early(backend, client, early);
@@ -131,13 +130,8 @@ impl Core {
     /// A client's word that it is ready, which waits beside its handshake, goes with it.
     pub(crate) fn forget_early(&mut self, backend: BackendId, client: ClientId, early: Option<Message>) {
         if let (Some(early), Some(b)) = (early, self.backends.get_mut(&backend)) {
-            b.early = b.early.filter(|&other| other != client);
-            let is_it = |waiting: &Waiting| match waiting {
-                // The very one: all clients say it in the same words.
-                Waiting::Notification(out) => out.original().as_ptr() == early.bytes().as_ptr(),
-                Waiting::Request(_) => false,
-            };
-            b.waiting.retain(|waiting| !is_it(waiting));
+            b.handshake_mut().forget_early(client);
+            b.queue_mut().remove_notification(&early);
         }
     }
 
@@ -146,11 +140,11 @@ impl Core {
     pub(crate) fn confirm_early(&mut self, backend: BackendId) {
         self.complete_greeting(backend);
         let Some(b) = self.backends.get(&backend) else { return };
-        let (State::Ready { number, .. }, None, false) = (&b.state, &b.greeter, b.is_initialized) else {
+        let Some(launch) = b.ready_launch() else { return };
+        if b.handshake().is_under_way() || b.handshake().is_initialized() {
             return;
-        };
-        let launch = Launch { backend, number: *number };
-        if let Some(message) = b.greeting.as_ref().and_then(|greeting| greeting.initialized.clone()) {
+        }
+        if let Some(message) = b.handshake().confirmation().cloned() {
             self.confirm_to(launch, None, &message);
             self.restore(launch);
         }
@@ -158,16 +152,13 @@ impl Core {
 
     /// The second half of a handshake may be another client's.
     pub(crate) fn complete_greeting(&mut self, backend: BackendId) {
-        let is_half = |b: &&Backend| matches!(&b.greeting, Some(Greeting { initialized: None, .. }));
-        if self.backends.get(&backend).filter(is_half).is_none() {
+        if !self.backends.get(&backend).is_some_and(|b| b.handshake().lacks_confirmation()) {
             return;
         }
-        let words = |client: ClientId| self.clients.get(&client)?.handshake.to_replay()?.initialized.clone();
+        let words = |client: ClientId| self.clients.get(&client)?.greeting()?.initialized().cloned();
         let found = self.speakers(backend).into_iter().find_map(words);
-        if let Some(Greeting { initialized, .. }) =
-            self.backends.get_mut(&backend).and_then(|b| b.greeting.as_mut())
-        {
-            *initialized = found;
+        if let (Some(b), Some(initialized)) = (self.backends.get_mut(&backend), found) {
+            b.handshake_mut().complete(&initialized);
         }
     }
 
@@ -176,13 +167,13 @@ impl Core {
         let Some(b) = self.backends.get(&backend) else { return };
         let only = self.only_lessee(backend);
         // A client that makes its handshake anew is heard by the server, as it would be without us.
-        let is_again = only.is_some() && b.greeted_by == only;
-        let first = b.greeter.as_ref().map(|(minted, _)| *minted).filter(|_| !is_again);
+        let is_again = only.is_some() && b.handshake().greeted_by() == only;
+        let first = b.handshake().under_way().filter(|_| !is_again);
         let Some(minted) = first else { return };
         self.unqueue(backend, minted);
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        b.greeter = None;
-        for minted in std::iter::once(minted).chain(std::mem::take(&mut b.greeted_later)) {
+        b.handshake_mut().end();
+        for minted in std::iter::once(minted).chain(b.handshake_mut().take_waiting()) {
             self.welcome(minted, backend);
         }
     }
@@ -196,44 +187,34 @@ impl Core {
         answer: &Message,
         failed: bool,
     ) {
-        let after = self.now.since(pending.accepted);
+        let after = self.clock.now().since(pending.accepted);
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         let Some(c) = self.clients.get_mut(&client) else { return };
         // A client that has gone meanwhile leaves its words to those who come later.
-        let said = pending.sent().cloned().or_else(|| b.greeter.take().map(|(_, initialize)| initialize));
-        b.greeter = None;
+        let own = b.handshake_mut().end();
+        let said = pending.sent().cloned().or(own);
         let Some(initialize) = said.filter(|_| !failed) else {
-            // Another's will be the first.
-            b.is_initialized &= b.welcome.is_some();
-            b.early = b.early.filter(|&other| other != client);
-            return c.handshake.fail();
+            b.handshake_mut().refused(client);
+            return c.fail_handshake();
         };
-        c.handshake.answer(initialize);
-        let is_first = b.greeting.is_none();
-        b.greeting = c.handshake.to_replay().cloned();
-        b.greeted_by = Some(client);
-        // If it did not wait for the answer, perhaps neither did we.
-        let was_told =
-            b.early.take() == Some(client) || (b.is_initialized && b.initialized_by == Some(client));
-        b.is_initialized = c.handshake.is_complete() && was_told;
-        b.initialized_by = Some(client);
-        let is_initialized = b.is_initialized;
-        b.welcome = Some(answer.clone());
+        c.answer_handshake(&initialize);
+        let greeting = c.greeting().cloned();
+        let greeted = b.handshake_mut().answered(client, greeting, c.is_initialized(), answer.clone());
         if let Some(origin) = self.origin(launch.backend) {
-            origin.welcome = Some(answer.clone());
+            origin.set_welcome(answer.clone());
         }
         self.note_offer(launch.backend, Method::Initialize, answer);
         self.report(Fact::Ready { backend: launch.backend, after, restarted: false });
-        if is_first && is_initialized {
+        if greeted.is_first && greeted.is_initialized {
             self.restore(launch);
         }
     }
 
     /// What waited for a handshake goes on.
     pub(crate) fn after_greeting(&mut self, backend: BackendId, client: ClientId) {
-        let is_known = self.backends.get(&backend).is_some_and(|b| b.welcome.is_some());
+        let is_known = self.backends.get(&backend).is_some_and(|b| b.handshake().has_welcome());
         if is_known {
-            let later = self.backends.get_mut(&backend).map(|b| std::mem::take(&mut b.greeted_later));
+            let later = self.backends.get_mut(&backend).map(|b| b.handshake_mut().take_waiting());
             for minted in later.unwrap_or_default() {
                 self.welcome(minted, backend);
             }
@@ -249,17 +230,16 @@ impl Core {
 
     /// Whose handshake was answered elsewhere, and came here later, lends its words to one that never heard any.
     pub(crate) fn adopt_greeting(&mut self, backend: BackendId) {
-        if self.backends.get(&backend).is_none_or(|b| b.greeting.is_some()) {
+        if self.backends.get(&backend).is_none_or(|b| !b.handshake().is_ungreeted()) {
             return;
         }
         let words = |client: ClientId| {
-            let greeting = self.clients.get(&client).and_then(|c| c.handshake.to_replay())?;
+            let greeting = self.clients.get(&client).and_then(|c| c.greeting())?;
             Some((client, greeting.clone()))
         };
         let found = self.speakers(backend).into_iter().find_map(words);
         if let (Some((client, greeting)), Some(b)) = (found, self.backends.get_mut(&backend)) {
-            b.greeting = Some(greeting);
-            b.greeted_by = Some(client);
+            b.handshake_mut().adopt(greeting, client);
         }
     }
 
@@ -277,26 +257,27 @@ impl Core {
     pub(crate) fn is_too_early(&self, minted: u64) -> bool {
         let Some(pending) = self.pending.get(minted) else { return false };
         let Asker::Client { client, .. } = pending.asker else { return false };
-        let is_greeted = self.clients.get(&client).is_some_and(|c| c.handshake.is_answered());
+        let is_greeted = self.clients.get(&client).is_some_and(|c| c.is_greeted());
         is_greeted
             && !matches!(pending.method, Method::Ping | Method::Initialize)
-            && self.backends.get(&pending.backend).is_some_and(|b| b.greeting.is_none())
+            && self.backends.get(&pending.backend).is_some_and(|b| b.handshake().is_ungreeted())
     }
 
     /// A process that refused one client's handshake hears that of another.
     pub(crate) fn greet_anew(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        let (State::Ready { number, .. }, None) = (&b.state, &b.greeter) else { return };
-        let number = *number;
-        b.state = State::Starting { number, since: self.now, is_spawned: true };
+        if b.handshake().is_under_way() {
+            return;
+        }
+        let Some(launch) = b.begin_handshake_again(self.clock.now()) else { return };
         self.adopt_greeting(backend);
-        self.make_ready(Launch { backend, number });
+        self.make_ready(launch);
     }
 
     /// A handshake came to nothing; another client may have more luck. Once an event has been dealt with: what fails a
     /// handshake may be about to decide what becomes of the process.
-    pub(crate) fn after_failed_greetings(&mut self) {
-        while let Some((backend, client)) = self.failed_greetings.pop() {
+    pub(crate) fn greet_next_clients(&mut self) {
+        while let Some((backend, client)) = self.followups.next_greeting() {
             self.next_greeter(backend);
             self.let_early_go(backend);
             self.unpark(client);
@@ -305,11 +286,11 @@ impl Core {
 
     /// What waited for a handshake of another goes on, or its own client's is made.
     fn let_early_go(&mut self, backend: BackendId) {
-        let Some(b) = self.backends.get(&backend).filter(|b| matches!(b.state, State::Ready { .. })) else {
+        let Some(b) = self.backends.get(&backend).filter(|b| matches!(b.state, BackendState::Ready { .. }))
+        else {
             return;
         };
-        let is_early = |waiting: &Waiting| matches!(waiting, Waiting::Request(id) if self.is_too_early(*id));
-        if b.greeter.is_none() && b.waiting.iter().any(is_early) {
+        if !b.handshake().is_under_way() && b.queue().requests().any(|minted| self.is_too_early(minted)) {
             return self.greet_anew(backend);
         }
         self.let_go(backend);
@@ -317,12 +298,14 @@ impl Core {
 
     fn next_greeter(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        if b.greeter.as_ref().is_some_and(|(minted, _)| self.pending.get(*minted).is_some()) {
+        if b.handshake().under_way().is_some_and(|minted| self.pending.get(minted).is_some()) {
             // It was one of those that wait for it.
             return;
         }
-        b.greeter = None;
-        while let Some(minted) = self.backends.get_mut(&backend).and_then(|b| b.greeted_later.pop_front()) {
+        b.handshake_mut().end();
+        while let Some(minted) =
+            self.backends.get_mut(&backend).and_then(|b| b.handshake_mut().next_waiting())
+        {
             let initialize = self.pending.get(minted).and_then(|pending| pending.waiting()).cloned();
             if let Some(initialize) = initialize {
                 self.make_handshake(minted, backend, initialize);
@@ -334,39 +317,39 @@ impl Core {
     /// It came when there was a process, with the time of a call. If it has to wait for the next process, it has no more
     /// time than any other that does.
     fn limit_wait_for_start(&mut self, minted: u64, backend: BackendId) {
-        let latest = self.now + self.settings_of(backend).start_timeout * 2;
+        let latest = self.clock.now() + self.settings_of(backend).start_timeout * 2;
         let pending = self.pending.get_mut(minted).filter(|pending| pending.waiting().is_some());
         if let Some(pending) = pending.filter(|pending| pending.deadline > latest) {
             pending.deadline = latest;
-            self.wake_at(latest);
+            self.clock.wake_at(latest);
         }
     }
 
     /// The second half of the handshake.
     pub(crate) fn client_initialized(&mut self, client: ClientId, message: &Message) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        c.handshake.confirm(message);
-        let is_answered = c.handshake.is_answered();
-        let home = c.home;
-        let seats: Vec<BackendId> = c.seats.values().copied().collect();
-        for backend in seats {
+        c.confirm_handshake(message);
+        let is_answered = c.is_greeted();
+        let home = c.home();
+        for backend in c.leases().collect::<Vec<BackendId>>() {
             let Some(b) = self.backends.get_mut(&backend) else { continue };
-            if is_answered && let Some(Greeting { initialized: missing @ None, .. }) = &mut b.greeting {
-                *missing = Some(message.detached());
+            if is_answered {
+                b.handshake_mut().complete(message);
             }
-            let is_ready = matches!(b.state, State::Ready { .. });
-            let is_others = b.is_initialized && b.initialized_by != Some(client);
+            let is_ready = matches!(b.state, BackendState::Ready { .. });
+            let is_others = b.handshake().is_initialized_by_other(client);
             // While another makes the handshake, or it is made anew, its own is not the one that counts.
-            let is_own = b.greeter.as_ref().is_none_or(|(minted, _)| {
-                self.pending.get(*minted).is_some_and(|pending| pending.is_of(client))
-            });
-            let is_new = b.greeting.is_none() || b.greeted_by == Some(client);
+            let is_own = b
+                .handshake()
+                .under_way()
+                .is_none_or(|minted| self.pending.get(minted).is_some_and(|pending| pending.is_of(client)));
+            let is_new = b.handshake().is_ungreeted() || b.handshake().greeted_by() == Some(client);
             // It may have been greeted elsewhere: one that has heard no handshake yet hears this with it.
-            let may_hear = if is_answered { b.greeting.is_some() } else { is_own };
+            let may_hear = if is_answered { !b.handshake().is_ungreeted() } else { is_own };
             match b.launch().filter(|_| is_ready) {
                 Some(launch) if !is_others && may_hear => {
-                    let is_first = !b.is_initialized;
-                    b.early = Some(client).filter(|_| !is_answered);
+                    let is_first = !b.handshake().is_initialized();
+                    b.handshake_mut().set_early(Some(client).filter(|_| !is_answered));
                     self.confirm_to(launch, Some(client), message);
                     if is_first && is_answered {
                         self.restore(launch);
@@ -375,11 +358,11 @@ impl Core {
                 // The new process hears it with the replayed handshake.
                 None if is_answered => {}
                 // In order with the handshake that it belongs to.
-                None if home == Some(backend) && is_own && is_new && !b.waiting.is_empty() => {
+                None if home == Some(backend) && is_own && is_new && !b.queue().is_empty() => {
                     let mut out = Outgoing::of(message);
                     dialect::translate(message, Dialect::Standard, &mut out);
-                    b.waiting.push_back(Waiting::Notification(out));
-                    b.early = Some(client);
+                    b.queue_mut().push_notification(out);
+                    b.handshake_mut().set_early(Some(client));
                 }
                 Some(_) | None => {}
             }
@@ -401,8 +384,8 @@ impl Core {
             .and_then(|params| params.get("protocolVersion").cloned())
             .unwrap_or(json!("2025-06-18"));
         let Some(c) = self.clients.get(&client) else { return };
-        let origin = self.servers.get(c.server.0 as usize);
-        let welcome = origin.and_then(|origin| origin.welcome.as_ref());
+        let origin = self.servers.get(c.server());
+        let welcome = origin.and_then(Server::welcome);
         let result = welcome.and_then(|welcome| welcome.part(Part::Result));
         let known = result.and_then(|result| serde_json::from_slice::<serde_json::Value>(result).ok());
         let result = known.unwrap_or_else(|| {
@@ -413,14 +396,14 @@ impl Core {
                     "prompts": { "listChanged": true },
                     "resources": { "listChanged": true },
                 },
-                "serverInfo": { "name": c.settings.name, "version": env!("CARGO_PKG_VERSION") },
+                "serverInfo": { "name": c.settings().name, "version": env!("CARGO_PKG_VERSION") },
             })
         });
         let minted = self.accept(client, crate::pending::NOWHERE, id.clone(), batch, initialize.clone());
         let Some(pending) = self.close(minted) else { return };
         let Some(c) = self.clients.get_mut(&client) else { return };
-        c.handshake.answer(initialize);
-        let answer = own_result(id, c.ear.dialect(), &result.to_string());
+        c.answer_handshake(&initialize);
+        let answer = own_result(id, c.dialect(), &result.to_string());
         self.answer(client, id, batch, answer);
         self.conclude(&pending, Outcome::Ok);
     }

@@ -2,8 +2,8 @@
 //! daemon: alone with one client, we end with it.
 
 use crate::backends::Backend;
-use crate::clients::{Client, Presence};
-use crate::core::Core;
+use crate::clients::Client;
+use crate::core::{Core, Followup};
 use crate::event::Action;
 use crate::ids::{BackendId, ClientId};
 use crate::moment::Moment;
@@ -11,32 +11,27 @@ use crate::pending::Asker;
 use std::time::Duration;
 
 /// How long a daemon waits for its first client, and for another one when the last has gone.
-const FIRST_CLIENT: Duration = Duration::from_secs(10);
+const FIRST_CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
 
-const NEXT_CLIENT: Duration = Duration::from_secs(1);
+const NEXT_CLIENT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long a backend stays that was started only to be asked for its lists, once they are stored.
-const AFTER_LISTS: Duration = Duration::from_secs(30);
+const IDLE_TIME_AFTER_LISTS: Duration = Duration::from_secs(30);
 
 impl Core {
-    /// We go on without clients.
-    pub(crate) fn lives_on(&self) -> bool {
-        self.settings.linger.is_some()
-    }
-
     /// How long a backend may be of no use: its own time, or the time that one has whom nobody holds.
     pub(crate) fn time_to_live(&self, b: &Backend) -> Option<Duration> {
-        if self.is_standing_by(b.id) {
+        if self.is_standing_by(b.id()) {
             return None;
         }
-        let asked = Some(AFTER_LISTS).filter(|_| b.offer.is_some() && self.is_for_lists(b));
+        let asked = Some(IDLE_TIME_AFTER_LISTS).filter(|_| b.offer().is_some() && self.is_for_lists(b));
         self.time_to_rest(b).into_iter().chain(asked).min()
     }
 
     fn time_to_rest(&self, b: &Backend) -> Option<Duration> {
-        let is_deserted = || self.lessees(b.id).next().is_none();
+        let is_deserted = || self.lessees(b.id()).next().is_none();
         let linger = self.settings.linger.filter(|_| is_deserted());
-        match (b.settings.idle_ttl, linger) {
+        match (b.settings().idle_ttl, linger) {
             (Some(ttl), Some(linger)) => Some(ttl.min(linger)),
             (ttl, linger) => ttl.or(linger),
         }
@@ -45,14 +40,14 @@ impl Core {
     /// Someone has left: its backends may be nobody's now.
     pub(crate) fn wake_for_linger(&mut self) {
         if let Some(linger) = self.settings.linger {
-            self.wake_at(self.now + linger);
+            self.clock.wake_at(self.clock.now() + linger);
         }
     }
 
     /// Forgets clients that are gone, once nothing speaks of them any more. The only client stays known to the end; but
     /// whatever it does, its earlier delegates must not pile up.
     pub(crate) fn forget_lost(&mut self) {
-        if !self.has_lost {
+        if !self.followups.take_forget_lost() {
             return;
         }
         let lives_on = self.lives_on();
@@ -63,7 +58,7 @@ impl Core {
             pending.iter().any(|(_, pending)| is_theirs(&pending.asker))
                 || asked.iter().any(|(_, asked)| asked.client == client)
         };
-        let may_go = |c: &Client| c.presence == Presence::Lost && (lives_on || !c.is_connected());
+        let may_go = |c: &Client| c.is_lost() && (lives_on || !c.is_connected());
         let mut forgotten = Vec::new();
         self.clients.retain(|&client, c| {
             let stays = !may_go(c) || is_named(client);
@@ -76,7 +71,9 @@ impl Core {
             forgotten.iter().for_each(|&client| b.users.forget(client));
         }
         self.closed_tokens.keep_clients(|client| self.clients.contains_key(&client));
-        self.has_lost = self.clients.values().any(may_go);
+        if self.clients.values().any(may_go) {
+            self.followups.push(Followup::ForgetLost);
+        }
     }
 
     /// For the simulator: how many clients we know of, and how many delegates beside them.
@@ -96,8 +93,8 @@ impl Core {
         if !self.lives_on() || self.is_running() {
             return;
         }
-        let is_done = |c: &&Client| c.presence != Presence::Lost && c.unanswered == 0 && c.is_connected();
-        let done: Vec<ClientId> = self.clients.values().filter(is_done).map(|c| c.id).collect();
+        let is_done = |c: &&Client| !c.is_lost() && c.unanswered() == 0 && c.is_connected();
+        let done: Vec<ClientId> = self.clients.values().filter(is_done).map(|c| c.id()).collect();
         for client in done {
             self.part_with(client);
         }
@@ -108,8 +105,9 @@ impl Core {
         if !self.lives_on() || !self.is_running() || self.settings.stays {
             return None;
         }
-        let patience = if self.next_backend == 1 { FIRST_CLIENT } else { NEXT_CLIENT };
-        self.unused_since.map(|since| since + patience)
+        let timeout =
+            if self.numbers.is_before_first_backend() { FIRST_CLIENT_TIMEOUT } else { NEXT_CLIENT_TIMEOUT };
+        self.unused_since().map(|since| since + timeout)
     }
 
     /// Notes whether anybody needs us.
@@ -117,21 +115,16 @@ impl Core {
         if !self.lives_on() {
             return;
         }
-        let is_unused = self.clients.values().all(|c| c.presence == Presence::Lost) && self.running() == 0;
-        match (is_unused, self.unused_since) {
-            (true, None) => {
-                self.unused_since = Some(self.now);
-                if let Some(moment) = self.unused_at() {
-                    self.wake_at(moment);
-                }
-            }
-            (true, Some(_)) => {}
-            (false, _) => self.unused_since = None,
+        let is_unused = self.clients.values().all(|c| c.is_lost()) && self.running() == 0;
+        if self.set_unused(is_unused)
+            && let Some(moment) = self.unused_at()
+        {
+            self.clock.wake_at(moment);
         }
     }
 
     pub(crate) fn tick_unused(&mut self) {
-        if self.unused_at().is_some_and(|moment| moment <= self.now) {
+        if self.unused_at().is_some_and(|moment| moment <= self.clock.now()) {
             self.drain("nobody needs it any more");
         }
     }
@@ -139,6 +132,6 @@ impl Core {
     /// Nobody holds it, and nothing waits for it.
     pub(crate) fn is_nobodys(&self, backend: BackendId) -> bool {
         self.lessees(backend).next().is_none()
-            && self.backends.get(&backend).is_some_and(|b| b.waiting.is_empty())
+            && self.backends.get(&backend).is_some_and(|b| b.queue().is_empty())
     }
 }

@@ -1,7 +1,8 @@
 //! What a client sends that wants no answer: notifications follow the request they speak of, answers go back to the
 //! backend that asked.
 
-use crate::backends::{State, Waiting};
+use crate::answers::Overload;
+use crate::backends::BackendState;
 use crate::core::Core;
 use crate::fact::{Fact, Outcome};
 use crate::ids::{BackendId, ClientId, Launch};
@@ -38,28 +39,32 @@ impl Core {
     pub(crate) fn notify_home(&mut self, client: ClientId, message: &Message) {
         let mut out = Outgoing::of(message);
         dialect::translate(message, Dialect::Standard, &mut out);
-        if let Some(home) = self.clients.get(&client).and_then(|c| c.home) {
+        if let Some(home) = self.clients.get(&client).and_then(|c| c.home()) {
             self.notify_backend(home, out);
         }
     }
 
     pub(crate) fn notify_backend(&mut self, backend: BackendId, out: Outgoing) {
         let may_wait = self.may_wait(None, backend, out.len());
-        let is_in_line = self.line.contains(&backend);
+        let is_in_line = self.backends.waits_for_room(backend);
         let Some(b) = self.backends.get_mut(&backend) else { return };
         match b.state {
-            State::Ready { number, .. } => self.tell_backend(Launch { backend, number }, out),
+            BackendState::Ready { number, .. } => self.tell_backend(Launch { backend, number }, out),
             // In order with the requests around it.
-            State::Starting { .. } | State::Stopping { .. } | State::Backoff { .. } if may_wait => {
-                b.waiting.push_back(Waiting::Notification(out));
+            BackendState::Starting { .. } | BackendState::Stopping { .. } | BackendState::Backoff { .. }
+                if may_wait =>
+            {
+                b.queue_mut().push_notification(out);
             }
-            State::Stopped if may_wait && is_in_line => b.waiting.push_back(Waiting::Notification(out)),
+            BackendState::Stopped if may_wait && is_in_line => b.queue_mut().push_notification(out),
             // A process that is not there has nothing to be told: it learns what it needs by the handshake.
-            State::Stopped
-            | State::Failed { .. }
-            | State::Starting { .. }
-            | State::Stopping { .. }
-            | State::Backoff { .. } => b.dropped += 1,
+            BackendState::Stopped
+            | BackendState::Failed { .. }
+            | BackendState::Starting { .. }
+            | BackendState::Stopping { .. }
+            | BackendState::Backoff { .. } => {
+                b.counters_mut().count_dropped();
+            }
         }
     }
 
@@ -109,7 +114,7 @@ impl Core {
             backend: Some(pending.backend),
             method: pending.name.clone(),
             id,
-            took: self.now.since(pending.accepted),
+            took: self.clock.now().since(pending.accepted),
             outcome: Outcome::Cancelled,
         };
         self.report(fact);
@@ -133,7 +138,7 @@ impl Core {
         };
         self.backend_is_active(launch.backend);
         if !self.has_room(launch.backend, message.bytes().len()) {
-            let error = self.overloaded(Some(launch.backend), "the server does not read what it is sent");
+            let error = self.overloaded(Some(launch.backend), Overload::ServerUnread);
             return self.refuse_backend(launch, &id, &error);
         }
         let mut out = Outgoing::of(message);

@@ -1,9 +1,9 @@
 //! Clients of one server are answered from its stored catalogue while it starts: the handshake in the server's own words, the
 //! lists as they were. Once the server is there it speaks for itself, and a client that was shown other lists is told.
 
-use crate::backends::{Backend, State};
+use crate::backends::{Backend, BackendState};
 use crate::catalogue::{List, Offer};
-use crate::clients::{Client, Role};
+use crate::clients::Client;
 use crate::core::Core;
 use crate::fact::Outcome;
 use crate::ids::{BackendId, ClientId};
@@ -23,7 +23,10 @@ impl Core {
         batch: Option<u32>,
         initialize: &Message,
     ) -> bool {
-        let is_there = self.backends.get(&backend).is_none_or(|b| b.welcome.is_some() || b.greeter.is_some());
+        let is_there = self
+            .backends
+            .get(&backend)
+            .is_none_or(|b| b.handshake().has_welcome() || b.handshake().is_under_way());
         if is_there || self.barred_server_of(client) {
             return false;
         }
@@ -33,11 +36,11 @@ impl Core {
         let welcome = welcome.replace(['\n', '\r'], " ");
         self.answer_ourselves(client, id, batch, initialize, &welcome);
         if let Some(c) = self.clients.get_mut(&client) {
-            c.handshake.answer(initialize.clone());
+            c.answer_handshake(&initialize);
         }
         self.ensure_started(backend);
         // It may have been started early, before anybody spoke to it.
-        if self.backends.get(&backend).is_some_and(|b| b.greeting.is_none()) {
+        if self.backends.get(&backend).is_some_and(|b| b.handshake().is_ungreeted()) {
             self.greet_anew(backend);
         }
         self.unpark(client);
@@ -55,10 +58,11 @@ impl Core {
         let Some(list) = List::of(message.method()).filter(|_| !message.has(Part::Cursor)) else {
             return false;
         };
-        let Some(c) = self.clients.get(&client).filter(|c| c.handshake.is_answered()) else { return false };
+        let Some(c) = self.clients.get(&client).filter(|c| c.is_greeted()) else { return false };
         // One that has answered before, or has failed too often, speaks for itself.
-        let is_new = |b: &Backend| b.welcome.is_none() && !matches!(b.state, State::Failed { .. });
-        let is_new = c.home.and_then(|home| self.backends.get(&home)).is_some_and(is_new);
+        let is_new =
+            |b: &Backend| !b.handshake().has_welcome() && !matches!(b.state, BackendState::Failed { .. });
+        let is_new = c.home().and_then(|home| self.backends.get(&home)).is_some_and(is_new);
         if !is_new || self.barred_server_of(client) {
             return false;
         }
@@ -70,8 +74,7 @@ impl Core {
         let Some(result) = self.screen_stored(client, list, result) else { return false };
         self.answer_ourselves(client, id, batch, message, &result);
         if let Some(c) = self.clients.get_mut(&client) {
-            c.shown.retain(|shown| shown.list() != list);
-            c.shown.push(listing);
+            c.show_stored(listing);
         }
         true
     }
@@ -79,12 +82,12 @@ impl Core {
     /// What is stored for a client of one server.
     fn stored_for(&self, client: ClientId) -> Option<Arc<Offer>> {
         let c = self.clients.get(&client)?;
-        let is_plain = matches!(c.role, Role::Plain) && c.settings.stores_lists;
+        let is_plain = c.is_plain() && c.settings().stores_lists;
         self.offer_for(client).filter(|_| is_plain)
     }
 
     fn barred_server_of(&self, client: ClientId) -> bool {
-        self.clients.get(&client).is_none_or(|c| self.barred(c.server).is_some())
+        self.clients.get(&client).is_none_or(|c| self.barred(c.server()).is_some())
     }
 
     fn answer_ourselves(
@@ -98,18 +101,17 @@ impl Core {
         let minted = self.accept(client, NOWHERE, id.clone(), batch, request.clone());
         let Some(pending) = self.close(minted) else { return };
         let Some(c) = self.clients.get(&client) else { return };
-        let answer = own_result(id, c.ear.dialect(), result);
+        let answer = own_result(id, c.dialect(), result);
         self.answer(client, id, batch, answer);
         self.conclude(&pending, Outcome::Ok);
     }
 
     /// A backend has been asked what it offers: whoever was shown something else is told.
     pub(crate) fn correct_stored(&mut self, backend: BackendId, offer: &Offer) {
-        let is_concerned = |c: &&Client| c.home == Some(backend) && !c.shown.is_empty();
-        let clients: Vec<ClientId> = self.clients.values().filter(is_concerned).map(|c| c.id).collect();
+        let is_concerned = |c: &&Client| c.home() == Some(backend) && c.was_shown_stored();
+        let clients: Vec<ClientId> = self.clients.values().filter(is_concerned).map(|c| c.id()).collect();
         for client in clients {
-            let shown =
-                self.clients.get_mut(&client).map(|c| std::mem::take(&mut c.shown)).unwrap_or_default();
+            let shown = self.clients.get_mut(&client).map(|c| c.take_shown()).unwrap_or_default();
             let is_wrong = |list: List, was: &crate::catalogue::Listing| {
                 offer.list(list).is_none_or(|listing| !listing.same_as(was))
             };

@@ -1,16 +1,15 @@
 //! The clients' roots: asked for when they matter, told to backends that ask for them, and followed when they
 //! change.
 
-use crate::backends::State;
-use crate::clients::{Client, ClientRoot, Roots, RootsAnswer, limited};
-use crate::core::{Core, Ending};
+use crate::backends::BackendState;
+use crate::clients::{Client, ClientRoot, RootsStage};
+use crate::core::{Core, Followup};
 use crate::event::Action;
 use crate::fact::Fact;
 use crate::ids::{BackendId, ClientId, Launch};
 use crate::messages::version_member;
 use crate::pending::{Asked, AskedBy};
-use crate::routing::path::Style;
-use crate::routing::{path, places};
+use crate::routing::{path, paths};
 use crate::transitions::Route;
 use serde_json::json;
 use std::borrow::Cow;
@@ -18,31 +17,31 @@ use std::time::Duration;
 use switchboard_protocol::{Dialect, Message, Outgoing, Part, Patch, RawId, dialect};
 
 /// How long a client may take to name its roots, before it is taken to have none.
-const ROOTS_TIME: Duration = Duration::from_secs(5);
+const ROOTS_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Core {
     /// Asks a client for its roots, once it has been greeted, where they matter.
     pub(crate) fn ask_roots_if_wanted(&mut self, client: ClientId) {
         let Some(c) = self.clients.get(&client) else { return };
-        let was_told = |id: &BackendId| self.backends.get(id).is_some_and(|b| b.told.matters());
-        let is_wanted = match c.settings.is_split() {
-            true => c.known.pinned.is_none(),
+        let was_told = |id: BackendId| self.backends.get(&id).is_some_and(|b| b.roots().matter());
+        let is_wanted = match c.settings().is_split() {
+            true => c.known().pinned.is_none(),
             // One that has no home yet could not be greeted by a server.
-            false => (c.home.is_none() && !c.is_delegate()) || c.seats.values().any(was_told),
+            false => (c.home().is_none() && !c.is_delegate()) || c.leases().any(was_told),
         };
-        let may_be = c.declared.has_roots && self.may_be_asked(client);
-        if is_wanted && may_be && matches!(c.roots, Roots::Unasked) {
+        let may_be = c.has_roots() && self.may_be_asked(client);
+        if is_wanted && may_be && c.roots_stage() == RootsStage::Unasked {
             self.ask_roots(client);
         }
     }
 
     /// Whether the handshake is complete on the client's own connection. A delegate's is before its client's.
     pub(crate) fn may_be_asked(&self, client: ClientId) -> bool {
-        self.clients.get(&self.connection_of(client)).is_some_and(|c| c.handshake.is_complete())
+        self.clients.get(&self.connection_of(client)).is_some_and(|c| c.is_initialized())
     }
 
     pub(crate) fn ask_roots(&mut self, client: ClientId) {
-        if let Ending::Stopping { .. } | Ending::Finished = self.ending {
+        if self.ending.is_stopping() {
             return;
         }
         let connection = self.connection_of(client);
@@ -52,12 +51,9 @@ impl Core {
         let minted = self.asked.mint();
         let style = self.settings.roots.policy.style;
         let Some(c) = self.clients.get_mut(&client) else { return };
-        let before = c.named_roots(style);
-        c.roots = Roots::Asked { before, said: Vec::new() };
-        // What is being looked up is an answer to an earlier question.
-        c.inquiries += 1;
+        c.begin_roots_inquiry(style);
         // As the SDKs' servers spell it.
-        let version = version_member(c.ear.dialect());
+        let version = version_member(c.dialect());
         let question = format!(r#"{{"method":"roots/list",{version}"id":{minted}}}"#);
         // The newest question counts.
         for old in self.asked.ids(|asked| asked.client == client && asked.launch().is_none()) {
@@ -66,66 +62,48 @@ impl Core {
         if !self.tell_client(client, Outgoing::raw(question.into()).asking()) {
             return self.roots_unknown(client);
         }
-        let deadline = Some(self.now + ROOTS_TIME);
+        let deadline = Some(self.clock.now() + ROOTS_TIMEOUT);
         let name = Cow::Borrowed("roots/list");
-        let asked = Asked { client, by: AskedBy::Ourselves, name, accepted: self.now, deadline };
+        let asked = Asked { client, by: AskedBy::Ourselves, name, accepted: self.clock.now(), deadline };
         self.asked.insert(minted, asked);
-        self.wake_at(self.now + ROOTS_TIME);
+        self.clock.wake_at(self.clock.now() + ROOTS_TIMEOUT);
     }
 
     /// The client answered: what it named is looked up on disk.
     pub(crate) fn roots_answered(&mut self, client: ClientId, answer: &Message, failed: bool) {
         let style = self.settings.roots.policy.style;
         let Some(c) = self.clients.get_mut(&client) else { return };
-        c.roots_answer = Some(RootsAnswer::new(answer));
+        c.note_roots_answer(answer);
         if failed {
             return self.roots_unknown(client);
         }
-        let Roots::Asked { said, .. } = &mut c.roots else { return };
-        let named = places::roots_in_answer(answer.part(Part::Result).unwrap_or_default());
-        let named = named.into_iter().map(|(uri, raw)| ClientRoot { path: path::of_uri(&uri, style), raw });
-        *said = limited(named);
-        c.inquiries += 1;
-        let paths = said.iter().filter_map(|root| root.path.clone()).collect();
-        let inquiry = c.inquiries;
+        let Some((inquiry, paths)) = c.read_roots(answer, style) else { return };
         self.actions.push(Action::LookUp { client, inquiry, paths });
     }
 
     /// The client cannot say, or does not: what it said before counts.
     pub(crate) fn roots_unknown(&mut self, client: ClientId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        if let Roots::Asked { before, .. } = &mut c.roots {
-            let before = std::mem::take(before);
+        if let Some(before) = c.give_up_roots_inquiry() {
             self.roots_known(client, before);
         }
     }
 
     pub(crate) fn roots_looked_up(&mut self, client: ClientId, inquiry: u32, found: Vec<Option<String>>) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        let Roots::Asked { said, .. } = &mut c.roots else { return };
-        if c.inquiries != inquiry {
-            return;
-        }
-        let mut said = std::mem::take(said);
-        let named = said.iter_mut().filter(|root| root.path.is_some());
-        for (root, found) in named.zip(found) {
-            // A folder that is not there may come later: its name is kept.
-            root.path = found.or(root.path.take());
-        }
+        let Some(said) = c.look_up_roots(inquiry, found) else { return };
         self.roots_known(client, said);
     }
 
     pub(crate) fn roots_known(&mut self, client: ClientId, roots: Vec<ClientRoot>) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        let paths: Vec<String> = roots.iter().filter_map(|root| root.path.clone()).collect();
-        let (is_split, is_delegate) = (c.settings.is_split(), c.is_delegate());
-        c.known.client.clone_from(&paths);
+        let (is_split, is_delegate) = (c.settings().is_split(), c.is_delegate());
         if c.aggregate().is_some() {
-            c.roots = Roots::Told(roots.clone());
+            let paths = c.set_roots(roots.clone());
             self.report(Fact::RootsKnown { client, roots: paths });
             return self.tell_delegates_roots(client, &roots);
         }
-        c.roots = Roots::Told(roots);
+        let paths = c.set_roots(roots);
         if !is_delegate {
             self.report(Fact::RootsKnown { client, roots: paths });
         }
@@ -134,7 +112,7 @@ impl Core {
         } else {
             self.tell_backends(client);
         }
-        if self.clients.get(&client).is_some_and(|c| c.home.is_none()) {
+        if self.clients.get(&client).is_some_and(|c| c.home().is_none()) {
             self.settle_home(client);
         }
         self.unpark(client);
@@ -146,20 +124,21 @@ impl Core {
     /// The client's roots say where its home is. Backends at roots that it no longer has are left to their fate.
     fn move_home(&mut self, client: ClientId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        let before = c.home.take();
+        let before = c.take_home();
         let Route::To(home) = self.settle_home(client) else { return };
         let Some(before) = before.filter(|&before| before != home) else { return };
-        let welcome = self.backends.get(&home).and_then(|b| b.welcome.clone());
-        if let Some(welcome) = welcome.or_else(|| self.origin(home)?.welcome.clone()) {
+        let welcome = self.backends.get(&home).and_then(|b| b.handshake().welcome().cloned());
+        if let Some(welcome) = welcome.or_else(|| self.origin(home)?.welcome().cloned()) {
             self.lists_changed(client, &welcome);
         }
-        let root = self.backends.get(&before).and_then(|b| b.key.root.clone());
-        let is_kept = |c: &Client| root.is_some_and(|root| c.known.client.contains(&root));
+        let root = self.backends.get(&before).and_then(|b| b.key().root.clone());
+        let is_kept = |c: &Client| root.is_some_and(|root| c.known().client.contains(&root));
         if !self.clients.get(&client).is_some_and(is_kept) {
             // It was a guess, good for the handshake.
             self.leave(client, before);
-            self.left.push((before, "nobody works there any more"));
-            self.end_left();
+            let why = "nobody works there any more";
+            self.followups.push(Followup::EndDeserted { backend: before, why });
+            self.end_deserted();
         }
     }
 
@@ -181,20 +160,20 @@ impl Core {
     /// Backends that asked for the client's roots hear that they are others now, or get their answer.
     fn tell_backends(&mut self, client: ClientId) {
         let Some(c) = self.clients.get(&client) else { return };
-        let seats: Vec<BackendId> = c.seats.values().copied().collect();
+        let leases: Vec<BackendId> = c.leases().collect();
         let Some(mine) = self.roots_key(client) else { return };
-        for backend in seats {
+        for backend in leases {
             let Some(b) = self.backends.get(&backend) else { continue };
-            let has_others = b.told.roots.as_ref().is_some_and(|told| *told != mine);
+            let has_others = b.roots().told().is_some_and(|told| *told != mine);
             if has_others && self.has_company(client, b) {
                 self.leave_other_roots(client, backend);
                 continue;
             }
             let Some(b) = self.backends.get_mut(&backend) else { continue };
             if has_others {
-                b.told.roots = Some(mine.clone());
+                b.roots_mut().bind(Some(mine.clone()));
             }
-            let Some(launch) = b.launch().filter(|_| matches!(b.state, State::Ready { .. })) else {
+            let Some(launch) = b.launch().filter(|_| matches!(b.state, BackendState::Ready { .. })) else {
                 continue;
             };
             if has_others {
@@ -210,12 +189,13 @@ impl Core {
         let style = self.settings.roots.policy.style;
         let Some(b) = self.backends.get(&launch.backend) else { return };
         // One that is split has one root; so has a client that is pinned to it, and one whose folders are none of ours.
-        let pinned = self.clients.get(&client).and_then(|c| c.known.pinned.clone());
-        let is_elsewhere = self.clients.get(&client).is_some_and(|c| c.is_elsewhere);
-        let is_ours = b.settings.is_split() || is_elsewhere;
-        let only = if is_ours { b.key.root.clone() } else { pinned };
-        let answer = self.clients.get(&self.connection_of(client)).and_then(|c| c.roots_answer.as_ref());
-        if let Some(RootsAnswer { message, .. }) = answer.filter(|_| only.is_none() && !is_ours) {
+        let pinned = self.clients.get(&client).and_then(|c| c.known().pinned.clone());
+        let is_elsewhere = self.clients.get(&client).is_some_and(|c| c.is_elsewhere());
+        let is_ours = b.settings().is_split() || is_elsewhere;
+        let only = if is_ours { b.key().root.clone() } else { pinned };
+        let answer = self.clients.get(&self.connection_of(client)).and_then(|c| c.roots_answer());
+        if let Some(answer) = answer.filter(|_| only.is_none() && !is_ours) {
+            let message = answer.message();
             let mut out = Outgoing::of(message);
             out.replace(message.span(Part::Id), Patch::Id(id.clone()));
             dialect::translate(message, Dialect::Standard, &mut out);
@@ -224,12 +204,12 @@ impl Core {
         let told = self.clients.get(&client).map(|c| c.named_roots(style)).unwrap_or_default();
         let roots: Vec<Cow<'_, str>> = match &only {
             Some(root) => {
-                let named = told.iter().find(|told| told.path.as_ref() == Some(root));
+                let named = told.iter().find(|told| told.path() == Some(root));
                 let own = || json!({ "uri": path::to_uri(root, style) }).to_string().into();
-                vec![named.map_or_else(own, |named| Cow::Borrowed(&*named.raw))]
+                vec![named.map_or_else(own, |named| Cow::Borrowed(named.raw()))]
             }
             None if is_elsewhere => Vec::new(),
-            None => told.iter().map(|root| Cow::Borrowed(&*root.raw)).collect(),
+            None => told.iter().map(|root| Cow::Borrowed(root.raw())).collect(),
         };
         let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"roots":[{}]}}}}"#, roots.join(","));
         self.send_to_backend(launch, Outgoing::raw(answer.into()));
@@ -239,39 +219,12 @@ impl Core {
     pub(crate) fn roots_changed(&mut self, client: ClientId, message: &Message) {
         let Some(c) = self.clients.get(&client) else { return };
         let was_told =
-            c.seats.values().any(|id| self.backends.get(id).is_some_and(|b| b.told.roots.is_some()));
-        if c.declared.has_roots && self.may_be_asked(client) && (c.settings.is_split() || was_told) {
+            c.leases().any(|id| self.backends.get(&id).is_some_and(|b| b.roots().told().is_some()));
+        if c.has_roots() && self.may_be_asked(client) && (c.settings().is_split() || was_told) {
             return self.ask_roots(client);
         }
-        if !c.settings.is_split() {
+        if !c.settings().is_split() {
             self.notify_home(client, message);
-        }
-    }
-}
-
-impl ClientRoot {
-    fn of_path(path: &str, style: Style) -> Self {
-        let raw = json!({ "uri": path::to_uri(path, style) }).to_string().into();
-        Self { path: Some(path.to_owned()), raw }
-    }
-}
-
-impl Client {
-    /// What it said last. Some roots come with the handshake.
-    pub(crate) fn named_roots(&self, style: Style) -> Vec<ClientRoot> {
-        match &self.roots {
-            Roots::Unasked => self.known.client.iter().map(|path| ClientRoot::of_path(path, style)).collect(),
-            known @ (Roots::Asked { .. } | Roots::Told(_)) => known.latest().to_vec(),
-        }
-    }
-
-    /// A root that came by a path is known from then on.
-    pub(crate) fn note_root(&mut self, root: &str) {
-        const MOST: usize = 256;
-        let known = &mut self.known;
-        let mut all = known.given.iter().chain(&known.client).chain(&known.seen);
-        if !all.any(|other| other == root) && known.seen.len() < MOST {
-            known.seen.push(root.to_owned());
         }
     }
 }

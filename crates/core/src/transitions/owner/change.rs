@@ -3,16 +3,15 @@
 //! at, and end.
 
 use crate::answers::Cause;
-use crate::backends::{Backend, State, Waiting};
+use crate::backends::{Backend, BackendState};
 use crate::catalogue::Naming;
-use crate::clients::Presence;
-use crate::core::Core;
+use crate::core::{Core, Followup};
 use crate::environment::Environment;
 use crate::event::Action;
 use crate::ids::{BackendId, ClientId, ServerId};
 use crate::moment::Moment;
 use crate::pending::NOWHERE;
-use crate::routing::{NamedBy, Place, Policy};
+use crate::routing::{NamedBy, NamedPath, Policy};
 use crate::servers::Server;
 use crate::settings::{Aggregates, Pool, Scope, ServerSettings};
 use crate::transitions::Route;
@@ -40,20 +39,15 @@ pub struct Change {
 }
 
 /// What a client wants to hear of, and where: at home if nowhere else.
-type Wanted = (Option<Place>, Vec<u8>);
-
-impl Server {
-    /// What was learnt of it before need not hold any more.
-    fn renew(&mut self, settings: ServerSettings, now: Moment) {
-        *self = Self { is_held: self.is_held, ..Self::new(settings, now) };
-    }
-}
+type Wanted = (Option<NamedPath>, Vec<u8>);
 
 impl Core {
     /// Takes over a new config.
     pub fn reconfigure(&mut self, now: Moment, change: Change, actions: &mut Vec<Action>) {
-        self.now = self.now.max(now);
-        std::mem::swap(&mut self.actions, actions);
+        self.transition(now, actions, |core| core.take_over(change));
+    }
+
+    fn take_over(&mut self, change: Change) {
         self.settings.pool = change.pool;
         self.settings.roots.policy = change.policy;
         self.settings.dialect = change.dialect;
@@ -61,16 +55,18 @@ impl Core {
         self.settings.linger = change.linger;
         self.settings.aggregates = change.aggregates;
         // Deadlines may be earlier than they were.
-        self.wake_at(self.now);
+        self.clock.wake_at(self.clock.now());
         for (client, server, environment) in change.environments {
             self.set_environment(client, server, environment);
         }
         for (id, settings) in change.servers {
-            match (settings, self.servers.get_mut(id.0 as usize)) {
-                (Some(settings), Some(server)) => server.renew(settings, self.now),
-                (Some(settings), None) => self.servers.push(Server::new(settings, self.now)),
-                (None, Some(server)) => (server.is_gone, server.is_held) = (true, false),
-                (None, None) => {}
+            match settings {
+                Some(settings) => self.servers.configure(id, settings, self.clock.now()),
+                None => {
+                    if let Some(server) = self.servers.get_mut(id) {
+                        server.remove();
+                    }
+                }
             }
             self.retire(id);
             // Whoever wants one started without a client says so again, with its new variables.
@@ -80,42 +76,32 @@ impl Core {
             self.show_otherwise(id, naming);
         }
         self.renew_delegates();
-        self.standby_due = true;
-        self.settle();
-        std::mem::swap(&mut self.actions, actions);
+        self.followups.push(Followup::CheckStandbys);
     }
 
     fn show_otherwise(&mut self, id: ServerId, naming: Arc<Naming>) {
-        let Some(server) = self.servers.get_mut(id.0 as usize) else { return };
-        let before = server.settings.naming.clone();
-        let settings = Arc::new(ServerSettings { naming: naming.clone(), ..(*server.settings).clone() });
-        server.settings = settings.clone();
-        for kept in server.offers.values_mut() {
-            if let Some(offer) = kept.offer() {
-                *kept = Arc::new(offer.under(&naming)).into();
-            }
-        }
+        let Some(server) = self.servers.get_mut(id) else { return };
+        let before = server.rename(&naming);
+        let settings = server.settings().clone();
         // Whoever has still to move from an older one takes these with him then.
         let has_it = |other: &Arc<ServerSettings>| Arc::ptr_eq(&other.naming, &before);
-        for b in self.backends.values_mut().filter(|b| b.server == id && has_it(&b.settings)) {
-            b.settings = settings.clone();
-            b.offer = b.offer.as_ref().map(|offer| Arc::new(offer.under(&naming)));
+        for b in self.backends.values_mut().filter(|b| b.server() == id && has_it(b.settings())) {
+            b.rename(&settings);
         }
-        for c in self.clients.values_mut().filter(|c| c.server == id && has_it(&c.settings)) {
-            c.settings = settings.clone();
+        for c in self.clients.values_mut().filter(|c| c.server() == id && has_it(c.settings())) {
+            c.set_settings(settings.clone());
         }
         self.filters_changed(id, &before, &naming);
     }
 
     pub(crate) fn is_gone(&self, server: ServerId) -> bool {
-        self.servers.get(server.0 as usize).is_some_and(|server| server.is_gone)
+        self.servers.get(server).is_some_and(Server::is_removed)
     }
 
     /// Nobody may join the instances that there are, and those who use them move on.
     fn retire(&mut self, server: ServerId) {
         let is_gone = self.is_gone(server);
-        let own: Vec<BackendId> =
-            self.backends.values().filter(|b| b.server == server).map(|b| b.id).collect();
+        let own: Vec<BackendId> = self.backends.of_server(server).map(|b| b.id()).collect();
         for backend in own {
             let Some(b) = self.backends.get_mut(&backend).filter(|b| !b.is_retired()) else { continue };
             b.retired = Some(why(is_gone));
@@ -127,19 +113,19 @@ impl Core {
             }
         }
         self.retire_prefetches(server, why(is_gone));
-        let clients = self.clients.values().filter(|c| c.server == server && !self.moving.contains(&c.id));
-        let clients: Vec<ClientId> = clients.map(|c| c.id).collect();
-        self.moving.extend(clients);
+        for c in self.clients.values().filter(|c| c.server() == server) {
+            self.followups.push(Followup::Move { client: c.id() });
+        }
     }
 
     /// Moves those who are to. One in the middle of its handshake makes an end of that first.
-    pub(crate) fn move_on(&mut self) {
-        if self.moving.is_empty() || !self.is_running() {
+    pub(crate) fn move_clients(&mut self) {
+        if !self.is_running() {
             return;
         }
-        for client in std::mem::take(&mut self.moving) {
-            match self.clients.get(&client).filter(|c| c.presence != Presence::Lost) {
-                Some(c) if c.handshake.is_asked() => self.moving.push(client),
+        for client in self.followups.take_moves() {
+            match self.clients.get(&client).filter(|c| !c.is_lost()) {
+                Some(c) if c.awaits_greeting() => self.followups.push(Followup::Move { client }),
                 Some(_) => self.move_client(client),
                 None => {}
             }
@@ -148,40 +134,42 @@ impl Core {
 
     pub(crate) fn move_client(&mut self, client: ClientId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        let Some(server) = self.servers.get(c.server.0 as usize) else { return };
-        let (id, is_gone) = (c.server, server.is_gone);
-        let before = c.settings.clone();
+        let Some(server) = self.servers.get(c.server()) else { return };
+        let (id, is_gone) = (c.server(), server.is_removed());
+        let before = c.settings().clone();
         if !is_gone {
-            c.settings = server.settings.clone();
+            c.set_settings(server.settings().clone());
         }
-        let is_filtered_anew = before.naming.resources != c.settings.naming.resources;
-        let (home, settings) = (c.home, server.settings.clone());
+        let is_filtered_anew = before.naming.resources != c.settings().naming.resources;
+        let (home, settings) = (c.home(), server.settings().clone());
         let changed = home.and_then(|home| self.backends.get(&home));
-        let changed = changed.filter(|b| !Arc::ptr_eq(&b.settings, &settings));
-        let welcome = changed.and_then(|b| b.welcome.clone());
-        let old = self.backends.values().filter(|b| b.server == id && self.must_leave(client, b));
-        let old: Vec<BackendId> = old.map(|b| b.id).collect();
+        let changed = changed.filter(|b| !Arc::ptr_eq(b.settings(), &settings));
+        let welcome = changed.and_then(|b| b.handshake().welcome().cloned());
+        let old = self.backends.values().filter(|b| b.server() == id && self.must_leave(client, b));
+        let old: Vec<BackendId> = old.map(|b| b.id()).collect();
         let mut wanted = Vec::new();
         for backend in old {
             let Some(b) = self.backends.get(&backend) else { continue };
-            let place = place_of(b).filter(|_| home != Some(backend));
+            let path = path_to(b).filter(|_| home != Some(backend));
             // The settings are the same: its clients are separated.
-            let is_same = Arc::ptr_eq(&b.settings, &settings);
-            wanted.extend(b.subscribed_by(client).into_iter().map(|uri| (place.clone(), uri)));
+            let is_same = Arc::ptr_eq(b.settings(), &settings);
+            wanted.extend(b.subscriptions().of_client(client).into_iter().map(|uri| (path.clone(), uri)));
             let is_global = self.scope_of(id) == Scope::Global;
             let (retired, root, is_same) =
-                (b.retired, b.key.root.clone(), is_same && b.key.in_home == is_global);
+                (b.retired, b.key().root.clone(), is_same && b.key().in_home == is_global);
             // What is not sent yet goes to the new process, under its settings.
             if !is_gone || b.number().is_none() {
-                self.park_waiting(client, backend, place);
+                self.park_waiting(client, backend, path);
             }
             self.leave(client, backend);
             if is_same && home == Some(backend) {
-                // At the same place as before, whatever has been seen since.
-                let other = self.seat(client, root);
+                // At the same path as before, whatever has been seen since.
+                let other = self.lease(client, root);
                 self.set_home(client, other);
             }
-            self.left.extend(retired.map(|why| (backend, why)));
+            if let Some(why) = retired {
+                self.followups.push(Followup::EndDeserted { backend, why });
+            }
         }
         self.rest_retired(id);
         self.refuse_hidden(id);
@@ -201,48 +189,43 @@ impl Core {
         }
     }
 
-    /// What waits at a backend that a client must leave waits to be routed anew, to the same place.
+    /// What waits at a backend that a client must leave waits to be routed anew, to the same path.
     pub(crate) fn park_at(&mut self, client: ClientId, backend: BackendId) {
-        let home = self.clients.get(&client).and_then(|c| c.home);
-        let place = self.backends.get(&backend).and_then(place_of).filter(|_| home != Some(backend));
-        self.park_waiting(client, backend, place);
+        let home = self.clients.get(&client).and_then(|c| c.home());
+        let path = self.backends.get(&backend).and_then(path_to).filter(|_| home != Some(backend));
+        self.park_waiting(client, backend, path);
     }
 
     /// What waits for a process that will not come waits for the new one instead.
-    pub(crate) fn park_waiting(&mut self, client: ClientId, backend: BackendId, place: Option<Place>) {
+    pub(crate) fn park_waiting(&mut self, client: ClientId, backend: BackendId, path: Option<NamedPath>) {
         let Some(b) = self.backends.get(&backend) else { return };
-        let request = |waiting: &Waiting| match waiting {
-            Waiting::Request(minted) => Some(*minted),
-            Waiting::Notification(_) => None,
-        };
-        let waiting: Vec<u64> = b.waiting.iter().filter_map(request).collect();
-        for minted in waiting {
+        for minted in b.queue().requests().collect::<Vec<u64>>() {
             let Some(pending) = self.pending.get_mut(minted) else { continue };
             if !pending.is_of(client) || pending.method == Method::Initialize {
                 continue;
             }
             pending.backend = NOWHERE;
             self.unqueue(backend, minted);
-            self.park(client, minted, place.iter().cloned().collect());
+            self.park(client, minted, path.iter().cloned().collect());
         }
     }
 
     /// Those without a process need not try for one.
     fn rest_retired(&mut self, server: ServerId) {
-        let may_rest = |b: &&mut Backend| b.server == server && b.is_retired() && b.waiting.is_empty();
+        let may_rest = |b: &&mut Backend| b.server() == server && b.is_retired() && b.queue().is_empty();
         for b in self.backends.values_mut().filter(may_rest) {
-            if let State::Backoff { .. } | State::Failed { .. } = b.state {
-                b.state = State::Stopped;
+            if let BackendState::Backoff { .. } | BackendState::Failed { .. } = b.state {
+                b.state = BackendState::Stopped;
             }
         }
         self.forget_unused();
     }
 
     fn subscribe_anew(&mut self, client: ClientId, wanted: Vec<Wanted>) {
-        for (place, uri) in wanted {
-            let route = match place {
-                Some(place) => self.route_by(client, &[place]),
-                None => match self.clients.get(&client).and_then(|c| c.home) {
+        for (path, uri) in wanted {
+            let route = match path {
+                Some(path) => self.route_by(client, &[path]),
+                None => match self.clients.get(&client).and_then(|c| c.home()) {
                     Some(home) => Route::To(home),
                     None => self.settle_home(client),
                 },
@@ -260,8 +243,8 @@ fn why(is_gone: bool) -> &'static str {
     if is_gone { "it is no longer in the config" } else { "its settings have changed" }
 }
 
-/// The place that leads to a backend.
-fn place_of(b: &Backend) -> Option<Place> {
-    let root = b.key.root.clone()?;
-    Some(Place { named_by: NamedBy::Uri, path: root.clone(), project: Some(root) })
+/// The path that leads to a backend.
+fn path_to(b: &Backend) -> Option<NamedPath> {
+    let root = b.key().root.clone()?;
+    Some(NamedPath { named_by: NamedBy::Uri, path: root.clone(), project: Some(root) })
 }

@@ -1,11 +1,12 @@
 //! What the owner says: restart, stop or start a server, or forget what was learnt about it.
 
 use crate::answers::Cause;
-use crate::backends::{State, Then};
+use crate::backends::{AfterStop, BackendState};
 use crate::core::Core;
 use crate::event::Action;
 use crate::ids::{BackendId, ServerId};
 use crate::moment::Moment;
+use crate::servers::Bar;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
@@ -36,21 +37,22 @@ impl Core {
         order: Order,
         actions: &mut Vec<Action>,
     ) -> Done {
-        self.now = self.now.max(now);
-        std::mem::swap(&mut self.actions, actions);
-        let is_meant = |at: &Option<String>| root.is_none() || at.as_deref() == root;
-        let own = self.backends.values().filter(|b| b.server == server && is_meant(&b.key.root));
-        let own: Vec<BackendId> = own.map(|b| b.id).collect();
+        self.transition(now, actions, |core| core.carry_out(server, root, order))
+    }
+
+    fn carry_out(&mut self, server: ServerId, root: Option<&str>, order: Order) -> Done {
+        let own = self.backends.of_server(server).filter(|b| root.is_none() || b.root() == root);
+        let own: Vec<BackendId> = own.map(|b| b.id()).collect();
         let mut is_enabled_again = false;
-        if let Some(server) = self.servers.get_mut(server.0 as usize)
+        if let Some(server) = self.servers.get_mut(server)
             && root.is_none()
         {
-            is_enabled_again = server.is_held && order == Order::Start;
-            server.is_held = match order {
-                Order::Stop => true,
-                Order::Start | Order::Restart => false,
-                Order::Forget => server.is_held,
-            };
+            match order {
+                Order::Stop => server.hold(),
+                Order::Start => is_enabled_again = server.release(),
+                Order::Restart => drop(server.release()),
+                Order::Forget => {}
+            }
         }
         if order == Order::Forget {
             self.forget_server(server);
@@ -65,18 +67,14 @@ impl Core {
             Order::Forget => true,
         });
         let instances = done.count();
-        self.settle();
-        std::mem::swap(&mut self.actions, actions);
         Done { instances, is_enabled_again }
     }
 
     /// Why nothing of a server may be started.
     pub(crate) fn barred(&self, server: ServerId) -> Option<Cause> {
-        let server = self.servers.get(server.0 as usize)?;
-        match (server.is_gone, server.is_held) {
-            (true, _) => Some(Cause::Removed),
-            (false, true) => Some(Cause::Held),
-            (false, false) => None,
+        match self.servers.get(server)?.bar()? {
+            Bar::Removed => Some(Cause::Removed),
+            Bar::Held => Some(Cause::Held),
         }
     }
 
@@ -84,9 +82,11 @@ impl Core {
     fn restart_by_order(&mut self, backend: BackendId) -> bool {
         const WHY: &str = "its owner restarts it";
         let Some(b) = self.backends.get_mut(&backend) else { return false };
-        let (State::Ready { number, .. } | State::Starting { number, .. }) = b.state else { return false };
+        let (BackendState::Ready { number, .. } | BackendState::Starting { number, .. }) = b.state else {
+            return false;
+        };
         b.forgive();
-        b.state = State::Stopping { number, then: Then::Restart };
+        b.state = BackendState::Stopping { number, then: AfterStop::Restart };
         self.tell_of_loss(backend, WHY);
         self.settle_sent(backend, &Cause::Restarted { why: WHY });
         self.end_process(backend, number, WHY);
@@ -99,13 +99,13 @@ impl Core {
         let Some(b) = self.backends.get_mut(&backend) else { return false };
         b.forgive();
         let runs = match b.state {
-            State::Ready { number, .. } | State::Starting { number, .. } => Some(number),
-            State::Stopping { number, .. } => {
-                b.state = State::Stopping { number, then: Then::Rest };
+            BackendState::Ready { number, .. } | BackendState::Starting { number, .. } => Some(number),
+            BackendState::Stopping { number, .. } => {
+                b.state = BackendState::Stopping { number, then: AfterStop::Rest };
                 None
             }
-            State::Stopped | State::Backoff { .. } | State::Failed { .. } => {
-                b.state = State::Stopped;
+            BackendState::Stopped | BackendState::Backoff { .. } | BackendState::Failed { .. } => {
+                b.state = BackendState::Stopped;
                 None
             }
         };
@@ -114,7 +114,7 @@ impl Core {
         }
         self.fail_all(backend, &Cause::Held);
         if let (Some(number), Some(b)) = (runs, self.backends.get_mut(&backend)) {
-            b.state = State::Stopping { number, then: Then::Rest };
+            b.state = BackendState::Stopping { number, then: AfterStop::Rest };
             self.end_process(backend, number, WHY);
         }
         runs.is_some()
@@ -128,7 +128,7 @@ impl Core {
         }
         if let Some(b) = self.backends.get_mut(&backend) {
             b.forgive();
-            b.state = State::Stopped;
+            b.state = BackendState::Stopped;
         }
         self.ensure_started(backend);
         true

@@ -1,9 +1,8 @@
 //! How many backends run: started where there is room, stopped when they are of no use, the least recently used
 //! first. What waits for room waits in a line.
 
-use crate::backends::{Backend, Fetch, State, Then, Waiting};
-use crate::clients::Role;
-use crate::core::Core;
+use crate::backends::{AfterStop, Backend, BackendState};
+use crate::core::{Core, Followup};
 use crate::event::StopHow;
 use crate::fact::Fact;
 use crate::ids::{BackendId, ClientId, Launch, ServerId};
@@ -15,27 +14,26 @@ use std::time::Duration;
 use switchboard_protocol::Method;
 
 /// How long a start counts among those that keep the machine busy.
-const BUSY_START: Duration = Duration::from_secs(3);
+const BUSY_START_TIME: Duration = Duration::from_secs(3);
 
 impl Core {
     /// Starts a process if there is room for it; else the backend stands in line.
     pub(crate) fn admit(&mut self, backend: BackendId) {
-        if let Some(cause) = self.backends.get(&backend).and_then(|b| self.barred(b.server)) {
+        if let Some(cause) = self.backends.get(&backend).and_then(|b| self.barred(b.server())) {
             if let Some(b) = self.backends.get_mut(&backend) {
-                b.state = State::Stopped;
+                b.state = BackendState::Stopped;
             }
             return self.fail_all(backend, &cause);
         }
-        let is_first = !self.line.iter().any(|&waiting| self.is_same_server(waiting, backend));
+        let is_first = !self.backends.waiting_for_room().any(|waiting| self.is_same_server(waiting, backend));
         if self.has_room_for(backend) && is_first {
             return self.start(backend);
         }
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        b.state = State::Stopped;
-        if !self.line.contains(&backend) {
-            self.line.push_back(backend);
+        b.state = BackendState::Stopped;
+        if self.backends.queue_for_room(backend) {
             if let Some(moment) = self.next_in_line() {
-                self.wake_at(moment);
+                self.clock.wake_at(moment);
             }
             self.report(Fact::NoRoom { backend, running: self.running(), limit: self.limit_of(backend) });
         }
@@ -43,12 +41,12 @@ impl Core {
 
     /// When the next of those that wait for a start to answer may go on without it.
     pub(crate) fn next_in_line(&self) -> Option<Moment> {
-        if self.line.is_empty() {
+        if self.backends.waiting_for_room().next().is_none() {
             return None;
         }
-        let calm_at = |b: &Backend| b.launched_at + BUSY_START;
+        let calm_at = |b: &Backend| b.launched_at + BUSY_START_TIME;
         let started = self.backends.values().filter(|b| b.number().is_some());
-        started.map(calm_at).filter(|moment| *moment > self.now).min()
+        started.map(calm_at).filter(|moment| *moment > self.clock.now()).min()
     }
 
     /// Processes that exist, are being made, or are not gone yet.
@@ -57,12 +55,12 @@ impl Core {
     }
 
     fn running_beside(&self, backend: BackendId) -> usize {
-        let runs = |b: &&Backend| b.number().is_some() && self.is_same_server(b.id, backend);
+        let runs = |b: &&Backend| b.number().is_some() && self.is_same_server(b.id(), backend);
         self.backends.values().filter(runs).count()
     }
 
     fn is_same_server(&self, one: BackendId, other: BackendId) -> bool {
-        let server = |backend| self.backends.get(&backend).map(|b| b.server);
+        let server = |backend| self.backends.get(&backend).map(|b| b.server());
         server(one) == server(other)
     }
 
@@ -87,9 +85,8 @@ impl Core {
 
     /// Nobody has used it, nor is about to: it is wanted for its lists alone.
     pub(crate) fn is_for_lists(&self, b: &Backend) -> bool {
-        let is_client =
-            |client: ClientId| self.clients.get(&client).is_some_and(|c| matches!(c.role, Role::Plain));
-        !b.is_used && b.settings.lazy && b.waiting.is_empty() && !self.lessees(b.id).any(is_client)
+        let is_client = |client: ClientId| self.clients.get(&client).is_some_and(|c| c.is_plain());
+        !b.is_used && b.settings().lazy && b.queue().is_empty() && !self.lessees(b.id()).any(is_client)
     }
 
     /// Many servers of which nothing is known are started a few at a time. One that does not answer soon waits for something
@@ -100,8 +97,8 @@ impl Core {
         }
         let is_busy = |b: &&Backend| {
             b.number().is_some()
-                && b.offer.is_none()
-                && self.now.since(b.launched_at) < BUSY_START
+                && b.offer().is_none()
+                && self.clock.now().since(b.launched_at) < BUSY_START_TIME
                 && self.is_for_lists(b)
         };
         self.backends.values().filter(is_busy).count() >= self.settings.pool.max_list_starts
@@ -117,32 +114,35 @@ impl Core {
     pub(crate) fn most(&self, backend: BackendId) -> usize {
         let Some(b) = self.backends.get(&backend) else { return 0 };
         let pool = self.settings.pool.max_backends;
-        if self.is_private(b.server) { pool } else { b.settings.max_backends.min(pool) }
+        if self.is_private(b.server()) { pool } else { b.settings().max_backends.min(pool) }
     }
 
     /// Lets those in who stand in line, as far as there is room, and makes more.
     pub(crate) fn serve_line(&mut self) {
-        if self.line.is_empty() {
+        if self.backends.waiting_for_room().next().is_none() {
             return;
         }
-        let line = std::mem::take(&mut self.line);
         let is_wanted = |id: &BackendId| {
-            let is_waited_for = |b: &Backend| !b.waiting.is_empty() || self.is_awaited(*id);
-            self.backends.get(id).is_some_and(|b| matches!(b.state, State::Stopped) && is_waited_for(b))
+            let is_waited_for = |b: &Backend| !b.queue().is_empty() || self.is_awaited(*id);
+            self.backends
+                .get(id)
+                .is_some_and(|b| matches!(b.state, BackendState::Stopped) && is_waited_for(b))
         };
-        self.line = line.into_iter().filter(is_wanted).collect();
-        while let Some(at) = self.line.iter().position(|&waiting| self.has_room_for(waiting))
-            && let Some(next) = self.line.remove(at)
-        {
+        let wanted = self.backends.waiting_for_room().filter(is_wanted).collect();
+        self.backends.keep_waiting_for_room(wanted);
+        loop {
+            let next = self.backends.waiting_for_room().find(|waiting| self.has_room_for(*waiting));
+            let Some(next) = next else { break };
+            self.backends.stop_waiting_for_room(next);
             self.start(next);
             self.give_time_to_start(next);
         }
         if let Some(moment) = self.next_in_line() {
-            self.wake_at(moment);
+            self.clock.wake_at(moment);
         }
         let mut leaving: Vec<BackendId> =
-            self.backends.values().filter(|b| is_leaving(b)).map(|b| b.id).collect();
-        for waiting in self.line.clone() {
+            self.backends.values().filter(|b| is_leaving(b)).map(|b| b.id()).collect();
+        for waiting in self.backends.waiting_for_room().collect::<Vec<BackendId>>() {
             // It waits for others to answer, and not for a place.
             let Some(limit) = self.limit_of(waiting) else { continue };
             // If its own server has as many as it may, one of those has to go; else anybody.
@@ -162,11 +162,10 @@ impl Core {
     /// What waited for room has time for the start, too.
     fn give_time_to_start(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend) else { return };
-        let (now, start) = (self.now, b.settings.start_timeout * 2);
-        for waiting in &b.waiting {
-            let Waiting::Request(minted) = waiting else { continue };
-            let Some(pending) = self.pending.get_mut(*minted) else { continue };
-            let latest = pending.accepted + b.settings.timeout + start;
+        let (now, start) = (self.clock.now(), b.settings().start_timeout * 2);
+        for minted in b.queue().requests() {
+            let Some(pending) = self.pending.get_mut(minted) else { continue };
+            let latest = pending.accepted + b.settings().timeout + start;
             pending.go_on_until((now + start).min(latest));
         }
     }
@@ -174,36 +173,39 @@ impl Core {
     /// The backend that nobody needs now, and that has been needed the longest ago.
     pub(crate) fn least_recently_used(&self, helps: impl Fn(&BackendId) -> bool) -> Option<BackendId> {
         let may_go = |b: &&Backend| {
-            let is_free = matches!(b.state, State::Ready { .. }) && !self.is_in_use(b) && !self.is_kept(b);
-            is_free && helps(&b.id) && !self.is_standing_by(b.id)
+            let is_free =
+                matches!(b.state, BackendState::Ready { .. }) && !self.is_in_use(b) && !self.is_kept(b);
+            is_free && helps(&b.id()) && !self.is_standing_by(b.id())
         };
-        self.backends.values().filter(may_go).min_by_key(|b| b.last_used).map(|b| b.id)
+        self.backends.values().filter(may_go).min_by_key(|b| b.last_used).map(|b| b.id())
     }
 
     /// Someone waits for it, or wants to hear from it.
     pub(crate) fn is_in_use(&self, b: &Backend) -> bool {
-        !b.waiting.is_empty()
-            || !b.subscriptions.is_empty()
-            || b.tasks.iter().any(|task| task.until > self.now)
-            || b.greeter.is_some()
-            || b.fetch.as_ref().is_some_and(Fetch::is_under_way)
-            || self.pending.iter().any(|(_, pending)| is_use(pending, b.id))
-            || self.asked.iter().any(|(_, asked)| asked.is_of(b.id))
+        !b.queue().is_empty()
+            || !b.subscriptions().is_empty()
+            || b.tasks().is_any_running(self.clock.now())
+            || b.handshake().is_under_way()
+            || b.lists().is_being_fetched()
+            || self.pending.iter().any(|(_, pending)| is_use(pending, b.id()))
+            || self.asked.iter().any(|(_, asked)| asked.is_of(b.id()))
     }
 
     /// It keeps what its clients would lose.
     pub(crate) fn is_kept(&self, b: &Backend) -> bool {
-        match self.state_kept(b.server) {
-            settings::State::None | settings::State::Auto => false,
-            settings::State::Client | settings::State::Backend => self.lessees(b.id).next().is_some(),
+        match self.state_kept(b.server()) {
+            settings::StatePolicy::None | settings::StatePolicy::Auto => false,
+            settings::StatePolicy::Client | settings::StatePolicy::Backend => {
+                self.lessees(b.id()).next().is_some()
+            }
         }
     }
 
     /// Stops a process that nobody needs now. The next request starts another.
     pub(crate) fn put_to_rest(&mut self, backend: BackendId, why: &'static str) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        let State::Ready { number, .. } = b.state else { return };
-        b.state = State::Stopping { number, then: Then::Rest };
+        let BackendState::Ready { number, .. } = b.state else { return };
+        b.state = BackendState::Stopping { number, then: AfterStop::Rest };
         b.is_at_rest = true;
         self.answer_pings(backend);
         self.end_process(backend, number, why);
@@ -219,35 +221,36 @@ impl Core {
 
     /// There is no process, or soon none, since nobody needs one.
     pub(crate) fn is_resting(&self, backend: BackendId) -> bool {
-        let is_resting = |b: &Backend| b.is_at_rest && (matches!(b.state, State::Stopped) || is_leaving(b));
-        self.backends.get(&backend).is_some_and(|b| b.waiting.is_empty() && is_resting(b))
+        let is_resting =
+            |b: &Backend| b.is_at_rest && (matches!(b.state, BackendState::Stopped) || is_leaving(b));
+        self.backends.get(&backend).is_some_and(|b| b.queue().is_empty() && is_resting(b))
     }
 
     /// Stops those that their clients have left, once they have done what they were asked.
-    pub(crate) fn end_left(&mut self) {
-        for (backend, why) in std::mem::take(&mut self.left) {
+    pub(crate) fn end_deserted(&mut self) {
+        for (backend, why) in self.followups.take_deserted() {
             if self.lessees(backend).next().is_some() {
                 continue;
             }
             let Some(b) = self.backends.get(&backend) else { continue };
-            let (State::Ready { number, .. } | State::Starting { number, .. }) = b.state else {
+            let (BackendState::Ready { number, .. } | BackendState::Starting { number, .. }) = b.state else {
                 // Something may still wait for one that is of no use to others.
-                if b.is_retired() && !b.waiting.is_empty() {
-                    self.left.push((backend, why));
+                if b.is_retired() && !b.queue().is_empty() {
+                    self.followups.push(Followup::EndDeserted { backend, why });
                 }
                 continue;
             };
             let is_wanted = |(_, p): (u64, &Pending)| p.backend == backend && p.is_wanted();
-            let task_ends = b.tasks.iter().map(|task| task.until).filter(|until| *until > self.now).max();
+            let task_ends = b.tasks().last_end(self.clock.now());
             if let Some(moment) = task_ends {
-                self.wake_at(moment);
+                self.clock.wake_at(moment);
             }
             if task_ends.is_some() || self.pending.iter().any(is_wanted) {
-                self.left.push((backend, why));
+                self.followups.push(Followup::EndDeserted { backend, why });
                 continue;
             }
             if let Some(b) = self.backends.get_mut(&backend) {
-                b.state = State::Stopping { number, then: Then::Rest };
+                b.state = BackendState::Stopping { number, then: AfterStop::Rest };
             }
             self.end_process(backend, number, why);
         }
@@ -262,7 +265,7 @@ impl Core {
 
     /// When a backend will have been of no use for long enough.
     pub(crate) fn idle_at(&self, b: &Backend) -> Option<Moment> {
-        if !matches!(b.state, State::Ready { .. }) || !self.is_running() {
+        if !matches!(b.state, BackendState::Ready { .. }) || !self.is_running() {
             return None;
         }
         self.time_to_live(b).map(|ttl| b.last_used + ttl)
@@ -271,7 +274,7 @@ impl Core {
     /// Stops a backend that has been of no use for long enough.
     pub(crate) fn tick_idle(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend) else { return };
-        if self.idle_at(b).is_none_or(|idle_at| idle_at > self.now) {
+        if self.idle_at(b).is_none_or(|idle_at| idle_at > self.clock.now()) {
             return;
         }
         if self.is_in_use(b) || self.is_kept(b) {
@@ -283,19 +286,21 @@ impl Core {
     /// It is of use.
     pub(crate) fn touch(&mut self, backend: BackendId) {
         if let Some(b) = self.backends.get_mut(&backend) {
-            b.last_used = self.now;
+            b.last_used = self.clock.now();
         }
     }
 
     /// Forgets backends that nobody holds and that have nothing to remember.
     pub(crate) fn forget_unused(&mut self) {
         let is_over = |b: &Backend| {
-            matches!(b.state, State::Stopped) && b.waiting.is_empty() && self.lessees(b.id).next().is_none()
+            matches!(b.state, BackendState::Stopped)
+                && b.queue().is_empty()
+                && self.lessees(b.id()).next().is_none()
         };
-        let over: Vec<BackendId> = self.backends.values().filter(|b| is_over(b)).map(|b| b.id).collect();
+        let over: Vec<BackendId> = self.backends.values().filter(|b| is_over(b)).map(|b| b.id()).collect();
         for backend in over {
             if self.pending.iter().all(|(_, pending)| pending.backend != backend) {
-                self.backends.remove(&backend);
+                self.backends.remove(backend);
             }
         }
     }
@@ -303,11 +308,11 @@ impl Core {
     /// For the simulator: how many processes there are, and how many there may be.
     pub fn crowd(&self) -> (usize, usize) {
         let pool = self.settings.pool.max_backends;
-        let most = |(at, server): (usize, &Server)| match self.is_private(ServerId(at as u32)) {
+        let most = |(id, server): (ServerId, &Server)| match self.is_private(id) {
             true => pool,
-            false => server.settings.max_backends,
+            false => server.settings().max_backends,
         };
-        (self.running(), self.servers.iter().enumerate().map(most).sum::<usize>().min(pool))
+        (self.running(), self.servers.iter().map(most).sum::<usize>().min(pool))
     }
 }
 
@@ -317,5 +322,5 @@ fn is_use(pending: &Pending, backend: BackendId) -> bool {
 }
 
 fn is_leaving(b: &Backend) -> bool {
-    matches!(b.state, State::Stopping { then: Then::Rest, .. })
+    matches!(b.state, BackendState::Stopping { then: AfterStop::Rest, .. })
 }

@@ -10,20 +10,18 @@ impl Core {
     /// The backend is stopped because this limit is reached, and not because nobody needs it.
     pub(crate) fn note_eviction(&mut self, backend: BackendId, limit: Limit) {
         let Some(b) = self.backends.get(&backend) else { return };
-        if let Some(server) = self.servers.get_mut(b.server.0 as usize) {
-            let place = (b.key.clone(), b.environment.without_sources());
-            server.evictions.note(self.now, place, limit);
+        if let Some(server) = self.servers.get_mut(b.server()) {
+            let place = (b.key().clone(), b.environment().without_sources());
+            server.record_eviction(self.clock.now(), place, limit);
         }
     }
 
     /// The backend is started: too soon after an eviction, its owner is warned.
     pub(crate) fn note_return(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend) else { return };
-        let Some(server) = self.servers.get_mut(b.server.0 as usize) else { return };
-        if !server.evictions.started(self.now, &(b.key.clone(), b.environment.without_sources())) {
-            return;
-        }
-        if let Some(crowding) = server.evictions.crowding(self.now, &server.settings.name) {
+        let Some(server) = self.servers.get_mut(b.server()) else { return };
+        let place = (b.key().clone(), b.environment().without_sources());
+        if let Some(crowding) = server.record_return(self.clock.now(), &place) {
             self.report(Fact::Crowded { backend, crowding });
         }
     }

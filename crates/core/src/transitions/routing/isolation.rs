@@ -2,8 +2,8 @@
 //! its own. What is open at the old one is still answered there.
 
 use crate::backends::{Backend, is_use};
-use crate::clients::{Client, Presence};
-use crate::core::Core;
+use crate::clients::Client;
+use crate::core::{Core, Followup};
 use crate::fact::Fact;
 use crate::ids::{BackendId, ClientId, ServerId};
 use crate::pending::Pending;
@@ -16,7 +16,7 @@ impl Core {
             return;
         }
         let connection = self.connection_of(client);
-        let Some(principal) = self.clients.get(&connection).map(|c| c.principal) else { return };
+        let Some(principal) = self.clients.get(&connection).map(|c| c.principal()) else { return };
         if let Some(b) = self.backends.get_mut(&backend) {
             b.users.note(connection, principal);
         }
@@ -27,7 +27,7 @@ impl Core {
         let c = self.clients.get(&connection)?;
         match c.aggregate() {
             Some(aggregate) => aggregate.delegates.get(&server).map(|delegate| delegate.client),
-            None => Some(connection).filter(|_| c.server == server),
+            None => Some(connection).filter(|_| c.server() == server),
         }
     }
 
@@ -42,7 +42,7 @@ impl Core {
     pub(crate) fn sole_user(&self, backend: BackendId) -> Option<ClientId> {
         let b = self.backends.get(&backend)?;
         if !b.users.is_empty() {
-            return self.client_at(b.users.sole()?, b.server);
+            return self.client_at(b.users.sole()?, b.server());
         }
         let mut lessees = self.real_lessees(backend);
         lessees.next().filter(|_| lessees.next().is_none())
@@ -50,16 +50,20 @@ impl Core {
 
     /// Users of a process that are still there, the longest first.
     pub(crate) fn present_users(&self, b: &Backend) -> Vec<ClientId> {
-        let is_present = |c: &Client| c.presence != Presence::Lost;
+        let is_present = |c: &Client| !c.is_lost();
         let present = |client: &ClientId| self.clients.get(client).is_some_and(is_present);
-        b.users.iter().filter_map(|connection| self.client_at(connection, b.server)).filter(present).collect()
+        b.users
+            .iter()
+            .filter_map(|connection| self.client_at(connection, b.server()))
+            .filter(present)
+            .collect()
     }
 
     /// Its clients get processes of their own. The longest user of each process keeps it, or else its first client.
     pub(crate) fn separate_server(&mut self, server: ServerId, except: Option<BackendId>, why: &'static str) {
-        let is_meant = |b: &&Backend| b.server == server && !b.is_retired() && Some(b.id) != except;
+        let is_meant = |b: &&Backend| b.server() == server && !b.is_retired() && Some(b.id()) != except;
         let own = self.backends.values().filter(is_meant);
-        for backend in own.map(|b| b.id).collect::<Vec<BackendId>>() {
+        for backend in own.map(|b| b.id()).collect::<Vec<BackendId>>() {
             let keeper = self.longest_user(backend);
             // One that is only asked for its lists serves nobody.
             if keeper.is_some() || self.lessees(backend).next().is_none() {
@@ -82,18 +86,18 @@ impl Core {
             return;
         }
         let Some(b) = self.backends.get_mut(&backend).filter(|b| !b.is_retired()) else { return };
-        if keeper.is_some() && b.key.owner == keeper {
+        if keeper.is_some() && b.owner() == keeper {
             return;
         }
         match keeper {
-            Some(keeper) => b.key.owner = Some(keeper),
+            Some(keeper) => b.set_owner(keeper),
             None => {
                 self.tell_of_loss(backend, why);
                 if let Some(b) = self.backends.get_mut(&backend) {
                     b.retired = Some(why);
                 }
                 self.end_prefetches(backend);
-                self.left.push((backend, why));
+                self.followups.push(Followup::EndDeserted { backend, why });
             }
         }
         // Also those that work elsewhere by now, and have something waiting here.
@@ -109,9 +113,7 @@ impl Core {
         for client in others {
             // At once: one in the middle of its handshake moves later, and must have nothing sent here then.
             self.park_at(client, backend);
-            if !self.moving.contains(&client) {
-                self.moving.push(client);
-            }
+            self.followups.push(Followup::Move { client });
         }
     }
 
@@ -126,9 +128,9 @@ impl Core {
 
     /// Whether a client must leave a backend: it takes no more requests, or is another's alone.
     pub(crate) fn must_leave(&self, client: ClientId, b: &Backend) -> bool {
-        let is_anothers = b.key.owner.is_some_and(|owner| owner != client);
-        let holds = |c: &Client| c.seats.values().any(|&seat| seat == b.id);
-        let waits = || self.waiting_at(b.id).contains(&client);
+        let is_anothers = b.owner().is_some_and(|owner| owner != client);
+        let holds = |c: &Client| c.holds_lease_on(b.id());
+        let waits = || self.waiting_at(b.id()).contains(&client);
         b.is_retired() || (is_anothers && (self.clients.get(&client).is_some_and(holds) || waits()))
     }
 }

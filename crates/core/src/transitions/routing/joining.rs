@@ -1,17 +1,18 @@
 //! Which backend a client joins, and with which variables a new one is started. Clients share a backend if it has every variable
 //! that each of them has.
 
-use crate::backends::{Backend, Key, Manner};
-use crate::clients::{Client, Handshake};
+use crate::backends::{Backend, BackendKey, FramingGuess};
+use crate::clients::Client;
 use crate::core::Core;
 use crate::environment::Environment;
 use crate::ids::{BackendId, ClientId, ServerId};
+use crate::servers::Server;
 use std::cmp::Reverse;
 
 /// Why clients move to another backend.
-const RICHER: &str = "another client has more variables, and now they share one";
+const HAS_MORE_VARIABLES: &str = "another client has more variables, and now they share one";
 
-const ALIKE: &str = "another one offers the same, and its clients share that";
+const OFFERS_THE_SAME: &str = "another one offers the same, and its clients share that";
 
 /// How a backend's key fits a client's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,39 +33,39 @@ pub(crate) enum Forget {
 
 impl Core {
     /// A backend that this client may share, or that is its own.
-    pub(crate) fn find(&self, client: ClientId, key: &Key) -> Option<BackendId> {
-        let wanted = &self.clients.get(&client)?.environment;
-        let candidates = self.joinable(client, key).filter(|(_, b)| b.environment.serves(wanted));
-        candidates.max_by_key(|(fit, b)| (*fit, b.environment.size(), Reverse(b.id))).map(|(_, b)| b.id)
+    pub(crate) fn find(&self, client: ClientId, key: &BackendKey) -> Option<BackendId> {
+        let wanted = self.clients.get(&client)?.environment();
+        let candidates = self.joinable(client, key).filter(|(_, b)| b.environment().serves(wanted));
+        candidates.max_by_key(|(fit, b)| (*fit, b.environment().size(), Reverse(b.id()))).map(|(_, b)| b.id())
     }
 
     /// Backends that a client may share as far as everything but its variables goes.
-    fn joinable(&self, client: ClientId, key: &Key) -> impl Iterator<Item = (Fit, &Backend)> {
+    fn joinable(&self, client: ClientId, key: &BackendKey) -> impl Iterator<Item = (Fit, &Backend)> {
         let c = self.clients.get(&client);
-        let own = c.into_iter().flat_map(|c| self.backends.values().filter(|b| b.server == c.server));
+        let own = c.into_iter().flat_map(|c| self.backends.values().filter(|b| b.server() == c.server()));
         let usable = own.filter(move |b| !b.is_retired() && self.fits_roots(client, b));
         usable.filter_map(move |b| Some((self.fit(c?, key, b)?, b)))
     }
 
-    fn fit(&self, c: &Client, key: &Key, b: &Backend) -> Option<Fit> {
+    fn fit(&self, c: &Client, key: &BackendKey, b: &Backend) -> Option<Fit> {
         // One that was started before it was known to keep nothing serves its own principal.
-        let is_own = key.principal.is_none() && b.key.principal == Some(c.principal);
-        let principal = if is_own { Some(c.principal) } else { key.principal };
-        let wanted = Key { principal, ..key.clone() };
-        let alike = || self.is_alike(c.server, &b.key, &wanted).then_some(Fit::Alike);
-        (b.key == wanted).then_some(Fit::Exact).or_else(alike)
+        let is_own = key.principal.is_none() && b.key().principal == Some(c.principal());
+        let principal = if is_own { Some(c.principal()) } else { key.principal };
+        let wanted = BackendKey { principal, ..key.clone() };
+        let alike = || self.is_alike(c.server(), b.key(), &wanted).then_some(Fit::Alike);
+        (*b.key() == wanted).then_some(Fit::Exact).or_else(alike)
     }
 
     /// The variables of a new backend: the client's own, and those of clients that will share it.
-    pub(crate) fn environment_for(&self, client: ClientId, key: &Key) -> Environment {
-        let own = self.clients.get(&client).map(|c| c.environment.clone()).unwrap_or_default();
+    pub(crate) fn environment_for(&self, client: ClientId, key: &BackendKey) -> Environment {
+        let own = self.clients.get(&client).map(|c| c.environment().clone()).unwrap_or_default();
         if key.owner.is_some() {
             return own;
         }
         let with_clients_of = |all: &Environment, b: &Backend| {
-            all.merged(&b.environment)?;
-            let mut lessees = self.lessees(b.id).filter_map(|other| self.clients.get(&other));
-            lessees.try_fold(all.clone(), |all, other| all.merged(&other.environment))
+            all.merged(b.environment())?;
+            let mut lessees = self.lessees(b.id()).filter_map(|other| self.clients.get(&other));
+            lessees.try_fold(all.clone(), |all, other| all.merged(other.environment()))
         };
         let others = self.joinable(client, key).map(|(_, b)| b).filter(|b| !self.is_kept(b));
         others.fold(own, |all, b| with_clients_of(&all, b).unwrap_or(all))
@@ -73,33 +74,35 @@ impl Core {
     /// Clients of backends whose variables this one has as well, and more, move here. A backend that keeps something for its
     /// clients stays.
     pub(crate) fn replace_poorer(&mut self, client: ClientId, backend: BackendId) {
-        let Some(b) = self.backends.get(&backend).filter(|b| b.key.owner.is_none()) else { return };
+        let Some(b) = self.backends.get(&backend).filter(|b| b.owner().is_none()) else { return };
         let is_poorer = |other: &Backend| {
             // A process with another value, or one that somebody may come back to, is not in the way.
             let is_covered = match self.lessees(other.id).next() {
-                None => b.environment.serves(&other.environment),
-                Some(_) => b.environment.merged(&other.environment).is_some() && self.serves_all(b, other.id),
+                None => b.environment().serves(other.environment()),
+                Some(_) => {
+                    b.environment().merged(other.environment()).is_some() && self.serves_all(b, other.id)
+                }
             };
-            other.id != b.id
-                && !other.environment.serves(&b.environment)
+            other.id != b.id()
+                && !other.environment().serves(b.environment())
                 && !self.is_kept(other)
                 && is_covered
         };
-        let poorer = self.joinable(client, &b.key).map(|(_, other)| other).filter(|other| is_poorer(other));
+        let poorer = self.joinable(client, b.key()).map(|(_, other)| other).filter(|other| is_poorer(other));
         for other in poorer.map(|other| other.id).collect::<Vec<BackendId>>() {
-            self.separate(other, None, RICHER);
+            self.separate(other, None, HAS_MORE_VARIABLES);
         }
     }
 
     /// Once it was seen that a server offers the same to clients that can do different things, they share one backend.
     pub(crate) fn unite_alike(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend) else { return };
-        let may_share = |b: &Backend| b.key.owner.is_none() && !b.is_retired() && b.welcome.is_some();
+        let may_share = |b: &Backend| b.owner().is_none() && !b.is_retired() && b.handshake().has_welcome();
         let is_twin = |other: &&Backend| {
-            other.server == b.server
-                && other.id != b.id
+            other.server == b.server()
+                && other.id != b.id()
                 && may_share(other)
-                && self.is_alike(b.server, &other.key, &b.key)
+                && self.is_alike(b.server(), other.key(), b.key())
                 && self.offers_same(other, b)
         };
         let twins: Vec<BackendId> = match may_share(b) {
@@ -116,7 +119,7 @@ impl Core {
                 .into_iter()
                 .find(|(stays, goes)| self.can_take_over(*stays, *goes));
             if let Some((_, goes)) = goes {
-                self.separate(goes, None, ALIKE);
+                self.separate(goes, None, OFFERS_THE_SAME);
             }
         }
     }
@@ -129,13 +132,13 @@ impl Core {
         !stays.is_retired()
             && !goes.is_retired()
             && !self.is_kept(goes)
-            && self.serves_all(stays, goes.id)
-            && self.lessees(goes.id).all(|lessee| self.fits_roots(lessee, stays))
+            && self.serves_all(stays, goes.id())
+            && self.lessees(goes.id()).all(|lessee| self.fits_roots(lessee, stays))
     }
 
     /// Whether a backend has the variables of all clients of another.
     fn serves_all(&self, b: &Backend, other: BackendId) -> bool {
-        let has_enough = |c: &Client| b.environment.serves(&c.environment);
+        let has_enough = |c: &Client| b.environment().serves(c.environment());
         self.lessees(other).all(|lessee| self.clients.get(&lessee).is_none_or(has_enough))
     }
 
@@ -145,77 +148,70 @@ impl Core {
         if self.backends.get(&backend).is_some_and(|b| b.launches > 1) {
             self.forget_values(backend, Forget::Variables);
         }
-        self.backends.get(&backend).map(|b| b.environment.clone()).unwrap_or_default()
+        self.backends.get(&backend).map(|b| b.environment().clone()).unwrap_or_default()
     }
 
     /// Forgets what clients brought that have left, unless nobody else is there.
     pub(crate) fn forget_values(&mut self, backend: BackendId, what: Forget) {
         let present = self.lessees(backend).chain(self.waiting_at(backend));
-        let present = present.filter_map(|client| self.clients.get(&client)).map(|c| c.environment.clone());
+        let present = present.filter_map(|client| self.clients.get(&client)).map(|c| c.environment().clone());
         let present: Vec<Environment> = present.collect();
         let all = present.iter().cloned().reduce(|all, one| all.merged(&one).unwrap_or(all));
         let (Some(all), Some(b)) = (all, self.backends.get_mut(&backend)) else { return };
         match what {
-            Forget::Variables => b.environment = all,
-            Forget::Values if b.number().is_none() => b.environment = all,
-            // The process has its variables.
-            Forget::Values => b.environment.draw_from(&present),
+            Forget::Variables => b.set_environment(all),
+            Forget::Values => b.forget_values(all, &present),
         }
     }
 
     /// One that was started early, for a client that has not said a word to it yet, serves whoever speaks first. That
     /// client finds its own when it speaks, and most likely the same.
-    pub(crate) fn take_early(&mut self, client: ClientId, key: &Key) -> Option<BackendId> {
-        let server = self.clients.get(&client).filter(|c| !c.handshake.is_answered())?.server;
+    pub(crate) fn take_early(&mut self, client: ClientId, key: &BackendKey) -> Option<BackendId> {
+        let server = self.clients.get(&client).filter(|c| !c.is_greeted())?.server();
         let wanted = self.environment_for(client, key);
         let is_unused = |b: &Backend| {
-            b.greeting.is_none()
-                && b.greeter.is_none()
-                && b.waiting.is_empty()
-                && self.pending.iter().all(|(_, pending)| pending.backend != b.id)
+            b.handshake().is_ungreeted()
+                && !b.handshake().is_under_way()
+                && b.queue().is_empty()
+                && self.pending.iter().all(|(_, pending)| pending.backend != b.id())
         };
-        let is_mute =
-            |owner: ClientId| self.clients.get(&owner).is_some_and(|c| matches!(c.handshake, Handshake::New));
+        let is_mute = |owner: ClientId| self.clients.get(&owner).is_some_and(|c| c.is_new());
         let is_early = |b: &&Backend| {
             // It was made before its client said what it can do.
-            let is_same = b.key == Key { profile: None, owner: b.key.owner, ..key.clone() };
-            let is_owners = b.key.owner.is_some_and(|owner| owner != client && is_mute(owner));
-            b.server == server
+            let is_same = *b.key() == BackendKey { profile: None, owner: b.owner(), ..key.clone() };
+            let is_owners = b.owner().is_some_and(|owner| owner != client && is_mute(owner));
+            b.server() == server
                 && is_same
                 && is_owners
-                && b.environment.serves(&wanted)
+                && b.environment().serves(&wanted)
                 && !b.is_retired()
                 && is_unused(b)
         };
         // Whoever wants one for himself has one started early for him, too.
         let early = self.backends.values().filter(|_| key.owner.is_none()).find(is_early)?;
-        let (id, owner) = (early.id, early.key.owner?);
+        let (id, owner) = (early.id(), early.owner()?);
         if let Some(b) = self.backends.get_mut(&id) {
-            b.key = key.clone();
+            b.set_key(key.clone());
         }
         if let Some(c) = self.clients.get_mut(&owner) {
-            c.seats.retain(|_, seat| *seat != id);
-            c.home = c.home.filter(|home| *home != id);
+            c.give_back_lease(id);
         }
         Some(id)
     }
 
-    pub(crate) fn create(&mut self, client: ClientId, key: Key) -> BackendId {
+    pub(crate) fn create(&mut self, client: ClientId, key: BackendKey) -> BackendId {
         let environment = self.environment_for(client, &key);
         let (server, settings) = self
             .clients
             .get(&client)
-            .map_or_else(|| (ServerId(0), Default::default()), |c| (c.server, c.settings.clone()));
-        let manner =
-            self.servers.get(server.0 as usize).map_or(Manner::of(settings.framing), |origin| origin.manner);
-        let id = BackendId(self.next_backend);
-        self.next_backend += 1;
-        let mut backend = Backend::new(id, server, settings, manner, (key, environment), self.now);
-        if let Some(greeting) = self.clients.get(&client).and_then(|c| c.handshake.to_replay()) {
-            backend.greeting = Some(greeting.clone());
-            backend.greeted_by = Some(client);
+            .map_or_else(|| (ServerId(0), Default::default()), |c| (c.server(), c.settings().clone()));
+        let framing = self.servers.get(server).map_or(FramingGuess::of(settings.framing), Server::framing);
+        let id = self.numbers.new_backend();
+        let mut backend = Backend::new(id, server, settings, framing, (key, environment), self.clock.now());
+        if let Some(greeting) = self.clients.get(&client).and_then(|c| c.greeting()) {
+            backend.handshake_mut().adopt(greeting.clone(), client);
         }
-        self.backends.insert(id, backend);
+        self.backends.insert(backend);
         id
     }
 }

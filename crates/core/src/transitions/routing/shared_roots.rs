@@ -1,7 +1,7 @@
 //! A process that asks `roots/list` has one answer for all of its clients. Clients whose answers differ do not share it.
 
 use crate::backends::{Backend, is_use};
-use crate::clients::{ClientRoot, Roots};
+use crate::clients::{RootsStage, key_of_roots};
 use crate::core::Core;
 use crate::fact::Fact;
 use crate::ids::{BackendId, ClientId, Launch};
@@ -12,36 +12,34 @@ use std::sync::Arc;
 use switchboard_protocol::{Method, RawId};
 
 /// Why clients are separated.
-const WHY: &str = "its clients have different roots";
+const DIFFERENT_ROOTS: &str = "its clients have different roots";
 
 impl Core {
     /// A client's answer to `roots/list`, in a form that is equal for equal answers; `None` while it is unknown.
     pub(crate) fn roots_key(&self, client: ClientId) -> Option<Arc<str>> {
         let c = self.clients.get(&client)?;
-        if let Some(root) = &c.known.pinned {
+        if let Some(root) = &c.known().pinned {
             return Some(format!("pinned {root}").into());
         }
-        if !c.declared.has_roots {
+        if !c.has_roots() {
             return Some("none".into());
         }
-        let Roots::Told(roots) = &c.roots else { return None };
-        let answer = self
-            .clients
-            .get(&self.connection_of(client))
-            .and_then(|connection| connection.roots_answer.as_ref());
-        Some(answer.map_or_else(|| key_of(roots), |answer| answer.key.clone()))
+        let roots = c.told_roots()?;
+        let answer =
+            self.clients.get(&self.connection_of(client)).and_then(|connection| connection.roots_answer());
+        Some(answer.map_or_else(|| key_of_roots(roots), |answer| answer.key().clone()))
     }
 
     /// Whether a backend's process asks for roots, or is known to.
     fn asks_roots(&self, b: &Backend) -> bool {
-        let server = self.servers.get(b.server.0 as usize);
-        let asks = b.told.matters() || server.is_some_and(|server| server.record.asks_roots);
-        asks && !b.settings.relays && !b.settings.is_split()
+        let server = self.servers.get(b.server());
+        let asks = b.roots().matter() || server.is_some_and(|server| server.record().asks_roots);
+        asks && !b.settings().relays && !b.settings().is_split()
     }
 
     /// Others are there that hold a lease on a backend, or have used its process.
     pub(crate) fn has_company(&self, client: ClientId, b: &Backend) -> bool {
-        let mut users = self.present_users(b).into_iter().chain(self.real_lessees(b.id));
+        let mut users = self.present_users(b).into_iter().chain(self.real_lessees(b.id()));
         users.any(|other| other != client)
     }
 
@@ -50,12 +48,12 @@ impl Core {
         let connection = self.connection_of(client);
         let is_about_to = |p: &Pending| {
             let other = p.client().map(|other| self.connection_of(other));
-            p.backend == b.id
+            p.backend == b.id()
                 && p.waiting().is_some()
                 && is_use(p.method)
                 && other.is_some_and(|it| it != connection)
         };
-        let mut subscribers = b.subscriptions.iter().flat_map(|subscription| &subscription.clients);
+        let mut subscribers = b.subscriptions().iter().flat_map(|(_, clients)| clients);
         b.users.has_others(connection)
             || subscribers.any(|other| self.connection_of(*other) != connection)
             || self.pending.iter().any(|(_, pending)| is_about_to(pending))
@@ -67,7 +65,7 @@ impl Core {
         if !self.asks_roots(b) {
             return true;
         }
-        match (&b.told.roots, self.roots_key(client)) {
+        match (b.roots().told(), self.roots_key(client)) {
             (_, None) => true,
             (Some(told), Some(mine)) => *told == mine,
             (None, Some(_)) => !self.has_other_users(client, b),
@@ -82,18 +80,18 @@ impl Core {
         }
         let mine = self.roots_key(client);
         // The usual case, without a look at anybody else.
-        if mine.is_some() && b.told.roots == mine {
+        if mine.is_some() && b.roots().told() == mine.as_ref() {
             return Route::To(home);
         }
         let has_company = self.has_company(client, b);
-        let is_greeting = self.clients.get(&client).is_some_and(|c| c.handshake.is_asked());
+        let is_greeting = self.clients.get(&client).is_some_and(|c| c.awaits_greeting());
         match mine {
             // It makes an end of its handshake first, wherever it moves then.
             _ if has_company && is_greeting => Route::Wait,
             // Whoever uses it first decides; others are checked before they do.
-            Some(mine) if b.told.roots.is_none() && !self.has_other_users(client, b) => {
+            Some(mine) if b.roots().told().is_none() && !self.has_other_users(client, b) => {
                 if let Some(b) = self.backends.get_mut(&home) {
-                    b.told.roots = Some(mine);
+                    b.roots_mut().bind(Some(mine));
                 }
                 Route::To(home)
             }
@@ -101,7 +99,7 @@ impl Core {
             Some(_) => self.leave_other_roots(client, home),
             None if !has_company => Route::To(home),
             None if self.may_be_asked(client) => {
-                if self.clients.get(&client).is_some_and(|c| matches!(c.roots, Roots::Unasked)) {
+                if self.clients.get(&client).is_some_and(|c| c.roots_stage() == RootsStage::Unasked) {
                     self.ask_roots(client);
                 }
                 // Another server may have asked before, so that they are known at once.
@@ -111,7 +109,7 @@ impl Core {
                 }
             }
             // It has made no whole handshake, and so cannot be asked.
-            None => Route::To(self.seat_alone(client, home)),
+            None => Route::To(self.lease_alone(client, home)),
         }
     }
 
@@ -127,10 +125,10 @@ impl Core {
     }
 
     /// A client leaves its home for a backend that nobody else uses.
-    fn seat_alone(&mut self, client: ClientId, home: BackendId) -> BackendId {
-        let root = self.backends.get(&home).and_then(|b| b.key.root.clone());
+    fn lease_alone(&mut self, client: ClientId, home: BackendId) -> BackendId {
+        let root = self.backends.get(&home).and_then(|b| b.key().root.clone());
         let wanted = self.leave_for_roots(client, home);
-        let backend = self.seat_apart(client, root);
+        let backend = self.lease_apart(client, root);
         self.subscribe_at(client, backend, wanted);
         self.unpark(client);
         backend
@@ -138,8 +136,9 @@ impl Core {
 
     /// What a client subscribed to at a backend that it leaves.
     fn leave_for_roots(&mut self, client: ClientId, backend: BackendId) -> Vec<Vec<u8>> {
-        self.report(Fact::Separated { backend, clients: 1, why: WHY });
-        let wanted = self.backends.get(&backend).map(|b| b.subscribed_by(client)).unwrap_or_default();
+        self.report(Fact::Separated { backend, clients: 1, why: DIFFERENT_ROOTS });
+        let wanted =
+            self.backends.get(&backend).map(|b| b.subscriptions().of_client(client)).unwrap_or_default();
         self.park_waiting(client, backend, None);
         self.leave(client, backend);
         wanted
@@ -167,15 +166,15 @@ impl Core {
     /// A server that was taken for one that ignores the folder, and asks for roots, runs in the wrong folder. It goes when it has
     /// its answer, which its open calls may depend on.
     fn retire_misplaced(&mut self, backend: BackendId) {
-        let is_misplaced = |b: &Backend| b.key.in_home && self.scope_of(b.server) != Scope::Global;
-        let Some(b) = self.backends.get(&backend).filter(|b| is_misplaced(b) && b.told.waiting.is_empty())
+        let is_misplaced = |b: &Backend| b.key().in_home && self.scope_of(b.server()) != Scope::Global;
+        let Some(b) = self.backends.get(&backend).filter(|b| is_misplaced(b) && !b.roots().has_questions())
         else {
             return;
         };
         let is_one = |other: &&Backend| {
-            other.server == b.server
+            other.server == b.server()
                 && is_misplaced(other)
-                && other.told.waiting.is_empty()
+                && !other.roots().has_questions()
                 && !other.is_retired()
         };
         let all: Vec<BackendId> = self.backends.values().filter(is_one).map(|other| other.id).collect();
@@ -187,7 +186,7 @@ impl Core {
     fn find_roots(&mut self, launch: Launch, id: &RawId) -> bool {
         let backend = launch.backend;
         let Some(b) = self.backends.get(&backend) else { return true };
-        if b.settings.is_split() {
+        if b.settings().is_split() {
             let asker = self.lessees(backend).next().unwrap_or(ClientId(0));
             self.name_roots(launch, id, asker);
             return true;
@@ -195,7 +194,8 @@ impl Core {
         let clients = self.clients_meant(b);
         let Some(&first) = clients.iter().find(|client| self.has_roots(**client)) else {
             // What a client on another machine, or without a token, calls a folder must not reach a server that works there.
-            let is_elsewhere = |client: &&ClientId| self.clients.get(client).is_some_and(|c| c.is_elsewhere);
+            let is_elsewhere =
+                |client: &&ClientId| self.clients.get(client).is_some_and(|c| c.is_elsewhere());
             let Some(&foreign) = clients.iter().find(is_elsewhere) else { return false };
             self.name_roots(launch, id, foreign);
             return true;
@@ -203,16 +203,18 @@ impl Core {
         let is_unready = self.roots_key(first).is_none() && !self.may_be_asked(first);
         if clients.len() == 1 && self.connection_of(first) == first && is_unready {
             // It may not be asked yet. When it may, it is, and the server is told that its roots have changed.
-            let key =
-                self.clients.get(&first).map(|c| key_of(&c.named_roots(self.settings.roots.policy.style)));
+            let key = self
+                .clients
+                .get(&first)
+                .map(|c| key_of_roots(&c.named_roots(self.settings.roots.policy.style)));
             if let Some(b) = self.backends.get_mut(&backend) {
-                b.told.roots = key;
+                b.roots_mut().bind(key);
             }
             self.name_roots(launch, id, first);
             return true;
         }
         if let Some(b) = self.backends.get_mut(&backend) {
-            b.told.waiting.push(id.clone());
+            b.roots_mut().ask(id.clone());
         }
         self.answer_roots(launch);
         true
@@ -220,7 +222,7 @@ impl Core {
 
     /// A client names its roots itself, or is pinned to one.
     fn has_roots(&self, client: ClientId) -> bool {
-        self.clients.get(&client).is_some_and(|c| c.declared.has_roots || c.known.pinned.is_some())
+        self.clients.get(&client).is_some_and(|c| c.has_roots() || c.known().pinned.is_some())
     }
 
     /// The clients whose roots a process may mean: those that have used it; while nobody has, its first client.
@@ -229,7 +231,7 @@ impl Core {
         if !b.users.is_empty() {
             return users;
         }
-        let lessees: Vec<ClientId> = self.real_lessees(b.id).collect();
+        let lessees: Vec<ClientId> = self.real_lessees(b.id()).collect();
         let with_roots = || lessees.iter().copied().filter(|client| self.has_roots(*client));
         let is_ready = |client: &ClientId| self.may_be_asked(*client);
         let first = with_roots().find(is_ready).or_else(|| with_roots().next());
@@ -239,7 +241,7 @@ impl Core {
     /// Answers what a process has asked, once all clients that it may mean have named their roots.
     pub(crate) fn answer_roots(&mut self, launch: Launch) {
         let backend = launch.backend;
-        let Some(b) = self.backends.get(&backend).filter(|b| !b.told.waiting.is_empty()) else { return };
+        let Some(b) = self.backends.get(&backend).filter(|b| b.roots().has_questions()) else { return };
         let clients = self.clients_meant(b);
         let keys: Vec<Option<Arc<str>>> = clients.iter().map(|&client| self.roots_key(client)).collect();
         // One that has moved on since is not asked for the sake of this process.
@@ -249,13 +251,13 @@ impl Core {
         if !has_moved && keys.iter().any(Option::is_none) {
             return clients.into_iter().for_each(|client| self.ask_roots_if_wanted(client));
         }
-        let waiting = self.backends.get_mut(&backend).map(|b| std::mem::take(&mut b.told.waiting));
+        let waiting = self.backends.get_mut(&backend).map(|b| b.roots_mut().take_questions());
         let waiting = waiting.unwrap_or_default();
         let is_equal = keys.windows(2).all(|pair| pair[0] == pair[1]);
         match (clients.first(), keys.into_iter().next().flatten()) {
             (Some(&client), Some(key)) if is_equal => {
                 if let Some(b) = self.backends.get_mut(&backend) {
-                    b.told.roots = Some(key);
+                    b.roots_mut().bind(Some(key));
                 }
                 waiting.iter().for_each(|id| self.name_roots(launch, id, client));
                 self.check_waiting(backend, &clients);
@@ -268,7 +270,7 @@ impl Core {
             (Some(_), _) => {
                 let error = self.whose_question(backend);
                 waiting.iter().for_each(|id| self.refuse_backend(launch, id, &error));
-                self.separate(backend, None, WHY);
+                self.separate(backend, None, DIFFERENT_ROOTS);
             }
         }
         self.retire_misplaced(backend);
@@ -282,10 +284,4 @@ impl Core {
             self.unpark(client);
         }
     }
-}
-
-/// The key of roots that the client never answered with itself.
-fn key_of(roots: &[ClientRoot]) -> Arc<str> {
-    let raw: Vec<&str> = roots.iter().map(|root| &*root.raw).collect();
-    format!("named {}", raw.join(",")).into()
 }

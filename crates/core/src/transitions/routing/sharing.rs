@@ -1,22 +1,16 @@
 //! Who shares a backend, and whom its messages concern. What cannot be said for certain is not guessed: an answer
 //! to the wrong client would be worse than an error.
 
-use crate::backends::{Backend, Key, Principals};
-use crate::catalogue::next_cursor;
-use crate::clients::{Client, Presence, rank};
+use crate::backends::{Backend, BackendKey, Principals};
+use crate::clients::{Client, rank_in};
 use crate::core::Core;
 use crate::fact::Fact;
 use crate::ids::{BackendId, ClientId, Launch, ServerId};
 use crate::messages::{names_uri, same_spelling};
 use crate::pending::Pending;
-use crate::record::SeenOffers;
-use crate::servers::{Server, StateHint, state_hint};
-use crate::settings::{Capabilities, Scope, State};
-use serde::Deserialize;
+use crate::servers::Server;
+use crate::settings::{Capabilities, Scope, StatePolicy};
 use serde_json::json;
-use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use switchboard_protocol::{Message, Method, Part};
 
 /// Who a backend's request is for.
@@ -29,90 +23,30 @@ pub(crate) enum Addressee {
     Several,
 }
 
-/// So many kinds of clients are told apart.
-const MOST_PROFILES: usize = 64;
-
-/// So many of them are stored, if they are no longer than this, in bytes.
-const MOST_STORED_PROFILES: usize = 16;
-
-const LONG_PROFILE: usize = 1024;
-
-const INITIALIZE: &str = "initialize";
-
-const TOOLS: &str = "tools/list";
-
-const RESOURCES: &str = "resources/list";
-
-/// Longer lists are not looked through for names.
-const LONG_LIST: usize = 1 << 20;
-
-#[derive(Deserialize)]
-struct Tools<'a> {
-    #[serde(borrow)]
-    tools: Vec<Tool<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Tool<'a> {
-    #[serde(borrow)]
-    name: Cow<'a, str>,
-}
-
 impl Core {
-    /// What an instance of the server keeps between requests.
-    pub(crate) fn state_kept(&self, server: ServerId) -> State {
-        let Some(server) = self.servers.get(server.0 as usize) else { return State::None };
-        match server.settings.state {
-            State::Auto => server.insight.state.unwrap_or(State::None),
-            known => known,
-        }
+    /// The state that a backend of the server keeps between requests.
+    pub(crate) fn state_kept(&self, server: ServerId) -> StatePolicy {
+        self.servers.get(server).map_or(StatePolicy::None, Server::state_kept)
     }
 
-    /// Each client has an instance of its own.
+    /// Each client has a backend of its own.
     pub(crate) fn is_private(&self, server: ServerId) -> bool {
-        let Some(known) = self.servers.get(server.0 as usize) else { return false };
-        let asks = known.record.asks_questions && !known.settings.relays;
-        asks || known.settings.scope == Scope::Client || self.state_kept(server) == State::Client
+        self.servers.get(server).is_some_and(Server::is_private)
     }
 
-    /// What instances of the server are kept apart by.
+    /// The scope by which backends of the server are kept apart.
     pub(crate) fn scope_of(&self, server: ServerId) -> Scope {
-        let Some(known) = self.servers.get(server.0 as usize) else { return Scope::Root };
-        let learnt = known.settings.learnt_scope(&known.record, self.state_kept(server));
-        learnt.map_or(known.settings.scope, |(scope, _)| scope)
+        self.servers.get(server).map_or(Scope::Root, Server::scope)
     }
 
-    /// Clients of different principals may share an instance: it is the same everywhere, and keeps nothing.
+    /// Clients of different principals may share a backend of the server.
     pub(crate) fn is_for_everybody(&self, server: ServerId) -> bool {
-        let Some(Server { settings, insight, .. }) = self.servers.get(server.0 as usize) else {
-            return false;
-        };
-        let keeps_nothing = match settings.state {
-            State::None => true,
-            State::Auto => insight.state == Some(State::None),
-            State::Client | State::Backend => false,
-        };
-        self.scope_of(server) == Scope::Global && keeps_nothing
+        self.servers.get(server).is_some_and(Server::is_for_everybody)
     }
 
-    /// Whether a client with one key may use a backend with the other: they differ in what their clients can do, and
-    /// it was seen that this makes no difference.
-    pub(crate) fn is_alike(&self, server: ServerId, there: &Key, wanted: &Key) -> bool {
-        let Some(Server { settings, insight, .. }) = self.servers.get(server.0 as usize) else {
-            return false;
-        };
-        if settings.capabilities != Capabilities::Auto || insight.asks || insight.comes_in_pages {
-            return false;
-        }
-        let (Some(one), Some(other)) = (&there.profile, &wanted.profile) else { return false };
-        let (Some(one), Some(other)) = (insight.offers.get(one), insight.offers.get(other)) else {
-            return false;
-        };
-        // Of each other list it may be that nobody has asked for it.
-        let are_equal = |(list, digest): (&String, &u64)| other.get(list).is_none_or(|same| same == digest);
-        let both_know = |list: &str| one.contains_key(list) && other.contains_key(list);
-        let is_same = both_know(INITIALIZE) && both_know(TOOLS) && one.iter().all(are_equal);
-        is_same && Key { profile: there.profile.clone(), ..wanted.clone() } == *there
+    /// Whether a client with one key may use a backend with the other.
+    pub(crate) fn is_alike(&self, server: ServerId, there: &BackendKey, wanted: &BackendKey) -> bool {
+        self.servers.get(server).is_some_and(|server| server.is_alike(there, wanted))
     }
 
     /// Learns from an answer what the server offers.
@@ -128,68 +62,31 @@ impl Core {
         }
         let Some(result) = answer.part(Part::Result) else { return };
         let settings = self.settings_of(backend);
-        if method == Method::ToolsList && settings.state == State::Auto {
+        if method == Method::ToolsList && settings.state == StatePolicy::Auto {
             self.note_tools(backend, result);
         }
-        let profile = self.backends.get(&backend).and_then(|b| b.key.profile.clone());
+        let profile = self.backends.get(&backend).and_then(|b| b.key().profile.clone());
         let (Some(profile), Some(list)) = (profile, method.name()) else { return };
         if settings.capabilities != Capabilities::Auto {
             return;
         }
-        let mut hasher = DefaultHasher::new();
-        result.hash(&mut hasher);
-        let goes_on = next_cursor(result).is_some();
-        let Some(Server { insight, .. }) = self.origin(backend) else { return };
-        insight.comes_in_pages |= goes_on;
-        if insight.offers.len() < MOST_PROFILES || insight.offers.contains_key(&profile) {
-            let seen = insight.offers.entry(profile).or_default();
-            if seen.insert(list.to_owned(), hasher.finish()) == Some(hasher.finish()) {
-                return;
-            }
-            self.store_offers(backend);
+        let Some(origin) = self.origin(backend) else { return };
+        if let Some(offers) = origin.record_answer(profile, list, result) {
+            self.learn(backend, |record| record.offers = offers);
             self.unite_alike(backend);
         }
     }
 
-    /// Stores what was seen, so that clients of different programs share from the start next time. Resources change too often
-    /// to tell anything.
-    fn store_offers(&mut self, backend: BackendId) {
-        let Some(Server { insight, .. }) = self.origin(backend) else { return };
-        let is_lasting = |list: &str| list != RESOURCES;
-        let is_known =
-            |seen: &BTreeMap<String, u64>| seen.contains_key(INITIALIZE) && seen.contains_key(TOOLS);
-        let known =
-            insight.offers.iter().filter(|(profile, seen)| profile.len() <= LONG_PROFILE && is_known(seen));
-        let lasting = known.map(|(profile, seen)| {
-            let lasting = seen.iter().filter(|(list, _)| is_lasting(list));
-            (profile.clone(), lasting.map(|(list, digest)| (list.clone(), *digest)).collect())
-        });
-        let offers: SeenOffers = lasting.take(MOST_STORED_PROFILES).collect();
-        self.learn(backend, |record| record.offers = offers);
-    }
-
     /// Whether a server offers clients of two backends exactly the same, as far as anybody has asked.
     pub(crate) fn offers_same(&self, one: &Backend, other: &Backend) -> bool {
-        let Some(Server { insight, .. }) = self.servers.get(one.server.0 as usize) else { return false };
-        let seen = |b: &Backend| b.key.profile.as_ref().and_then(|profile| insight.offers.get(profile));
-        seen(one).is_some_and(|offers| seen(other) == Some(offers))
+        self.servers.get(one.server).is_some_and(|server| server.offers_same(&one.key, other.key()))
     }
 
     fn note_tools(&mut self, backend: BackendId, result: &[u8]) {
-        let Some(origin) = self.origin(backend) else { return };
-        if origin.insight.state == Some(State::Client) || result.len() > LONG_LIST {
-            return;
-        }
-        let Ok(Tools { tools }) = serde_json::from_slice(result) else { return };
-        let hint = state_hint(tools.iter().map(|tool| &*tool.name));
-        let StateHint::Keeps(tool) = hint else {
-            origin.insight.state = Some(State::None);
-            return;
-        };
-        origin.insight.state = Some(State::Client);
+        let Some(tool) = self.origin(backend).and_then(|origin| origin.learn_state(result)) else { return };
         self.learn(backend, |record| record.keeps_state = true);
         self.report(Fact::KeepsState { backend, tool });
-        if let Some(server) = self.backends.get(&backend).map(|b| b.server) {
+        if let Some(server) = self.backends.get(&backend).map(|b| b.server()) {
             self.separate_server(server, None, "its tools keep a client's state");
         }
     }
@@ -214,7 +111,7 @@ impl Core {
     fn if_here(&self, client: ClientId) -> Addressee {
         let is_here = self.clients.get(&client).is_some_and(|c| {
             // A server may be ready before the client of many servers has its answer to `initialize`.
-            c.presence == Presence::Here && (!c.is_delegate() || self.may_be_asked(client))
+            c.is_here() && (!c.is_delegate() || self.may_be_asked(client))
         });
         if is_here { Addressee::Client(client) } else { Addressee::Absent }
     }
@@ -222,7 +119,7 @@ impl Core {
     /// The owner of the task that a message belongs to.
     fn related_owner(&self, backend: BackendId, message: &Message) -> Option<ClientId> {
         let task = message.part(Part::MetaRelatedTaskId).or_else(|| message.part(Part::TaskId))?;
-        self.backends.get(&backend)?.tasks.iter().find(|known| known.id == task).map(|known| known.client)
+        self.backends.get(&backend)?.tasks().owner_of(task)
     }
 
     /// The clients that a backend's notification concerns.
@@ -232,8 +129,8 @@ impl Core {
         match message.method() {
             Method::ResourceUpdated => {
                 let uri = same_spelling(message.part(Part::Uri).unwrap_or_default());
-                match b.subscriptions.iter().find(|known| known.uri == *uri) {
-                    Some(subscription) => subscription.clients.clone(),
+                match b.subscriptions().subscribers(&uri) {
+                    Some(clients) => clients.to_vec(),
                     None => self.about_to_subscribe(backend, &uri),
                 }
             }
@@ -246,7 +143,7 @@ impl Core {
             method if method.is_list_change() => lessees()
                 .filter(|client| {
                     // Delegates hear of it when it is known what has changed.
-                    self.clients.get(client).is_some_and(|c| c.home == Some(backend) && !c.is_delegate())
+                    self.clients.get(client).is_some_and(|c| c.home() == Some(backend) && !c.is_delegate())
                 })
                 .collect(),
             Method::TaskStatus => match self.related_owner(backend, message) {
@@ -268,21 +165,21 @@ impl Core {
     /// Who hears what may be about any user of a process: its only user; or, if one principal alone has used it, those of its
     /// clients that have asked for log messages.
     fn listeners(&self, b: &Backend) -> Vec<ClientId> {
-        if let Some(client) = self.sole_user(b.id) {
+        if let Some(client) = self.sole_user(b.id()) {
             return vec![client];
         }
         let may_hear = |c: &Client| match b.users.principals() {
-            Principals::Nobody => self
-                .real_lessees(b.id)
-                .all(|other| self.clients.get(&other).is_some_and(|other| other.principal == c.principal)),
-            Principals::One(principal) => c.principal == principal,
+            Principals::Nobody => self.real_lessees(b.id()).all(|other| {
+                self.clients.get(&other).is_some_and(|other| other.principal() == c.principal())
+            }),
+            Principals::One(principal) => c.principal() == principal,
             Principals::Several => false,
         };
         let wants = |client: &ClientId| {
             let connection = self.clients.get(&self.connection_of(*client));
-            connection.is_some_and(|c| c.level.is_some() && may_hear(c))
+            connection.is_some_and(|c| c.level().is_some() && may_hear(c))
         };
-        self.real_lessees(b.id).filter(wants).collect()
+        self.real_lessees(b.id()).filter(wants).collect()
     }
 
     /// Whoever asked for it a moment ago. If nobody did, it speaks unasked: to its one client, as it would without us.
@@ -310,9 +207,9 @@ impl Core {
     /// Whether a log message is one that the client wants to hear. Alone, that is the server's own affair.
     fn is_loud_enough(&self, client: ClientId, message: &Message) -> bool {
         // A server that logs without having said so cannot be told, but what it says can be left out.
-        let level = self.clients.get(&self.connection_of(client)).and_then(|c| c.level.as_ref());
-        match (level, message.part(Part::Level).and_then(rank)) {
-            (Some(level), Some(rank)) => rank >= level.rank,
+        let level = self.clients.get(&self.connection_of(client)).and_then(|c| c.level());
+        match (level, rank_in(message)) {
+            (Some(level), Some(rank)) => level.admits(rank),
             (None, _) | (_, None) => true,
         }
     }
@@ -320,30 +217,30 @@ impl Core {
     /// What it offers may depend on what its clients can do.
     pub(crate) fn note_asking(&mut self, backend: BackendId) {
         if let Some(origin) = self.origin(backend) {
-            origin.insight.asks = true;
+            origin.record_question();
         }
     }
 
     /// A server has asked a client something. Its clients share no more processes: nobody but the server knows which request
     /// a question belongs to.
     pub(crate) fn note_question(&mut self, backend: BackendId, addressee: &Addressee) {
-        const WHY: &str = "it asks its clients questions";
+        const ASKS_QUESTIONS: &str = "it asks its clients questions";
         self.note_asking(backend);
         self.learn(backend, |record| record.asks_questions = true);
         let Some(b) = self.backends.get(&backend) else { return };
-        let server = b.server;
+        let server = b.server();
         if !self.is_private(server) {
             return;
         }
         // One that is retired is left alone.
         match addressee {
-            Addressee::Several => self.separate(backend, None, WHY),
-            Addressee::Client(client) => self.separate(backend, Some(*client), WHY),
+            Addressee::Several => self.separate(backend, None, ASKS_QUESTIONS),
+            Addressee::Client(client) => self.separate(backend, Some(*client), ASKS_QUESTIONS),
             Addressee::Absent => {}
         }
         // A question to a client that is not there decides nothing about who keeps the process.
         let decided = Some(backend).filter(|_| *addressee != Addressee::Absent);
-        self.separate_server(server, decided, WHY);
+        self.separate_server(server, decided, ASKS_QUESTIONS);
     }
 
     /// Clients of a backend that keeps something for them learn that it is lost.

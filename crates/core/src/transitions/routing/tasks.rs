@@ -1,39 +1,30 @@
 //! Requests that run on after their answer. A task belongs to the client that began it: others on the same process cannot
 //! list, read or cancel it.
 
-use crate::backends::{Backend, Task};
-use crate::clients::Presence;
+use crate::backends::Backend;
 use crate::core::Core;
 use crate::ids::{BackendId, ClientId};
-use crate::messages::same_spelling;
 use crate::pending::{LONGEST_TOKEN, Pending};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::time::Duration;
 use switchboard_protocol::{Message, Method, Outgoing, Part, Patch, Span};
 
-/// Tasks of one backend that are remembered.
-const MOST_TASKS: usize = 1024;
-
-/// A task of which nothing was heard for so long is over.
-const LONGEST_TASK: Duration = Duration::from_secs(60 * 60);
-
 #[derive(Deserialize)]
-struct Status<'a> {
+struct TaskStatus<'a> {
     #[serde(borrow)]
     status: Cow<'a, str>,
 }
 
 /// One page of `tasks/list`.
 #[derive(Deserialize)]
-struct Page<'a> {
+struct TaskPage<'a> {
     #[serde(borrow)]
     tasks: &'a RawValue,
 }
 
 #[derive(Deserialize)]
-struct Listed<'a> {
+struct ListedTask<'a> {
     #[serde(borrow, rename = "taskId")]
     id: &'a RawValue,
 }
@@ -54,22 +45,10 @@ impl Core {
             }
         }
         if let Some(task) = answer.part(Part::ResultTaskId).filter(|task| task.len() <= LONGEST_TOKEN)
-            && self.clients.get(&client).is_some_and(|c| c.presence != Presence::Lost)
+            && self.clients.get(&client).is_some_and(|c| !c.is_lost())
             && let Some(b) = self.backends.get_mut(&backend)
         {
-            let is_full = b.tasks.len() >= MOST_TASKS;
-            // A server that gives two clients the same id cannot take a task away from its owner.
-            if b.tasks
-                .iter()
-                .any(|known| known.id == task && known.client != client && known.until > self.now)
-            {
-                return;
-            }
-            b.tasks.retain(|known| known.id != task && (known.until > self.now || !is_full));
-            if b.tasks.len() >= MOST_TASKS {
-                return;
-            }
-            b.tasks.push(Task { id: task.to_vec(), client, until: self.now + LONGEST_TASK });
+            b.tasks_mut().begin(task, client, self.clock.now());
         }
     }
 
@@ -83,17 +62,14 @@ impl Core {
 
     fn task_over(&mut self, backend: BackendId, task: &[u8]) {
         if let Some(b) = self.backends.get_mut(&backend) {
-            // Its result may still be asked for, and only here; but nothing is lost any more.
-            for known in b.tasks.iter_mut().filter(|known| known.id == task) {
-                known.until = self.now;
-            }
+            b.tasks_mut().end(task, self.clock.now());
         }
     }
 
     /// Where a client's task runs.
     pub(crate) fn backend_of_task(&self, client: ClientId, task: &[u8]) -> Option<BackendId> {
-        let has_it = |b: &&Backend| b.tasks.iter().any(|known| known.client == client && known.id == task);
-        self.backends.values().find(has_it).map(|b| b.id)
+        let has_it = |b: &&Backend| b.tasks().is_owned(task, client);
+        self.backends.values().find(has_it).map(|b| b.id())
     }
 
     /// Whether a request that is about to be written names a task that is not its client's. One of which nothing is known may
@@ -103,7 +79,7 @@ impl Core {
         let (Some(client), Some(b)) = (pending.client(), self.backends.get(&pending.backend)) else {
             return false;
         };
-        let is_own = b.tasks.iter().any(|known| known.client == client && known.id == *task);
+        let is_own = b.tasks().is_owned(task, client);
         !is_own && b.users.has_others(self.connection_of(client))
     }
 
@@ -121,12 +97,10 @@ impl Core {
         };
         let (Some(result), whole) = (answer.part(Part::Result), answer.span(Part::Result)) else { return };
         let is_own = |item: &&&RawValue| {
-            let Ok(Listed { id }) = serde_json::from_str(item.get()) else { return false };
-            let id = same_spelling(id.get().as_bytes());
-            let is_it = |task: &Task| task.client == client && same_spelling(&task.id) == id;
-            b.tasks.iter().any(is_it)
+            let Ok(ListedTask { id }) = serde_json::from_str(item.get()) else { return false };
+            b.tasks().is_owned_spelled(id.get().as_bytes(), client)
         };
-        let page = serde_json::from_slice::<Page<'_>>(result).ok();
+        let page = serde_json::from_slice::<TaskPage<'_>>(result).ok();
         let items =
             page.as_ref().and_then(|page| serde_json::from_str::<Vec<&RawValue>>(page.tasks.get()).ok());
         let (Some(page), Some(items)) = (page, items) else {
@@ -149,6 +123,6 @@ pub(crate) fn names_task(method: Method) -> bool {
 }
 
 fn is_final(object: Option<&[u8]>) -> bool {
-    let status = object.and_then(|object| serde_json::from_slice::<Status<'_>>(object).ok());
-    status.is_some_and(|Status { status }| matches!(&*status, "completed" | "failed" | "cancelled"))
+    let status = object.and_then(|object| serde_json::from_slice::<TaskStatus<'_>>(object).ok());
+    status.is_some_and(|TaskStatus { status }| matches!(&*status, "completed" | "failed" | "cancelled"))
 }

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
-use switchboard_core::{About, ClientId, Named};
+use switchboard_core::{About, ClientId, MemberPath};
 use switchboard_protocol::{Answers, Broken, Outgoing, Parsed, RawId};
 use tokio::sync::{mpsc, oneshot};
 
@@ -152,7 +152,7 @@ impl Session {
     }
 
     /// The places that a frame names.
-    pub(crate) async fn places(&self, frame: &Result<Parsed, Broken>) -> Vec<Named> {
+    pub(crate) async fn places(&self, frame: &Result<Parsed, Broken>) -> Vec<MemberPath> {
         if let Ok(reader) = self.reader.try_lock()
             && let Some(places) = reader.places_now(frame)
         {

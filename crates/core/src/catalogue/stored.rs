@@ -6,14 +6,14 @@ use super::offer::Offer;
 use bytes::Bytes;
 use std::sync::{Arc, LazyLock};
 
-type Reading = Box<dyn FnOnce() -> Option<Arc<Offer>> + Send>;
+type ReadOffer = Box<dyn FnOnce() -> Option<Arc<Offer>> + Send>;
 
 #[derive(Clone)]
-pub struct Kept(Arc<LazyLock<Option<Arc<Offer>>, Reading>>);
+pub struct StoredOffer(Arc<LazyLock<Option<Arc<Offer>>, ReadOffer>>);
 
-impl Kept {
+impl StoredOffer {
     /// What [`Offer::store`] gave.
-    pub fn stored(bytes: Bytes, naming: Arc<Naming>) -> Self {
+    pub fn from_bytes(bytes: Bytes, naming: Arc<Naming>) -> Self {
         Self(Arc::new(LazyLock::new(Box::new(move || Offer::load(&bytes, &naming).map(Arc::new)))))
     }
 
@@ -23,16 +23,16 @@ impl Kept {
     }
 }
 
-impl From<Arc<Offer>> for Kept {
+impl From<Arc<Offer>> for StoredOffer {
     fn from(offer: Arc<Offer>) -> Self {
-        let kept = LazyLock::new(Box::new(move || Some(offer)) as Reading);
-        LazyLock::force(&kept);
-        Self(Arc::new(kept))
+        let lazy = LazyLock::new(Box::new(move || Some(offer)) as ReadOffer);
+        LazyLock::force(&lazy);
+        Self(Arc::new(lazy))
     }
 }
 
-impl std::fmt::Debug for Kept {
+impl std::fmt::Debug for StoredOffer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Kept")
+        f.write_str("StoredOffer")
     }
 }

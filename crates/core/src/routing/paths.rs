@@ -1,4 +1,4 @@
-//! What messages say about places: the paths that a request names, and the roots that a client tells. Pure; nothing is
+//! What messages say about paths: the paths that a request names, and the roots that a client tells. Pure; nothing is
 //! looked up on disk. Large arguments are stepped over, not decoded. What is no JSON, or not of the expected form, says
 //! nothing.
 
@@ -8,13 +8,13 @@ use std::borrow::Cow;
 use switchboard_protocol::json;
 
 /// No system has longer paths, however they are spelled in a URI. Longer texts are something else.
-const MAX_TEXT: usize = 128 * 1024;
+const MAX_PATH_BYTES: usize = 128 * 1024;
 /// Further URIs in a request would be looked up on disk, and say nothing that these do not.
 const MAX_URIS: usize = 16;
 /// Nobody has more, and each of them is kept.
 const MAX_ROOTS: usize = 256;
 
-/// The places that a request's `params` name: cleaned paths, the first to be asked first.
+/// The paths that a request's `params` name: cleaned paths, the first to be asked first.
 ///
 /// - `params.uri`, if it is a `file:` URI;
 /// - the arguments called as in `root_arguments`, in that order, whose value is an absolute path or a `file:` URI;
@@ -24,14 +24,14 @@ const MAX_ROOTS: usize = 256;
 /// same name the last counts, as for most who will read them.
 pub fn named(params: &[u8], root_arguments: &[String], style: Style) -> Vec<(NamedBy, String)> {
     let [uri, arguments] = picked(params, ["uri", "arguments"]).unwrap_or_default();
-    let mut places = Vec::new();
+    let mut paths = Vec::new();
     if let Some(path) = uri.and_then(text).and_then(|uri| path::of_uri(&uri, style)) {
-        places.push((NamedBy::Uri, path));
+        paths.push((NamedBy::Uri, path));
     }
     if let Some(arguments) = arguments {
-        places.extend(in_arguments(arguments, root_arguments, style).unwrap_or_default());
+        paths.extend(in_arguments(arguments, root_arguments, style).unwrap_or_default());
     }
-    places
+    paths
 }
 
 fn in_arguments(arguments: &[u8], root_arguments: &[String], style: Style) -> Option<Vec<(NamedBy, String)>> {
@@ -116,7 +116,7 @@ fn picked<'a, const N: usize>(object: &'a [u8], names: [&str; N]) -> Option<[Opt
 /// The text of a JSON string. Nothing if it is none, or longer than any path.
 fn text(quoted: &[u8]) -> Option<Cow<'_, str>> {
     let inner = quoted.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
-    if inner.len() > MAX_TEXT {
+    if inner.len() > MAX_PATH_BYTES {
         return None;
     }
     match inner.contains(&b'\\') {
@@ -172,8 +172,8 @@ mod tests {
     /// As `name=path` words; a URI's has no name.
     fn said(params: &[u8], style: Style) -> String {
         let arguments = ["directory_path".to_owned(), "path".to_owned()];
-        let places = named(params, &arguments, style);
-        let words: Vec<String> = places
+        let paths = named(params, &arguments, style);
+        let words: Vec<String> = paths
             .into_iter()
             .map(|(by, path)| match by {
                 NamedBy::Uri => path,
@@ -276,13 +276,13 @@ mod tests {
 
     #[test]
     fn what_is_too_long_or_too_much_is_left_out() {
-        let long = format!(r#"{{"uri":"file:///{}"}}"#, "a".repeat(MAX_TEXT));
+        let long = format!(r#"{{"uri":"file:///{}"}}"#, "a".repeat(MAX_PATH_BYTES));
         assert_eq!(said(long.as_bytes(), Style::Unix), "");
         let many: Vec<String> = (0..100).map(|n| format!(r#""x{n}":"file:///{n}""#)).collect();
         let many = format!(r#"{{"arguments":{{{},"path":"/p"}}}}"#, many.join(","));
-        let places = named(many.as_bytes(), &["path".to_owned()], Style::Unix);
-        assert_eq!(places.len(), 1 + MAX_URIS);
-        assert_eq!(places[0], (NamedBy::Argument("path".into()), "/p".into()));
+        let paths = named(many.as_bytes(), &["path".to_owned()], Style::Unix);
+        assert_eq!(paths.len(), 1 + MAX_URIS);
+        assert_eq!(paths[0], (NamedBy::Argument("path".into()), "/p".into()));
     }
 
     #[test]
