@@ -1,5 +1,7 @@
 //! `switchboard`: one MCP server for your IDE, every other MCP server behind it.
 
+#![forbid(unsafe_code)]
+
 mod cli;
 mod commands;
 mod exit;

@@ -16,6 +16,7 @@
 //!
 //! Nothing here knows Switchboard's crates: it is measured from outside, as a client sees it.
 
+#![forbid(unsafe_code)]
 #![cfg_attr(
     target_os = "linux",
     expect(

@@ -1,5 +1,6 @@
 //! Any text as a config file: reading it, saying what is wrong with it and filling it in never panic, and a
 //! file without an error gives a config.
+#![forbid(unsafe_code)]
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,6 @@
 //! Any bytes as a frame: no panic; what is taken for JSON agrees with `serde_json`, apart from the depth
 //! limit; the parts are where another parser finds them; and what goes out is still the same message.
+#![forbid(unsafe_code)]
 #![no_main]
 
 use bytes::Bytes;

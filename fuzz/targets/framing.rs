@@ -1,5 +1,6 @@
 //! Any bytes, in pieces of any size: the same frames come out, every byte is accounted for, and what is held
 //! back stays within the limit.
+#![forbid(unsafe_code)]
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,6 @@
 //! A line that is broken or too long: the same is seen in pieces of any size, an id that is found can be put
 //! into an answer, and of a good message the tolerant look sees what the strict one does.
+#![forbid(unsafe_code)]
 #![no_main]
 
 use bytes::Bytes;

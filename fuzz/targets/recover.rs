@@ -1,4 +1,5 @@
 //! A line of a program's chatter: every byte is either in a message or in the noise, in order.
+#![forbid(unsafe_code)]
 #![no_main]
 
 use bytes::Bytes;

@@ -1,5 +1,6 @@
 //! Any bytes as a stream of events, in pieces of any size: what comes out is what a plain reading of the standard gives,
 //! line by line, with the whole in memory.
+#![forbid(unsafe_code)]
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

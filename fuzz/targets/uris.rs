@@ -1,5 +1,6 @@
 //! Any URI and any pattern of a filter: judging it never panics and takes no long time, what is allowed by a pattern would
 //! also be denied by it, and no disguise takes a URI out of a deny pattern.
+#![forbid(unsafe_code)]
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -19,6 +19,8 @@
 //! - `answers`: error answers. [`status`]: a snapshot for `switchboard status`.
 //! - `transitions`: changes of the state, by cause.
 
+#![forbid(unsafe_code)]
+
 pub mod moment;
 pub mod redact;
 pub mod text;

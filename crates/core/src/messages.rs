@@ -26,7 +26,7 @@ pub(crate) fn names_uri(request: &Message, uri: &[u8]) -> bool {
 /// An answer of our own; the result is JSON.
 pub(crate) fn own_result(id: &RawId, dialect: Dialect, result: &str) -> Outgoing {
     let version = version_member(dialect);
-    Outgoing::raw(format!(r#"{{{version}"id":{id},"result":{result}}}"#).into())
+    Outgoing::response(id.clone(), format!(r#"{{{version}"id":{id},"result":{result}}}"#).into())
 }
 
 /// The `jsonrpc` member, for those who have it.

@@ -7,7 +7,7 @@ use crate::routing::path::Style;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_protocol::dialect::Ear;
+use switchboard_protocol::dialect::LearntDialect;
 
 /// Lists and other short questions, whatever time a server's calls are given.
 pub const LIST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -330,7 +330,7 @@ pub struct Settings {
     pub pool: Pool,
     pub roots: Roots,
     /// What is known of the client's dialect before it speaks.
-    pub dialect: Ear,
+    pub dialect: LearntDialect,
     /// How long requests in flight may go on once we are asked to end.
     pub shutdown_grace: Duration,
     pub limits: Limits,

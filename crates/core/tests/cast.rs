@@ -25,6 +25,7 @@
 //! | `keep 0`, `record 0: slow, try 1` | the first server's lists are to be stored, or that it was not ready in time |
 //! | `- …` | a fact |
 
+use crate::claims::check_claims;
 use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,7 +36,7 @@ use switchboard_core::{
     Action, Aggregates, Change, ClientId, Core, Environment, Event, Fact, Launch, Limits, MemberPath, Moment,
     Order, Peer, Pool, Principal, Roots, ServerId, ServerSettings, Settings, Surroundings,
 };
-use switchboard_protocol::dialect::Ear;
+use switchboard_protocol::dialect::LearntDialect;
 use switchboard_protocol::{Framing, Parsed, parse};
 
 /// A and B work in the same folder, and share the first process. Nobody has used it yet.
@@ -64,7 +65,7 @@ pub(crate) fn settings() -> Settings {
         }],
         pool: Pool::default(),
         roots: Roots::default(),
-        dialect: Ear::Open,
+        dialect: LearntDialect::Open,
         shutdown_grace: Duration::from_secs(5),
         limits: Limits::default(),
         linger: None,
@@ -314,6 +315,7 @@ impl Stage {
                 }
                 Action::Stop { launch, .. } => seen.push(format!("stop {}", self.number(launch))),
                 Action::ToBackend { launch, out } => {
+                    check_claims(&out);
                     let number = self.number(launch);
                     let text = String::from_utf8_lossy(&out.to_vec()).into_owned();
                     if text.contains(r#""method":"initialize""#) {
@@ -324,6 +326,7 @@ impl Stage {
                     seen.push(format!("{number}< {}", text.replace(r#""jsonrpc":"2.0","#, "")));
                 }
                 Action::ToClient { client, out, .. } => {
+                    check_claims(&out);
                     let name = char::from(b'A' + client.0 as u8 - 1);
                     let text = String::from_utf8_lossy(&out.to_vec()).into_owned();
                     flushed.push((Peer::Client(client), out.len()));

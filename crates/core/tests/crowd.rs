@@ -10,7 +10,7 @@ use switchboard_core::{
     Action, Aggregates, ClientId, Core, Event, FramingChoice, Launch, Limits, Moment, Peer, Pool, Roots,
     ServerId, ServerSettings, Settings, Surroundings,
 };
-use switchboard_protocol::dialect::Ear;
+use switchboard_protocol::dialect::LearntDialect;
 use switchboard_protocol::{Framing, Parsed, parse};
 
 const CLIENTS: usize = 64;
@@ -89,7 +89,7 @@ impl Crowd {
             servers: vec![server],
             pool: Pool::default(),
             roots: Roots::default(),
-            dialect: Ear::Open,
+            dialect: LearntDialect::Open,
             shutdown_grace: Duration::from_secs(5),
             limits: Limits::default(),
             linger: Some(Duration::from_secs(30)),

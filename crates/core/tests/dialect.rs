@@ -2,7 +2,7 @@
 
 use crate::script::{check, check_with};
 use switchboard_protocol::Dialect;
-use switchboard_protocol::dialect::Ear;
+use switchboard_protocol::dialect::LearntDialect;
 
 #[test]
 fn a_bare_client_is_answered_as_it_speaks() {
@@ -69,7 +69,7 @@ fn whoever_sent_the_field_once_always_gets_it_back() {
 #[test]
 fn the_config_may_settle_it() {
     check_with(
-        |settings| settings.dialect = Ear::Fixed(Dialect::Bare),
+        |settings| settings.dialect = LearntDialect::Fixed(Dialect::Bare),
         r#"
         connect
             start newline

@@ -1,5 +1,6 @@
 //! The promises of this crate, told as stories: what happens, and what comes of it.
 
+mod claims;
 mod cast;
 mod isolation;
 mod hostile;

@@ -20,13 +20,14 @@
 //! | `start newline`, `stop gently`, `stop within 1s`, `stop now`, `finished` | what is to be done |
 //! | `- …` | a fact that is worth seeing, the usual ones left out |
 
+use crate::claims::check_claims;
 use bytes::Bytes;
 use std::time::Duration;
 use switchboard_core::{
     Action, Aggregates, ClientId, Core, Event, Fact, Launch, Limits, Moment, Peer, Pool, Roots, ServerId,
     ServerSettings, Settings, StopHow, Surroundings,
 };
-use switchboard_protocol::dialect::Ear;
+use switchboard_protocol::dialect::LearntDialect;
 use switchboard_protocol::hunt::Hunter;
 use switchboard_protocol::recover::recover;
 use switchboard_protocol::{Parsed, parse};
@@ -69,7 +70,7 @@ fn settings() -> Settings {
         servers: vec![ServerSettings::new("files")],
         pool: Pool::default(),
         roots: Roots::default(),
-        dialect: Ear::Open,
+        dialect: LearntDialect::Open,
         shutdown_grace: Duration::from_secs(5),
         limits: Limits::default(),
         linger: None,
@@ -231,10 +232,12 @@ impl Stage {
             Action::Stop { how: StopHow::Kill, .. } => "stop now".into(),
             Action::ToBackend { launch, out } => {
                 assert_eq!(Some(launch), self.launch, "only the present process is told anything");
+                check_claims(&out);
                 self.server_unread += out.len();
                 format!("server< {}", String::from_utf8_lossy(&out.to_vec()))
             }
             Action::ToClient { out, .. } => {
+                check_claims(&out);
                 self.client_unread += out.len();
                 format!("client< {}", String::from_utf8_lossy(&out.to_vec()))
             }

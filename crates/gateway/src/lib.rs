@@ -22,6 +22,8 @@
 //!
 //! This crate decides nothing about messages: that is `core`'s.
 
+#![forbid(unsafe_code)]
+
 mod hex;
 mod command_line;
 pub mod presets;
@@ -70,7 +72,7 @@ pub use switchboard_process::warden::{Layer, LayerState, Layers};
 /// To be called first in `main`, before there is a thread. Does not return in the processes that guard others.
 pub fn prepare_process() {
     switchboard_process::take_role();
-    switchboard_process::parent::Parent::note();
+    switchboard_process::parent::Parent::remember();
     switchboard_process::memory::allocator_gives_back();
     end_on_panic();
 }

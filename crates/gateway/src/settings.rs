@@ -23,7 +23,7 @@ use switchboard_core::{
     Surroundings,
 };
 use switchboard_process::machine;
-use switchboard_protocol::dialect::Ear;
+use switchboard_protocol::dialect::LearntDialect;
 
 /// The workspaces that the command line and the config name, as canonical paths.
 #[derive(Debug, Default, Clone)]
@@ -70,7 +70,7 @@ pub(crate) fn of_config(
         aggregates: aggregates(config),
         pool: pool(config),
         roots: Roots { home: paths::home(&|name| vars.get(name)), policy: policy(config) },
-        dialect: ear(config.dialect),
+        dialect: learnt_dialect(config.dialect),
         shutdown_grace: config.shutdown_grace,
         limits: limits(config),
         linger,
@@ -135,11 +135,11 @@ pub(crate) fn policy(config: &Config) -> Policy {
     Policy { open_roots: config.open_roots, fallback: config.fallback, style: Style::OWN }
 }
 
-pub(crate) fn ear(dialect: Dialect) -> Ear {
+pub(crate) fn learnt_dialect(dialect: Dialect) -> LearntDialect {
     match dialect {
-        Dialect::Auto => Ear::Open,
-        Dialect::Standard => Ear::Fixed(switchboard_protocol::Dialect::Standard),
-        Dialect::Bare => Ear::Fixed(switchboard_protocol::Dialect::Bare),
+        Dialect::Auto => LearntDialect::Open,
+        Dialect::Standard => LearntDialect::Fixed(switchboard_protocol::Dialect::Standard),
+        Dialect::Bare => LearntDialect::Fixed(switchboard_protocol::Dialect::Bare),
     }
 }
 

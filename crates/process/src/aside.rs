@@ -8,12 +8,12 @@ use std::thread;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// A thread stays for so long without work: large messages come one after the other.
-const IDLE: Duration = Duration::from_secs(2);
+/// Time that a thread stays without work: large messages come one after the other.
+const MAX_IDLE: Duration = Duration::from_secs(2);
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// The way to the thread that is there, if one is.
+/// The queue of the thread that waits for work, if there is one.
 static WORKER: Lock<Option<SyncSender<Work>>> = Lock::new(None);
 
 pub async fn run<T, F>(work: F) -> T
@@ -68,7 +68,7 @@ fn start_with(work: Work, worker: &mut Option<SyncSender<Work>>) -> bool {
 
 fn serve(first: Work, more: &Receiver<Work>) {
     first();
-    while let Ok(work) = more.recv_timeout(IDLE) {
+    while let Ok(work) = more.recv_timeout(MAX_IDLE) {
         work();
     }
 }

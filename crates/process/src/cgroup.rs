@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What the kernel calls its file system.
-const CGROUP2: libc::c_long = 0x6367_7270;
-/// A group can be removed once the last of its processes was reaped.
-const EMPTY_PATIENCE: Duration = Duration::from_secs(1);
-const LOOK: Duration = Duration::from_millis(2);
+/// The type of its file system.
+const CGROUP2_MAGIC: libc::c_long = 0x6367_7270;
+/// Time in which the processes of a killed group are reaped, after which it can be removed.
+const REMOVE_TIMEOUT: Duration = Duration::from_secs(1);
+const REMOVE_RETRY_INTERVAL: Duration = Duration::from_millis(2);
 
 /// The cgroup in which we may make others, or why there is none.
 pub(crate) fn delegated() -> Result<PathBuf, String> {
@@ -109,19 +109,19 @@ pub(crate) fn clear(path: &Path, may_kill: bool) {
     if !is_ours(path) {
         return;
     }
-    let deadline = Instant::now() + EMPTY_PATIENCE;
+    let deadline = Instant::now() + REMOVE_TIMEOUT;
     if may_kill {
         kill(path);
     }
     while remove(path).is_err() && may_kill && Instant::now() < deadline {
-        thread::sleep(LOOK);
+        thread::sleep(REMOVE_RETRY_INTERVAL);
     }
 }
 
 /// Whether it is a group, and one of those that we make, whatever a file says.
 fn is_ours(path: &Path) -> bool {
     let is_named_so = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("switchboard-"));
-    is_named_so && rustix::fs::statfs(path).is_ok_and(|found| found.f_type == CGROUP2)
+    is_named_so && rustix::fs::statfs(path).is_ok_and(|found| found.f_type == CGROUP2_MAGIC)
 }
 
 /// Kills all that are in it, and in groups below.

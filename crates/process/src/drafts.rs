@@ -8,8 +8,8 @@ use std::time::Duration;
 /// How a draft's name ends.
 pub const ENDING: &str = ".draft";
 
-/// Nobody writes for longer, so that whoever wrote an older one is gone.
-const WRITING: Duration = Duration::from_secs(60 * 60);
+/// No writer takes longer, so that the writer of an older draft is gone.
+const MAX_WRITE_TIME: Duration = Duration::from_secs(60 * 60);
 
 /// Removes the drafts in a folder that nobody can be at any more. `is_draft` is told a name. A link is removed and not
 /// followed.
@@ -23,7 +23,7 @@ pub fn remove_old(folder: &Path, is_draft: impl Fn(&str) -> bool) {
 
 fn is_old(entry: &fs::DirEntry) -> bool {
     let begun = entry.metadata().and_then(|meta| meta.modified());
-    begun.is_ok_and(|begun| begun.elapsed().is_ok_and(|elapsed| elapsed > WRITING))
+    begun.is_ok_and(|begun| begun.elapsed().is_ok_and(|elapsed| elapsed > MAX_WRITE_TIME))
 }
 
 #[cfg(test)]
@@ -39,7 +39,7 @@ mod tests {
         for (name, is_old) in [("a.1.draft", true), ("b.2.draft", false), ("kept", true)] {
             let file = File::create(folder.join(name)).unwrap();
             let hours = if is_old { 2 } else { 0 };
-            file.set_modified(SystemTime::now() - hours * WRITING).unwrap();
+            file.set_modified(SystemTime::now() - hours * MAX_WRITE_TIME).unwrap();
         }
         remove_old(&folder, |name| name.ends_with(ENDING));
         let mut left: Vec<_> =

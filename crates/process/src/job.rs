@@ -27,16 +27,16 @@ use windows_sys::{
 };
 
 /// What a process that we kill gives as its exit code; the same as with `TerminateProcess` by Rust's library.
-const KILLED: u32 = 1;
+const KILLED_EXIT_CODE: u32 = 1;
 
-const MOST_IDS: usize = 512;
+const MAX_MEMBERS: usize = 512;
 
 /// `JOBOBJECT_BASIC_PROCESS_ID_LIST` with room for more than one.
 #[repr(C)]
 struct IdList {
     _assigned: u32,
     listed: u32,
-    ids: [usize; MOST_IDS],
+    ids: [usize; MAX_MEMBERS],
 }
 
 #[derive(Debug)]
@@ -87,13 +87,13 @@ impl Job {
     /// Kills all members, at once and together: none can start another in between.
     pub(crate) fn kill(&self) {
         // SAFETY: the handle is open. It fails only for a handle without the right, and ours has all rights.
-        unsafe { TerminateJobObject(self.raw(), KILLED) };
+        unsafe { TerminateJobObject(self.raw(), KILLED_EXIT_CODE) };
     }
 
     /// The processes in it, up to a limit far beyond what a server starts; one that was killed is among them
     /// until it is gone.
     pub(crate) fn members(&self) -> io::Result<Vec<u32>> {
-        let mut list = IdList { _assigned: 0, listed: 0, ids: [0; MOST_IDS] };
+        let mut list = IdList { _assigned: 0, listed: 0, ids: [0; MAX_MEMBERS] };
         // SAFETY: the handle is open, and the pointer and size are those of the structure that the class fills.
         let filled = ok(unsafe {
             QueryInformationJobObject(
@@ -109,7 +109,7 @@ impl Job {
             Err(error) if error.raw_os_error() != Some(ERROR_MORE_DATA.cast_signed()) => return Err(error),
             Ok(()) | Err(_) => {}
         }
-        let listed = (list.listed as usize).min(MOST_IDS);
+        let listed = (list.listed as usize).min(MAX_MEMBERS);
         Ok(list.ids[..listed].iter().map(|id| *id as u32).collect())
     }
 

@@ -25,12 +25,12 @@ use std::time::Duration;
 use std::{fmt, process};
 use thiserror::Error;
 
-/// How often is looked whether somebody else has let go of a lock.
-const LOOK: Duration = Duration::from_millis(5);
-/// How much of a description is read.
-const LONGEST_DESCRIPTION: u64 = 64 * 1024;
-/// How the files that stand for a daemon end.
-const SOCKET: &str = "sock";
+/// Time between two attempts to take a lock, or to reach a listener that is busy.
+const RETRY_INTERVAL: Duration = Duration::from_millis(5);
+/// Part of a description that is read.
+const MAX_DESCRIPTION_BYTES: u64 = 64 * 1024;
+/// Extension of the files that stand for a daemon.
+const SOCKET_EXTENSION: &str = "sock";
 
 /// Where a daemon is found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +55,8 @@ impl Address {
         for entry in fs::read_dir(&folder)? {
             let path = PathBuf::from(entry?.file_name());
             let stem = path.file_stem().and_then(|stem| stem.to_str());
-            if let (Some(name), true) = (stem, path.extension().is_some_and(|extension| extension == SOCKET))
+            if let (Some(name), true) =
+                (stem, path.extension().is_some_and(|extension| extension == SOCKET_EXTENSION))
                 && name::is_of(name, &world)
             {
                 all.push(Self { folder: folder.clone(), name: name.to_owned() });
@@ -83,7 +84,7 @@ impl Address {
 
     /// What was left there.
     pub fn description(&self) -> Option<String> {
-        String::from_utf8(private::read(&self.file("json"), LONGEST_DESCRIPTION).ok()?).ok()
+        String::from_utf8(private::read(&self.file("json"), MAX_DESCRIPTION_BYTES).ok()?).ok()
     }
 
     /// Reports changes of the socket's file: whether a listener [is found](Listener::is_found) may be another question then.
@@ -175,7 +176,7 @@ impl StartLock {
             if let Some(lock) = os::FileLock::try_take(&path)? {
                 return Ok(Self(lock));
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(RETRY_INTERVAL).await;
         }
     }
 }

@@ -13,14 +13,14 @@ mod os {
     use std::path::Path;
 
     /// Where the limit of a container stands under cgroup version 1, which shows it its own group as the outermost.
-    const VERSION_1: &str = "/sys/fs/cgroup/memory/memory.limit_in_bytes";
+    const CGROUP_1_LIMIT_FILE: &str = "/sys/fs/cgroup/memory/memory.limit_in_bytes";
 
     pub(super) fn memory() -> Option<u64> {
         let machine = total(&fs::read_to_string("/proc/meminfo").ok()?)?;
         let own = cgroup::own();
         // An outer group limits those inside it.
         let groups = own.iter().flat_map(|own| own.ancestors()).map(|group| group.join("memory.max"));
-        let limits = groups.chain([Path::new(VERSION_1).to_owned()]).filter_map(|file| {
+        let limits = groups.chain([Path::new(CGROUP_1_LIMIT_FILE).to_owned()]).filter_map(|file| {
             // `max` is no limit.
             fs::read_to_string(file).ok()?.trim().parse().ok()
         });

@@ -54,10 +54,10 @@ fn program_text(line: &str) -> Option<(usize, usize)> {
 pub(crate) fn make_pages(spare: &mut [MaybeUninit<u8>]) {
     #[cfg(target_os = "linux")]
     {
-        const PAGE: usize = 4096;
+        const PAGE_BYTES: usize = 4096;
         let start = spare.as_mut_ptr().cast::<std::ffi::c_void>();
-        let skip = start.align_offset(PAGE);
-        let length = spare.len().saturating_sub(skip) / PAGE * PAGE;
+        let skip = start.align_offset(PAGE_BYTES);
+        let length = spare.len().saturating_sub(skip) / PAGE_BYTES * PAGE_BYTES;
         if length > 0 {
             // SAFETY: the range is whole pages inside memory that the caller owns for writing; making them
             // present changes no content. Where the system cannot do it, the faults come one by one.

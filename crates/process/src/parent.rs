@@ -1,5 +1,5 @@
-//! The end of whoever started us. The end of our input says the same in most cases; but the other end of that
-//! pipe may have been inherited by a process that lives on. Must not know who the parent is.
+//! The end of our parent, the process that started us. The end of our input says the same in most cases; but the other end
+//! of that pipe may have been inherited by a process that lives on. Must not know who the parent is.
 
 #[cfg(target_os = "linux")]
 #[path = "parent/linux.rs"]
@@ -8,13 +8,13 @@ mod system;
 #[path = "parent/macos.rs"]
 mod system;
 
-/// Whoever started us.
+/// The process that started us.
 pub struct Parent(os::OsParent);
 
 impl Parent {
-    /// Notes who it is. To be called first of all: one that ends before this is not known to have been there.
-    pub fn note() {
-        os::note();
+    /// Remembers the process that started us. To be called first of all: a parent that ends before this is unknown.
+    pub fn remember() {
+        os::remember();
     }
 
     /// Begins to watch. Must be called in the context of a tokio runtime.
@@ -51,7 +51,7 @@ mod os {
 
     static FIRST: OnceLock<Option<Pid>> = OnceLock::new();
 
-    pub(super) fn note() {
+    pub(super) fn remember() {
         first();
     }
 
@@ -119,7 +119,7 @@ mod os {
 mod os {
     pub(super) struct OsParent;
 
-    pub(super) fn note() {}
+    pub(super) fn remember() {}
 
     impl OsParent {
         pub(super) fn watch() -> Self {

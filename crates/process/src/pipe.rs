@@ -39,11 +39,11 @@ pub(crate) use windows::{NamedPipe, both_ways};
 pub use sealed::Sealed;
 
 /// With less spare room than this a read is not worth its system call.
-const LEAST_ROOM: usize = 4 * 1024;
-/// What is reserved then: as much as a pipe holds.
-const ROOM: usize = 64 * 1024;
-/// So much of one message makes it a large one, for which pipes are widened and reads are longer.
-const LARGE: usize = 256 * 1024;
+const MIN_SPARE_BYTES: usize = 4 * 1024;
+/// Bytes reserved then: the capacity of a pipe.
+const RESERVED_BYTES: usize = 64 * 1024;
+/// A message above this is a large one, for which pipes are widened and reads are longer.
+const LARGE_MESSAGE_BYTES: usize = 256 * 1024;
 
 /// The end of a stream that bytes come out of. Dropping it closes it (a thread that is blocked in a read
 /// holds it open until that read returns).
@@ -73,13 +73,13 @@ impl ByteReader {
     /// come can reserve much; 64 KiB are reserved when less than 4 KiB are spare. Cancel-safe: a future that
     /// is dropped has read nothing.
     pub async fn read(&mut self, buf: &mut BytesMut) -> io::Result<usize> {
-        let times = if buf.len() > LARGE { 8 } else { 1 };
-        if buf.capacity() - buf.len() < LEAST_ROOM * times {
-            buf.reserve(ROOM * times);
+        let times = if buf.len() > LARGE_MESSAGE_BYTES { 8 } else { 1 };
+        if buf.capacity() - buf.len() < MIN_SPARE_BYTES * times {
+            buf.reserve(RESERVED_BYTES * times);
         }
         if times > 1 {
             let spare = buf.spare_capacity_mut();
-            let soon = spare.len().min(ROOM * times);
+            let soon = spare.len().min(RESERVED_BYTES * times);
             memory::make_pages(&mut spare[..soon]);
         }
         match &mut self.0 {

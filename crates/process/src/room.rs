@@ -1,29 +1,29 @@
-//! Whether the system has room for what we are about to open. The runtime does not say so kindly when there is none. And
-//! how one who serves many makes more of it, for itself and not for those it starts.
+//! Free descriptors: whether there are enough for what we are about to open, before the runtime fails for want of one; and
+//! a higher limit for a process that serves many clients, which does not hold for the programs that it starts.
 
 use std::fs::File;
 use std::io;
 
-/// So many descriptors are opened by the time that we serve.
-const NEEDED: usize = 12;
+/// Descriptors that we open until we serve.
+const OWN_FDS: usize = 12;
 
 /// Says what is missing, before anything was begun.
 pub fn for_ourselves() -> io::Result<()> {
     let null = if cfg!(windows) { "NUL" } else { "/dev/null" };
-    let opened: io::Result<Vec<File>> = (0..NEEDED).map(|_| File::open(null)).collect();
+    let opened: io::Result<Vec<File>> = (0..OWN_FDS).map(|_| File::open(null)).collect();
     opened.map(drop)
 }
 
-/// So many descriptors are opened to start a server, at most, and its warden with it; with some for those who ask how we are.
-const START: usize = 24;
-/// No more than this is looked for.
-const MOST_KEPT: usize = 256;
+/// Descriptors that the start of a server and its warden takes, with some for clients that ask for our status.
+const SERVER_START_FDS: usize = 24;
+/// Limit of the reserve.
+const MAX_RESERVED_FDS: usize = 256;
 
 /// Whether so many more descriptors can be opened without touching the reserve that servers are started from: a quarter
 /// of all that we may have.
 pub fn beside_the_reserve(count: usize) -> bool {
     #[cfg(unix)]
-    return unix::can_open(count + unix::limit().map_or(START, reserve));
+    return unix::can_open(count + unix::limit().map_or(SERVER_START_FDS, reserve));
     #[cfg(not(unix))]
     {
         let _ = (count, reserve);
@@ -32,7 +32,7 @@ pub fn beside_the_reserve(count: usize) -> bool {
 }
 
 fn reserve(limit: usize) -> usize {
-    (limit / 4).clamp(START, MOST_KEPT)
+    (limit / 4).clamp(SERVER_START_FDS, MAX_RESERVED_FDS)
 }
 
 /// How many descriptors we may have, where that is limited.
@@ -74,7 +74,7 @@ mod unix {
     }
 
     /// What macOS grants at most, whatever it says.
-    const OPEN_MAX: u64 = 10_240;
+    const MACOS_MAX_FDS: u64 = 10_240;
 
     /// The limit as it was.
     static BEFORE: OnceLock<Rlimit> = OnceLock::new();
@@ -83,8 +83,8 @@ mod unix {
         let before = getrlimit(Resource::Nofile);
         let raised = |most| setrlimit(Resource::Nofile, Rlimit { current: most, ..before });
         let _ = BEFORE.set(before);
-        if raised(before.maximum).is_err() && before.current.is_some_and(|now| now < OPEN_MAX) {
-            let _ = raised(Some(OPEN_MAX));
+        if raised(before.maximum).is_err() && before.current.is_some_and(|now| now < MACOS_MAX_FDS) {
+            let _ = raised(Some(MACOS_MAX_FDS));
         }
     }
 

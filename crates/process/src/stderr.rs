@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 pub fn write_if_it_goes(lines: &[u8]) {
     for line in lines.split_inclusive(|&b| b == b'\n') {
         // A pipe that is writable takes so much at once without blocking.
-        for part in line.chunks(os::AT_ONCE) {
+        for part in line.chunks(os::MAX_ATOMIC_WRITE_BYTES) {
             if !os::write(part) {
                 return;
             }
@@ -55,7 +55,7 @@ mod os {
     use std::path::Path;
 
     /// `PIPE_BUF` on Linux; POSIX promises at least 512.
-    pub(super) const AT_ONCE: usize = if cfg!(target_os = "linux") { 4096 } else { 512 };
+    pub(super) const MAX_ATOMIC_WRITE_BYTES: usize = if cfg!(target_os = "linux") { 4096 } else { 512 };
 
     pub(super) fn is_at(path: &Path) -> bool {
         match (fstat(stderr()), stat(path)) {
@@ -95,7 +95,7 @@ mod os {
         false
     }
 
-    pub(super) const AT_ONCE: usize = 4096;
+    pub(super) const MAX_ATOMIC_WRITE_BYTES: usize = 4096;
 
     // Windows has no way to ask; the telemetry thread is the only one that may wait here.
     pub(super) fn write(part: &[u8]) -> bool {

@@ -106,7 +106,7 @@ impl Witness {
     }
 }
 
-/// The ways in which processes are kept from outliving us.
+/// The layers that keep processes from outliving us.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Layers(pub Vec<Layer>);
 

@@ -1,7 +1,7 @@
 //! Messages with and without `"jsonrpc":"2.0"`: old bridges leave it out, everyone else insists on it.
 
 use crate::message::Message;
-use crate::splice::{Outgoing, Patch};
+use crate::outgoing::{Outgoing, Patch};
 use crate::touch::{Part, Span};
 
 /// How a peer writes its envelope.
@@ -14,14 +14,15 @@ pub enum Dialect {
     Bare,
 }
 
-const MEMBER: &[u8] = br#""jsonrpc":"2.0","#;
+/// The member that one dialect has and the other has not.
+const JSONRPC_MEMBER: &[u8] = br#""jsonrpc":"2.0","#;
 
-/// What a connection's dialect is, learnt from what it sends.
+/// The dialect of a connection, learnt from its messages unless the config fixes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ear {
+pub enum LearntDialect {
     /// Fixed by the config.
     Fixed(Dialect),
-    /// Nothing heard yet: we speak the standard.
+    /// No message yet: we speak the standard.
     Open,
     /// Only bare messages so far.
     HeardBare,
@@ -30,8 +31,9 @@ pub enum Ear {
     HeardStandard,
 }
 
-impl Ear {
-    pub fn hear(&mut self, message: &Message) {
+impl LearntDialect {
+    /// Takes in a message of the peer.
+    pub fn learn(&mut self, message: &Message) {
         *self = match (*self, message.has(Part::Jsonrpc)) {
             (Self::Fixed(dialect), _) => Self::Fixed(dialect),
             (Self::HeardStandard, _) | (_, true) => Self::HeardStandard,
@@ -39,7 +41,8 @@ impl Ear {
         };
     }
 
-    pub fn dialect(self) -> Dialect {
+    /// The dialect to speak now.
+    pub fn current(self) -> Dialect {
         match self {
             Self::Fixed(dialect) => dialect,
             Self::Open | Self::HeardStandard => Dialect::Standard,
@@ -54,7 +57,7 @@ pub fn translate(message: &Message, dialect: Dialect, out: &mut Outgoing) {
         (Dialect::Standard, true) | (Dialect::Bare, false) => {}
         (Dialect::Standard, false) => {
             let brace = memchr::memchr(b'{', message.bytes()).unwrap_or(0);
-            out.replace(Span::new(brace + 1, brace + 1), Patch::Static(MEMBER));
+            out.replace(Span::new(brace + 1, brace + 1), Patch::Static(JSONRPC_MEMBER));
         }
         (Dialect::Bare, true) => out.replace(member(message), Patch::Static(b"")),
     }
@@ -96,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_member_is_added_and_removed_and_nothing_else_changes() {
+    fn only_the_jsonrpc_member_changes() {
         check(r#"{"id":1,"method":"a"}"#, Dialect::Standard, r#"{"jsonrpc":"2.0","id":1,"method":"a"}"#);
         check(r#" { "id":1,"method":"a"}"#, Dialect::Standard, r#" {"jsonrpc":"2.0", "id":1,"method":"a"}"#);
         check(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, Dialect::Bare, r#"{"id":1,"result":{}}"#);
@@ -106,17 +109,17 @@ mod tests {
     }
 
     #[test]
-    fn who_ever_sent_the_field_gets_it_back() {
+    fn jsonrpc_member_once_seen_is_sent_back() {
         let (bare, standard) = (message(r#"{"method":"a"}"#), message(r#"{"jsonrpc":"2.0","method":"a"}"#));
-        let mut ear = Ear::Open;
-        assert_eq!(ear.dialect(), Dialect::Standard);
-        ear.hear(&bare);
-        assert_eq!(ear.dialect(), Dialect::Bare);
-        ear.hear(&standard);
-        ear.hear(&bare);
-        assert_eq!(ear.dialect(), Dialect::Standard);
-        let mut fixed = Ear::Fixed(Dialect::Bare);
-        fixed.hear(&standard);
-        assert_eq!(fixed.dialect(), Dialect::Bare);
+        let mut learnt = LearntDialect::Open;
+        assert_eq!(learnt.current(), Dialect::Standard);
+        learnt.learn(&bare);
+        assert_eq!(learnt.current(), Dialect::Bare);
+        learnt.learn(&standard);
+        learnt.learn(&bare);
+        assert_eq!(learnt.current(), Dialect::Standard);
+        let mut fixed = LearntDialect::Fixed(Dialect::Bare);
+        fixed.learn(&standard);
+        assert_eq!(fixed.current(), Dialect::Bare);
     }
 }

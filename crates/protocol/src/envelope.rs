@@ -1,4 +1,4 @@
-//! From a frame to a message: one pass over the bytes that validates all of them and notes where the parts of
+//! From a frame to a message: one pass over the bytes that validates all of them and records where the parts of
 //! the touch table stand.
 //!
 //! Strict where a difference between parsers could be used to smuggle something past us (duplicate keys,
@@ -89,7 +89,7 @@ impl Fault {
             Self::NotJson(NotJson { at, what }) => format!("not JSON: {what} (byte {at})"),
             Self::NotAnObject => "a message is a JSON object, or an array of them".into(),
             Self::EmptyBatch => "an empty batch asks for nothing".into(),
-            Self::BatchTooLong => format!("a batch has at most {MOST_MEMBERS} members"),
+            Self::BatchTooLong => format!("a batch has at most {MAX_BATCH_MEMBERS} members"),
             Self::DuplicateKey(part) => {
                 format!("the key `{}` stands twice; which one counts is unclear", key_of(ENVELOPE, part))
             }
@@ -107,8 +107,8 @@ impl Fault {
     }
 }
 
-/// So many members may a batch have. Each is answered, and a broken one takes two bytes and its answer hundreds.
-const MOST_MEMBERS: usize = 4096;
+/// Members of a batch. Each is answered, and a broken one takes two bytes and its answer hundreds.
+const MAX_BATCH_MEMBERS: usize = 4096;
 
 /// Reads one frame.
 pub fn parse(bytes: Bytes) -> Result<Parsed, Broken> {
@@ -157,7 +157,7 @@ fn parse_batch(bytes: &Bytes, start: usize) -> Result<Parsed, Broken> {
     if members.is_empty() {
         return Err(as_a_whole(Fault::EmptyBatch));
     }
-    if members.len() > MOST_MEMBERS {
+    if members.len() > MAX_BATCH_MEMBERS {
         return Err(as_a_whole(Fault::BatchTooLong));
     }
     let parsed = members.into_iter().map(|member| {
@@ -177,7 +177,7 @@ fn batch_members(bytes: &[u8], start: usize) -> Result<Vec<Span>, NotJson> {
         loop {
             let from = json::space(bytes, pos);
             let behind = json::value(bytes, from)?;
-            if members.len() <= MOST_MEMBERS {
+            if members.len() <= MAX_BATCH_MEMBERS {
                 members.push(Span::new(from, behind));
             }
             pos = json::space(bytes, behind);
@@ -213,7 +213,7 @@ struct Walk<'a> {
 const _: () = assert!(PARTS <= 64, "`Walk::alike` has a bit per part");
 
 impl Walk<'_> {
-    /// Reads the object at `pos` beside its branches of the touch table; gives the place behind it.
+    /// Reads the object at `pos` beside its branches of the touch table; returns the offset behind it.
     fn object(&mut self, pos: usize, branches: &'static [Branch], level: Level) -> Result<usize, Fault> {
         let bytes = self.bytes;
         let mut pos = json::space(bytes, pos + 1);
@@ -234,7 +234,7 @@ impl Walk<'_> {
                 _ => json::value(bytes, start)?,
             };
             if let Some(branch) = branch {
-                self.note(branch, Span::new(start, pos))?;
+                self.record(branch, Span::new(start, pos))?;
             }
             pos = json::space(bytes, pos);
             if json::byte(bytes, pos) != Some(b',') {
@@ -277,12 +277,12 @@ impl Walk<'_> {
         }
     }
 
-    fn note(&mut self, branch: &'static Branch, span: Span) -> Result<(), Fault> {
-        let place = &mut self.spans[branch.part as usize];
-        if !place.is_absent() {
+    fn record(&mut self, branch: &'static Branch, span: Span) -> Result<(), Fault> {
+        let known = &mut self.spans[branch.part as usize];
+        if !known.is_absent() {
             return Err(Fault::DuplicateKey(branch.part));
         }
-        *place = span;
+        *known = span;
         Ok(())
     }
 
@@ -326,7 +326,7 @@ impl Walk<'_> {
                 Ok((kind, Method::from_json(name)))
             }
             None => match (id, result, error) {
-                // Servers in the manner of JSON-RPC 1.0 send both, one of them null.
+                // Servers that follow JSON-RPC 1.0 send both, one of them null.
                 (Some(_), Some(_), None | Some(b"null")) => {
                     Ok((Kind::Response { failed: false }, Method::Other))
                 }

@@ -1,13 +1,13 @@
-//! A tolerant look at a line that is broken, or too long to be kept: which id does it carry, and was it a
+//! A tolerant look at a line that is broken, or too long to be stored: which id does it carry, and was it a
 //! request or an answer? Fed piece by piece; holds no more than a few hundred bytes, whatever passes by.
 
 use crate::id::RawId;
 use crate::json;
 
 /// No id or method of a real program is longer.
-const LONGEST_VALUE: usize = 256;
-/// So many members of an over-long batch are answered one by one.
-const MOST_MEMBERS: usize = 1024;
+const MAX_VALUE_BYTES: usize = 256;
+/// Members of an over-long batch that are answered one by one.
+const MAX_GLIMPSES: usize = 1024;
 
 /// What was seen of one message.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -247,7 +247,7 @@ impl Hunter {
         glimpse.is_answer = glimpse.method.is_none() && answers;
         glimpse.has_version = marks.jsonrpc;
         glimpse.id = glimpse.id.or(id_alike.filter(|_| marks.jsonrpc));
-        if glimpse != Glimpse::default() && self.seen.len() < MOST_MEMBERS {
+        if glimpse != Glimpse::default() && self.seen.len() < MAX_GLIMPSES {
             self.seen.push(glimpse);
         }
     }
@@ -261,7 +261,7 @@ impl Hunter {
         if self.capture == Capture::Nothing {
             return;
         }
-        if self.caught.len() == LONGEST_VALUE {
+        if self.caught.len() == MAX_VALUE_BYTES {
             return self.drop_capture();
         }
         self.caught.push(byte);
@@ -348,7 +348,7 @@ mod tests {
         for _ in 0..1000 {
             hunter.feed(&[b'x'; 1000]);
         }
-        assert!(hunter.caught.capacity() <= 2 * LONGEST_VALUE);
+        assert!(hunter.caught.capacity() <= 2 * MAX_VALUE_BYTES);
         hunter.feed(br#"","method":"m"}"#);
         let expect = Glimpse { method: Some("m".into()), ..Glimpse::default() };
         assert_eq!(hunter.finish(), [expect]);

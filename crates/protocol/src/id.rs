@@ -1,12 +1,12 @@
-//! Ids and tokens, kept as the bytes that were sent: `1`, `"1"`, `1.50` and `1e3` are four different things
+//! Ids and tokens, stored as the bytes that were sent: `1`, `"1"`, `1.50` and `1e3` are four different things
 //! to give back, whatever a JSON library would make of them.
 
 use crate::json;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-/// So many bytes are kept without an allocation: numbers, and most strings.
-const SHORT: usize = 22;
+/// Longest spelling without an allocation: numbers, and most strings.
+const INLINE_BYTES: usize = 22;
 
 /// A JSON-RPC id or progress token exactly as it was spelled, quotes included.
 #[derive(Clone)]
@@ -14,7 +14,7 @@ pub struct RawId(Spelling);
 
 #[derive(Clone)]
 enum Spelling {
-    Short { length: u8, bytes: [u8; SHORT] },
+    Short { length: u8, bytes: [u8; INLINE_BYTES] },
     Long(Box<[u8]>),
 }
 
@@ -26,10 +26,10 @@ impl RawId {
     }
 
     pub fn from_bytes(spelling: &[u8]) -> Self {
-        if spelling.len() > SHORT {
+        if spelling.len() > INLINE_BYTES {
             return Self(Spelling::Long(spelling.into()));
         }
-        let mut bytes = [0; SHORT];
+        let mut bytes = [0; INLINE_BYTES];
         bytes[..spelling.len()].copy_from_slice(spelling);
         Self(Spelling::Short { length: spelling.len() as u8, bytes })
     }

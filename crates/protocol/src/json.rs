@@ -14,7 +14,7 @@ pub struct NotJson {
     pub what: What,
 }
 
-/// What is wrong at a place.
+/// The fault at an offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
     NoValue,
@@ -48,7 +48,7 @@ impl std::fmt::Display for What {
     }
 }
 
-/// What stands at a place, by its first byte.
+/// The kind of the value at an offset, by its first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     Object,
@@ -59,7 +59,7 @@ pub enum Next {
 }
 
 /// Where a value ends, or why there is none. All steps below take the bytes, which are known to be UTF-8, and
-/// a place among them, and give the place behind what they stepped over: so that both stay in registers.
+/// an offset into them, and return the offset behind what they stepped over: so that both stay in registers.
 pub type Stepped = Result<usize, NotJson>;
 
 #[cold]
@@ -286,8 +286,8 @@ impl Levels {
 /// Where the bytes from `pos` on, inside a string, next need attention. Eight at a time by arithmetic on one
 /// word, which suits the short strings that most are; a long one goes on elsewhere.
 fn plain_end(bytes: &[u8], mut pos: usize) -> usize {
-    const SHORT: usize = 4;
-    for _ in 0..SHORT {
+    const SHORT_STRING_WORDS: usize = 4;
+    for _ in 0..SHORT_STRING_WORDS {
         let Some(word) = word_at(bytes, pos) else {
             let rest = bytes.get(pos..).unwrap_or_default();
             return pos + rest.iter().position(|&b| is_special(b)).unwrap_or(rest.len());
@@ -304,9 +304,9 @@ fn plain_end(bytes: &[u8], mut pos: usize) -> usize {
 /// and then whether the text before it is free of control characters, which the compiler turns into vector
 /// instructions.
 fn long_plain_end(bytes: &[u8], mut pos: usize) -> usize {
-    const STRETCH: usize = 4096;
+    const STRETCH_BYTES: usize = 4096;
     loop {
-        let stretch = &bytes[pos..bytes.len().min(pos + STRETCH)];
+        let stretch = &bytes[pos..bytes.len().min(pos + STRETCH_BYTES)];
         let stop = memchr::memchr2(b'"', b'\\', stretch);
         let plain = &stretch[..stop.unwrap_or(stretch.len())];
         if plain.iter().fold(u8::MAX, |least, &b| least.min(b)) < 0x20 {
@@ -319,7 +319,7 @@ fn long_plain_end(bytes: &[u8], mut pos: usize) -> usize {
     }
 }
 
-/// The place of the first special byte among eight. Each byte's top bit is set where the byte is special; a
+/// The index of the first special byte among eight. Each byte's top bit is set where the byte is special; a
 /// borrow can set it wrongly only above a byte for which it is set rightly, so the lowest is right.
 #[inline(always)]
 fn first_special(word: u64) -> Option<usize> {

@@ -1,34 +1,37 @@
-//! What an MCP message is. Pure: no clock, no files, no threads, no async.
+//! What an MCP message is. Pure: no clock, no files, no threads, no async. Must not know who talks to whom, nor when.
 //!
-//! # Layout, in the order of a message's way
-//! - [`framing`]: bytes of a stream, cut into frames (newline or `Content-Length`), and put on again.
-//! - [`sse`]: the same for a stream of server-sent events.
+//! # Layout
+//! Lowest layer first: a module uses only modules listed before it.
 //! - [`json`]: the validating scanner, one pass, nothing decoded.
-//! - [`touch`]: which places of a message we may have to read or replace.
-//! - [`envelope`]: a frame becomes a [`message::Message`]: its bytes, its kind, the spans of those places.
-//! - [`hunt`]: the id inside a line that is broken, or too long to be kept.
+//! - [`id`], [`method`]: small parts of an envelope.
+//! - [`hunt`]: the id inside a line that is broken, or too long to be stored.
+//! - [`framing`]: a byte stream cut into frames (newline or `Content-Length`), and frames put around messages.
+//! - [`sse`]: a stream of server-sent events cut into events.
+//! - [`touch`]: the table of all parts of a message that we may have to read or replace.
+//! - [`message`]: one message: its bytes, its kind, the spans of those parts.
+//! - [`envelope`]: a frame read into a message.
 //! - [`recover`]: the message inside a line that also holds a program's chatter.
-//! - [`id`], [`method`], [`dialect`]: small parts of an envelope.
-//! - [`splice`]: the bytes that go out: those that came in, with a few places replaced.
-//! - [`error`]: the answers that we give ourselves.
-//!
-//! This crate must not know who talks to whom, nor when.
+//! - [`outgoing`]: the bytes that go out: those that came in, with a few spans replaced, or our own.
+//! - [`dialect`]: messages with and without `"jsonrpc":"2.0"`.
+//! - [`error`]: error answers of our own.
+
+#![forbid(unsafe_code)]
 
 /// The versions of MCP that begin with a handshake, newest first.
 pub const HANDSHAKE_VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
-pub mod framing;
-pub mod sse;
 pub mod json;
-pub mod touch;
-pub mod envelope;
-pub mod message;
-pub mod hunt;
-pub mod recover;
 pub mod id;
 pub mod method;
+pub mod hunt;
+pub mod framing;
+pub mod sse;
+pub mod touch;
+pub mod message;
+pub mod envelope;
+pub mod recover;
+pub mod outgoing;
 pub mod dialect;
-pub mod splice;
 pub mod error;
 
 pub use dialect::Dialect;
@@ -38,6 +41,6 @@ pub use framing::{Frame, Framer, Framing};
 pub use id::RawId;
 pub use message::{Kind, Message};
 pub use method::Method;
-pub use splice::{Answers, Outgoing, Patch};
+pub use outgoing::{Outgoing, OutgoingKind, Patch};
 pub use sse::{SseItem, SseParser};
 pub use touch::{Part, Span};

@@ -2,7 +2,6 @@
 
 use crate::id::RawId;
 use crate::method::{self, Method};
-use crate::splice::Patch;
 use crate::touch::{PARTS, Part, Span};
 use bytes::Bytes;
 use std::borrow::Cow;
@@ -34,7 +33,7 @@ struct Anatomy {
 }
 
 impl Message {
-    /// Nothing is known of it yet. The parts are noted where they will stay.
+    /// A message of which only the bytes are known. [`fill`](Self::fill) records its parts where they will stay.
     pub(crate) fn blank(bytes: Bytes) -> Self {
         let spans = [Span::default(); PARTS];
         Self(Arc::new(Anatomy {
@@ -91,10 +90,10 @@ impl Message {
         Arc::make_mut(&mut self.0).renamed = renamed;
     }
 
-    /// What stands elsewhere than the bytes say.
-    pub(crate) fn patch(&self) -> Option<(Span, Patch)> {
+    /// The span that [`rename`](Self::rename) gave another text, and that text.
+    pub(crate) fn renamed(&self) -> Option<(Span, &Bytes)> {
         let (part, text) = self.0.renamed.as_ref()?;
-        Some((self.span(*part), Patch::Text(text.clone())))
+        Some((self.span(*part), text))
     }
 
     pub fn span(&self, part: Part) -> Span {

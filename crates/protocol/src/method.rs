@@ -1,4 +1,4 @@
-//! The methods that we treat in a way of their own. Every other method, known to MCP or not, is
+//! The methods that we treat specially. Every other method, known to MCP or not, is
 //! [`Method::Other`] and travels untouched: this is not a list of what exists.
 
 use std::borrow::Cow;

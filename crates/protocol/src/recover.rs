@@ -8,10 +8,10 @@ use crate::message::{Kind, Message};
 use crate::touch::Part;
 use bytes::Bytes;
 
-/// So many openings of an object are tried in one line: a long line of braces must not cost a square.
-const MOST_TRIES: usize = 64;
-/// So many of them are looked into to the end of the line, if they have none before it.
-const MOST_UNCLOSED: usize = 4;
+/// Braces that are tried in one line: a long line of them must not cost a square.
+const MAX_TRIES: usize = 64;
+/// Objects without an end that are looked into up to the end of the line.
+const MAX_UNCLOSED_OBJECTS: usize = 4;
 
 /// What a line held.
 #[derive(Debug, Default)]
@@ -29,11 +29,11 @@ pub fn recover(line: &Bytes, reason: Broken) -> Recovered {
     let mut from = 0;
     let mut unclosed = 0;
     let mut has_excerpt = false;
-    for _ in 0..MOST_TRIES {
+    for _ in 0..MAX_TRIES {
         let Some(open) = memchr::memchr(b'{', &line[from..]).map(|at| from + at) else { break };
         found.noise.extend_from_slice(&line[from..open]);
         let is_at_start = line[from..open].trim_ascii().is_empty() && unclosed == 0;
-        let behind = match object_at(line, open, unclosed < MOST_UNCLOSED) {
+        let behind = match object_at(line, open, unclosed < MAX_UNCLOSED_OBJECTS) {
             Object::Message { message, behind } if unclosed == 0 || message.has(Part::Jsonrpc) => {
                 found.messages.push(message);
                 from = behind;

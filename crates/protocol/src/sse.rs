@@ -10,12 +10,12 @@ use std::time::Duration;
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 /// The longest name of a field that means anything.
-const LONGEST_FIELD: usize = 5;
-/// An id beyond this is not worth carrying back.
-const LONGEST_ID: usize = 1024;
-const LONGEST_NAME: usize = 128;
-/// In milliseconds, as digits: three years are enough.
-const LONGEST_RETRY: usize = 11;
+const MAX_FIELD_BYTES: usize = 5;
+/// A longer id is not worth sending back.
+const MAX_ID_BYTES: usize = 1024;
+const MAX_NAME_BYTES: usize = 128;
+/// Digits of a number of milliseconds: three years are enough.
+const MAX_RETRY_DIGITS: usize = 11;
 
 /// What came by.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +39,7 @@ enum Field {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Position {
     /// Before the first line: so many bytes of a byte order mark have been seen.
     Mark(usize),
     /// Within the name of a field.
@@ -64,13 +64,13 @@ enum Data {
 #[derive(Debug)]
 pub struct SseParser {
     limit: usize,
-    place: Place,
+    position: Position,
     /// The last byte was a carriage return: a line feed belongs to it.
     after_return: bool,
     /// The name of the field so far; one byte more than any that counts.
     field: Vec<u8>,
     data: Data,
-    /// Where data is gathered, kept from one event to the next.
+    /// Buffer for data, reused from one event to the next.
     room: BytesMut,
     name: Vec<u8>,
     /// Of the event that is being read; `None` if it does not change it.
@@ -85,7 +85,7 @@ impl SseParser {
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
-            place: Place::Mark(0),
+            position: Position::Mark(0),
             after_return: false,
             field: Vec::new(),
             data: Data::None,
@@ -115,36 +115,37 @@ impl SseParser {
                 bytes = &bytes[1..];
                 continue;
             }
-            match self.place {
-                Place::Mark(seen) if byte == BOM[seen] => {
-                    self.place = if seen + 1 == BOM.len() { Place::Field } else { Place::Mark(seen + 1) };
+            match self.position {
+                Position::Mark(seen) if byte == BOM[seen] => {
+                    self.position =
+                        if seen + 1 == BOM.len() { Position::Field } else { Position::Mark(seen + 1) };
                     bytes = &bytes[1..];
                 }
-                Place::Mark(seen) => {
+                Position::Mark(seen) => {
                     // It was none, but the beginning of some field that nobody knows.
                     self.field.extend_from_slice(&BOM[..seen]);
-                    self.place = Place::Field;
+                    self.position = Position::Field;
                 }
-                Place::Colon(field) => {
-                    self.place = Place::Value(field);
+                Position::Colon(field) => {
+                    self.position = Position::Value(field);
                     if byte == b' ' {
                         bytes = &bytes[1..];
                     }
                 }
-                Place::Field | Place::Value(_) if matches!(byte, b'\r' | b'\n') => {
+                Position::Field | Position::Value(_) if matches!(byte, b'\r' | b'\n') => {
                     self.after_return = byte == b'\r';
                     bytes = &bytes[1..];
                     self.end_line(tell);
                 }
-                Place::Field => {
+                Position::Field => {
                     bytes = &bytes[1..];
                     if byte == b':' {
                         self.begin_value();
-                    } else if self.field.len() <= LONGEST_FIELD {
+                    } else if self.field.len() <= MAX_FIELD_BYTES {
                         self.field.push(byte);
                     }
                 }
-                Place::Value(field) => {
+                Position::Value(field) => {
                     let end = memchr::memchr2(b'\r', b'\n', bytes).unwrap_or(bytes.len());
                     self.take_value(field, &bytes[..end]);
                     bytes = &bytes[end..];
@@ -169,7 +170,7 @@ impl SseParser {
             Field::Retry => self.digits.clear(),
             Field::Other => {}
         }
-        self.place = Place::Colon(field);
+        self.position = Position::Colon(field);
     }
 
     /// A second line of data stands behind a line feed.
@@ -209,29 +210,29 @@ impl SseParser {
         };
         match field {
             Field::Data => self.take_data(bytes),
-            Field::Id => gather(self.id.get_or_insert_default(), LONGEST_ID),
-            Field::Name => gather(&mut self.name, LONGEST_NAME),
-            Field::Retry => gather(&mut self.digits, LONGEST_RETRY),
+            Field::Id => gather(self.id.get_or_insert_default(), MAX_ID_BYTES),
+            Field::Name => gather(&mut self.name, MAX_NAME_BYTES),
+            Field::Retry => gather(&mut self.digits, MAX_RETRY_DIGITS),
             Field::Other => {}
         }
     }
 
     fn end_line(&mut self, tell: &mut dyn FnMut(SseItem)) {
-        match self.place {
-            Place::Field if self.field.is_empty() => self.end_event(tell),
+        match self.position {
+            Position::Field if self.field.is_empty() => self.end_event(tell),
             // A field without a colon has an empty value.
-            Place::Field => self.begin_value(),
-            Place::Colon(_) | Place::Value(_) | Place::Mark(_) => {}
+            Position::Field => self.begin_value(),
+            Position::Colon(_) | Position::Value(_) | Position::Mark(_) => {}
         }
-        if let Place::Colon(Field::Retry) | Place::Value(Field::Retry) = self.place {
+        if let Position::Colon(Field::Retry) | Position::Value(Field::Retry) = self.position {
             self.take_retry();
         }
-        self.place = Place::Field;
+        self.position = Position::Field;
     }
 
     fn take_retry(&mut self) {
         let digits = std::mem::take(&mut self.digits);
-        if digits.len() <= LONGEST_RETRY
+        if digits.len() <= MAX_RETRY_DIGITS
             && digits.iter().all(u8::is_ascii_digit)
             && let Ok(Ok(time)) = std::str::from_utf8(&digits).map(str::parse)
         {
@@ -241,7 +242,7 @@ impl SseParser {
 
     fn end_event(&mut self, tell: &mut dyn FnMut(SseItem)) {
         if let Some(id) = self.id.take()
-            && id.len() <= LONGEST_ID
+            && id.len() <= MAX_ID_BYTES
             && !id.contains(&0)
             && let Ok(id) = String::from_utf8(id)
         {
@@ -338,7 +339,7 @@ mod tests {
         check("id: 1\ndata: a\n\ndata: b\n\n", &[("", "a"), ("", "b")], Some("1"));
         check("id: 1\ndata: a\n\nid: 2\0\ndata: b\n\n", &[("", "a"), ("", "b")], Some("1"));
         check("id: 1\ndata: a\n\nid\ndata: b\n\n", &[("", "a"), ("", "b")], None);
-        let long = format!("id: {}\ndata: a\n\n", "x".repeat(LONGEST_ID + 1));
+        let long = format!("id: {}\ndata: a\n\n", "x".repeat(MAX_ID_BYTES + 1));
         check(&long, &[("", "a")], None);
     }
 

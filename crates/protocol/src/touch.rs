@@ -1,10 +1,10 @@
-//! The touch table: every place of a message that we may have to read or replace, and nothing else.
+//! The touch table: every part of a message that we may have to read or replace, and nothing else.
 //!
 //! The scanner walks this tree beside the message. What is not in it is stepped over undecoded and travels as
 //! it came. The tree is the union over all methods and both directions, since keys may come in any order:
-//! `params` may stand before `method`, and node servers put `id` last. To touch a new place, add a line here.
+//! `params` may stand before `method`, and node servers put `id` last. To touch a new part, add a line here.
 
-/// A place in a message. The order is that of the spans in [`crate::message::Message`].
+/// A part of a message. The order is that of the spans in [`crate::message::Message`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Part {
@@ -71,7 +71,7 @@ pub struct Span {
 
 impl Span {
     pub fn new(start: usize, end: usize) -> Self {
-        // Frames are limited to far less than 4 GiB (`framing::LARGEST_LIMIT`), so the casts lose nothing.
+        // Frames are limited to far less than 4 GiB (`framing::MAX_MESSAGE_LIMIT_BYTES`), so the casts lose nothing.
         Self { start: start as u32, end: end as u32 }
     }
 

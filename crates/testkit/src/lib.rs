@@ -19,6 +19,8 @@
 //! What signals processes by their numbers is for Unix. On Windows only the fake backend is built; the program
 //! is tested there from the outside, under Wine (`tests/windows`).
 
+#![forbid(unsafe_code)]
+
 pub mod simulator;
 pub mod pool;
 pub mod aggregate;

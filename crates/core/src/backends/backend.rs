@@ -13,7 +13,7 @@ use crate::settings::ServerSettings;
 use bytes::Bytes;
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_protocol::dialect::Ear;
+use switchboard_protocol::dialect::LearntDialect;
 use switchboard_protocol::{Framing, Kind, Message, Method, Part, RawId};
 
 #[derive(Debug)]
@@ -52,7 +52,7 @@ pub(crate) struct Backend {
     pub(crate) users: Users,
     framing: BackendFraming,
     /// The dialect that its messages have shown.
-    dialect: Ear,
+    dialect: LearntDialect,
     /// It has answered something at least once.
     pub(crate) proven: bool,
     breaker: Breaker,
@@ -94,7 +94,7 @@ impl Backend {
             is_used: false,
             users: Users::default(),
             framing: BackendFraming::new(framing),
-            dialect: Ear::Open,
+            dialect: LearntDialect::Open,
             proven: false,
             breaker: Breaker::default(),
             quarantine: Quarantine::default(),
@@ -416,14 +416,14 @@ impl Backend {
     /// Structured logs on stdout are JSON objects too, and may have a `method` or an `id`. A line without `jsonrpc` is a
     /// message only from a server that leaves it out always, and only if it looks like MCP.
     pub(crate) fn hear(&mut self, message: &Message) -> bool {
-        let speaks_bare = matches!(self.dialect, Ear::Open | Ear::HeardBare);
+        let speaks_bare = matches!(self.dialect, LearntDialect::Open | LearntDialect::HeardBare);
         let is_plausible = message.has(Part::Jsonrpc)
             || match message.kind() {
                 Kind::Response { .. } => message.part(Part::Id).and_then(RawId::minted).is_some(),
                 Kind::Request | Kind::Notification => speaks_bare && message.method().comes_from_servers(),
             };
         if is_plausible {
-            self.dialect.hear(message);
+            self.dialect.learn(message);
         }
         is_plausible
     }

@@ -1,6 +1,7 @@
 //! A client's batch: its members are answered one by one, and the answers go back as one array.
 
 use std::collections::BTreeMap;
+use switchboard_protocol::RawId;
 
 #[derive(Debug, Default)]
 pub(crate) struct Batches {
@@ -12,6 +13,8 @@ pub(crate) struct Batches {
 struct Batch {
     /// Members without an answer.
     missing: usize,
+    /// The id of the first answer.
+    first: Option<RawId>,
     answers: Vec<Vec<u8>>,
 }
 
@@ -19,7 +22,7 @@ impl Batches {
     pub(crate) fn open(&mut self, members: usize) -> u32 {
         let id = self.next;
         self.next = self.next.wrapping_add(1);
-        self.open.insert(id, Batch { missing: members, answers: Vec::new() });
+        self.open.insert(id, Batch { missing: members, first: None, answers: Vec::new() });
         id
     }
 
@@ -29,24 +32,25 @@ impl Batches {
     }
 
     /// A member is done, with an answer or (a notification, a cancelled request) without. When it was the
-    /// last, the whole array comes back, unless nobody was to be answered.
-    pub(crate) fn done(&mut self, id: u32, answer: Option<Vec<u8>>) -> Option<Vec<u8>> {
+    /// last, the whole array comes back with the id of its first answer, unless nobody was to be answered.
+    pub(crate) fn done(&mut self, id: u32, answer: Option<(&RawId, Vec<u8>)>) -> Option<(RawId, Vec<u8>)> {
         let batch = self.open.get_mut(&id)?;
-        batch.answers.extend(answer);
+        if let Some((id, answer)) = answer {
+            batch.first.get_or_insert_with(|| id.clone());
+            batch.answers.push(answer);
+        }
         batch.missing -= 1;
         if batch.missing > 0 {
             return None;
         }
-        let answers = self.open.remove(&id)?.answers;
-        if answers.is_empty() {
-            return None;
-        }
+        let Batch { first, answers, .. } = self.open.remove(&id)?;
+        let first = first?;
         let mut array = Vec::with_capacity(answers.iter().map(|answer| answer.len() + 1).sum::<usize>() + 1);
         for answer in &answers {
             array.push(if array.is_empty() { b'[' } else { b',' });
             array.extend_from_slice(answer);
         }
         array.push(b']');
-        Some(array)
+        Some((first, array))
     }
 }

@@ -25,7 +25,7 @@ use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_protocol::dialect::Ear;
+use switchboard_protocol::dialect::LearntDialect;
 use switchboard_protocol::{Dialect, Message, RawId};
 
 /// Whether the client is there, and in which directions.
@@ -101,7 +101,7 @@ pub(crate) struct Client {
     /// The log level that it asked for.
     level: Option<Level>,
     /// The dialect that the client has shown.
-    dialect: Ear,
+    dialect: LearntDialect,
     /// It wants to know what messages are about.
     goes_by_request: bool,
     /// What tells it that a refusal is ours.
@@ -238,13 +238,13 @@ impl Client {
 
     /// The dialect that the client has shown, or that the config fixes.
     pub(crate) fn dialect(&self) -> Dialect {
-        self.dialect.dialect()
+        self.dialect.current()
     }
 
     /// Learns the dialect from a message; `true` if it changed.
     pub(crate) fn learn_dialect(&mut self, message: &Message) -> bool {
         let before = self.dialect;
-        self.dialect.hear(message);
+        self.dialect.learn(message);
         self.dialect != before
     }
 
@@ -370,11 +370,11 @@ impl Client {
     }
 
     /// Speaks as another client does.
-    pub(crate) fn adopt_dialect(&mut self, dialect: Ear) {
+    pub(crate) fn adopt_dialect(&mut self, dialect: LearntDialect) {
         self.dialect = dialect;
     }
 
-    pub(crate) fn shown_dialect(&self) -> Ear {
+    pub(crate) fn shown_dialect(&self) -> LearntDialect {
         self.dialect
     }
 

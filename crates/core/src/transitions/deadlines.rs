@@ -17,7 +17,7 @@ use crate::servers::{LastStart, LastWords};
 use crate::settings::OnTimeout;
 use serde_json::json;
 use std::time::Duration;
-use switchboard_protocol::{Dialect, Framing, Method, Outgoing, dialect};
+use switchboard_protocol::{Dialect, Framing, Method, Outgoing, RawId, dialect};
 
 /// How long a backend may take for a sign of life.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -243,7 +243,7 @@ impl Core {
             "method": "notifications/cancelled",
             "params": { "requestId": minted, "reason": why },
         });
-        self.tell_backend(launch, Outgoing::raw(notice.to_string().into()));
+        self.tell_backend(launch, Outgoing::notification(Method::Cancelled, notice.to_string().into()));
     }
 
     fn after_timeout(&mut self, backend: BackendId) {
@@ -268,7 +268,8 @@ impl Core {
         // A daemon passes a ping on to the server.
         let method = if self.settings_of(backend).relays { Method::Alive } else { Method::Ping };
         let ping = json!({ "jsonrpc": "2.0", "id": id, "method": method.name() });
-        self.send_to_backend(launch, Outgoing::raw(ping.to_string().into()));
+        let ping = Outgoing::request(method, RawId::from_number(id), ping.to_string().into());
+        self.send_to_backend(launch, ping);
     }
 }
 

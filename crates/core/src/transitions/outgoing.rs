@@ -8,7 +8,7 @@ use crate::ids::{BackendId, ClientId, Launch, Peer};
 use crate::messages::own_result;
 use crate::pending::{Asker, Pending};
 use serde_json::{Value, json};
-use switchboard_protocol::{Dialect, ErrorAnswer, Outgoing, RawId};
+use switchboard_protocol::{Dialect, ErrorAnswer, Method, Outgoing, RawId};
 
 impl Core {
     /// Sends an answer to a client, alone or as part of its batch. It must already fit.
@@ -56,7 +56,7 @@ impl Core {
     ) {
         let Some(c) = self.clients.get(&client) else { return };
         let bytes = error.to_bytes(id, c.dialect());
-        self.put_answer(client, id, batch, Outgoing::raw(bytes));
+        self.put_answer(client, id, batch, Outgoing::error(id.clone(), bytes));
     }
 
     /// Sends a notification or request of a server to its client; `false` if there is no room or nobody.
@@ -106,7 +106,8 @@ impl Core {
         if self.clients.get(&client).is_none_or(|c| c.dialect() == Dialect::Standard) {
             notice["jsonrpc"] = json!("2.0");
         }
-        self.tell_client(client, Outgoing::raw(notice.to_string().into()))
+        let method = notice["method"].as_str().map_or(Method::Other, Method::from_name);
+        self.tell_client(client, Outgoing::notification(method, notice.to_string().into()))
     }
 
     /// Whether a request of this size may still be accepted for the backend.
@@ -145,7 +146,7 @@ impl Core {
 
     /// Answers a backend's own request with an error.
     pub(crate) fn refuse_backend(&mut self, launch: Launch, id: &RawId, error: &ErrorAnswer) {
-        self.send_to_backend(launch, Outgoing::raw(error.to_bytes(id, Dialect::Standard)));
+        self.send_to_backend(launch, Outgoing::error(id.clone(), error.to_bytes(id, Dialect::Standard)));
     }
 
     /// Answers a server's ping in place of its clients.

@@ -58,7 +58,7 @@ pub(crate) fn settings(config: &Config, server: &str, refusal_mark: Option<&str>
         servers: vec![relay],
         pool: Pool::default(),
         roots: Roots::default(),
-        dialect: settings::ear(config.dialect),
+        dialect: settings::learnt_dialect(config.dialect),
         shutdown_grace: config.shutdown_grace,
         limits: settings::limits(config),
         linger: None,

@@ -312,7 +312,7 @@ fn change(
         environments,
         pool: settings::pool(config),
         policy: settings::policy(config),
-        dialect: settings::ear(config.dialect),
+        dialect: settings::learnt_dialect(config.dialect),
         shutdown_grace: config.shutdown_grace,
         linger: Some(config.linger),
         aggregates: settings::aggregates(config),

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::sync::Arc;
 use switchboard_process::pipe::Sealed;
-use switchboard_protocol::splice::Piece;
+use switchboard_protocol::outgoing::Piece;
 use switchboard_protocol::{Framing, Outgoing};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
@@ -137,10 +137,10 @@ impl Outbox {
         } else {
             for piece in out.pieces() {
                 match piece {
-                    Piece::Kept(range) if range.len() < SMALL_MESSAGE_BYTES => {
+                    Piece::Original(range) if range.len() < SMALL_MESSAGE_BYTES => {
                         self.small.extend_from_slice(&out.original()[range]);
                     }
-                    Piece::Kept(range) => {
+                    Piece::Original(range) => {
                         self.close_small();
                         let is_prepared = out.is_prepared()
                             && range.len() >= prepared::MIN_SHARED_BYTES
@@ -149,7 +149,7 @@ impl Outbox {
                         let source = source.map(|sealed| (sealed, range.start));
                         self.queue.push_back(Part { bytes: out.original().slice(range), source });
                     }
-                    Piece::Put(bytes) => self.small.extend_from_slice(bytes),
+                    Piece::Replaced(bytes) => self.small.extend_from_slice(bytes),
                 }
             }
         }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use switchboard_process::child::{self, Child, Ended, Launch, Spawned};
 use switchboard_process::pipe::{ByteReader, ByteWriter};
-use switchboard_protocol::framing::DEFAULT_LIMIT;
+use switchboard_protocol::framing::DEFAULT_MESSAGE_LIMIT_BYTES;
 use switchboard_protocol::{Frame, Framer, Framing};
 use tokio::task::JoinHandle;
 
@@ -49,7 +49,7 @@ impl Conversation {
             child::spawn(&Launch { program, args, env, cwd: None }).map_err(io::Error::other)?;
         let words = Arc::new(Mutex::new(Vec::new()));
         let listening = tokio::spawn(listen(stderr, words.clone()));
-        let framer = Framer::new(Some(Framing::Newline), DEFAULT_LIMIT);
+        let framer = Framer::new(Some(Framing::Newline), DEFAULT_MESSAGE_LIMIT_BYTES);
         Ok(Self { child, stdin, stdout, framer, words, listening })
     }
 

@@ -13,8 +13,8 @@ use switchboard_core::{Aggregates, ClientId, Core, Limits, Pool, Roots, Settings
 use switchboard_process::parent::Parent;
 use switchboard_process::signals::Signals;
 use switchboard_process::stdio::OwnStdio;
-use switchboard_protocol::dialect::Ear;
-use switchboard_protocol::framing::DEFAULT_LIMIT;
+use switchboard_protocol::dialect::LearntDialect;
+use switchboard_protocol::framing::DEFAULT_MESSAGE_LIMIT_BYTES;
 use switchboard_protocol::{ErrorAnswer, ErrorKind};
 
 /// Time for the last answers to be read.
@@ -44,7 +44,10 @@ pub async fn run(refusal: Refusal, stdio: OwnStdio) -> std::io::Result<()> {
     let mut tasks = Tasks::of(&hub);
     tasks.obey(&hub, signals);
     let streams = (stdio.input, stdio.output);
-    tasks.spawn("serving", fronts::stdio::serve(hub.clone(), arrival, streams, None, DEFAULT_LIMIT));
+    tasks.spawn(
+        "serving",
+        fronts::stdio::serve(hub.clone(), arrival, streams, None, DEFAULT_MESSAGE_LIMIT_BYTES),
+    );
     if !refusal.ignore_parent {
         tasks.follow(&hub, client, parent);
     }
@@ -59,7 +62,7 @@ fn settings() -> Settings {
         servers: Vec::new(),
         pool: Pool::default(),
         roots: Roots::default(),
-        dialect: Ear::Open,
+        dialect: LearntDialect::Open,
         shutdown_grace: LAST_ANSWERS_TIMEOUT,
         limits: Limits::default(),
         linger: None,

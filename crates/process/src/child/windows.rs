@@ -27,13 +27,13 @@ use tokio::{
 };
 use windows_sys::Win32::System::Threading::{CREATE_NO_WINDOW, CREATE_SUSPENDED};
 
-/// How long a kill may take. Longer than this takes only a process that hangs in a driver.
-const KILL_PATIENCE: Duration = Duration::from_secs(5);
+/// Time that a kill may take. Longer than this takes only a process that hangs in a driver.
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 /// The system starts it for every console program, inside the job; nobody left it behind.
-const CONSOLE: &str = "conhost.exe";
-/// How often the members of a job that was killed are counted. They are gone within a few of these; a
+const CONSOLE_HOST: &str = "conhost.exe";
+/// Time between two counts of the members of a job that was killed. They are gone within a few of these; a
 /// completion port that would announce it is not worth its thread.
-const LOOK: Duration = Duration::from_millis(2);
+const MEMBERS_INTERVAL: Duration = Duration::from_millis(2);
 
 pub(super) fn spawn(launch: &Launch) -> Result<Spawned, SpawnError> {
     // Where the system has no job for it the server is still of use: it ends with us by the job we are in.
@@ -129,7 +129,7 @@ impl OsChild {
         };
         // Also when the process has ended by itself: what it started is to end with it.
         self.end_all();
-        let ended = timeout(KILL_PATIENCE, self.emptied()).await.unwrap_or(Ended::Unknown);
+        let ended = timeout(KILL_TIMEOUT, self.emptied()).await.unwrap_or(Ended::Unknown);
         Stopped { ended, how }
     }
 
@@ -142,26 +142,26 @@ impl OsChild {
     pub(super) async fn gone(&mut self) -> Remains {
         self.wait().await;
         self.end_all();
-        let _ = timeout(KILL_PATIENCE, self.emptied()).await;
+        let _ = timeout(KILL_TIMEOUT, self.emptied()).await;
         let left = u32::try_from(self.members().len()).unwrap_or(u32::MAX);
         Remains { ended: self.outlived.clone().unwrap_or_default(), left }
     }
 
-    /// Kills all, and notes who they were.
+    /// Kills all, and remembers who they were.
     fn end_all(&mut self) {
         // While the process itself runs, those below it are its own affair.
         let (pid, members) = (self.pid(), self.members());
         let members = if members.contains(&pid) { Vec::new() } else { members };
         let others = members.into_iter().filter(|member| *member != pid).filter_map(name::name_of);
         self.outlived
-            .get_or_insert_with(|| others.filter(|name| !name.eq_ignore_ascii_case(CONSOLE)).collect());
+            .get_or_insert_with(|| others.filter(|name| !name.eq_ignore_ascii_case(CONSOLE_HOST)).collect());
         self.kill_now();
     }
 
     async fn emptied(&mut self) -> Ended {
         let ended = self.wait().await;
         while !self.members().is_empty() {
-            sleep(LOOK).await;
+            sleep(MEMBERS_INTERVAL).await;
         }
         ended
     }

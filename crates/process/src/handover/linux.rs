@@ -1,4 +1,4 @@
-//! The two streams and the file, as they change hands.
+//! A client's two streams and the file, as they change hands.
 
 use super::input::Input;
 use super::store::{INPUT, OUTPUT, Store};
@@ -18,7 +18,7 @@ use tokio::io::unix::AsyncFd;
 pub use super::journal::Journal;
 pub use super::output::Output;
 
-/// A client's streams, and what is known of them.
+/// A client's streams, with the file that all holders share.
 pub struct Streams {
     input: OwnedFd,
     output: OwnedFd,
@@ -67,7 +67,7 @@ impl Streams {
         Journal::read(&self.store)
     }
 
-    /// Reads on behind what was dealt with. `limit` is how much of one thing is kept.
+    /// Reads on behind the processed input. `limit` bounds what is stored of one message.
     pub fn reader(&self, taken: Arc<AtomicU64>, limit: usize) -> io::Result<ByteReader> {
         within(taken.load(Ordering::Acquire), INPUT)?;
         let fd = registered(&self.input, Direction::Read)?;
@@ -86,7 +86,7 @@ impl Streams {
         unsafe { (*self.store.control()).open.load(Ordering::Relaxed) }
     }
 
-    /// What there is to be read.
+    /// What there is to be read now.
     pub fn waiting(&self) -> Waiting {
         let mut polled = [PollFd::new(&self.input, PollFlags::IN)];
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -111,7 +111,7 @@ impl Streams {
         Ok(())
     }
 
-    /// Whether something was read behind this place that is more than white space.
+    /// Whether something was read behind this offset that is more than white space.
     pub fn has_unread(&self, from: u64) -> io::Result<bool> {
         input::holds_more(&self.store, from)
     }

@@ -55,44 +55,48 @@ fn hear(client: &mut Client, heard: &mut Vec<u8>) {
 /// Messages of all sizes are given out by holders that die at any step; the client hears every one that was committed,
 /// once and whole, and nothing else.
 #[tokio::test]
-async fn what_is_committed_goes_out_once_and_whole() {
+async fn committed_output_is_sent_exactly_once() {
     for is_socket in [false, true] {
         for seed in 0..60 {
-            let mut dice = Dice(seed);
-            let mut client = client(is_socket);
-            let (mut meant, mut heard): (Vec<u8>, Vec<u8>) = (Vec::new(), Vec::new());
-            for _life in 0..12 {
-                let log = client.streams.output(meant.len() as u64).unwrap();
-                for step in 0..dice.below(8) {
-                    let size = [1, 30, 5000, 20_000, 200_000][dice.below(5)];
-                    let message = vec![b'a' + (meant.len() % 26) as u8; size];
-                    let cut = dice.below(size);
-                    let end = log.append(&[IoSlice::new(&message[..cut]), IoSlice::new(&message[cut..])]);
-                    // Death before the commit: it was never said.
-                    if dice.below(6) == 0 {
-                        break;
-                    }
-                    meant.extend_from_slice(&message);
-                    assert_eq!(end.unwrap(), meant.len() as u64, "seed {seed}, step {step}");
-                    log.commit();
-                    // Death at any moment of the sending.
-                    for _ in 0..dice.below(4) {
-                        let _ = log.send();
-                        if dice.below(3) == 0 {
-                            hear(&mut client, &mut heard);
-                        }
-                    }
-                }
-            }
-            let log = client.streams.output(meant.len() as u64).unwrap();
-            while log.unsent() > 0 {
-                let _ = log.send();
-                hear(&mut client, &mut heard);
-            }
-            hear(&mut client, &mut heard);
-            assert!(heard == meant, "seed {seed}, socket {is_socket}: {} of {}", heard.len(), meant.len());
+            check_output(is_socket, seed);
         }
     }
+}
+
+fn check_output(is_socket: bool, seed: u64) {
+    let mut dice = Dice(seed);
+    let mut client = client(is_socket);
+    let (mut meant, mut heard): (Vec<u8>, Vec<u8>) = (Vec::new(), Vec::new());
+    for _life in 0..12 {
+        let output = client.streams.output(meant.len() as u64).unwrap();
+        for step in 0..dice.below(8) {
+            let size = [1, 30, 5000, 20_000, 200_000][dice.below(5)];
+            let message = vec![b'a' + (meant.len() % 26) as u8; size];
+            let cut = dice.below(size);
+            let end = output.append(&[IoSlice::new(&message[..cut]), IoSlice::new(&message[cut..])]);
+            // Death before the commit: it was never said.
+            if dice.below(6) == 0 {
+                break;
+            }
+            meant.extend_from_slice(&message);
+            assert_eq!(end.unwrap(), meant.len() as u64, "seed {seed}, step {step}");
+            output.commit();
+            // Death at any moment of the sending.
+            for _ in 0..dice.below(4) {
+                let _ = output.send();
+                if dice.below(3) == 0 {
+                    hear(&mut client, &mut heard);
+                }
+            }
+        }
+    }
+    let output = client.streams.output(meant.len() as u64).unwrap();
+    while output.unsent() > 0 {
+        let _ = output.send();
+        hear(&mut client, &mut heard);
+    }
+    hear(&mut client, &mut heard);
+    assert!(heard == meant, "seed {seed}, socket {is_socket}: {} of {}", heard.len(), meant.len());
 }
 
 async fn read(reader: &mut ByteReader, buffer: &mut BytesMut) -> usize {
@@ -102,41 +106,45 @@ async fn read(reader: &mut ByteReader, buffer: &mut BytesMut) -> usize {
 
 /// A client says lines of all sizes; holders read them, deal with some, and die. Each line is dealt with once.
 #[tokio::test]
-async fn what_was_read_and_not_dealt_with_is_there_for_the_next() {
+async fn unprocessed_input_reaches_the_next_holder() {
     for is_socket in [false, true] {
         for seed in 0..40 {
-            let mut dice = Dice(seed);
-            let mut client = client(is_socket);
-            let taken = Arc::new(AtomicU64::new(0));
-            let (mut said, mut dealt): (Vec<u8>, Vec<u8>) = (Vec::new(), Vec::new());
-            for _life in 0..10 {
-                let size = [1, 50, 3000, 60_000][dice.below(4)];
-                let mut line = vec![b'a' + (said.len() % 26) as u8; size];
-                line.push(b'\n');
-                client.says.write_all(&line).unwrap();
-                said.extend_from_slice(&line);
-                let mut reader = client.streams.reader(taken.clone(), 1 << 20).unwrap();
-                let mut buffer = BytesMut::new();
-                for _ in 0..1 + dice.below(5) {
-                    read(&mut reader, &mut buffer).await;
-                    let Some(end) = buffer.iter().position(|&byte| byte == b'\n') else { continue };
-                    if dice.below(3) > 0 {
-                        dealt.extend_from_slice(&buffer.split_to(end + 1));
-                        taken.store(dealt.len() as u64, Ordering::Release);
-                    }
-                }
-            }
-            let mut reader = client.streams.reader(taken.clone(), 1 << 20).unwrap();
-            let mut rest = BytesMut::new();
-            while dealt.len() + rest.len() < said.len() {
-                let before = rest.len();
-                read(&mut reader, &mut rest).await;
-                assert!(rest.len() > before || is_socket, "seed {seed}: something is lost");
-            }
-            dealt.extend_from_slice(&rest);
-            assert!(dealt == said, "seed {seed}, socket {is_socket}");
+            check_input(is_socket, seed).await;
         }
     }
+}
+
+async fn check_input(is_socket: bool, seed: u64) {
+    let mut dice = Dice(seed);
+    let mut client = client(is_socket);
+    let taken = Arc::new(AtomicU64::new(0));
+    let (mut said, mut dealt): (Vec<u8>, Vec<u8>) = (Vec::new(), Vec::new());
+    for _life in 0..10 {
+        let size = [1, 50, 3000, 60_000][dice.below(4)];
+        let mut line = vec![b'a' + (said.len() % 26) as u8; size];
+        line.push(b'\n');
+        client.says.write_all(&line).unwrap();
+        said.extend_from_slice(&line);
+        let mut reader = client.streams.reader(taken.clone(), 1 << 20).unwrap();
+        let mut buffer = BytesMut::new();
+        for _ in 0..1 + dice.below(5) {
+            read(&mut reader, &mut buffer).await;
+            let Some(end) = buffer.iter().position(|&byte| byte == b'\n') else { continue };
+            if dice.below(3) > 0 {
+                dealt.extend_from_slice(&buffer.split_to(end + 1));
+                taken.store(dealt.len() as u64, Ordering::Release);
+            }
+        }
+    }
+    let mut reader = client.streams.reader(taken.clone(), 1 << 20).unwrap();
+    let mut rest = BytesMut::new();
+    while dealt.len() + rest.len() < said.len() {
+        let before = rest.len();
+        read(&mut reader, &mut rest).await;
+        assert!(rest.len() > before || is_socket, "seed {seed}: something is lost");
+    }
+    dealt.extend_from_slice(&rest);
+    assert!(dealt == said, "seed {seed}, socket {is_socket}");
 }
 
 /// The read has happened, and whoever read was killed before it knew.
@@ -200,10 +208,10 @@ fn a_file_that_is_not_ours_is_not_taken() {
 #[tokio::test]
 async fn file_holds_no_address_of_ours() {
     let mut client = client(true);
-    let log = client.streams.output(0).unwrap();
-    log.append(&[IoSlice::new(b"some words")]).unwrap();
-    log.commit();
-    assert_eq!(log.send().unwrap(), 10);
+    let output = client.streams.output(0).unwrap();
+    output.append(&[IoSlice::new(b"some words")]).unwrap();
+    output.commit();
+    assert_eq!(output.send().unwrap(), 10);
     let mut heard = Vec::new();
     hear(&mut client, &mut heard);
     assert_eq!(heard, b"some words");
@@ -226,14 +234,14 @@ async fn numbers_of_another_are_not_believed() {
         for lie in [1, u64::from(u32::MAX), 1 << 40, 1 << 50, u64::MAX - 5, u64::MAX] {
             let mut client = client(is_socket);
             let mut heard = Vec::new();
-            let log = client.streams.output(0).unwrap();
-            log.append(&[IoSlice::new(&[b'x'; 1000])]).unwrap();
-            log.commit();
+            let output = client.streams.output(0).unwrap();
+            output.append(&[IoSlice::new(&[b'x'; 1000])]).unwrap();
+            output.commit();
             let lies = lie.to_ne_bytes().repeat(PAGE_BYTES as usize / 8);
             for _ in 0..3 {
                 rustix::io::pwrite(client.streams.file(), &lies, CONTROL).unwrap();
-                assert!(log.unsent() <= 1000);
-                let _ = log.send();
+                assert!(output.unsent() <= 1000);
+                let _ = output.send();
                 hear(&mut client, &mut heard);
             }
             assert!(heard.len() <= 1000 && heard.iter().all(|byte| *byte == b'x'), "{lie}: {}", heard.len());
@@ -241,7 +249,7 @@ async fn numbers_of_another_are_not_believed() {
             let next = client.streams.output(1000).unwrap();
             assert!(next.unsent() <= 1000, "{lie}");
             let _ = next.send();
-            let _ = client.streams.output(lie).map(|log| log.send());
+            let _ = client.streams.output(lie).map(|output| output.send());
             let _ = client.streams.reader(Arc::new(AtomicU64::new(lie)), 1000);
         }
     }

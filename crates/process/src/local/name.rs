@@ -1,21 +1,23 @@
 //! What an address is called: a hash of whose it is. It must be the same in every version of the program, so that the
 //! hash is written out here; nobody gains by a collision but confusion among their own processes.
 
-/// How many of the digits tell the world.
-const OF_WORLD: usize = 6;
-const DIGITS: usize = 16;
+/// Digits that tell the world, of all of them.
+const WORLD_DIGITS: usize = 6;
+const NAME_DIGITS: usize = 16;
 
 /// The world's digits first, so that those of one world can be told from others in the same folder.
 pub(super) fn of(world: &[u8], identity: &[u8]) -> String {
-    let mut name = digits(hash(&[world]), OF_WORLD);
-    name.push_str(&digits(hash(&[world, identity]), DIGITS - OF_WORLD));
+    let mut name = digits(hash(&[world]), WORLD_DIGITS);
+    name.push_str(&digits(hash(&[world, identity]), NAME_DIGITS - WORLD_DIGITS));
     name
 }
 
 /// Whether it is a name of that world.
 pub(super) fn is_of(name: &str, world: &[u8]) -> bool {
     let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-    name.len() == DIGITS && name.bytes().all(is_digit) && name.starts_with(&digits(hash(&[world]), OF_WORLD))
+    name.len() == NAME_DIGITS
+        && name.bytes().all(is_digit)
+        && name.starts_with(&digits(hash(&[world]), WORLD_DIGITS))
 }
 
 /// The topmost digits, which the multiplications have mixed best.

@@ -9,7 +9,7 @@ mod lock;
 #[path = "unix/peer.rs"]
 mod peer;
 
-use super::{Address, BindError, Connection, LOOK, SOCKET};
+use super::{Address, BindError, Connection, RETRY_INTERVAL, SOCKET_EXTENSION};
 use crate::{path_socket, pipe, private};
 use rustix::io::Errno;
 use std::fs;
@@ -29,13 +29,13 @@ pub(super) use folder::{folder, world};
 pub(super) use lock::FileLock;
 pub(super) use peer::PeerProcess;
 
-/// How long nobody is accepted when the system has no room for it. What comes meanwhile waits.
-const PAUSE: Duration = Duration::from_millis(50);
-/// How often one who comes while too many others wait tries again.
-const ATTEMPTS: u32 = 400;
+/// Pause after an accept for which the system had no room. Connections wait meanwhile.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// Attempts to connect while too many others wait to be accepted.
+const MAX_CONNECT_ATTEMPTS: u32 = 400;
 
 pub(super) fn path(address: &Address) -> PathBuf {
-    address.file(SOCKET)
+    address.file(SOCKET_EXTENSION)
 }
 
 pub(super) struct OsListener {
@@ -81,7 +81,7 @@ impl OsListener {
                     Some(Errno::INTR | Errno::CONNABORTED) => {}
                     // Whoever waits still does, so that it would come at once again.
                     _ => {
-                        sleep(PAUSE).await;
+                        sleep(ACCEPT_PAUSE).await;
                         return Err(error);
                     }
                 },
@@ -127,14 +127,14 @@ fn id(path: &Path) -> Option<FileId> {
 pub(super) async fn connect(address: &Address) -> io::Result<Connection> {
     private::is_closed(&address.folder)?;
     let path = path(address);
-    let mut attempts = ATTEMPTS;
+    let mut attempts = MAX_CONNECT_ATTEMPTS;
     let socket = loop {
         match tokio::net::UnixStream::connect(&path).await {
             // Too many wait to be accepted.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock && attempts > 0 => attempts -= 1,
             result => break result?.into_std()?,
         }
-        sleep(LOOK).await;
+        sleep(RETRY_INTERVAL).await;
     };
     let peer = peer::same_user(&socket)?;
     let process = PeerProcess::of(&socket, peer);

@@ -6,7 +6,7 @@ mod detach;
 #[path = "windows/user.rs"]
 mod user;
 
-use super::{Address, BindError, Connection, LOOK, SOCKET};
+use super::{Address, BindError, Connection, RETRY_INTERVAL, SOCKET_EXTENSION};
 use crate::pipe::{self, NamedPipe};
 use crate::private;
 use std::fs::{self, File, OpenOptions};
@@ -28,10 +28,10 @@ use windows_sys::Win32::System::Pipes::{
 
 pub(super) use detach::start_detached;
 
-/// How long nobody is accepted when the system has no room for it.
-const PAUSE: Duration = Duration::from_millis(50);
-/// How often one who comes while nobody waits for it tries again.
-const ATTEMPTS: u32 = 400;
+/// Pause after an accept for which the system had no room. Connections wait meanwhile.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// Attempts to connect while the listener is busy.
+const MAX_CONNECT_ATTEMPTS: u32 = 400;
 
 pub(super) fn folder() -> io::Result<PathBuf> {
     private::temporary("switchboard-local")
@@ -66,7 +66,7 @@ impl OsListener {
             Err(error) if is(&error, ERROR_ACCESS_DENIED) => return Err(BindError::Taken),
             result => result?,
         };
-        let mark = FileLock::try_take(&address.file(SOCKET))?.ok_or(BindError::Taken)?;
+        let mark = FileLock::try_take(&address.file(SOCKET_EXTENSION))?.ok_or(BindError::Taken)?;
         let _ = fs::remove_file(address.file("json"));
         Ok(Self { address: address.clone(), security, waiting, _mark: mark })
     }
@@ -78,7 +78,7 @@ impl OsListener {
             let next = match instance(&self.address, &mut self.security, false) {
                 Ok(next) => next,
                 Err(error) => {
-                    sleep(PAUSE).await;
+                    sleep(ACCEPT_PAUSE).await;
                     return Err(error);
                 }
             };
@@ -121,13 +121,13 @@ fn instance(address: &Address, security: &mut Security, is_first: bool) -> io::R
 
 pub(super) async fn connect(address: &Address) -> io::Result<Connection> {
     let path = path(address);
-    let mut attempts = ATTEMPTS;
+    let mut attempts = MAX_CONNECT_ATTEMPTS;
     let pipe = loop {
         match ClientOptions::new().open(&path) {
             Err(error) if is(&error, ERROR_PIPE_BUSY) && attempts > 0 => attempts -= 1,
             result => break result?,
         }
-        sleep(LOOK).await;
+        sleep(RETRY_INTERVAL).await;
     };
     // SAFETY: the handle is open as long as `pipe` is, and the number is there to be written.
     let peer = process(pipe.as_raw_handle(), |pipe, pid| unsafe { GetNamedPipeServerProcessId(pipe, pid) });

@@ -16,9 +16,9 @@ use std::{
     sync::Arc,
 };
 
-/// What a widened pipe holds; 64 KiB is usual.
+/// Capacity of a widened pipe; 64 KiB is usual.
 #[cfg(target_os = "linux")]
-const WIDE: usize = 512 * 1024;
+const WIDENED_PIPE_BYTES: usize = 512 * 1024;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
@@ -137,7 +137,7 @@ impl Descriptor {
         #[cfg(target_os = "linux")]
         if self.kind == Kind::Pipe {
             // Without it the pipe is slower, and nothing else.
-            let _ = rustix::pipe::fcntl_setpipe_size(&self.fd, WIDE);
+            let _ = rustix::pipe::fcntl_setpipe_size(&self.fd, WIDENED_PIPE_BYTES);
         }
     }
 
@@ -184,8 +184,8 @@ impl Descriptor {
 
     pub(super) fn write_now(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
         // The system refuses a longer list instead of taking its beginning.
-        const MOST_SLICES: usize = 1024;
-        let bufs = &bufs[..bufs.len().min(MOST_SLICES)];
+        const MAX_SLICES: usize = 1024;
+        let bufs = &bufs[..bufs.len().min(MAX_SLICES)];
         #[cfg(target_os = "linux")]
         if self.kind.asks_per_call() {
             use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};

@@ -17,8 +17,8 @@ use tokio::{
 };
 use windows_sys::Win32::Storage::FileSystem::FlushFileBuffers;
 
-/// The longest message, and as much as the runtime copies at once.
-const LONGEST: usize = 64 * 1024;
+/// Length of one message, and of one copy by the runtime.
+const MAX_MESSAGE_BYTES: usize = 64 * 1024;
 
 pub(crate) enum NamedPipe {
     Server(NamedPipeServer),
@@ -68,13 +68,14 @@ impl NamedWriter {
         match (filled.next(), filled.next()) {
             // An empty message would be the end.
             (None, _) => Ok(0),
-            (Some(only), None) => write(&self.0, &only[..only.len().min(LONGEST)]),
+            (Some(only), None) => write(&self.0, &only[..only.len().min(MAX_MESSAGE_BYTES)]),
             (Some(_), Some(_)) => {
                 // The runtime takes one buffer at a time, and waits after each.
-                let mut joined =
-                    Vec::with_capacity(bufs.iter().map(|buf| buf.len()).sum::<usize>().min(LONGEST));
+                let mut joined = Vec::with_capacity(
+                    bufs.iter().map(|buf| buf.len()).sum::<usize>().min(MAX_MESSAGE_BYTES),
+                );
                 for buf in bufs {
-                    joined.extend_from_slice(&buf[..buf.len().min(LONGEST - joined.len())]);
+                    joined.extend_from_slice(&buf[..buf.len().min(MAX_MESSAGE_BYTES - joined.len())]);
                 }
                 write(&self.0, &joined)
             }

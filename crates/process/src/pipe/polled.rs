@@ -5,7 +5,7 @@
 //! cached by the runtime until we clear it, and we may clear it only after the system has said that there is
 //! nothing left; every later event then counts up the cache's tick, and a clear for an older tick does nothing.
 
-use super::LARGE;
+use super::LARGE_MESSAGE_BYTES;
 use super::Sealed;
 use super::descriptor::{Descriptor, Direction};
 use bytes::BytesMut;
@@ -133,7 +133,7 @@ impl PolledReader {
     }
 
     pub(super) async fn read(&mut self, buf: &mut BytesMut) -> io::Result<usize> {
-        if buf.len() > LARGE && !self.widened {
+        if buf.len() > LARGE_MESSAGE_BYTES && !self.widened {
             self.widened = true;
             self.fd.get_ref().widen();
         }
@@ -197,7 +197,7 @@ impl PolledWriter {
     }
 
     fn widen_for(&self, length: usize) {
-        if length > LARGE && !self.widened.swap(true, Ordering::Relaxed) {
+        if length > LARGE_MESSAGE_BYTES && !self.widened.swap(true, Ordering::Relaxed) {
             self.fd.get_ref().widen();
         }
     }

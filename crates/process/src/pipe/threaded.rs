@@ -15,11 +15,11 @@ use std::{
 use tokio::sync::{Notify, mpsc};
 
 /// The size of one blocking read or write.
-const CHUNK: usize = 64 * 1024;
+const CHUNK_BYTES: usize = 64 * 1024;
 /// How many chunks are read ahead of the caller.
-const CHUNKS_AHEAD: usize = 2;
-/// How much a writer takes over before it says `WouldBlock`.
-const QUEUE: usize = 256 * 1024;
+const MAX_CHUNKS_AHEAD: usize = 2;
+/// Bytes that a writer takes over before it says `WouldBlock`.
+const MAX_QUEUE_BYTES: usize = 256 * 1024;
 
 pub(super) struct ThreadedReader {
     chunks: mpsc::Receiver<io::Result<Bytes>>,
@@ -29,7 +29,7 @@ pub(super) struct ThreadedReader {
 
 impl ThreadedReader {
     pub(super) fn start(source: impl Read + Send + 'static) -> io::Result<Self> {
-        let (sender, chunks) = mpsc::channel(CHUNKS_AHEAD);
+        let (sender, chunks) = mpsc::channel(MAX_CHUNKS_AHEAD);
         thread::Builder::new().name("switchboard-read".into()).spawn(move || read_all(source, &sender))?;
         Ok(Self { chunks, rest: Bytes::new() })
     }
@@ -50,7 +50,7 @@ impl ThreadedReader {
 
 /// Until the end, an error, or nobody wants more.
 fn read_all(mut source: impl Read, chunks: &mpsc::Sender<io::Result<Bytes>>) {
-    let mut buf = vec![0; CHUNK];
+    let mut buf = vec![0; CHUNK_BYTES];
     loop {
         let chunk = match source.read(&mut buf) {
             Ok(0) => return,
@@ -98,6 +98,21 @@ impl Shared {
         self.queue.lock()
     }
 
+    /// Waits for bytes to write, on the thread; `None` when no more will come.
+    fn next_chunk(&self) -> Option<BytesMut> {
+        let mut queue = self.lock();
+        while queue.bytes.is_empty() {
+            match queue.state {
+                QueueState::Open => queue = self.filled.wait(queue),
+                QueueState::Closing | QueueState::Failed { .. } => return None,
+            }
+        }
+        let size = queue.bytes.len().min(CHUNK_BYTES);
+        let chunk = queue.bytes.split_to(size);
+        queue.in_flight = chunk.len();
+        Some(chunk)
+    }
+
     /// Waits until `fact` holds. The notification is listened to before the look, so none is missed.
     async fn until(&self, fact: impl Fn(&Queue) -> bool) {
         loop {
@@ -138,7 +153,7 @@ impl ThreadedWriter {
         if let QueueState::Failed { kind, code } = queue.state {
             return Err(code.map_or_else(|| kind.into(), io::Error::from_raw_os_error));
         }
-        let room = QUEUE - queue.pending();
+        let room = MAX_QUEUE_BYTES - queue.pending();
         let mut taken = 0;
         for buf in bufs {
             let count = buf.len().min(room - taken);
@@ -154,7 +169,7 @@ impl ThreadedWriter {
     }
 
     pub(super) async fn writable(&self) {
-        self.0.until(|queue| queue.failed() || queue.pending() < QUEUE).await;
+        self.0.until(|queue| queue.failed() || queue.pending() < MAX_QUEUE_BYTES).await;
     }
 
     pub(super) async fn drained(&self) {
@@ -175,21 +190,7 @@ impl Drop for ThreadedWriter {
 /// Until the writer is dropped and its queue empty, or a write fails. Closes the sink at the end.
 fn write_all(mut sink: impl Write, shared: &Shared) {
     loop {
-        let chunk = {
-            let mut queue = shared.lock();
-            while queue.bytes.is_empty() {
-                match queue.state {
-                    QueueState::Open => {
-                        queue = shared.filled.wait(queue);
-                    }
-                    QueueState::Closing | QueueState::Failed { .. } => return,
-                }
-            }
-            let size = queue.bytes.len().min(CHUNK);
-            let chunk = queue.bytes.split_to(size);
-            queue.in_flight = chunk.len();
-            chunk
-        };
+        let Some(chunk) = shared.next_chunk() else { return };
         let result = sink.write_all(&chunk).and_then(|()| sink.flush());
         let mut queue = shared.lock();
         queue.in_flight = 0;
@@ -243,8 +244,11 @@ mod tests {
     async fn a_slow_sink_makes_the_writer_wait() {
         let (writer, permit, pieces) = slow();
         assert!(!is_pending(writer.drained()));
-        let much = vec![7; QUEUE + 1];
-        assert_eq!(writer.try_write(&[IoSlice::new(&much[..10]), IoSlice::new(&much[10..])]).unwrap(), QUEUE);
+        let much = vec![7; MAX_QUEUE_BYTES + 1];
+        assert_eq!(
+            writer.try_write(&[IoSlice::new(&much[..10]), IoSlice::new(&much[10..])]).unwrap(),
+            MAX_QUEUE_BYTES
+        );
         assert_eq!(writer.try_write(&[IoSlice::new(b"x")]).unwrap_err().kind(), io::ErrorKind::WouldBlock);
         assert_eq!(writer.try_write(&[IoSlice::new(b"")]).unwrap(), 0);
         assert!(is_pending(writer.writable()));
@@ -252,9 +256,9 @@ mod tests {
         permit.send(()).unwrap();
         writer.writable().await;
         assert!(is_pending(writer.drained()));
-        (1..QUEUE / CHUNK).for_each(|_| permit.send(()).unwrap());
+        (1..MAX_QUEUE_BYTES / CHUNK_BYTES).for_each(|_| permit.send(()).unwrap());
         writer.drained().await;
-        assert_eq!(pieces.try_iter().sum::<usize>(), QUEUE);
+        assert_eq!(pieces.try_iter().sum::<usize>(), MAX_QUEUE_BYTES);
     }
 
     #[tokio::test]
@@ -270,7 +274,7 @@ mod tests {
     #[tokio::test]
     async fn a_failed_write_is_told_to_all_later_ones() {
         let (writer, permit, _pieces) = slow();
-        writer.try_write(&[IoSlice::new(&[0; QUEUE])]).unwrap();
+        writer.try_write(&[IoSlice::new(&[0; MAX_QUEUE_BYTES])]).unwrap();
         drop(permit);
         writer.drained().await;
         writer.writable().await;
@@ -284,7 +288,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_reader_gives_chunks_in_the_sizes_asked_for_and_survives_cancelling() {
-        let source = io::Cursor::new((0..CHUNK * 3).map(|i| i as u8).collect::<Vec<_>>());
+        let source = io::Cursor::new((0..CHUNK_BYTES * 3).map(|i| i as u8).collect::<Vec<_>>());
         let expect = source.get_ref().clone();
         let mut reader = ThreadedReader::start(source).unwrap();
         let mut all = Vec::new();

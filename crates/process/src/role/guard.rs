@@ -135,12 +135,8 @@ impl Guard {
             let step = self.phase.terminate(now, self.assignment.grace);
             self.take(step);
         }
-        #[cfg(target_os = "linux")]
-        if woken.readable[1]
-            && let Program::InNamespace(inside) = &mut self.tree.program
-        {
-            let ended = inside.hear().unwrap_or(Report::LeaderEnded { exited: None, signal: None });
-            self.leader_ended(&ended);
+        if woken.readable[1] {
+            self.hear_program(None);
         }
         self.reap();
         let step = self.phase.tick(now);
@@ -159,6 +155,18 @@ impl Guard {
     fn program_reports(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
         None
     }
+
+    /// Takes in how a program in a namespace ended. `signal` is what ended it if nothing is reported.
+    #[cfg(target_os = "linux")]
+    fn hear_program(&mut self, signal: Option<i32>) {
+        if let Program::InNamespace(inside) = &mut self.tree.program {
+            let ended = inside.hear().unwrap_or(Report::LeaderEnded { exited: None, signal });
+            self.leader_ended(&ended);
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn hear_program(&mut self, _: Option<i32>) {}
 
     fn obey(&mut self, now: Instant) {
         let Some(control) = &mut self.control else { return };
@@ -192,13 +200,8 @@ impl Guard {
                 Ok(None) | Err(Errno::INTR) => return,
                 Err(_) => {
                     self.has_children = false;
-                    #[cfg(target_os = "linux")]
-                    if let Program::InNamespace(inside) = &mut self.tree.program {
-                        // Killed with its namespace: nothing was told, or the last word waits to be heard.
-                        let ended =
-                            inside.hear().unwrap_or(Report::LeaderEnded { exited: None, signal: Some(9) });
-                        self.leader_ended(&ended);
-                    }
+                    // Killed with its namespace: nothing was reported, or the last report waits to be read.
+                    self.hear_program(Some(9));
                     return;
                 }
             }

@@ -4,9 +4,9 @@
 use crate::wire::EndedBy;
 use std::time::{Duration, Instant};
 
-/// When the one who ordered it is gone, the end comes in short: all within a second.
-const SHORT_ASK: Duration = Duration::from_millis(200);
-const SHORT_TERM: Duration = Duration::from_millis(400);
+/// Times of a tree whose owner is gone: all within a second.
+const ABANDONED_ASK_TIME: Duration = Duration::from_millis(200);
+const ABANDONED_TERM_TIME: Duration = Duration::from_millis(400);
 
 /// How far the end has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,12 +63,14 @@ impl Phase {
     /// Those whose tree it is are gone, or do not want to hear of it any more.
     pub(crate) fn abandoned(&mut self, now: Instant) {
         match self {
-            Self::Running => *self = Self::Asked { until: now + SHORT_ASK, grace: SHORT_TERM },
-            Self::Asked { until, grace } => {
-                *until = (*until).min(now + SHORT_ASK);
-                *grace = (*grace).min(SHORT_TERM);
+            Self::Running => {
+                *self = Self::Asked { until: now + ABANDONED_ASK_TIME, grace: ABANDONED_TERM_TIME }
             }
-            Self::Terminating { until } => *until = (*until).min(now + SHORT_TERM),
+            Self::Asked { until, grace } => {
+                *until = (*until).min(now + ABANDONED_ASK_TIME);
+                *grace = (*grace).min(ABANDONED_TERM_TIME);
+            }
+            Self::Terminating { until } => *until = (*until).min(now + ABANDONED_TERM_TIME),
             Self::Killing => {}
         }
     }
@@ -112,8 +114,8 @@ impl Phase {
 
 /// A grace of years does not overflow.
 fn after(now: Instant, grace: Duration) -> Instant {
-    const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
-    now + grace.min(LONGEST)
+    const MAX_GRACE: Duration = Duration::from_secs(365 * 24 * 3600);
+    now + grace.min(MAX_GRACE)
 }
 
 #[cfg(test)]

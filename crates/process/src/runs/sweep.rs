@@ -14,23 +14,24 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 use std::{fs, thread};
 
-/// How long guards that are still at work may take.
-const GUARDS: Duration = Duration::from_secs(8);
-/// How long those who are found have after SIGTERM.
-const GRACE: Duration = Duration::from_millis(400);
-/// A SIGKILL that takes longer has met a process that hangs in the kernel.
-const KILL_PATIENCE: Duration = Duration::from_secs(5);
-const LOOK: Duration = Duration::from_millis(5);
-/// For so long the newest processes are looked at when nobody is found any more.
-const CHASE: Duration = Duration::from_millis(60);
-/// So many of the newest.
-const NEWEST: u32 = 16;
-/// A file that cannot be judged from here is forgotten after a month.
-const FORGET: Duration = Duration::from_secs(30 * 24 * 3600);
-/// Nobody takes longer to write the beginning of a file: whoever has not was killed at it, or had no room.
-const BEGINNING: Duration = Duration::from_secs(3600);
-/// No file of ours is longer.
-const LONGEST_FILE: u64 = 4 << 20;
+/// Time that guards have that are still at work.
+const GUARDS_TIMEOUT: Duration = Duration::from_secs(8);
+/// Time between SIGTERM and SIGKILL.
+const TERM_GRACE: Duration = Duration::from_millis(400);
+/// Time after which a process that was killed and is still there hangs in the kernel.
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time between two looks at the process table.
+const LOOK_INTERVAL: Duration = Duration::from_millis(5);
+/// Time for which the newest processes are looked at after the table showed none.
+const CHASE_TIME: Duration = Duration::from_millis(60);
+/// Number of the newest processes that are looked at.
+const CHASED_PROCESSES: u32 = 16;
+/// A file that cannot be judged from here is removed after a month.
+const MAX_FOREIGN_FILE_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
+/// No writer takes longer for the beginning of a file: one that did was killed, or had no room.
+const MAX_UNFINISHED_FILE_AGE: Duration = Duration::from_secs(3600);
+/// Length of a run's file.
+const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// Looks at the files of all runs and ends what dead ones have left. Takes a tenth of a second for each of them.
 pub(crate) fn sweep(folder: &Path) -> Vec<Swept> {
@@ -48,12 +49,12 @@ fn sweep_one(path: &Path) -> Option<Swept> {
     if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
         return None;
     }
-    let Some(run) = Run::parse(&private::read(path, LONGEST_FILE).ok()?) else {
-        forget_if_older(path, BEGINNING);
+    let Some(run) = Run::parse(&private::read(path, MAX_FILE_BYTES).ok()?) else {
+        forget_if_older(path, MAX_UNFINISHED_FILE_AGE);
         return None;
     };
     if !run.is_of_here() {
-        forget_if_older(path, FORGET);
+        forget_if_older(path, MAX_FOREIGN_FILE_AGE);
         return None;
     }
     // After a restart of the machine nobody is left.
@@ -98,20 +99,20 @@ fn wait_for_guards(guards: &[ProcessId]) {
             guard.signal(word);
         }
     };
-    let deadline = Instant::now() + GUARDS;
+    let deadline = Instant::now() + GUARDS_TIMEOUT;
     tell(Signal::CONT);
     while guards.iter().any(|guard| guard.is_alive()) {
         if Instant::now() > deadline {
             return tell(Signal::KILL);
         }
-        thread::sleep(LOOK);
+        thread::sleep(LOOK_INTERVAL);
     }
 }
 
 /// Kills all that carry this mark, at once: for a tree whose guard is gone. Blocks while it takes.
 pub(crate) fn end_marked(wanted: u64, keep: &[OsString], group: Option<&PathBuf>) {
     let is_meant = |entry: &Entry| carries(entry.pid, |mark| mark == wanted);
-    let deadline = Instant::now() + KILL_PATIENCE;
+    let deadline = Instant::now() + KILL_TIMEOUT;
     while Instant::now() < deadline {
         let Ok(table) = table::all() else { break };
         let found = chosen(&table, keep, &is_meant);
@@ -122,7 +123,7 @@ pub(crate) fn end_marked(wanted: u64, keep: &[OsString], group: Option<&PathBuf>
         if is_over && !chase(keep, &is_meant) {
             break;
         }
-        thread::sleep(LOOK);
+        thread::sleep(LOOK_INTERVAL);
     }
     group.into_iter().for_each(|group| clear(group, keep));
 }
@@ -137,7 +138,7 @@ fn end(keep: &[OsString], is_meant: impl Fn(&Entry) -> bool) -> Swept {
         let Ok(table) = table::all() else { return Swept { ended, left: 1 } };
         let found = chosen(&table, keep, &is_meant);
         let passed = started.elapsed();
-        if passed > KILL_PATIENCE || (found.is_empty() && !chase(keep, &is_meant)) {
+        if passed > KILL_TIMEOUT || (found.is_empty() && !chase(keep, &is_meant)) {
             return Swept { ended, left: found.len() };
         }
         for entry in found {
@@ -150,11 +151,11 @@ fn end(keep: &[OsString], is_meant: impl Fn(&Entry) -> bool) -> Swept {
                 // One that is suspended acts on it only when it is continued.
                 id.signal(Signal::CONT);
             }
-            if passed > GRACE {
+            if passed > TERM_GRACE {
                 id.signal(Signal::KILL);
             }
         }
-        thread::sleep(LOOK);
+        thread::sleep(LOOK_INTERVAL);
     }
 }
 
@@ -175,11 +176,11 @@ fn chosen<'a>(table: &'a [Entry], keep: &[OsString], is_meant: &dyn Fn(&Entry) -
 /// Kills those among the newest processes, as soon as they are there: one that forks itself anew every millisecond is
 /// gone before the whole table was read. Says whether there were any.
 fn chase(keep: &[OsString], is_meant: &dyn Fn(&Entry) -> bool) -> bool {
-    let deadline = Instant::now() + CHASE;
+    let deadline = Instant::now() + CHASE_TIME;
     let mut has_hit = false;
     while Instant::now() < deadline {
         let Some(newest) = table::newest() else { return has_hit };
-        for pid in (newest.saturating_sub(NEWEST)..=newest).rev() {
+        for pid in (newest.saturating_sub(CHASED_PROCESSES)..=newest).rev() {
             let found = table::one(pid).filter(|entry| !entry.is_zombie && is_meant(entry));
             if let Some(entry) = found.filter(|entry| !is_kept(entry, keep)) {
                 has_hit = true;

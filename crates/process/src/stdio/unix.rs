@@ -13,7 +13,7 @@ use std::{
 };
 
 /// The first number that nobody uses by habit.
-const FIRST_PRIVATE: i32 = 3;
+const FIRST_PRIVATE_FD: i32 = 3;
 
 pub(super) fn take() -> io::Result<OwnStdio> {
     let null = null_device()?;
@@ -32,12 +32,12 @@ pub(super) fn take() -> io::Result<OwnStdio> {
 /// `/dev/null`, above the three numbers even if they are free.
 fn null_device() -> io::Result<OwnedFd> {
     let null = open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
-    Ok(fcntl_dupfd_cloexec(&null, FIRST_PRIVATE)?)
+    Ok(fcntl_dupfd_cloexec(&null, FIRST_PRIVATE_FD)?)
 }
 
 fn private_copy(fd: BorrowedFd<'_>, null: &OwnedFd) -> io::Result<OwnedFd> {
-    match fcntl_dupfd_cloexec(fd, FIRST_PRIVATE) {
-        Err(Errno::BADF) => Ok(fcntl_dupfd_cloexec(null, FIRST_PRIVATE)?),
+    match fcntl_dupfd_cloexec(fd, FIRST_PRIVATE_FD) {
+        Err(Errno::BADF) => Ok(fcntl_dupfd_cloexec(null, FIRST_PRIVATE_FD)?),
         copy => Ok(copy?),
     }
 }

@@ -1,15 +1,15 @@
 //! Cuts a byte stream into frames, whatever the sizes in which its bytes arrive.
 
-use super::{Frame, Framing, LARGEST_LIMIT};
+use super::{Frame, Framing, MAX_MESSAGE_LIMIT_BYTES};
 use crate::hunt::Hunter;
 use bytes::{Buf, Bytes, BytesMut};
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 /// A buffer that held more than this is given back once its message is taken.
-const LARGE: usize = 256 << 10;
+const LARGE_BUFFER_BYTES: usize = 256 << 10;
 
 #[derive(Debug)]
-enum State {
+enum FramerState {
     /// Within a line: a message, or (with `Content-Length`) a header or the noise before one.
     Line,
     /// A length is known; the blank line is still to come.
@@ -39,6 +39,15 @@ enum Line {
     TooLong,
 }
 
+/// What one look at the buffer has led to.
+enum Step {
+    Frame(Frame),
+    /// No frame, but the buffer may hold one.
+    Again,
+    /// More bytes are needed.
+    Wait,
+}
+
 /// The inbound half of a stream.
 #[derive(Debug)]
 pub struct Framer {
@@ -51,13 +60,13 @@ pub struct Framer {
     /// through for it again.
     plain: bool,
     taken_plain: bool,
-    state: State,
+    state: FramerState,
 }
 
 impl Framer {
     /// `framing` is fixed, or `None` to be told from the first bytes.
     pub fn new(framing: Option<Framing>, limit: usize) -> Self {
-        let limit = limit.clamp(1, LARGEST_LIMIT);
+        let limit = limit.clamp(1, MAX_MESSAGE_LIMIT_BYTES);
         Self {
             framing,
             limit,
@@ -65,7 +74,7 @@ impl Framer {
             searched: 0,
             plain: true,
             taken_plain: false,
-            state: State::Line,
+            state: FramerState::Line,
         }
     }
 
@@ -87,47 +96,52 @@ impl Framer {
     /// The next whole frame, if there is one.
     pub fn next_frame(&mut self) -> Option<Frame> {
         loop {
-            match &mut self.state {
-                State::Line => match self.take_line() {
-                    Line::Whole(line) => {
-                        if let Some(frame) = self.sort_line(line) {
-                            return Some(frame);
-                        }
-                    }
-                    Line::Unfinished => return None,
-                    Line::TooLong => self.state = State::SkipLine { hunter: Box::default(), skipped: 0 },
-                },
-                State::Headers { length } => {
-                    let length = *length;
-                    let line = match self.take_line() {
-                        Line::Whole(line) => line,
-                        Line::Unfinished => return None,
-                        Line::TooLong => {
-                            self.state = State::Line;
-                            continue;
-                        }
-                    };
-                    if line.is_empty() {
-                        self.begin_body(length);
-                    } else if let Some(length) = content_length(&line) {
-                        self.state = State::Headers { length };
-                    }
-                }
-                State::Body { length } => {
-                    let length = *length;
-                    if self.buffer.len() < length {
-                        self.buffer.reserve(length - self.buffer.len());
-                        return None;
-                    }
-                    self.state = State::Line;
-                    let body = strip_bom(self.take(length));
-                    if !is_blank(&body) {
-                        return Some(Frame::Message(body));
-                    }
-                }
-                State::SkipLine { .. } | State::SkipBody { .. } => return self.skip(),
+            let step = match self.state {
+                FramerState::Line => self.next_line(),
+                FramerState::Headers { length } => self.next_header(length),
+                FramerState::Body { length } => self.next_body(length),
+                FramerState::SkipLine { .. } | FramerState::SkipBody { .. } => return self.skip(),
+            };
+            match step {
+                Step::Frame(frame) => return Some(frame),
+                Step::Again => {}
+                Step::Wait => return None,
             }
         }
+    }
+
+    fn next_line(&mut self) -> Step {
+        match self.take_line() {
+            Line::Whole(line) => self.sort_line(line).map_or(Step::Again, Step::Frame),
+            Line::Unfinished => Step::Wait,
+            Line::TooLong => {
+                self.state = FramerState::SkipLine { hunter: Box::default(), skipped: 0 };
+                Step::Again
+            }
+        }
+    }
+
+    fn next_header(&mut self, length: u64) -> Step {
+        match self.take_line() {
+            Line::Whole(line) if line.is_empty() => self.begin_body(length),
+            Line::Whole(line) => {
+                let length = content_length(&line).unwrap_or(length);
+                self.state = FramerState::Headers { length };
+            }
+            Line::Unfinished => return Step::Wait,
+            Line::TooLong => self.state = FramerState::Line,
+        }
+        Step::Again
+    }
+
+    fn next_body(&mut self, length: usize) -> Step {
+        if self.buffer.len() < length {
+            self.buffer.reserve(length - self.buffer.len());
+            return Step::Wait;
+        }
+        self.state = FramerState::Line;
+        let body = strip_bom(self.take(length));
+        if is_blank(&body) { Step::Again } else { Step::Frame(Frame::Message(body)) }
     }
 
     /// What is left when the stream has ended: a last line without its end, or the half of something.
@@ -135,15 +149,15 @@ impl Framer {
         let rest = strip_bom(self.buffer.split().freeze());
         self.searched = 0;
         self.taken_plain = false;
-        match std::mem::replace(&mut self.state, State::Line) {
-            State::Line if is_blank(&rest) => None,
-            State::Line => Some(Frame::Message(rest)),
-            State::Headers { .. } => None,
-            State::Body { .. } => Some(Frame::Noise(rest)),
-            State::SkipLine { hunter, skipped } => {
+        match std::mem::replace(&mut self.state, FramerState::Line) {
+            FramerState::Line if is_blank(&rest) => None,
+            FramerState::Line => Some(Frame::Message(rest)),
+            FramerState::Headers { .. } => None,
+            FramerState::Body { .. } => Some(Frame::Noise(rest)),
+            FramerState::SkipLine { hunter, skipped } => {
                 Some(Frame::TooLong { length: skipped, glimpses: hunter.finish() })
             }
-            State::SkipBody { hunter, length, .. } => {
+            FramerState::SkipBody { hunter, length, .. } => {
                 Some(Frame::TooLong { length, glimpses: hunter.finish() })
             }
         }
@@ -177,7 +191,7 @@ impl Framer {
         self.plain = true;
         self.taken_plain = false;
         let taken = self.buffer.split_to(length).freeze();
-        if length > LARGE {
+        if length > LARGE_BUFFER_BYTES {
             self.buffer = BytesMut::from(&self.buffer[..]);
         }
         taken
@@ -200,7 +214,7 @@ impl Framer {
         }
         if let Some(length) = content_length(&line) {
             self.framing = Some(Framing::ContentLength);
-            self.state = State::Headers { length };
+            self.state = FramerState::Headers { length };
             return None;
         }
         match self.framing {
@@ -214,15 +228,15 @@ impl Framer {
 
     fn begin_body(&mut self, length: u64) {
         self.state = match usize::try_from(length) {
-            Ok(length) if length <= self.limit => State::Body { length },
-            _ => State::SkipBody { hunter: Box::default(), length, left: length },
+            Ok(length) if length <= self.limit => FramerState::Body { length },
+            _ => FramerState::SkipBody { hunter: Box::default(), length, left: length },
         };
     }
 
     /// Drops what belongs to an over-long frame; gives the frame when its end was seen.
     fn skip(&mut self) -> Option<Frame> {
         let (done, hunter, length) = match &mut self.state {
-            State::SkipLine { hunter, skipped } => {
+            FramerState::SkipLine { hunter, skipped } => {
                 let end = memchr::memchr(b'\n', &self.buffer);
                 let passed = self.buffer.split_to(end.unwrap_or(self.buffer.len()));
                 self.buffer.advance(usize::from(end.is_some()));
@@ -232,23 +246,23 @@ impl Framer {
                 *skipped += passed.len() as u64;
                 (end.is_some(), hunter, *skipped)
             }
-            State::SkipBody { hunter, length, left } => {
+            FramerState::SkipBody { hunter, length, left } => {
                 let here = usize::try_from(*left).unwrap_or(usize::MAX).min(self.buffer.len());
                 let passed = self.buffer.split_to(here);
                 hunter.feed(&passed);
                 *left -= passed.len() as u64;
                 (*left == 0, hunter, *length)
             }
-            State::Line | State::Headers { .. } | State::Body { .. } => return None,
+            FramerState::Line | FramerState::Headers { .. } | FramerState::Body { .. } => return None,
         };
-        if self.buffer.capacity() > LARGE {
+        if self.buffer.capacity() > LARGE_BUFFER_BYTES {
             self.buffer = BytesMut::from(&self.buffer[..]);
         }
         if !done {
             return None;
         }
         let glimpses = std::mem::take(hunter).finish();
-        self.state = State::Line;
+        self.state = FramerState::Line;
         Some(Frame::TooLong { length, glimpses })
     }
 }

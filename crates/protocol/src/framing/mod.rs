@@ -1,6 +1,6 @@
-//! How messages stand in a byte stream: one per line, or behind a `Content-Length` header.
+//! Messages in a byte stream: one per line, or each behind a `Content-Length` header.
 //!
-//! [`Framer`] cuts what comes in; [`Framing`] says what goes around a message on its way out.
+//! [`Framer`] cuts the stream that comes in; [`Framing`] says what goes around a message on its way out.
 
 mod framer;
 #[cfg(test)]
@@ -11,12 +11,12 @@ pub use framer::Framer;
 use crate::hunt::Glimpse;
 use bytes::Bytes;
 
-/// The default limit of a message.
-pub const DEFAULT_LIMIT: usize = 16 << 20;
-/// The largest limit that may be configured: spans are 32 bits wide.
-pub const LARGEST_LIMIT: usize = 1 << 30;
+/// Default of the configurable limit on one message.
+pub const DEFAULT_MESSAGE_LIMIT_BYTES: usize = 16 << 20;
+/// Largest limit on one message that may be configured: spans are 32 bits wide.
+pub const MAX_MESSAGE_LIMIT_BYTES: usize = 1 << 30;
 
-/// The manner of a stream.
+/// How the messages of a stream are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Framing {
     /// One message a line: what every MCP version says.
@@ -63,7 +63,7 @@ impl Framing {
 pub enum Frame {
     /// What should be a message.
     Message(Bytes),
-    /// More than the limit, and not kept; what was seen of it while it passed.
+    /// A message beyond the limit, which is not stored; what was seen of it while it passed.
     TooLong { length: u64, glimpses: Vec<Glimpse> },
     /// Something between messages that cannot be one.
     Noise(Bytes),

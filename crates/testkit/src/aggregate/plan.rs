@@ -12,7 +12,7 @@ use switchboard_core::{
     Aggregates, Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope,
     ServerSettings, Settings, StatePolicy,
 };
-use switchboard_protocol::dialect::Ear;
+use switchboard_protocol::dialect::LearntDialect;
 use switchboard_protocol::{Dialect, Framing};
 
 /// One begins with another, so that names of theirs may fall together; one leaves little room.
@@ -106,7 +106,7 @@ fn settings(rng: &mut Rng, servers: Vec<ServerSettings>, seed: u64) -> Settings 
             home: Some("/home/me".into()),
             policy: Policy { open_roots: true, fallback: true, style: Style::Unix },
         },
-        dialect: Ear::Fixed(Dialect::Standard),
+        dialect: LearntDialect::Fixed(Dialect::Standard),
         shutdown_grace: rng.millis(200..=3000),
         limits: Limits {
             client_bytes: rng.weighted(&[(4, 64 << 20), (1, 3000)]),

@@ -5,6 +5,8 @@
 //!
 //! Never to be used for anything but tests: it does what its client says, including its own end.
 
+#![deny(unsafe_code)]
+
 mod options;
 mod offer;
 mod server;
@@ -63,7 +65,7 @@ fn main() -> ExitCode {
         .as_deref()
         .filter(|_| !options.with.is_empty())
         .map(|record| zoo::open(record, launch, &options.with));
-    let mut hear = wire::Ear::new(options.framing == Framing::ContentLength, record);
+    let mut hear = wire::LearntDialect::new(options.framing == Framing::ContentLength, record);
     let mut server = Server::new(options, launch);
     server.begin();
     while let Some(message) = hear.next() {

@@ -154,6 +154,10 @@ pub(crate) fn live(role: &str, kind: Kind, folder: &Path) {
 
 /// A process that forks again and again, each parent ending at once. The lock goes from hand to hand with the
 /// descriptor. The end of the test's folder is its end too: nobody could find it to kill it.
+#[expect(
+    unsafe_code,
+    reason = "a fork has no safe function, and a program of its own would be another process"
+)]
 fn refork(path: &Path) {
     let end = Instant::now() + REFORKER_LIFETIME;
     while Instant::now() < end && path.exists() {
@@ -165,6 +169,7 @@ fn refork(path: &Path) {
     }
 }
 
+#[expect(unsafe_code, reason = "no safe function ignores a signal")]
 pub(crate) fn ignore_requests_to_end() {
     for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
         // SAFETY: no handler is installed.

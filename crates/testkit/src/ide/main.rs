@@ -5,6 +5,8 @@
 //! ids, and then `greeted`. With `--leak` the sibling holds the write end of the command's stdin, as happens
 //! where a program starts several others and its pipes are inherited.
 
+#![forbid(unsafe_code)]
+
 use serde_json::json;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};

@@ -9,7 +9,7 @@ use switchboard_core::{
     Aggregates, Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope,
     ServerSettings, Settings, StatePolicy,
 };
-use switchboard_protocol::dialect::Ear;
+use switchboard_protocol::dialect::LearntDialect;
 use switchboard_protocol::{Dialect, Framing};
 
 /// The folders of this world that look like projects. One lies in another.
@@ -131,7 +131,7 @@ fn settings(rng: &mut Rng, seed: u64) -> Settings {
             ..Pool::default()
         },
         roots: Roots { home: Some("/home/me".into()), policy },
-        dialect: Ear::Fixed(Dialect::Standard),
+        dialect: LearntDialect::Fixed(Dialect::Standard),
         shutdown_grace: rng.millis(200..=3000),
         limits: Limits::default(),
         linger: None,

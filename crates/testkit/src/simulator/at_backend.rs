@@ -3,6 +3,7 @@
 
 use super::backend::{Gate, Open, Phase};
 use super::backend_talk::is_plain_number;
+use super::claims::check_claims;
 use super::draft::{is_same, kind_in, number_in};
 use super::ledger::{Check, Role};
 use super::world::World;
@@ -29,6 +30,7 @@ impl World {
             Ok(Parsed::One(message)) => message,
             other => return Err(format!("{launch} gets what is no message: {other:?}")),
         };
+        check_claims(out, &message)?;
         if !message.has(Part::Jsonrpc) {
             return Err(format!("{launch} gets a message without jsonrpc: {}", text(&message)));
         }

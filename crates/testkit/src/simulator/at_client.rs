@@ -1,6 +1,7 @@
 //! What reaches a client, checked to the byte: only what was meant for it, under the ids that it knows.
 
 use super::backend_talk::{LOST, is_plain_number};
+use super::claims::check_claims;
 use super::client::{Letter, Presence};
 use super::draft::{is_same, kind_in, number_in};
 use super::ledger::{Check, Role};
@@ -31,6 +32,7 @@ impl World {
         let length = bytes.len();
         match parse(Bytes::from(bytes)) {
             Ok(Parsed::One(message)) => {
+                check_claims(out, &message)?;
                 let arrival = self.message_at_client(client, &message, None)?;
                 let small = if arrival.is_small { length } else { 0 };
                 self.put(client, arrival.letter, length, small);

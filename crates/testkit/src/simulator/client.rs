@@ -4,7 +4,7 @@ use super::ledger::{Check, Request};
 use super::outbox::Outbox;
 use super::world::{Server, World};
 use switchboard_core::{BackendId, ClientId, Event, FramingChoice, Peer, ServerId, Settings, Surroundings};
-use switchboard_protocol::dialect::Ear;
+use switchboard_protocol::dialect::LearntDialect;
 use switchboard_protocol::{Dialect, Framing};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl Client {
     /// The dialect in which it must be answered, or `None` if either is right.
     pub(super) fn dialect(&self, settings: &Settings) -> Option<Dialect> {
         match settings.dialect {
-            Ear::Fixed(dialect) => Some(dialect),
+            LearntDialect::Fixed(dialect) => Some(dialect),
             _ if self.is_unclear => None,
             _ if self.has_spoken && !self.has_spoken_standard => Some(Dialect::Bare),
             _ => Some(Dialect::Standard),

@@ -16,7 +16,7 @@
 //! - `world`: the parties and time; every event goes through it.
 //! - `client`, `client_talk`, `client_answers`: what clients do, say, and answer.
 //! - `backend`, `backend_talk`, `backend_asks`: what backends do, say, and ask.
-//! - `at_client`, `at_backend`: what reaches them, checked to the byte.
+//! - `at_client`, `at_backend`: what reaches them, checked to the byte; `claims`: what it says about itself.
 //! - `checks`: the promises about the whole. `ending`: how a run ends.
 //! - `stats`, `trace`: what happened, and what led to a failure.
 
@@ -26,6 +26,7 @@ mod draft;
 mod outbox;
 mod plan;
 mod ledger;
+mod claims;
 mod world;
 mod client;
 mod client_talk;

@@ -6,7 +6,7 @@ use switchboard_core::{
     Aggregates, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope, ServerSettings,
     Settings,
 };
-use switchboard_protocol::dialect::Ear;
+use switchboard_protocol::dialect::LearntDialect;
 use switchboard_protocol::{Dialect, Framing};
 
 #[derive(Debug)]
@@ -100,7 +100,12 @@ fn settings(rng: &mut Rng, seed: u64) -> Settings {
         servers: vec![server],
         pool: Pool::default(),
         roots: Roots::default(),
-        dialect: *rng.pick(&[Ear::Open, Ear::Open, Ear::Open, Ear::Fixed(Dialect::Standard)]),
+        dialect: *rng.pick(&[
+            LearntDialect::Open,
+            LearntDialect::Open,
+            LearntDialect::Open,
+            LearntDialect::Fixed(Dialect::Standard),
+        ]),
         shutdown_grace: rng.millis(200..=5000),
         limits: if rng.percent(50) { Limits::default() } else { tight_limits(rng) },
         linger: None,

@@ -44,7 +44,7 @@ impl View {
             Page::At(offset) => offset.min(total),
         };
         let to = page_size.map_or(total, |size| from.saturating_add(size.max(1)).min(total));
-        let mut out = Outgoing::prepared(stock.between(from, to));
+        let mut out = Outgoing::prepared_response(id.clone(), stock.between(from, to));
         let end = out.len();
         let version = crate::messages::version_member(dialect);
         let head = format!(r#"{{{version}"id":{id},"result":{{"{}":["#, list.member());

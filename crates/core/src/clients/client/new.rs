@@ -14,7 +14,7 @@ use crate::settings::ServerSettings;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use switchboard_protocol::Message;
-use switchboard_protocol::dialect::Ear;
+use switchboard_protocol::dialect::LearntDialect;
 
 /// The start of a new client, of whatever role.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(crate) struct NewClient {
     pub(crate) id: ClientId,
     pub(crate) server: ServerId,
     pub(crate) settings: Arc<ServerSettings>,
-    pub(crate) dialect: Ear,
+    pub(crate) dialect: LearntDialect,
     pub(crate) now: Moment,
 }
 

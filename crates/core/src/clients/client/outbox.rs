@@ -3,7 +3,7 @@
 
 use crate::clients::Client;
 use crate::clients::batch::Batches;
-use switchboard_protocol::{Answers, Outgoing, RawId};
+use switchboard_protocol::{Outgoing, RawId};
 
 #[derive(Debug, Default)]
 pub(super) struct ClientOutbox {
@@ -39,8 +39,8 @@ impl Client {
         answer: Outgoing,
     ) -> Option<Outgoing> {
         let out = match batch {
-            None => answer.answering(Answers::One(id.clone())),
-            Some(batch) => whole_batch(self.outbox.batches.done(batch, Some(answer.to_vec()))?),
+            None => answer,
+            Some(batch) => whole_batch(self.outbox.batches.done(batch, Some((id, answer.to_vec())))?),
         };
         Some(self.outbox.charged(out))
     }
@@ -83,6 +83,6 @@ impl Client {
     }
 }
 
-fn whole_batch(array: Vec<u8>) -> Outgoing {
-    Outgoing::raw(array.into()).answering(Answers::Batch)
+fn whole_batch((first, array): (RawId, Vec<u8>)) -> Outgoing {
+    Outgoing::batch_response(first, array.into())
 }

@@ -1,4 +1,4 @@
-//! A client's delegates: made, renewed and lost; and how they share its connection, its ear and its roots.
+//! A client's delegates: made, renewed and lost; and how they share its connection, its dialect and its roots.
 
 use crate::aggregate::{Aggregate, Delegate, News};
 use crate::clients::{Client, ClientOrigin, ClientRoot, Greeting, RootsStage};

@@ -10,7 +10,7 @@ use crate::ids::{BackendId, ClientId, Launch};
 use crate::pending::Asker;
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_protocol::{Message, Method, Outgoing, Part};
+use switchboard_protocol::{Message, Method, Outgoing, Part, RawId};
 
 /// How long a page may take.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -92,7 +92,8 @@ impl Core {
         let request = format!(r#"{{"jsonrpc":"2.0","id":{minted},"method":"{method}"{params}}}"#);
         let asker = Asker::Catalogue { list, round };
         self.ask_ourselves(launch.backend, minted, asker, list.method(), PAGE_TIMEOUT);
-        self.send_to_backend(launch, Outgoing::raw(request.into()));
+        let id = RawId::from_number(minted);
+        self.send_to_backend(launch, Outgoing::request(list.method(), id, request.into()));
     }
 
     pub(crate) fn page_came(

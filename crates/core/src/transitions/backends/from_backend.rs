@@ -223,7 +223,7 @@ impl Core {
             out.replace(message.span(Part::MetaProgressToken), Patch::Id(ours));
         }
         let about = self.at_hand(client, backend);
-        if !self.tell_client_about(client, out.asking(), about) {
+        if !self.tell_client_about(client, out, about) {
             let error = self.overloaded(Some(backend), Overload::ClientUnread);
             return self.refuse_backend(launch, &id, &error);
         }

@@ -110,7 +110,8 @@ impl Core {
                 r#"{{"jsonrpc":"2.0","id":{minted},"method":"resources/unsubscribe","params":{{"uri":{uri}}}}}"#
             );
             self.ask_ourselves(launch.backend, minted, Asker::Restore, Method::Unsubscribe, LIST_TIMEOUT);
-            self.send_to_backend(launch, Outgoing::raw(request.into()));
+            let id = RawId::from_number(minted);
+            self.send_to_backend(launch, Outgoing::request(Method::Unsubscribe, id, request.into()));
         }
     }
 
@@ -149,7 +150,8 @@ impl Core {
             r#"{{"jsonrpc":"2.0","id":{minted},"method":"resources/subscribe","params":{{"uri":{uri}}}}}"#
         );
         self.ask_ourselves(launch.backend, minted, Asker::Restore, Method::Subscribe, LIST_TIMEOUT);
-        self.send_to_backend(launch, Outgoing::raw(request.into()));
+        let id = RawId::from_number(minted);
+        self.send_to_backend(launch, Outgoing::request(Method::Subscribe, id, request.into()));
     }
 
     /// A client wants to hear here what it heard of elsewhere. A process that is yet to be ready is told then.

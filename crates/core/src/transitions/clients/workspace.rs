@@ -14,7 +14,7 @@ use crate::transitions::Route;
 use serde_json::json;
 use std::borrow::Cow;
 use std::time::Duration;
-use switchboard_protocol::{Dialect, Message, Outgoing, Part, Patch, RawId, dialect};
+use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawId, dialect};
 
 /// How long a client may take to name its roots, before it is taken to have none.
 const ROOTS_TIMEOUT: Duration = Duration::from_secs(5);
@@ -59,7 +59,8 @@ impl Core {
         for old in self.asked.ids(|asked| asked.client == client && asked.launch().is_none()) {
             self.asked.remove(old);
         }
-        if !self.tell_client(client, Outgoing::raw(question.into()).asking()) {
+        let id = RawId::from_number(minted);
+        if !self.tell_client(client, Outgoing::request(Method::RootsList, id, question.into())) {
             return self.roots_unknown(client);
         }
         let deadline = Some(self.clock.now() + ROOTS_TIMEOUT);
@@ -178,7 +179,8 @@ impl Core {
             };
             if has_others {
                 let notice = json!({ "jsonrpc": "2.0", "method": "notifications/roots/list_changed" });
-                self.tell_backend(launch, Outgoing::raw(notice.to_string().into()));
+                let notice = Outgoing::notification(Method::RootsChanged, notice.to_string().into());
+                self.tell_backend(launch, notice);
             }
             self.answer_roots(launch);
         }
@@ -212,7 +214,7 @@ impl Core {
             None => told.iter().map(|root| Cow::Borrowed(root.raw())).collect(),
         };
         let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"roots":[{}]}}}}"#, roots.join(","));
-        self.send_to_backend(launch, Outgoing::raw(answer.into()));
+        self.send_to_backend(launch, Outgoing::response(id.clone(), answer.into()));
     }
 
     /// The client's roots are others now. Whoever knows them is told; if nobody does, the server may want to know.

@@ -18,7 +18,7 @@ use crate::transitions::Route;
 use std::sync::Arc;
 use std::time::Duration;
 use switchboard_protocol::Method;
-use switchboard_protocol::dialect::Ear;
+use switchboard_protocol::dialect::LearntDialect;
 
 /// What differs from the config before.
 #[derive(Debug, Clone)]
@@ -32,7 +32,7 @@ pub struct Change {
     pub pool: Pool,
     pub policy: Policy,
     /// For clients that come from now on.
-    pub dialect: Ear,
+    pub dialect: LearntDialect,
     pub shutdown_grace: Duration,
     pub linger: Option<Duration>,
     pub aggregates: Aggregates,

@@ -2,7 +2,7 @@
 
 use super::entry::{AskedRequest, Id, JournalEntry, RepeatedKind};
 use switchboard_protocol::hunt::Glimpse;
-use switchboard_protocol::{Answers, Broken, Kind, Message, Method, Outgoing, Parsed, Part, parse};
+use switchboard_protocol::{Broken, Kind, Message, Method, Outgoing, OutgoingKind, Part};
 
 /// Longer requests are not repeated.
 pub(super) const MAX_REPEATED_BYTES: usize = 64 << 10;
@@ -81,20 +81,11 @@ pub(super) fn of_too_long(glimpses: &[Glimpse]) -> Vec<JournalEntry> {
 
 /// Entry of a message to the client.
 pub(super) fn of_outgoing(out: &Outgoing) -> Option<JournalEntry> {
-    match out.answers() {
-        Answers::One(id) => Some(JournalEntry::Answered { id: id.as_bytes().to_vec() }),
-        Answers::Batch => {
-            // One member stands for all.
-            let Ok(Parsed::Batch(members)) = parse(out.to_vec().into()) else { return None };
-            let id = members.into_iter().flatten().find_map(|member| member.id())?;
-            Some(JournalEntry::Answered { id: id.as_bytes().to_vec() })
-        }
-        Answers::Nothing => {
-            // Most that is no answer is a notification, and has none.
-            memchr::memmem::find(out.original(), b"\"id\"")?;
-            let Ok(Parsed::One(message)) = parse(out.to_vec().into()) else { return None };
-            let id = message.id().filter(|_| message.kind() == Kind::Request)?;
-            Some(JournalEntry::Question { id: id.as_bytes().to_vec() })
-        }
+    let id = out.id()?.to_vec();
+    match out.kind() {
+        // Of a batch, one member stands for all.
+        OutgoingKind::Response { .. } | OutgoingKind::BatchResponse => Some(JournalEntry::Answered { id }),
+        OutgoingKind::Request => Some(JournalEntry::Question { id }),
+        OutgoingKind::Notification => None,
     }
 }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use switchboard_core::Event;
 use switchboard_process::handover::{Journal, Streams};
 use switchboard_protocol::hunt::Glimpse;
-use switchboard_protocol::{Answers, Broken, Framing, Kind, Message, Method, Outgoing, Parsed};
+use switchboard_protocol::{Broken, Framing, Kind, Message, Method, Outgoing, OutgoingKind, Parsed};
 use tokio::sync::Notify;
 
 pub(crate) struct ClientJournal {
@@ -172,8 +172,9 @@ impl ClientJournal {
 
     /// Whether this answers a message that was repeated under an id of ours. Nobody else is to see it.
     pub(crate) fn swallow(&self, out: &Outgoing) -> bool {
-        let is_ours = matches!(out.answers(), Answers::One(id)
-            if id.as_bytes().starts_with(PREFIX) && self.inner().own.swallow(id.as_bytes()));
+        let is_response = matches!(out.kind(), OutgoingKind::Response { .. });
+        let id = out.id().filter(|id| is_response && id.starts_with(PREFIX));
+        let is_ours = id.is_some_and(|id| self.inner().own.swallow(id));
         if is_ours {
             self.changed.notify_waiters();
         }

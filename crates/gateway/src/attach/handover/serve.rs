@@ -17,9 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use switchboard_core::{ClientId, Event, Peer};
 use switchboard_process::handover::Streams;
-use switchboard_protocol::{
-    Answers, Dialect, Framer, Framing, Method, Outgoing, Parsed, Part, Patch, RawId, parse,
-};
+use switchboard_protocol::{Dialect, Framer, Framing, Method, Outgoing, Parsed, Part, Patch, RawId, parse};
 
 /// How long the last answers may take to be read.
 const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_secs(1);
@@ -63,7 +61,7 @@ pub(crate) async fn serve(
                 let late = journal.with_state(|state| settle::too_late(state, &options.server));
                 let mut turn = hub.turn();
                 for (id, bytes) in late {
-                    turn.say(client, Outgoing::raw(bytes.into()).answering(Answers::One(id)));
+                    turn.say(client, Outgoing::error(id, bytes.into()));
                 }
             }
         }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use switchboard_protocol::Outgoing;
-use switchboard_protocol::splice::Piece;
+use switchboard_protocol::outgoing::Piece;
 use tokio::sync::watch;
 
 #[derive(Clone)]
@@ -33,8 +33,8 @@ impl Trace {
 impl Parcel {
     pub(super) fn of(out: &Outgoing) -> Self {
         let piece = |piece: Piece<'_>| match piece {
-            Piece::Kept(range) => out.original().slice(range),
-            Piece::Put(bytes) => Bytes::copy_from_slice(bytes),
+            Piece::Original(range) => out.original().slice(range),
+            Piece::Replaced(bytes) => Bytes::copy_from_slice(bytes),
         };
         let pieces = out.pieces().map(piece).filter(|piece| !piece.is_empty()).collect();
         Self { pieces, length: out.len(), sent: Arc::new(watch::channel(false).0) }

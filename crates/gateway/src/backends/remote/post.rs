@@ -132,7 +132,7 @@ impl Remote {
     async fn is_forgotten(self: &Arc<Self>, session: &Session) -> bool {
         let id = self.next_id();
         let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
-        let letter = Letter::of(&Outgoing::raw(text.into()));
+        let letter = Letter::of(&Outgoing::request(Method::Ping, id.clone(), text.into()));
         // Asking is posting, which may need this.
         let asking = Box::pin(self.ask(&letter, session));
         let asked = tokio::time::timeout(CHECKING, asking).await;
@@ -370,7 +370,7 @@ mod tests {
 
     fn letter(method: &str) -> Letter {
         let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}"}}"#);
-        Letter::of(&Outgoing::raw(text.into()))
+        Letter::of(&Outgoing::request(Method::from_name(method), RawId::from_number(1), text.into()))
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::io::reader::events;
 use std::pin::Pin;
 use std::sync::Arc;
 use switchboard_core::Event;
-use switchboard_protocol::{Frame, Message, Outgoing};
+use switchboard_protocol::{Frame, Message, Method, Outgoing};
 
 /// What a client hears whose server came back as another.
 const CHANGES: [&str; 3] = ["tools", "prompts", "resources"];
@@ -89,7 +89,11 @@ impl Remote {
             (state.memory.initialized().cloned(), state.memory.settings())
         };
         if let Some(bytes) = &initialized {
-            self.post(&Letter::of(&Outgoing::raw(bytes.clone())), Some(&session)).await?;
+            self.post(
+                &Letter::of(&Outgoing::notification(Method::Initialized, bytes.clone())),
+                Some(&session),
+            )
+            .await?;
         }
         for message in settings {
             // What it does not want to hear again is not worth failing for.

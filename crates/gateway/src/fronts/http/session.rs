@@ -15,7 +15,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use switchboard_core::{About, ClientId, MemberPath};
-use switchboard_protocol::{Answers, Broken, Outgoing, Parsed, RawId};
+use switchboard_protocol::{Broken, Outgoing, OutgoingKind, Parsed, RawId};
 use tokio::sync::{mpsc, oneshot};
 
 /// Answers of no more bytes than this are not waited for.
@@ -427,8 +427,10 @@ impl Session {
 
 impl Mailbox for Session {
     fn put(&self, out: Outgoing, about: About) -> usize {
-        let (count, answers) = (out.len(), out.answers().clone());
-        let what = if out.is_question() { What::Question } else { What::Notice };
+        let is_response = matches!(out.kind(), OutgoingKind::Response { .. });
+        let answered = out.id().filter(|_| is_response).map(RawId::from_bytes);
+        let count = out.len();
+        let what = if out.is_request() { What::Question } else { What::Notice };
         let message = Bytes::from(out.on_one_line().to_vec());
         let inside = &mut *self.lock();
         if inside.is_closed {
@@ -438,7 +440,7 @@ impl Mailbox for Session {
             self.say(inside, OWN, message, what, count);
             return 0;
         }
-        if let Answers::One(id) = answers {
+        if let Some(id) = answered {
             return self.answer(inside, id, message, count);
         }
         // Without any stream it waits for the client's own.

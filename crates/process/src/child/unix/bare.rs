@@ -21,9 +21,9 @@ use std::{
 };
 use tokio::time::timeout;
 
-/// How long a SIGKILL may take. Longer than this takes only a process that hangs in the kernel (a dead
+/// Time that a SIGKILL may take. Longer than this takes only a process that hangs in the kernel (a dead
 /// network file system); it is left to the reaper then.
-const KILL_PATIENCE: Duration = Duration::from_secs(5);
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) fn spawn(launch: &Launch) -> Result<Spawned, SpawnError> {
     let path = find(launch)?;
@@ -123,7 +123,7 @@ impl BareChild {
             StoppedBy::Term
         } else {
             self.signal(Signal::KILL);
-            self.ends_within(KILL_PATIENCE).await;
+            self.ends_within(KILL_TIMEOUT).await;
             StoppedBy::Kill
         };
         Stopped { ended: self.finish(), how }

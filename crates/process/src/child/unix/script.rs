@@ -14,7 +14,7 @@ use std::{
 };
 
 /// How much of the first line the kernel looks at.
-const FIRST_LINE: usize = 256;
+const FIRST_LINE_BYTES: usize = 256;
 
 /// Refuses a script whose interpreter `env` would look for in vain.
 ///
@@ -60,8 +60,8 @@ struct Shebang {
 }
 
 fn shebang(path: &Path) -> Option<Shebang> {
-    let mut start = Vec::with_capacity(FIRST_LINE);
-    File::open(path).ok()?.take(FIRST_LINE as u64).read_to_end(&mut start).ok()?;
+    let mut start = Vec::with_capacity(FIRST_LINE_BYTES);
+    File::open(path).ok()?.take(FIRST_LINE_BYTES as u64).read_to_end(&mut start).ok()?;
     let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
     // The kernel knows blanks and tabs only: a carriage return is part of the name.
     let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
@@ -80,8 +80,8 @@ fn shebang(path: &Path) -> Option<Shebang> {
 /// C library (glibc and musl, or NixOS).
 fn loader(path: &Path) -> io::Result<Option<OsString>> {
     const PT_INTERP: u64 = 3;
-    const ENTRY: usize = 56;
-    const LONGEST: u64 = 4096;
+    const ENTRY_BYTES: usize = 56;
+    const MAX_NAME_BYTES: u64 = 4096;
     let file = File::open(path)?;
     let mut header = [0; 64];
     file.read_exact_at(&mut header, 0)?;
@@ -90,10 +90,10 @@ fn loader(path: &Path) -> io::Result<Option<OsString>> {
     }
     let (table, count) = (number(&header, 32, 8), number(&header, 56, 2));
     for index in 0..count {
-        let mut entry = [0; ENTRY];
-        file.read_exact_at(&mut entry, table.saturating_add(index * ENTRY as u64))?;
+        let mut entry = [0; ENTRY_BYTES];
+        file.read_exact_at(&mut entry, table.saturating_add(index * ENTRY_BYTES as u64))?;
         let size = number(&entry, 32, 8);
-        if number(&entry, 0, 4) == PT_INTERP && (1..LONGEST).contains(&size) {
+        if number(&entry, 0, 4) == PT_INTERP && (1..MAX_NAME_BYTES).contains(&size) {
             let mut name = vec![0; size as usize];
             file.read_exact_at(&mut name, number(&entry, 8, 8))?;
             name.retain(|byte| *byte != 0);

@@ -12,8 +12,8 @@ use windows_sys::Win32::System::Threading::{
     OpenProcess, PROCESS_NAME_WIN32, PROCESS_QUERY_LIMITED_INFORMATION, QueryFullProcessImageNameW,
 };
 
-/// The longest path that Windows knows.
-const LONGEST: usize = 32 * 1024;
+/// Length of a path on Windows, in UTF-16 units.
+const MAX_PATH_UNITS: usize = 32 * 1024;
 
 /// The name of its executable; none if it is gone.
 pub(super) fn name_of(pid: u32) -> Option<String> {
@@ -24,8 +24,8 @@ pub(super) fn name_of(pid: u32) -> Option<String> {
     }
     // SAFETY: the handle was just opened and belongs to nobody else.
     let process = unsafe { OwnedHandle::from_raw_handle(handle) };
-    let mut path = vec![0_u16; LONGEST];
-    let mut length = LONGEST as u32;
+    let mut path = vec![0_u16; MAX_PATH_UNITS];
+    let mut length = MAX_PATH_UNITS as u32;
     // SAFETY: the handle is open, and the buffer has as many units as `length` says.
     let found = unsafe {
         QueryFullProcessImageNameW(

@@ -9,10 +9,10 @@ use rustix::process::geteuid;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What a path may have for `sun_path` everywhere: macOS has the least, 104 with the zero at its end.
-const LONGEST: usize = 103;
+/// Length of a socket's path (`sun_path`). macOS has the least room, 104 with the zero at its end.
+const MAX_PATH_BYTES: usize = 103;
 /// The length of a file's name in the folder: a slash, sixteen digits, `.sock`.
-const NAME: usize = 1 + 16 + 5;
+const NAME_BYTES: usize = 1 + 16 + 5;
 
 /// The first that is possible, made if it is not there.
 pub(in crate::local) fn folder() -> io::Result<PathBuf> {
@@ -23,7 +23,7 @@ fn first(candidates: Vec<Candidate>) -> io::Result<PathBuf> {
     let mut refused = io::Error::new(io::ErrorKind::NotFound, "no folder for a socket is known");
     for candidate in candidates {
         let path = candidate.path();
-        if path.as_os_str().len() + NAME > LONGEST {
+        if path.as_os_str().len() + NAME_BYTES > MAX_PATH_BYTES {
             continue;
         }
         match candidate.make(&path) {
@@ -136,7 +136,7 @@ mod tests {
         for runtime in [long, "relative".into()] {
             let chosen = first(candidates(Some(runtime.clone()))).unwrap();
             assert!(!chosen.starts_with(&runtime), "{}", chosen.display());
-            assert!(chosen.is_absolute() && chosen.as_os_str().len() + NAME <= LONGEST);
+            assert!(chosen.is_absolute() && chosen.as_os_str().len() + NAME_BYTES <= MAX_PATH_BYTES);
         }
         fs::remove_dir_all(scratch).unwrap();
     }

@@ -15,8 +15,8 @@ use windows_sys::Win32::System::Threading::{
     GetCurrentProcess, OpenProcess, OpenProcessToken, PROCESS_QUERY_LIMITED_INFORMATION,
 };
 
-/// A user's structure with the longest identifier that there is fits in.
-const ROOM: usize = 32;
+/// Words that a `TOKEN_USER` with the longest identifier takes.
+const TOKEN_USER_WORDS: usize = 32;
 
 /// This user's identifier, as text.
 pub(super) fn own_id() -> io::Result<String> {
@@ -46,7 +46,7 @@ pub(super) fn is_elevated() -> bool {
 
 fn id_of(process: HANDLE) -> io::Result<String> {
     // Words, so that it is aligned as the structure at its beginning wants it.
-    let mut user = [0_usize; ROOM];
+    let mut user = [0_usize; TOKEN_USER_WORDS];
     fill(process, TokenUser, &mut user)?;
     let mut text = ptr::null_mut();
     // SAFETY: the system has put a `TOKEN_USER` at the beginning, which points to an identifier behind itself. `user`

@@ -10,7 +10,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr;
 use std::time::Duration;
 
-const SIGNALS: [Signal; 5] = [Signal::CHILD, Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT];
+const WATCHED_SIGNALS: [Signal; 5] = [Signal::CHILD, Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT];
 
 pub(in crate::role) struct WakeSource {
     queue: OwnedFd,
@@ -35,7 +35,7 @@ impl WakeSource {
     fn on(us: Pid) -> io::Result<Self> {
         block_signals()?;
         let queue = kqueue()?;
-        let mut wanted: Vec<Event> = SIGNALS
+        let mut wanted: Vec<Event> = WATCHED_SIGNALS
             .iter()
             .map(|signal| {
                 let filter = EventFilter::Signal { signal: *signal, times: 0 };
@@ -93,7 +93,7 @@ fn block_signals() -> io::Result<()> {
     unsafe {
         let mut set: libc::sigset_t = mem::zeroed();
         libc::sigemptyset(&mut set);
-        for signal in SIGNALS {
+        for signal in WATCHED_SIGNALS {
             libc::sigaddset(&mut set, signal.as_raw());
         }
         match libc::sigprocmask(libc::SIG_BLOCK, &set, ptr::null_mut()) {
