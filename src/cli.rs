@@ -3,21 +3,21 @@
 mod asking;
 mod daemon;
 pub(crate) mod owner;
+mod overrides;
 mod values;
 mod overview;
 mod tips;
 
 pub(crate) use asking::{CallArgs, GatewayArgs, GetArgs, ListArgs, ReadArgs};
-pub(crate) use daemon::{DaemonArgs, DaemonCommand, ServeArgs};
+pub(crate) use daemon::{DaemonArgs, DaemonCommand, LogArgs, ServeArgs};
+use overrides::OverrideArgs;
 use owner::OwnerArgs;
-use values::{A_YEAR, count, process_name, time};
 pub(crate) use values::{BackendArg, FormatArg, GuardArg, InheritArg, LevelArg, PackagesArg};
+use values::{MAX_SECONDS, process_name};
 
 use clap::builder::{FalseyValueParser, OsStringValueParser, TypedValueParser};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::path::PathBuf;
-use std::time::Duration;
-use switchboard_gateway::Overrides;
 
 /// Lines that fit into 80 columns: clap breaks longer ones without regard for their shape.
 const AFTER_STDIO: &str = "\
@@ -178,21 +178,8 @@ pub(crate) struct StdioArgs {
     #[command(flatten)]
     pub(crate) roots: RootArgs,
 
-    /// How many instances of a server may run at a time. Overrides the config.
-    #[arg(long, value_name = "K", value_parser = count)]
-    pub(crate) max_backends: Option<usize>,
-
-    /// Stop an instance after so many seconds without a request; 0 is never. Overrides the config.
-    #[arg(long, value_name = "T", value_parser = clap::value_parser!(u64).range(..=A_YEAR))]
-    pub(crate) idle_ttl_seconds: Option<u64>,
-
-    /// Time limit for the server's first answer, such as `90s`. Overrides the config.
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    pub(crate) start_timeout: Option<Duration>,
-
-    /// Time limit for a call, such as `2m`. Overrides the config.
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    pub(crate) timeout: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) overrides: OverrideArgs,
 
     /// A tool argument that holds a path, which decides the workspace of a call; may be repeated.
     #[arg(long, value_name = "NAME", requires = "launched")]
@@ -266,15 +253,6 @@ pub(crate) struct RootArgs {
 }
 
 impl StdioArgs {
-    pub(crate) fn overrides(&self) -> Overrides {
-        Overrides {
-            max_backends: self.max_backends,
-            idle_ttl_seconds: self.idle_ttl_seconds,
-            start_timeout: self.start_timeout,
-            timeout: self.timeout,
-        }
-    }
-
     /// Nothing was said: on a terminal that is a request for help.
     pub(crate) fn is_default(&self) -> bool {
         self.command.is_empty()
@@ -428,7 +406,7 @@ mod tests {
         assert!(cli.command.is_none());
         let args = cli.stdio;
         assert!(matches!(args.backend, Some(BackendArg::Auggie)) && !args.is_default());
-        assert_eq!((args.max_backends, args.idle_ttl_seconds), (Some(3), Some(600)));
+        assert_eq!((args.overrides.max_backends, args.overrides.idle_ttl_seconds), (Some(3), Some(600)));
         assert!(matches!(args.log_level, Some(LevelArg::Info)));
     }
 

@@ -5,7 +5,6 @@
 mod cli;
 mod commands;
 mod exit;
-mod nearest;
 mod terminal;
 mod topics;
 

@@ -14,8 +14,8 @@ fn entries(folder: &Path) -> impl Iterator<Item = fs::DirEntry> {
 
 /// Every document of ours.
 fn documents() -> Vec<PathBuf> {
-    let folders =
-        ["", "docs", "docs/decisions", "examples", "crates/core/src"].map(|folder| root().join(folder));
+    let folders = ["", "docs", "docs/decisions", "examples", "crates/core/src/backends"]
+        .map(|folder| root().join(folder));
     let files = folders.iter().flat_map(|folder| entries(folder).map(|entry| entry.path()));
     files.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect()
 }
@@ -96,4 +96,44 @@ fn every_decision_is_in_the_list() {
             "{name} is not in docs/decisions/README.md"
         );
     }
+}
+
+/// ARCHITECTURE.md names files as `crate/path`, and functions as `name()` or `Type::name`.
+#[test]
+fn architecture_names_existing_code() {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let sources = source_texts();
+    let words = text.split('`').skip(1).step_by(2);
+    let missing: Vec<&str> = words.filter(|word| !is_in_the_code(word, &sources)).collect();
+    assert_eq!(missing, Vec::<&str>::new(), "ARCHITECTURE.md names them");
+}
+
+fn is_in_the_code(word: &str, sources: &str) -> bool {
+    const CRATES: [&str; 5] = ["protocol", "core", "process", "gateway", "testkit"];
+    if let Some((krate, path)) = word.split_once('/').filter(|(krate, _)| CRATES.contains(krate)) {
+        let below = root().join("crates").join(krate).join("src").join(path);
+        return below.exists() || below.with_extension("rs").exists();
+    }
+    let name = word.strip_suffix("()").or_else(|| word.split_once("::").map(|(_, name)| name));
+    let is_name = |name: &&str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let Some(name) = name.filter(is_name) else { return true };
+    // A function, or a variant of an enum.
+    let begins = [format!("fn {name}("), format!("fn {name}<"), format!(" {name} {{"), format!(" {name},")];
+    begins.iter().any(|begin| sources.contains(begin.as_str()))
+}
+
+/// All of our source code.
+fn source_texts() -> String {
+    let mut open = vec![root().join("crates"), root().join("src")];
+    let mut all = String::new();
+    while let Some(folder) = open.pop() {
+        for path in entries(&folder).map(|entry| entry.path()) {
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                all += &fs::read_to_string(&path).expect("a source file can be read");
+            }
+        }
+    }
+    all
 }

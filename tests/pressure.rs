@@ -1,6 +1,7 @@
 //! Whoever does not read, and whoever writes too much: memory stays bounded, every request is answered, what
 //! had to be dropped is counted.
 
+use crate::daemon::house::House;
 use crate::support::{configured, error, fake, gateway_pid, greet, greeted, log_with, wide};
 use serde_json::{Value, json};
 use switchboard_testkit::client::{Client, initialize_params};
@@ -90,6 +91,27 @@ fn a_flood_to_a_client_that_reads_arrives_whole() {
     }
     assert_eq!(client.answer(flood)["result"]["done"], true);
     check_memory(&client);
+}
+
+/// Refusals always find room, so a client that does not read them must not be read either.
+#[test]
+fn a_client_that_only_writes_is_held_up() {
+    const REQUESTS: usize = 4000;
+    let house = House::new();
+    let mut other = house.open("a");
+    let mut client = house.window("a").not_reading().start();
+    // Each refusal repeats this id: 200 MiB together, of which 128 MiB may wait.
+    let id = "x".repeat(50 << 10);
+    for number in 0..REQUESTS {
+        client.send(format!(r#"{{"jsonrpc":"2.0","id":"{number}{id}","method":"server/discover"}}"#));
+    }
+    // Between two answers to this client, the daemon reads whatever it wants to read from the other.
+    for _ in 0..2 * REQUESTS {
+        other.request("ping", json!({}));
+    }
+    assert!(!client.is_sent(), "all requests were read, though no refusal was");
+    client.start_reading();
+    client.sent();
 }
 
 /// The server answers once and then reads nothing: what it has no room for is refused, the rest expires.

@@ -17,11 +17,11 @@ const TURNS: usize = 80;
 const CALLS: usize = 250;
 const STARTS: usize = 21;
 /// What is promised.
-const ADDED: f64 = 15.0;
-const START: f64 = 15.0;
-const MEMORY: f64 = 4.0;
+const MAX_ADDED_MICROSECONDS: f64 = 15.0;
+const MAX_START_MILLISECONDS: f64 = 15.0;
+const MAX_MEMORY_MIB: f64 = 4.0;
 /// By then an attachment has given back what it needed to start.
-const STARTED: Duration = Duration::from_secs(3);
+const SETTLE_TIME: Duration = Duration::from_secs(3);
 
 pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     let at = arguments.iter().position(|word| word == "--switchboard").ok_or(USAGE)?;
@@ -71,7 +71,7 @@ pub(crate) fn run(switchboard: &Path, scratch: &Path) -> std::io::Result<()> {
         figures.starts.push(start.elapsed().as_secs_f64() * 1e3);
         connection.close()?;
     }
-    std::thread::sleep(STARTED);
+    std::thread::sleep(SETTLE_TIME);
     let memory = resident(attached.pid());
     attached.close()?;
     solo.close()?;
@@ -96,14 +96,17 @@ impl Figures {
         println!("|---|---|---|---|---|");
         println!("| round trip, attached, median | µs | | {attached} | |");
         println!("| round trip, solo, median | µs | | {solo} | |");
-        println!("| added by being attached | µs | ≤ {ADDED} | {added} | {} |", verdict(added.median, ADDED));
         println!(
-            "| from its start to the answered tools/list | ms | ≤ {START} | {starts} | {} |",
-            verdict(starts.median, START)
+            "| added by being attached | µs | ≤ {MAX_ADDED_MICROSECONDS} | {added} | {} |",
+            verdict(added.median, MAX_ADDED_MICROSECONDS)
         );
         println!(
-            "| an attachment, resident | MiB | ≤ {MEMORY} | {memory:.2} | {} |",
-            verdict(memory, MEMORY)
+            "| from its start to the answered tools/list | ms | ≤ {MAX_START_MILLISECONDS} | {starts} | {} |",
+            verdict(starts.median, MAX_START_MILLISECONDS)
+        );
+        println!(
+            "| an attachment, resident | MiB | ≤ {MAX_MEMORY_MIB} | {memory:.2} | {} |",
+            verdict(memory, MAX_MEMORY_MIB)
         );
     }
 }

@@ -11,6 +11,7 @@
 //! - [`windows`]: `windows`, several windows with several servers, with and without the daemon.
 //! - [`run`]: `run`, `many`, `http` and `all`, the comparison of the floors with Switchboard.
 //! - [`attached`]: `attached`, what a window pays for sharing the daemon.
+//! - [`cost`]: `cost`, memory per window, wake-ups when idle, and calls per second in the default mode.
 //! - [`soak`]: `soak`, clients, backends and the daemon killed at random for a long time.
 //!
 //! Nothing here knows Switchboard's crates: it is measured from outside, as a client sees it.
@@ -33,6 +34,8 @@ mod attached;
 mod backend;
 #[cfg(target_os = "linux")]
 mod bridge;
+#[cfg(target_os = "linux")]
+mod cost;
 #[cfg(target_os = "linux")]
 mod projects;
 #[cfg(target_os = "linux")]
@@ -67,6 +70,7 @@ usage: switchboard-bench run [OPTIONS]           compare direct, pump and switch
        switchboard-bench projects …              processes, memory and CPU time on several projects
        switchboard-bench soak …                  everybody is killed at random, for a long time
        switchboard-bench attached …              latency, start and memory of a window, next to `--solo`
+       switchboard-bench cost …                  memory per window, wake-ups when idle, calls/s in the default mode
        switchboard-bench windows …               the same of several windows with four servers each
        switchboard-bench windows folders|clients …
                                                  five windows, or four clients, with twelve real servers
@@ -80,6 +84,7 @@ fn main() -> ExitCode {
     let outcome = match command.to_str() {
         Some("attached") => attached::main(&rest),
         Some("backend") => backend::main(&rest),
+        Some("cost") => cost::main(&rest),
         Some("pump") => pump::main(&rest),
         Some("projects") => projects::main(&rest),
         Some("windows") => windows::main(&rest),

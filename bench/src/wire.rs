@@ -13,7 +13,7 @@ pub(crate) const BETWEEN: &str = "__";
 pub(crate) const TINY_TEXT: &str = "ok";
 
 /// Fields that we look for stand near one end of a message; only a payload can be longer than this.
-const NEAR: usize = 512;
+const MAX_FIELD_OFFSET_BYTES: usize = 512;
 /// One line of the payload `code`, as JSON spells it: an escape about every 30 bytes.
 const CODE_LINE: &[u8] =
     br#"    let answer = server.call(\"tools/list\")?; // what the server offers today\n"#;
@@ -99,7 +99,7 @@ pub(crate) fn field_at(message: &[u8], key: &[u8]) -> Option<Range<usize>> {
     let start = value_start(message, key)?;
     let value = &message[start..];
     let length = match value.first()? {
-        b'"' => end_of_string(&value[..value.len().min(NEAR)], 1)?,
+        b'"' => end_of_string(&value[..value.len().min(MAX_FIELD_OFFSET_BYTES)], 1)?,
         _ => value.iter().position(|byte| matches!(byte, b',' | b'}' | b']' | b' ' | b'\r'))?,
     };
     Some(start..start + length)
@@ -121,7 +121,7 @@ pub(crate) fn text(message: &[u8]) -> Option<Range<usize>> {
         return None;
     }
     let start = start + 1;
-    let mut from = start.max(message.len().saturating_sub(NEAR));
+    let mut from = start.max(message.len().saturating_sub(MAX_FIELD_OFFSET_BYTES));
     // The window may begin inside an escape: an odd run of backslashes before it escapes its first byte.
     let backslashes = message[start..from].iter().rev().take_while(|byte| **byte == b'\\').count();
     from += backslashes % 2;
@@ -130,8 +130,8 @@ pub(crate) fn text(message: &[u8]) -> Option<Range<usize>> {
 
 /// Where the value of `key` begins.
 fn value_start(message: &[u8], key: &[u8]) -> Option<usize> {
-    let head = &message[..message.len().min(NEAR)];
-    let tail_at = message.len().saturating_sub(NEAR);
+    let head = &message[..message.len().min(MAX_FIELD_OFFSET_BYTES)];
+    let tail_at = message.len().saturating_sub(MAX_FIELD_OFFSET_BYTES);
     value_start_in(head, key).or_else(|| Some(tail_at + value_start_in(&message[tail_at..], key)?))
 }
 

@@ -1,6 +1,6 @@
 //! The commands that ask the servers themselves.
 
-use super::{A_YEAR, InheritArg, OwnerArgs, RootArgs};
+use super::{InheritArg, MAX_SECONDS, OwnerArgs, RootArgs};
 use clap::Args;
 use clap::builder::FalseyValueParser;
 use std::ffi::OsString;
@@ -41,7 +41,7 @@ pub(crate) struct GatewayArgs {
     pub(crate) roots: RootArgs,
 
     /// Give up after so many seconds. Otherwise the timeouts of the config file apply.
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=A_YEAR))]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=MAX_SECONDS))]
     pub(crate) timeout: Option<u64>,
 
     /// Which environment variables the COMMAND gets: all (the default), those of the safe list, or none.
@@ -108,6 +108,17 @@ pub(crate) struct ListArgs {
     pub(crate) gateway: GatewayArgs,
 }
 
+/// Flags of the commands that print one result.
+#[derive(Debug, Args)]
+pub(crate) struct ResultArgs {
+    /// Print the whole result as JSON, as the server sent it.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) gateway: GatewayArgs,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct CallArgs {
     /// The tool, as `switchboard tools` lists it.
@@ -118,12 +129,8 @@ pub(crate) struct CallArgs {
     #[arg(value_name = "ARGUMENTS")]
     pub(crate) arguments: Vec<String>,
 
-    /// Print the whole result as JSON, as the server sent it.
-    #[arg(long)]
-    pub(crate) json: bool,
-
     #[command(flatten)]
-    pub(crate) gateway: GatewayArgs,
+    pub(crate) output: ResultArgs,
 }
 
 #[derive(Debug, Args)]
@@ -132,12 +139,8 @@ pub(crate) struct ReadArgs {
     #[arg(value_name = "URI")]
     pub(crate) uri: String,
 
-    /// Print the whole result as JSON, as the server sent it.
-    #[arg(long)]
-    pub(crate) json: bool,
-
     #[command(flatten)]
-    pub(crate) gateway: GatewayArgs,
+    pub(crate) output: ResultArgs,
 }
 
 #[derive(Debug, Args)]
@@ -150,12 +153,8 @@ pub(crate) struct GetArgs {
     #[arg(value_name = "ARGUMENTS")]
     pub(crate) arguments: Vec<String>,
 
-    /// Print the whole result as JSON, as the server sent it.
-    #[arg(long)]
-    pub(crate) json: bool,
-
     #[command(flatten)]
-    pub(crate) gateway: GatewayArgs,
+    pub(crate) output: ResultArgs,
 }
 
 #[cfg(test)]
@@ -167,7 +166,7 @@ mod tests {
         let cli = Cli::try_parse_from(line.split(' ')).expect("a sound command line");
         let words = match &cli.command {
             Some(Command::Tools(args)) => args.gateway.words(args.only.as_deref()),
-            Some(Command::Call(args)) => args.gateway.words(None),
+            Some(Command::Call(args)) => args.output.gateway.words(None),
             _ => Vec::new(),
         };
         words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")

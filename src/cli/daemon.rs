@@ -1,12 +1,26 @@
 //! The processes that serve many clients: `daemon` and `serve`.
 
+use super::overrides::OverrideArgs;
 use super::owner::OwnerArgs;
-use super::values::{A_YEAR, BackendArg, FormatArg, LevelArg, count, time};
-use clap::{Args, Subcommand};
+use super::values::{BackendArg, FormatArg, LevelArg};
+use clap::{Arg, Args, Subcommand};
 use std::path::PathBuf;
-use std::time::Duration;
-use switchboard_gateway::Overrides;
-use switchboard_gateway::config::owners::Owners;
+
+/// Where and how the daemon logs.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct LogArgs {
+    /// How much to log. Overrides the config.
+    #[arg(long, value_name = "LEVEL", value_enum, env = "SWITCHBOARD_LOG")]
+    pub(crate) log_level: Option<LevelArg>,
+
+    /// Log to this file instead of the daily one in the state folder; `-` is stderr. Overrides the config.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log_file: Option<PathBuf>,
+
+    /// Format of log lines. Overrides the config.
+    #[arg(long, value_name = "FORMAT", value_enum)]
+    pub(crate) log_format: Option<FormatArg>,
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
@@ -34,20 +48,12 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
 
-    /// How much to log. Overrides the config.
-    #[arg(long, value_name = "LEVEL", value_enum, env = "SWITCHBOARD_LOG")]
-    pub(crate) log_level: Option<LevelArg>,
-
-    /// Log to this file instead of the daily one in the state folder; `-` is stderr. Overrides the config.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) log_file: Option<PathBuf>,
-
-    /// Format of log lines. Overrides the config.
-    #[arg(long, value_name = "FORMAT", value_enum)]
-    pub(crate) log_format: Option<FormatArg>,
+    #[command(flatten)]
+    pub(crate) log: LogArgs,
 }
 
 #[derive(Debug, Args)]
+#[command(mut_args(shared_with_stdio))]
 pub(crate) struct DaemonArgs {
     #[command(subcommand)]
     pub(crate) command: Option<DaemonCommand>,
@@ -56,9 +62,8 @@ pub(crate) struct DaemonArgs {
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) config: Option<PathBuf>,
 
-    /// Take the config file of the user with this number, too. As with `stdio`.
-    #[arg(long, value_name = "UID", global = true)]
-    pub(crate) config_owner: Option<u32>,
+    #[command(flatten)]
+    pub(crate) owner: OwnerArgs,
 
     /// The config file is a project's, and counts only while it is trusted.
     #[arg(long, hide = true, requires = "config", global = true)]
@@ -84,33 +89,11 @@ pub(crate) struct DaemonArgs {
     #[arg(long, value_name = "MODE", requires = "backend", global = true)]
     pub(crate) mode: Option<String>,
 
-    /// How many instances of a server may run at a time. Overrides the config.
-    #[arg(long, value_name = "K", value_parser = count, global = true)]
-    pub(crate) max_backends: Option<usize>,
+    #[command(flatten)]
+    pub(crate) overrides: OverrideArgs,
 
-    /// Stop an instance after so many seconds without a request; 0 is never. Overrides the config.
-    #[arg(long, value_name = "T", value_parser = clap::value_parser!(u64).range(..=A_YEAR), global = true)]
-    pub(crate) idle_ttl_seconds: Option<u64>,
-
-    /// Time limit for a server's first answer, such as `90s`. Overrides the config.
-    #[arg(long, value_name = "TIME", value_parser = time, global = true)]
-    pub(crate) start_timeout: Option<Duration>,
-
-    /// Time limit for a call, such as `2m`. Overrides the config.
-    #[arg(long, value_name = "TIME", value_parser = time, global = true)]
-    pub(crate) timeout: Option<Duration>,
-
-    /// How much to log.
-    #[arg(long, value_name = "LEVEL", value_enum, env = "SWITCHBOARD_LOG")]
-    pub(crate) log_level: Option<LevelArg>,
-
-    /// Log to this file instead of the daily one in the state folder; `-` is stderr. Overrides the config.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) log_file: Option<PathBuf>,
-
-    /// Format of log lines. Overrides the config.
-    #[arg(long, value_name = "FORMAT", value_enum)]
-    pub(crate) log_format: Option<FormatArg>,
+    #[command(flatten)]
+    pub(crate) log: LogArgs,
 }
 
 impl DaemonArgs {
@@ -119,34 +102,31 @@ impl DaemonArgs {
         Self {
             command: None,
             config: args.config.clone(),
-            config_owner: args.owner.config_owner,
+            owner: args.owner,
             project: false,
             detached: false,
             backend: None,
             node: None,
             auggie_entry: None,
             mode: None,
-            max_backends: None,
-            idle_ttl_seconds: None,
-            start_timeout: None,
-            timeout: None,
-            log_level: args.log_level,
-            log_file: args.log_file.clone(),
-            log_format: args.log_format,
+            overrides: OverrideArgs::default(),
+            log: args.log.clone(),
         }
     }
+}
 
-    pub(crate) fn owners(&self) -> Owners {
-        Owners { also: self.config_owner }
-    }
-
-    pub(crate) fn overrides(&self) -> Overrides {
-        Overrides {
-            max_backends: self.max_backends,
-            idle_ttl_seconds: self.idle_ttl_seconds,
-            start_timeout: self.start_timeout,
-            timeout: self.timeout,
+/// Flags that `stdio` has too: here they may stand behind `stop`, and two of them say so in other words.
+fn shared_with_stdio(arg: Arg) -> Arg {
+    match arg.get_id().as_str() {
+        "config_owner" => {
+            arg.global(true).help("Take the config file of the user with this number, too. As with `stdio`")
         }
+        "start_timeout" => arg
+            .global(true)
+            .help("Time limit for a server's first answer, such as `90s`. Overrides the config"),
+        "max_backends" | "idle_ttl_seconds" | "timeout" => arg.global(true),
+        "log_level" => arg.help("How much to log"),
+        _ => arg,
     }
 }
 

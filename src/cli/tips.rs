@@ -1,9 +1,9 @@
 //! Tips for a command line that was not understood.
 
 use super::Cli;
-use crate::nearest::nearest;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, builder::StyledStr};
+use switchboard_gateway::nearest_name;
 
 /// Adds a tip to the error about a bare word: the nearest subcommand if it is the first word, or else the `--` that must
 /// stand before a server's command.
@@ -43,7 +43,7 @@ fn nearest_subcommand(word: &str) -> Option<String> {
     let command = Cli::command();
     let names: Vec<String> =
         command.get_subcommands().filter(|c| !c.is_hide_set()).map(|c| c.get_name().to_owned()).collect();
-    nearest(word, &names).map(str::to_owned)
+    nearest_name(word, &names).map(str::to_owned)
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use std::time::Duration;
 use switchboard_gateway::config::{Guard, InheritEnv, LogFormat, LogLevel, Packages};
 use switchboard_gateway::config::{is_process_name, parse_time};
 
-pub(super) const A_YEAR: u64 = 365 * 24 * 3600;
+/// A year: the longest time that a flag in seconds takes.
+pub(super) const MAX_SECONDS: u64 = 365 * 24 * 3600;
 
 /// As in the config file.
 pub(super) fn count(text: &str) -> Result<usize, String> {

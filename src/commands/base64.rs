@@ -1,36 +1,38 @@
-//! Bytes that came as text (RFC 4648).
+//! Binary content of servers' answers (RFC 4648), read leniently: servers write either alphabet, with or without padding and
+//! line breaks.
 
-/// Of how many bytes this is the text.
+use base64::Engine;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+
+/// Takes what [`decode`] has brought into the standard alphabet, without padding.
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_allow_trailing_bits(true)
+        .with_decode_padding_mode(DecodePaddingMode::RequireNone),
+);
+
+/// Bytes that a text stands for.
 pub(super) fn length(text: &str) -> usize {
-    text.bytes().filter(|byte| digit(*byte).is_some()).count() * 6 / 8
+    let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-/_".contains(byte);
+    text.bytes().filter(is_digit).count() * 6 / 8
 }
 
-/// Nothing if it is not such a text. Line breaks are passed over.
+/// `None` if the text is not base64. Line breaks are ignored.
 pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
     let text = text.trim_end_matches(|c: char| c == '=' || c.is_ascii_whitespace());
-    let (mut bytes, mut bits, mut count) = (Vec::with_capacity(text.len() / 4 * 3), 0_u32, 0);
-    for byte in text.bytes().filter(|byte| !byte.is_ascii_whitespace()) {
-        bits = bits << 6 | digit(byte)?;
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push((bits >> count) as u8);
-            bits &= (1 << count) - 1;
-        }
-    }
-    // A digit alone is not a byte.
-    (count < 6).then_some(bytes)
+    let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).map(standard).collect();
+    LENIENT.decode(digits).ok()
 }
 
-fn digit(byte: u8) -> Option<u32> {
-    Some(u32::from(match byte {
-        b'A'..=b'Z' => byte - b'A',
-        b'a'..=b'z' => byte - b'a' + 26,
-        b'0'..=b'9' => byte - b'0' + 52,
-        b'+' | b'-' => 62,
-        b'/' | b'_' => 63,
-        _ => return None,
-    }))
+/// The digit of the standard alphabet for one of the alphabet for URLs.
+fn standard(digit: u8) -> u8 {
+    match digit {
+        b'-' => b'+',
+        b'_' => b'/',
+        digit => digit,
+    }
 }
 
 #[cfg(test)]
@@ -47,12 +49,13 @@ mod tests {
             ("Zm9vYg==", "foob"),
             ("Zm9v\nYmE", "fooba"),
             ("Zm9vYmFy", "foobar"),
+            (" Zm9v\r\n Yh = = ", "foob"),
         ] {
             assert_eq!(decode(text).as_deref(), Some(bytes.as_bytes()), "{text}");
             assert_eq!(length(text), bytes.len(), "{text}");
         }
         assert_eq!(decode("//79-_A"), Some(vec![0xff, 0xfe, 0xfd, 0xfb, 0xf0]));
-        for wrong in ["Z", "Zg==Zg==", "Zm9%", "é"] {
+        for wrong in ["Z", "Zm9vY", "Zg==Zg==", "Zm9%", "é"] {
             assert_eq!(decode(wrong), None, "{wrong}");
         }
     }

@@ -13,7 +13,7 @@ const LIST: (&str, &str, &str) = ("tools/list", "tools", "name");
 
 pub(crate) fn run(args: &CallArgs) -> anyhow::Result<Exit> {
     let arguments = Arguments::read(&args.arguments)?;
-    with_gateway(&args.gateway, None, async |client| {
+    with_gateway(&args.output.gateway, None, async |client| {
         // Asked for only where it makes a difference.
         let schema = match arguments.is_doubtful() {
             true => schema(client, &args.name).await?,
@@ -47,7 +47,7 @@ async fn shown(client: &mut Client, args: &CallArgs, raw: &RawValue) -> Result<E
     if text.is_empty() && !result["structuredContent"].is_null() {
         text = format!("{:#}\n", result["structuredContent"]);
     }
-    if args.json {
+    if args.output.json {
         super::print(&format!("{raw}\n"))?;
     } else if failed {
         complain(text.trim_end());

@@ -5,7 +5,7 @@ use crate::exit::{Exit, fatal};
 use crate::terminal::{self, Stream, wrap};
 use std::fmt::Write;
 use switchboard_gateway::config::discover::discover;
-use switchboard_gateway::config::{Config, Severity};
+use switchboard_gateway::config::{Config, Severity, preset};
 use switchboard_gateway::{Layer, LayerState, Unready, layers};
 
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
             ),
         ));
     };
-    let loaded = switchboard_gateway::auggie::load(&file, &super::vars);
+    let loaded = preset::load(&file, &super::vars);
     for problem in &loaded.problems {
         writeln!(text, "{}\n", wrap(&problem.to_string(), width))?;
     }

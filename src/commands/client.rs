@@ -19,7 +19,6 @@ pub(super) use servers::Servers;
 use super::complain;
 use crate::cli::GatewayArgs;
 use crate::exit::{Exit, fatal};
-use crate::nearest::nearest;
 use crate::terminal::{self, Stream, wrap};
 use anyhow::Context;
 use progress::Progress;
@@ -28,19 +27,20 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use switchboard_gateway::Ended;
+use switchboard_gateway::nearest_name;
 use switchboard_gateway::runtime::peer::{Conversation, Silence};
 
-const VERSION: &str = "2025-11-25";
+const PROTOCOL_VERSION: &str = "2025-11-25";
 /// What a config file may allow at most.
-const LARGEST_MESSAGE: usize = 1 << 30;
+const MAX_MESSAGE_BYTES: usize = 1 << 30;
 /// How long the gateway has to end. It gives a server of its own its grace.
-const GRACE: Duration = Duration::from_secs(15);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(15);
 /// How often a terminal is told what is waited for.
-const SHOW_EVERY: Duration = Duration::from_millis(500);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 /// The id of our question about the servers, as it is spelled.
-const LOOK: &str = r#""look""#;
+const SERVERS_REQUEST_ID: &str = r#""look""#;
 /// A list that is longer does not end.
-const MOST_PAGES: usize = 10_000;
+const MAX_PAGES: usize = 10_000;
 
 /// The parts of a message, as they are spelled.
 type Parts<'a> = BTreeMap<String, &'a RawValue>;
@@ -84,7 +84,7 @@ pub(super) fn with_gateway(
         if matches!(outcome, Err(Failure::Interrupted | Failure::TooLate(_))) {
             client.cancel(outcome.as_ref().err()).await;
         }
-        let (is_greeted, end) = (!client.capabilities.is_null(), client.gateway.end(GRACE));
+        let (is_greeted, end) = (!client.capabilities.is_null(), client.gateway.end(EXIT_TIMEOUT));
         let (ended, words) = tokio::select! {
             end = end => end,
             // Twice: at once, and not in order.
@@ -165,7 +165,7 @@ impl Client {
         let env = std::env::vars_os().collect();
         let gateway = Conversation::start(program.into(), args.words(server), env)
             .context("cannot start the gateway")?
-            .with_limit(LARGEST_MESSAGE);
+            .with_limit(MAX_MESSAGE_BYTES);
         Ok(Self {
             gateway,
             asked: 0,
@@ -180,7 +180,7 @@ impl Client {
 
     async fn greet(&mut self) -> Result<(), Failure> {
         let params = json!({
-            "protocolVersion": VERSION,
+            "protocolVersion": PROTOCOL_VERSION,
             "capabilities": { "roots": {} },
             "clientInfo": { "name": "switchboard", "version": env!("CARGO_PKG_VERSION") },
         });
@@ -217,7 +217,7 @@ impl Client {
             return Ok(Vec::new());
         }
         let (mut items, mut params) = (Vec::new(), "{}".to_owned());
-        for _ in 0..MOST_PAGES {
+        for _ in 0..MAX_PAGES {
             let page = self.request(method, &params).await?;
             let page: Parts<'_> = serde_json::from_str(page.get()).map_err(|_| Failure::Odd(method))?;
             let more = page.get(key).map(|items| serde_json::from_str::<Vec<Box<RawValue>>>(items.get()));
@@ -268,7 +268,7 @@ impl Client {
         if names.iter().any(|known| known == name) {
             return None;
         }
-        nearest(name, &names).map(|near| format!("did you mean `{near}`?"))
+        nearest_name(name, &names).map(|near| format!("did you mean `{near}`?"))
     }
 
     async fn request(&mut self, method: &'static str, params: &str) -> Result<Box<RawValue>, Failure> {
@@ -281,7 +281,7 @@ impl Client {
         let line = loop {
             let line = tokio::select! {
                 line = self.gateway.hear_line() => line.map_err(Failure::Silent)?,
-                () = tokio::time::sleep(SHOW_EVERY), if self.progress.shows_waiting() => {
+                () = tokio::time::sleep(PROGRESS_INTERVAL), if self.progress.shows_waiting() => {
                     self.show_waiting(method, since.elapsed()).await?;
                     continue;
                 }
@@ -291,7 +291,7 @@ impl Client {
             match (part("method"), part("id")) {
                 (Some(asked), Some(id)) => self.answer(asked, id).await?,
                 (Some(told), None) => self.progress.hear(told, part("params").unwrap_or("null")),
-                (None, Some(LOOK)) => self.waiting.read(part("result")),
+                (None, Some(SERVERS_REQUEST_ID)) => self.waiting.read(part("result")),
                 (None, Some(answered)) if answered == id.to_string() => break line,
                 (None, _) => {}
             }
@@ -321,8 +321,9 @@ impl Client {
     async fn show_waiting(&mut self, method: &str, waited: Duration) -> Result<(), Failure> {
         if self.server.is_none() && !self.waiting.is_looking {
             self.waiting.is_looking = true;
-            let look =
-                format!(r#"{{"jsonrpc":"2.0","id":{LOOK},"method":"switchboard/servers","params":{{}}}}"#);
+            let look = format!(
+                r#"{{"jsonrpc":"2.0","id":{SERVERS_REQUEST_ID},"method":"switchboard/servers","params":{{}}}}"#
+            );
             self.say(&look).await?;
         }
         let starting = match (&self.server, method) {
@@ -340,7 +341,7 @@ impl Client {
         let params = json!({ "requestId": id, "reason": reason });
         let message = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
         // A gateway that does not take it is ended all the same.
-        let _ = tokio::time::timeout(GRACE, self.say(&message.to_string())).await;
+        let _ = tokio::time::timeout(EXIT_TIMEOUT, self.say(&message.to_string())).await;
     }
 
     async fn say(&self, message: &str) -> Result<(), Failure> {

@@ -3,11 +3,11 @@
 use crate::terminal::{cut, one_line};
 
 /// Names that are longer do not move the others' descriptions.
-const WIDEST_NAME: usize = 44;
-const GAP: &str = "  ";
+const MAX_NAME_CHARS: usize = 44;
+const COLUMN_GAP: &str = "  ";
 /// A description that has less room than this is not worth reading.
-const LEAST_ROOM: usize = 20;
-const BELOW: &str = "    ";
+const MIN_TEXT_CHARS: usize = 20;
+const INDENT: &str = "    ";
 
 pub(super) struct Row {
     pub(super) name: String,
@@ -26,20 +26,22 @@ impl Row {
 /// description is on the next line.
 pub(super) fn shown(rows: &[Row], width: Option<usize>, colours: bool) -> String {
     let length = |row: &Row| row.name.chars().count();
-    let column = rows.iter().map(length).filter(|length| *length <= WIDEST_NAME).max().unwrap_or_default();
+    let column = rows.iter().map(length).filter(|length| *length <= MAX_NAME_CHARS).max().unwrap_or_default();
     let line = |row: &Row| {
         let name = if colours { format!("\x1b[1m{}\x1b[0m", row.name) } else { row.name.clone() };
         if row.about.is_empty() {
             return format!("{name}\n");
         }
-        let taken = length(row).max(column) + GAP.len();
+        let taken = length(row).max(column) + COLUMN_GAP.len();
         let padding = " ".repeat(taken - length(row));
         match width {
             None => format!("{name}{padding}{}\n", row.about),
-            Some(width) if taken + LEAST_ROOM <= width => {
+            Some(width) if taken + MIN_TEXT_CHARS <= width => {
                 format!("{name}{padding}{}\n", cut(&row.about, width - taken))
             }
-            Some(width) => format!("{name}\n{BELOW}{}\n", cut(&row.about, width.saturating_sub(BELOW.len()))),
+            Some(width) => {
+                format!("{name}\n{INDENT}{}\n", cut(&row.about, width.saturating_sub(INDENT.len())))
+            }
         }
     };
     rows.iter().map(line).collect()
@@ -51,7 +53,7 @@ mod tests {
 
     #[test]
     fn descriptions_stand_below_each_other_and_are_cut() {
-        let long = "n".repeat(WIDEST_NAME + 1);
+        let long = "n".repeat(MAX_NAME_CHARS + 1);
         let rows = [
             Row::new("echo", "Says the same\nand more"),
             Row::new("search_all", "Finds\twhat there is"),

@@ -1,29 +1,25 @@
 //! The daemon that all windows share: in the foreground, or ended. `stdio` starts it by itself.
 
-use super::{FoundConfig, complain};
+use super::{FoundConfig, complain, logging};
 use crate::cli::{BackendArg, DaemonArgs, DaemonCommand, owner};
 use crate::exit::{Exit, fatal};
 use anyhow::Context;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use switchboard_gateway::auggie;
-use switchboard_gateway::config::discover::{DiscoverError, Discovery, Origin, discover, reread};
+use switchboard_gateway::config::discover::{ConfigOrigin, DiscoverError, Discovery, discover, reread};
 use switchboard_gateway::config::environment::Inherited;
 use switchboard_gateway::config::owners::Owners;
 use switchboard_gateway::config::{Config, InheritEnv, Preset, ServerConfig, expand, spell_time};
 use switchboard_gateway::control::{self, Request};
+use switchboard_gateway::presets::{auggie, table::AUGGIE};
 use switchboard_gateway::runtime::daemon::{self, Daemon, Served};
-use switchboard_gateway::telemetry::{self, LogOptions};
-use switchboard_gateway::{
-    Address, DaemonCommand as Command, Overrides, Source, allow_many_files, check_room,
-};
-
-const NO_PLACE: &str = "there is no place for the daemon's socket";
+use switchboard_gateway::telemetry;
+use switchboard_gateway::{Address, DaemonCommand as Command, Overrides, Source, allow_many_files};
 
 /// What the daemon gets of its starter's environment, beside what every program needs.
 #[cfg(not(debug_assertions))]
 const PASSED: [&str; 5] =
-    ["XDG_*", "SWITCHBOARD_LOG", "SWITCHBOARD_STATE_DIR", "MCP_PROXY_LOG", auggie::TEMPLATE];
+    ["XDG_*", "SWITCHBOARD_LOG", "SWITCHBOARD_STATE_DIR", "MCP_PROXY_LOG", AUGGIE.template_variable];
 /// With the faults that tests ask for.
 #[cfg(debug_assertions)]
 const PASSED: [&str; 7] = [
@@ -31,7 +27,7 @@ const PASSED: [&str; 7] = [
     "SWITCHBOARD_LOG",
     "SWITCHBOARD_STATE_DIR",
     "MCP_PROXY_LOG",
-    auggie::TEMPLATE,
+    AUGGIE.template_variable,
     "SWITCHBOARD_PANIC_IN",
     "SWITCHBOARD_PRETEND_VERSION",
 ];
@@ -54,7 +50,7 @@ impl What {
     pub(super) fn of(source: &Source) -> Self {
         Self::Config {
             path: source.path.clone(),
-            is_project: source.origin == Origin::Project,
+            is_project: source.origin == ConfigOrigin::Project,
             owners: source.owners,
         }
     }
@@ -74,7 +70,7 @@ impl What {
                 words.append(&mut owner::words(*owners));
             }
             Self::Auggie { options: auggie::Options { node, entry, mode, .. }, config, owners } => {
-                put("--backend", Some("auggie".into()));
+                put("--backend", Some(AUGGIE.name.into()));
                 put("--node", node.clone().map(Into::into));
                 put("--auggie-entry", entry.clone().map(Into::into));
                 put("--mode", mode.clone().map(Into::into));
@@ -94,12 +90,17 @@ fn canonical(path: &Path) -> OsString {
 }
 
 impl Identity {
+    /// The daemon's address, for commands that cannot do without it.
+    pub(super) fn socket(&self) -> anyhow::Result<Address> {
+        self.address().context("there is no place for the daemon's socket")
+    }
+
     pub(super) fn address(&self) -> std::io::Result<Address> {
         let Overrides { max_backends, idle_ttl_seconds, start_timeout, timeout } = self.overrides;
         let mut words: Vec<Vec<u8>> =
             self.what.words().iter().map(|word| word.as_encoded_bytes().to_vec()).collect();
         if let What::Auggie { .. } = self.what {
-            words.push(super::vars(auggie::TEMPLATE).unwrap_or_default().into_encoded_bytes());
+            words.push(super::vars(AUGGIE.template_variable).unwrap_or_default().into_encoded_bytes());
         }
         words.push(format!("{max_backends:?} {idle_ttl_seconds:?}").into());
         // Without these it is the place where versions before them look.
@@ -132,19 +133,18 @@ impl Identity {
 }
 
 pub(crate) fn run(args: &DaemonArgs) -> anyhow::Result<Exit> {
-    let overrides = args.overrides();
+    let overrides = args.overrides.overrides();
     if let Some(DaemonCommand::Stop) = args.command {
         return stop(to_stop(args, overrides)?, overrides);
     }
     let Plan { what, config, servers, source } = plan(args, overrides)?;
-    let address = Identity { what, overrides }.address().context(NO_PLACE)?;
-    check_room()
-        .context("cannot open what is needed to serve (hint: raise the limit of open files, `ulimit -n`)")?;
+    let address = Identity { what, overrides }.socket()?;
+    super::check_can_serve()?;
     allow_many_files();
     let state_folder = super::state_folder();
-    let log = log_options(args, &config, source.as_ref().map(|source| &*source.path), &state_folder)?;
-    let http = None;
     let path = source.as_ref().map(|source| &*source.path);
+    let log = logging::options((&args.log).into(), &config, path, &state_folder)?;
+    let http = None;
     let default_root = path.and_then(|path| expand::default_root(&config, path, &super::vars).ok().flatten());
     let on_listening = |_: &[_]| {};
     let daemon = Daemon {
@@ -181,10 +181,10 @@ pub(super) fn plan(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Pl
     if let Some(BackendArg::Auggie) = args.backend {
         return plan_auggie(args, overrides);
     }
-    let owners = args.owners();
+    let owners = args.owner.owners();
     let (config, source) = match (&args.config, args.project) {
         (Some(path), true) => {
-            let file = reread(path, Origin::Project, owners, &super::vars)
+            let file = reread(path, ConfigOrigin::Project, owners, &super::vars)
                 .map_err(|why| fatal(Exit::Config, why))?;
             super::read_config(file, owners)?
         }
@@ -202,7 +202,7 @@ pub(super) fn plan(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Pl
 
 /// Only what is the file's own is taken from a config file; it is read once.
 fn plan_auggie(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Plan> {
-    let owners = args.owners();
+    let owners = args.owner.owners();
     let config = match &args.config {
         None => Config::default(),
         Some(path) => match super::find_config(Some(path), owners)? {
@@ -216,7 +216,7 @@ fn plan_auggie(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Plan> 
         mode: args.mode.clone(),
         ..auggie::Options::default()
     };
-    let mut server = auggie::server(&options, &super::vars);
+    let mut server = Preset::Auggie.server(&options, &super::vars);
     config.apply_to(&mut server);
     Preset::Auggie.complete(&mut server);
     overrides.apply(&mut server);
@@ -229,41 +229,20 @@ fn plan_auggie(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Plan> 
     })
 }
 
-pub(super) fn log_options(
-    args: &DaemonArgs,
-    config: &Config,
-    path: Option<&Path>,
-    state_folder: &Path,
-) -> anyhow::Result<LogOptions> {
-    let file = path.map(|path| expand::log_file(&config.log, path, &super::vars)).transpose();
-    let file = file.map_err(|error| fatal(Exit::Config, error.to_string()))?.flatten();
-    let file = args.log_file.clone().or(file);
-    super::warn_of_log_file(file.as_deref());
-    Ok(LogOptions {
-        level: super::log_level(args.log_level).unwrap_or(config.log.level),
-        format: args.log_format.map_or(config.log.format, Into::into),
-        file,
-        folder: state_folder.join("logs"),
-        bodies: config.log.bodies,
-        server: String::new(),
-        root: None,
-    })
-}
-
 /// What the daemon serves that is to be stopped; one of these, if the config file is gone. The file is found and not
 /// read: a daemon can be stopped whatever has become of its config.
 fn to_stop(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Vec<What>> {
     if args.backend.is_some() {
         return Ok(vec![plan(args, overrides)?.what]);
     }
-    let owners = args.owners();
+    let owners = args.owner.owners();
     let what = |path: PathBuf, is_project: bool| What::Config { path, is_project, owners };
     if let (Some(path), true) = (&args.config, args.project) {
         return Ok(vec![what(path.clone(), true)]);
     }
     let project = std::env::current_dir().ok();
     Ok(match discover(args.config.as_deref(), project.as_deref(), owners, &super::vars) {
-        Ok(Discovery { file: Some(file), .. }) => vec![what(file.path, file.origin == Origin::Project)],
+        Ok(Discovery { file: Some(file), .. }) => vec![what(file.path, file.origin == ConfigOrigin::Project)],
         Ok(Discovery { file: None, searched, .. }) => {
             let is_projects = |path: &Path| path.parent() == project.as_deref();
             searched
@@ -272,13 +251,13 @@ fn to_stop(args: &DaemonArgs, overrides: Overrides) -> anyhow::Result<Vec<What>>
                 .map(|(is, path)| what(path, is))
                 .collect()
         }
-        Err(DiscoverError { path, origin, .. }) => vec![what(path, origin == Origin::Project)],
+        Err(DiscoverError { path, origin, .. }) => vec![what(path, origin == ConfigOrigin::Project)],
     })
 }
 
 fn stop(candidates: Vec<What>, overrides: Overrides) -> anyhow::Result<Exit> {
     for what in candidates {
-        let address = Identity { what, overrides }.address().context(NO_PLACE)?;
+        let address = Identity { what, overrides }.socket()?;
         let answer = super::on_runtime(control::ask(&address, Request::Stop))?
             .context("the daemon does not answer")?;
         if let Some(answer) = answer {

@@ -4,9 +4,9 @@ use crate::cli::ForgetArgs;
 use crate::exit::{Exit, fatal};
 use anyhow::Context;
 use switchboard_gateway::Address;
-use switchboard_gateway::auggie;
 use switchboard_gateway::config::ServerConfig;
 use switchboard_gateway::config::discover::discover;
+use switchboard_gateway::config::preset;
 use switchboard_gateway::control::{self, Request};
 
 pub(crate) fn run(args: &ForgetArgs) -> anyhow::Result<Exit> {
@@ -39,6 +39,6 @@ fn configured(args: &ForgetArgs) -> anyhow::Result<Option<ServerConfig>> {
     let project = std::env::current_dir().ok();
     let found = discover(args.config.as_deref(), project.as_deref(), args.owner.owners(), &super::vars)
         .map_err(|error| fatal(Exit::Config, error.to_string()))?;
-    let config = found.file.and_then(|file| auggie::load(&file, &super::vars).config);
+    let config = found.file.and_then(|file| preset::load(&file, &super::vars).config);
     Ok(config.and_then(|config| config.servers.into_iter().find(|server| server.name == args.server)))
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 pub(crate) fn run(args: &GetArgs) -> anyhow::Result<Exit> {
     let arguments = Arguments::read(&args.arguments)?.texts();
-    with_gateway(&args.gateway, None, async |client| {
+    with_gateway(&args.output.gateway, None, async |client| {
         let name = Value::from(args.name.as_str());
         let token = client.next_id();
         let params =
@@ -20,7 +20,7 @@ pub(crate) fn run(args: &GetArgs) -> anyhow::Result<Exit> {
             }
             other => other?,
         };
-        if args.json {
+        if args.output.json {
             super::print(&format!("{raw}\n"))?;
             return Ok(Exit::Ok);
         }

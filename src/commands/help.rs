@@ -7,15 +7,15 @@ mod markdown;
 
 use crate::cli::Cli;
 use crate::exit::{Exit, fatal};
-use crate::nearest::nearest;
 use crate::terminal::{self, Stream};
 use crate::topics::{TOPIC_NAMES, TOPICS, Topic};
 use std::fmt::Write;
+use switchboard_gateway::nearest_name;
 
 /// Pages are easier to read when lines are not too long.
-const WIDEST: usize = 100;
-const NARROWEST: usize = 40;
-const USUAL: usize = 80;
+const MAX_COLUMNS: usize = 100;
+const MIN_COLUMNS: usize = 40;
+const DEFAULT_COLUMNS: usize = 80;
 
 pub(crate) fn run(words: &[String]) -> anyhow::Result<Exit> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -52,7 +52,7 @@ fn subcommand(words: &[&str]) -> Option<String> {
 }
 
 fn page(topic: &Topic) -> String {
-    let width = terminal::width(Stream::Out).unwrap_or(USUAL).clamp(NARROWEST, WIDEST);
+    let width = terminal::width(Stream::Out).unwrap_or(DEFAULT_COLUMNS).clamp(MIN_COLUMNS, MAX_COLUMNS);
     markdown::plain(topic.page, width, TOPIC_NAMES, terminal::has_colours(Stream::Out))
 }
 
@@ -70,7 +70,7 @@ fn unknown(words: &[&str]) -> String {
     let names = commands.map(|command| command.get_name()).chain(TOPIC_NAMES.iter().copied());
     let names: Vec<String> = names.map(str::to_owned).collect();
     let word = words.join(" ");
-    let meant = nearest(&word, &names).map(|near| format!("did you mean `switchboard help {near}`? "));
+    let meant = nearest_name(&word, &names).map(|near| format!("did you mean `switchboard help {near}`? "));
     format!(
         "no subcommand or topic is called `{word}`\n  hint: {}`switchboard help topics` lists the topics",
         meant.unwrap_or_default()
@@ -84,9 +84,9 @@ mod tests {
     #[test]
     fn pages_fit_into_80_columns() {
         for topic in TOPICS {
-            let text = markdown::plain(topic.page, USUAL, TOPIC_NAMES, false);
+            let text = markdown::plain(topic.page, DEFAULT_COLUMNS, TOPIC_NAMES, false);
             // Code is not wrapped, nor are single words.
-            let is_long = |line: &&str| line.chars().count() > USUAL && line.trim().contains(' ');
+            let is_long = |line: &&str| line.chars().count() > DEFAULT_COLUMNS && line.trim().contains(' ');
             let long: Vec<&str> =
                 text.lines().filter(is_long).filter(|line| !line.starts_with("    ")).collect();
             assert_eq!(long, Vec::<&str>::new(), "{}", topic.name);
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn pages_are_free_of_markup() {
         for topic in TOPICS {
-            let text = markdown::plain(topic.page, USUAL, TOPIC_NAMES, false);
+            let text = markdown::plain(topic.page, DEFAULT_COLUMNS, TOPIC_NAMES, false);
             for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.starts_with("    ")) {
                 for mark in ["](", "**", "|--", "```"] {
                     assert!(!line.contains(mark), "{}:{number}: {line}", topic.name);

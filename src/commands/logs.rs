@@ -2,7 +2,6 @@
 
 use crate::cli::LogsArgs;
 use crate::exit::{Exit, fatal};
-use crate::nearest::nearest;
 use anyhow::Context;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
@@ -12,10 +11,11 @@ use switchboard_gateway::Address;
 use switchboard_gateway::config::discover::discover;
 use switchboard_gateway::config::owners::Owners;
 use switchboard_gateway::control::{self, Answer, Request};
+use switchboard_gateway::nearest_name;
 
 /// So many of the last lines are shown.
-const LINES: usize = 100;
-const LOOK: Duration = Duration::from_millis(200);
+const LAST_LINES: usize = 100;
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 pub(crate) fn run(args: &LogsArgs) -> anyhow::Result<Exit> {
     let folder = super::state_folder().join("logs");
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &LogsArgs) -> anyhow::Result<Exit> {
         return Ok(Exit::Ok);
     }
     loop {
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
         let mut more = Vec::new();
         file.read_to_end(&mut more)?;
         super::print(&String::from_utf8_lossy(&more))?;
@@ -58,7 +58,7 @@ fn missing(server: Option<&str>, folder: &Path) -> String {
         );
     }
     let all = names.join(", ");
-    let hint = match (nearest(server, &names), names.is_empty()) {
+    let hint = match (nearest_name(server, &names), names.is_empty()) {
         (Some(near), _) => format!("did you mean `{near}`? The servers are: {all}"),
         (None, true) => "`switchboard check` lists the servers".to_owned(),
         (None, false) => format!("the servers are: {all}"),
@@ -99,7 +99,7 @@ fn newest(folder: &Path, stem: &str) -> Option<PathBuf> {
 fn last_lines(text: &[u8]) -> &[u8] {
     let ends: Vec<usize> =
         text.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at).collect();
-    match ends.len().checked_sub(LINES + 1) {
+    match ends.len().checked_sub(LAST_LINES + 1) {
         Some(before) => &text[ends[before] + 1..],
         None => text,
     }

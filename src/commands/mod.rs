@@ -18,6 +18,7 @@ pub(crate) mod forget;
 pub(crate) mod get;
 pub(crate) mod help;
 pub(crate) mod list;
+mod logging;
 pub(crate) mod logs;
 pub(crate) mod order;
 pub(crate) mod read;
@@ -27,21 +28,19 @@ pub(crate) mod status;
 pub(crate) mod stdio;
 pub(crate) mod trust;
 
-use crate::cli::{LevelArg, RootArgs};
+use crate::cli::RootArgs;
 use crate::exit::{Exit, fatal, fatal_told};
-use crate::nearest::nearest;
 use crate::terminal;
-use clap::ValueEnum;
+use anyhow::Context;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use switchboard_gateway::RootOptions;
 use switchboard_gateway::Source;
-use switchboard_gateway::auggie;
 use switchboard_gateway::config::discover::{ConfigFile, discover};
 use switchboard_gateway::config::owners::Owners;
-use switchboard_gateway::config::{Config, LogLevel, Problem, STDERR, ServerConfig, Severity, expand};
-use switchboard_gateway::telemetry;
+use switchboard_gateway::config::{Config, Problem, ServerConfig, Severity, expand, preset};
+use switchboard_gateway::{check_room, nearest_name};
 
 /// The environment, as the gateway's functions want to be given it.
 fn vars(name: &str) -> Option<OsString> {
@@ -89,17 +88,6 @@ fn warn_of_untrusted() {
     }
 }
 
-/// Warns of a log file that cannot be written to: it is no reason not to serve, but the lines are lost.
-fn warn_of_log_file(file: Option<&Path>) {
-    let Some(file) = file.filter(|file| *file != Path::new(STDERR)) else { return };
-    if let Err(error) = telemetry::try_log_file(file) {
-        complain(&format!(
-            "switchboard: warning: cannot write the log file {}: {error}\n  hint: name another with `--log-file`, or with `log.file` in the config",
-            file.display()
-        ));
-    }
-}
-
 /// Says on stderr what is wrong with it.
 fn find_config(given: Option<&Path>, owners: Owners) -> anyhow::Result<FoundConfig> {
     let project = std::env::current_dir().ok();
@@ -117,7 +105,7 @@ fn find_config(given: Option<&Path>, owners: Owners) -> anyhow::Result<FoundConf
 
 /// What is in a file that was found. Says on stderr what is wrong with it.
 fn read_config(file: ConfigFile, owners: Owners) -> anyhow::Result<(Config, Source)> {
-    let loaded = auggie::load(&file, &vars);
+    let loaded = preset::load(&file, &vars);
     for problem in &loaded.problems {
         complain(&problem.to_string());
     }
@@ -157,7 +145,13 @@ fn in_one_line(problems: &[Problem]) -> Option<String> {
     Some(format!("{text}\n  hint: `switchboard check --config {}` shows more", file.display()))
 }
 
-/// What is done on an event loop of our own.
+/// Fails if there are too few file descriptors left to serve with.
+fn check_can_serve() -> anyhow::Result<()> {
+    check_room()
+        .context("cannot open what is needed to serve (hint: raise the limit of open files, `ulimit -n`)")
+}
+
+/// Runs `work` on an event loop of its own.
 fn on_runtime<T>(work: impl Future<Output = T>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime =
@@ -189,7 +183,7 @@ fn server_called<'a>(config: &'a Config, name: &str, path: &Path) -> anyhow::Res
 /// A hint for the name of a server that does not exist.
 fn no_such_server(name: &str, known: &[&ServerConfig]) -> String {
     let names: Vec<String> = known.iter().map(|server| server.name.clone()).collect();
-    match (nearest(name, &names), names.is_empty()) {
+    match (nearest_name(name, &names), names.is_empty()) {
         (Some(near), _) => format!("did you mean `{near}`? The servers are: {}", names.join(", ")),
         (None, true) => "no server is enabled there; add this one to `mcpServers`".to_owned(),
         (None, false) => format!("the servers are: {}", names.join(", ")),
@@ -231,22 +225,6 @@ fn configured_root(config: &Config, config_file: Option<&Path>) -> anyhow::Resul
         complain(&format!("warning: {error}; ignored"));
     }
     Ok(found.ok())
-}
-
-/// The level of the log, as the command line or a variable has it.
-fn log_level(given: Option<LevelArg>) -> Option<LogLevel> {
-    given.or_else(level_of_the_founding_document).map(Into::into)
-}
-
-/// The variable that the founding document names. Other programs may know it too, so that a value which says
-/// nothing to us is no error.
-fn level_of_the_founding_document() -> Option<LevelArg> {
-    let value = vars("MCP_PROXY_LOG").filter(|value| !value.is_empty())?;
-    let level = value.to_str().and_then(|value| LevelArg::from_str(value, true).ok());
-    if level.is_none() {
-        complain("warning: MCP_PROXY_LOG is not error, warn, info, debug or trace; ignored");
-    }
-    level
 }
 
 fn complain(text: &str) {

@@ -8,7 +8,7 @@ use crate::terminal::{self, Stream};
 use serde_json::Value;
 
 pub(crate) fn run(args: &ReadArgs) -> anyhow::Result<Exit> {
-    with_gateway(&args.gateway, None, async |client| {
+    with_gateway(&args.output.gateway, None, async |client| {
         let uri = Value::from(args.uri.as_str());
         let token = client.next_id();
         let params = format!(r#"{{"uri":{uri},"_meta":{{"progressToken":{token}}}}}"#);
@@ -18,7 +18,7 @@ pub(crate) fn run(args: &ReadArgs) -> anyhow::Result<Exit> {
             }
             other => other?,
         };
-        if args.json {
+        if args.output.json {
             super::print(&format!("{raw}\n"))?;
             return Ok(Exit::Ok);
         }

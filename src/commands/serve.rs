@@ -1,11 +1,12 @@
 //! Clients over HTTP: the daemon, with a listener.
 
-use super::complain;
-use super::daemon::{self as command, Identity, What};
+use super::daemon::{self as command, Identity};
+use super::{complain, logging};
 use crate::cli::{DaemonArgs, ServeArgs};
 use crate::exit::{Exit, fatal};
 use anyhow::Context;
 use std::path::PathBuf;
+use switchboard_gateway::allow_many_files;
 use switchboard_gateway::config::expand;
 use switchboard_gateway::config::{Config, ServeConfig};
 use switchboard_gateway::control::{self, Request};
@@ -13,28 +14,18 @@ use switchboard_gateway::fronts::http::HttpOptions;
 use switchboard_gateway::fronts::http::listen::{Address, TlsFiles};
 use switchboard_gateway::fronts::http::token;
 use switchboard_gateway::runtime::daemon::{self, Daemon, Served};
-use switchboard_gateway::{allow_many_files, check_room};
 
 pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
     let plan = command::plan(&DaemonArgs::for_serving(args), Default::default())?;
     let command::Plan { what, config, servers, source } = plan;
     let state_folder = super::state_folder();
     let http = options(args, &config, &state_folder)?;
-    let address = address_of(what)?;
-    check_room()
-        .context("cannot open what is needed to serve (hint: raise the limit of open files, `ulimit -n`)")?;
+    let address = Identity { what, overrides: Default::default() }.socket()?;
+    super::check_can_serve()?;
     allow_many_files();
-    let log = command::log_options(
-        &DaemonArgs::for_serving(args),
-        &config,
-        source.as_ref().map(|source| &*source.path),
-        &state_folder,
-    )?;
-    let file = source.as_ref().map(|source| source.path.clone());
-    let default_root = match &file {
-        Some(path) => expand::default_root(&config, path, &super::vars).ok().flatten(),
-        None => None,
-    };
+    let path = source.as_ref().map(|source| &*source.path);
+    let log = logging::options((&args.log).into(), &config, path, &state_folder)?;
+    let default_root = path.and_then(|path| expand::default_root(&config, path, &super::vars).ok().flatten());
     announce(&http);
     make_room(&address)?;
     let daemon = Daemon {
@@ -57,12 +48,6 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
             "another daemon serves this config already\n  hint: `switchboard status` shows it, `switchboard daemon stop` ends it",
         )),
     }
-}
-
-fn address_of(what: What) -> anyhow::Result<switchboard_gateway::Address> {
-    Identity { what, overrides: Default::default() }
-        .address()
-        .context("there is no place for the daemon's socket")
 }
 
 /// A daemon that was started by a window makes room: its windows go on with it, new ones come to us.

@@ -10,14 +10,14 @@ use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 use std::time::Duration;
 use switchboard_gateway::Address;
-use switchboard_gateway::config::discover::{ConfigFile, Origin, discover, reread};
+use switchboard_gateway::config::discover::{ConfigFile, ConfigOrigin, discover, reread};
 use switchboard_gateway::config::owners::Owners;
 use switchboard_gateway::control::{self, Answer, Request};
 
 /// How often `--watch` looks.
-const EVERY: Duration = Duration::from_secs(1);
+const WATCH_INTERVAL: Duration = Duration::from_secs(1);
 /// To the upper left corner, and clear what is below.
-const HOME: &str = "\x1b[H\x1b[J";
+const CLEAR_SCREEN: &str = "\x1b[H\x1b[J";
 
 pub(crate) fn run(args: &StatusArgs) -> anyhow::Result<Exit> {
     if args.watch {
@@ -36,7 +36,7 @@ fn watch(args: &StatusArgs) -> anyhow::Result<Exit> {
     loop {
         let text = match (args.json, terminal::is_one(Stream::Out)) {
             (true, _) => format!("{}\n", as_json(&look()?)),
-            (false, true) => format!("{HOME}{}\nevery second; Ctrl-C ends\n", shown(&look()?)?),
+            (false, true) => format!("{CLEAR_SCREEN}{}\nevery second; Ctrl-C ends\n", shown(&look()?)?),
             (false, false) => format!("{}---\n", shown(&look()?)?),
         };
         let mut stdout = std::io::stdout();
@@ -44,7 +44,7 @@ fn watch(args: &StatusArgs) -> anyhow::Result<Exit> {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(Exit::Ok),
             written => written?,
         }
-        std::thread::sleep(EVERY);
+        std::thread::sleep(WATCH_INTERVAL);
     }
 }
 
@@ -118,7 +118,7 @@ fn seen(address: &Address, answer: Answer) -> Value {
 /// Why a daemon's config file, as it is now, is not applied: the daemon keeps the last good one.
 fn daemons_config_error(daemon: &Value) -> Option<String> {
     let path = daemon["config"].as_str()?;
-    let origin = if daemon["isProject"] == json!(true) { Origin::Project } else { Origin::Given };
+    let origin = if daemon["isProject"] == json!(true) { ConfigOrigin::Project } else { ConfigOrigin::Given };
     let owners = Owners { also: daemon["configOwner"].as_u64().and_then(|owner| u32::try_from(owner).ok()) };
     match reread(Path::new(path), origin, owners, &super::vars) {
         Ok(file) => problem_of(&file),

@@ -1,23 +1,23 @@
 //! MCP over stdin and stdout: to one server given after `--` or by its name, or to what the config file names.
 
 use super::daemon::{Identity, What};
-use super::{FoundConfig, complain};
+use super::{FoundConfig, complain, logging};
 use crate::cli::{BackendArg, StdioArgs};
 use crate::exit::{self, Exit, Fatal, fatal, fatal_told};
 use anyhow::Context;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use switchboard_gateway::RootOptions;
-use switchboard_gateway::auggie;
 use switchboard_gateway::config::discover::discover;
 use switchboard_gateway::config::owners::Owners;
-use switchboard_gateway::config::{Config, InheritEnv, Preset, STDERR, ServerConfig, expand};
+use switchboard_gateway::config::{Config, InheritEnv, Preset, STDERR, ServerConfig, preset};
+use switchboard_gateway::presets::auggie;
 use switchboard_gateway::runtime::attach::{self, Alone, Attach};
 use switchboard_gateway::runtime::raw::{self, Raw};
 use switchboard_gateway::runtime::refusing::{self, Refusal};
 use switchboard_gateway::runtime::solo::{self, Solo};
 use switchboard_gateway::telemetry::{LogOptions, WindowLog};
-use switchboard_gateway::{AdHoc, Ended, OwnStdio, Source, check_room, take_stdio};
+use switchboard_gateway::{AdHoc, Ended, OwnStdio, Source, take_stdio};
 
 pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
     let (config, choice, source, roots) = match prepare(&args) {
@@ -28,15 +28,10 @@ pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
         complain(&for_people());
     }
     let config_file = source.as_ref().map(|source| source.path.clone());
-    check_room()
-        .context("cannot open what is needed to serve (hint: raise the limit of open files, `ulimit -n`)")?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("cannot start the event loop")?;
+    super::check_can_serve()?;
     // Asked once: without a home folder another might be made the next time.
     let state_folder = super::state_folder();
-    let outcome = runtime.block_on(async {
+    super::on_runtime(async {
         let stdio = take_stdio().context("cannot use the standard streams")?;
         if args.raw {
             // Without a root, the folder that the client started us in is the workspace.
@@ -49,9 +44,8 @@ pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
             Attached::Served => return Ok(Exit::Ok),
             Attached::Alone(stdio) => stdio,
         };
-        let log = log_options(&args, &config, &config_file, choice.name(), first(&roots), &state_folder);
-        let log = match log {
-            Ok(log) => log,
+        let log = match logging::options((&args).into(), &config, config_file.as_deref(), &state_folder) {
+            Ok(log) => LogOptions { server: choice.name().to_owned(), root: first(&roots), ..log },
             Err(error) => return refuse_on(&args, error, stdio).await,
         };
         let ignore_parent = args.ignore_parent;
@@ -59,10 +53,7 @@ pub(crate) fn run(args: StdioArgs) -> anyhow::Result<Exit> {
         let servers = choice.servers();
         solo::run(Solo { config, servers, as_one, roots, state_folder, log, ignore_parent }, stdio).await?;
         Ok(Exit::Ok)
-    });
-    // A thread may be stuck in a read of a terminal or file; nothing waits for it.
-    runtime.shutdown_background();
-    outcome
+    })?
 }
 
 /// For somebody who has typed the command into a terminal.
@@ -141,7 +132,7 @@ async fn attach(
     roots: &RootOptions,
     stdio: OwnStdio,
 ) -> anyhow::Result<Attached> {
-    let overrides = args.overrides();
+    let overrides = args.overrides.overrides();
     let shared = match (args.solo, source) {
         (true, _) => None,
         (false, _) if args.backend.is_some() => {
@@ -202,7 +193,7 @@ fn from_command_line(
             let file = discover(None, None, args.owner.owners(), &super::vars).ok()?.file?;
             let config = file.load().config?;
             server.idle_ttl = config.pool.idle_ttl;
-            args.overrides().apply(&mut server);
+            args.overrides.overrides().apply(&mut server);
             (config, What::Config { path: file.path, is_project: false, owners: args.owner.owners() })
         }
     };
@@ -240,8 +231,10 @@ fn first(roots: &RootOptions) -> Option<PathBuf> {
 fn choose(args: &StdioArgs) -> anyhow::Result<(Config, Choice, Option<Source>)> {
     let (config, mut choice, source) = choose_from(args)?;
     match &mut choice {
-        Choice::One(server) => args.overrides().apply(server),
-        Choice::All(servers) => servers.iter_mut().for_each(|server| args.overrides().apply(server)),
+        Choice::One(server) => args.overrides.overrides().apply(server),
+        Choice::All(servers) => {
+            servers.iter_mut().for_each(|server| args.overrides.overrides().apply(server))
+        }
     }
     Ok((config, choice, source))
 }
@@ -280,7 +273,7 @@ fn with_defaults(owners: Owners) -> Option<(Config, Source)> {
             return None;
         }
     };
-    let Some(config) = auggie::load(&file, &super::vars).config else {
+    let Some(config) = preset::load(&file, &super::vars).config else {
         let path = file.path.display();
         complain(&format!(
             "switchboard: warning: {path} has errors, so its `defaults` do not count here\n  \
@@ -306,7 +299,7 @@ fn launched(args: &StdioArgs) -> Option<ServerConfig> {
 }
 
 fn find_auggie(args: &StdioArgs) -> ServerConfig {
-    let server = auggie::server(&auggie_options(args), &super::vars);
+    let server = Preset::Auggie.server(&auggie_options(args), &super::vars);
     // The client is told too, once it asks for something; here it is told to whoever starts us by hand.
     if let Some(missing) = &server.missing {
         complain(&format!("switchboard: {missing}"));
@@ -405,39 +398,13 @@ fn window_log(args: &StdioArgs) -> WindowLog {
         }
         file => file.map(|file| std::path::absolute(file).unwrap_or_else(|_| file.to_owned())),
     };
-    super::warn_of_log_file(file.as_deref());
+    logging::warn_of_file(file.as_deref());
     WindowLog {
-        level: super::log_level(args.log_level),
+        level: logging::level(args.log_level),
         format: args.log_format.map(Into::into),
         file,
         bodies: args.log_bodies,
     }
-}
-
-fn log_options(
-    args: &StdioArgs,
-    config: &Config,
-    config_file: &Option<PathBuf>,
-    server: &str,
-    root: Option<PathBuf>,
-    state_folder: &Path,
-) -> anyhow::Result<LogOptions> {
-    let configured = match config_file {
-        Some(path) => expand::log_file(&config.log, path, &super::vars)
-            .map_err(|error| fatal(Exit::Config, error.to_string()))?,
-        None => None,
-    };
-    let file = args.log_file.clone().or(configured);
-    super::warn_of_log_file(file.as_deref());
-    Ok(LogOptions {
-        level: super::log_level(args.log_level).unwrap_or(config.log.level),
-        format: args.log_format.map_or(config.log.format, Into::into),
-        file,
-        folder: state_folder.join("logs"),
-        bodies: args.log_bodies || config.log.bodies,
-        server: server.to_owned(),
-        root,
-    })
 }
 
 /// A name for a server that was given as a command: what a person would call it.

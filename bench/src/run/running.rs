@@ -14,7 +14,7 @@ use super::watchdog::{Watch, Watchdog};
 use crate::spawn::{self, Group};
 
 /// How long a subject may take to end when it should.
-const FAREWELL: Duration = Duration::from_secs(5);
+const END_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) struct Running {
     child: Child,
@@ -79,7 +79,7 @@ impl Running {
     pub(super) fn ended(mut self, after: &str) -> Result<(), Failure> {
         // From the first wait on the pid may be another's: the watchdog has to let go before.
         self.watch = None;
-        let deadline = Instant::now() + FAREWELL;
+        let deadline = Instant::now() + END_TIMEOUT;
         while Instant::now() < deadline {
             if self.child.try_wait()?.is_some() {
                 return Ok(());
@@ -88,7 +88,7 @@ impl Running {
         }
         kill_group(self.pid);
         self.child.wait()?;
-        Err(Failure(format!("did not end within {} s after {after}", FAREWELL.as_secs())))
+        Err(Failure(format!("did not end within {} s after {after}", END_TIMEOUT.as_secs())))
     }
 }
 

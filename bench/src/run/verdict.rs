@@ -6,7 +6,7 @@ use super::options::Suite;
 use super::subject::{Role, Subject};
 
 /// How far above its idle size a proxy may stay after large messages, in MiB.
-const KEPT: f64 = 4.0;
+const MAX_KEPT_MIB: f64 = 4.0;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -156,7 +156,7 @@ fn of_measure(bench: &Bench, ours: usize, measure: Measure) -> Vec<Line> {
             vec![line("peak memory with 10 MiB messages", "MiB", plain(), Target::AtMost(limit))]
         }
         Measure::MemoryKept => {
-            vec![line("memory kept 2 s after those", "MiB", plain(), on_pipes(Target::AtMost(KEPT)))]
+            vec![line("memory kept 2 s after those", "MiB", plain(), on_pipes(Target::AtMost(MAX_KEPT_MIB)))]
         }
         Measure::LongList => {
             let title = "tools/list of 1,000 tools, times one server's own";

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 /// Coarse, so that the thread's waking is not part of what is measured.
-const TICK: Duration = Duration::from_secs(1);
+const TICK_INTERVAL: Duration = Duration::from_secs(1);
 /// How long the end of a killed subject may take until someone else must be holding its pipe.
-const GRACE: Duration = Duration::from_secs(10);
+const KILL_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Clone)]
 pub(super) struct Watchdog {
@@ -41,7 +41,7 @@ impl Watchdog {
         let patrol = dog.clone();
         thread::spawn(move || {
             loop {
-                thread::sleep(TICK);
+                thread::sleep(TICK_INTERVAL);
                 patrol.check(Instant::now());
             }
         });
@@ -61,7 +61,7 @@ impl Watchdog {
                     let _ = kill_process_group(*pid, Signal::KILL);
                     *watched = Watched::Killed(now);
                 }
-                Watched::Killed(when) if now >= *when + GRACE => {
+                Watched::Killed(when) if now >= *when + KILL_TIMEOUT => {
                     let pid = pid.as_raw_nonzero();
                     eprintln!(
                         "process {pid} was killed, but something that it started keeps its stdout open: giving up"

@@ -5,24 +5,23 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// On average.
-const BACKENDS: Duration = Duration::from_secs(6);
-const DAEMONS: Duration = Duration::from_secs(25);
-const LOOK: Duration = Duration::from_millis(50);
+const MEAN_TIME_TO_BACKEND_KILL: Duration = Duration::from_secs(6);
+const MEAN_TIME_TO_DAEMON_KILL: Duration = Duration::from_secs(25);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 pub(super) fn reign(world: &World) {
     let mut rng = Rng(world.seed);
     let mut some =
         |average: Duration| Instant::now() + Duration::from_millis(rng.below(2 * average.as_millis() as u64));
-    let (mut backend, mut daemon) = (some(BACKENDS), some(DAEMONS));
+    let (mut backend, mut daemon) = (some(MEAN_TIME_TO_BACKEND_KILL), some(MEAN_TIME_TO_DAEMON_KILL));
     let mut pick = Rng(!world.seed);
     while !world.is_over() {
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
         if world.is_calm.load(Ordering::Relaxed) {
             continue;
         }
         if Instant::now() > backend {
-            backend = some(BACKENDS);
+            backend = some(MEAN_TIME_TO_BACKEND_KILL);
             let backends = census::backends(world);
             if let Some(&pid) = backends.get(pick.below(backends.len() as u64) as usize) {
                 kill(pid);
@@ -30,7 +29,7 @@ pub(super) fn reign(world: &World) {
             }
         }
         if Instant::now() > daemon {
-            daemon = some(DAEMONS);
+            daemon = some(MEAN_TIME_TO_DAEMON_KILL);
             if let Some(pid) = census::daemon(world, true) {
                 kill(pid);
                 world.tally.add(|tally| &tally.killed_daemons);

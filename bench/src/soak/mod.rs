@@ -25,13 +25,12 @@ use std::time::{Duration, Instant};
 pub(crate) const HELP: &str = "\
 usage: switchboard-bench soak --switchboard PATH [--minutes N] [--seed N]";
 
-/// Windows at each daemon.
-const WINDOWS: usize = 6;
-const EVERY: Duration = Duration::from_secs(1);
-/// At the end.
-const CALM: Duration = Duration::from_secs(4);
+const WINDOWS_PER_DAEMON: usize = 6;
+const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
+/// Time without kills at the end.
+const CALM_TIME: Duration = Duration::from_secs(4);
 /// How long after the last client everything has gone: the linger, and the daemon's own second, on a busy machine.
-const FAREWELL: Duration = Duration::from_secs(15);
+const END_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// What was counted.
 #[derive(Default)]
@@ -175,14 +174,14 @@ fn run(world: &World, time: Duration) -> Vec<String> {
     let began = Instant::now();
     let mut census = Census::default();
     std::thread::scope(|scope| {
-        for number in 0..2 * WINDOWS {
+        for number in 0..2 * WINDOWS_PER_DAEMON {
             scope.spawn(move || window::live(world, number, number % 2 == 0));
         }
         scope.spawn(|| chaos::reign(world));
         let mut told = Instant::now();
         while began.elapsed() < time {
-            std::thread::sleep(EVERY);
-            world.is_calm.store(began.elapsed() + CALM > time, Ordering::Relaxed);
+            std::thread::sleep(SAMPLE_INTERVAL);
+            world.is_calm.store(began.elapsed() + CALM_TIME > time, Ordering::Relaxed);
             census.take(world);
             if told.elapsed() > time / 12 {
                 told = Instant::now();
@@ -211,7 +210,7 @@ fn run(world: &World, time: Duration) -> Vec<String> {
 
 /// What is left after everybody has gone.
 fn left(world: &World) -> Vec<String> {
-    let deadline = Instant::now() + FAREWELL;
+    let deadline = Instant::now() + END_TIMEOUT;
     while !census::all(world).is_empty() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -13,8 +13,8 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 /// Beyond this a request counts as lost.
-const PATIENCE: Duration = Duration::from_secs(60);
-const MOST_OPEN: usize = 12;
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+const MAX_OPEN_REQUESTS: usize = 12;
 
 /// What is known of an open request.
 struct Open {
@@ -110,7 +110,7 @@ impl<'a> Window<'a> {
         while self.open.contains_key("\"first\"") && self.listen(Duration::from_millis(100)) {}
         self.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
         while Instant::now() < deadline && !self.world.is_over() {
-            while self.open.len() < MOST_OPEN && self.rng.below(4) != 0 {
+            while self.open.len() < MAX_OPEN_REQUESTS && self.rng.below(4) != 0 {
                 self.call();
             }
             let wait = Duration::from_millis(self.rng.below(20));
@@ -183,10 +183,10 @@ impl<'a> Window<'a> {
             self.taken_back.insert(id);
             self.world.tally.add(|tally| &tally.cancelled);
         }
-        let late = |open: &Open| open.since.elapsed() > PATIENCE;
+        let late = |open: &Open| open.since.elapsed() > ANSWER_TIMEOUT;
         while let Some(id) = self.open.iter().find(|(_, open)| late(open)).map(|(id, _)| id.clone()) {
             let tag = self.open.remove(&id).map(|open| open.tag).unwrap_or_default();
-            self.lose(&format!("{tag} got no answer within {} s", PATIENCE.as_secs()));
+            self.lose(&format!("{tag} got no answer within {} s", ANSWER_TIMEOUT.as_secs()));
         }
         true
     }
@@ -277,7 +277,7 @@ impl<'a> Window<'a> {
     /// In order: everything that is open is answered, and then it ends.
     fn close(&mut self) {
         self.stdin = None;
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + ANSWER_TIMEOUT;
         while self.listen(Duration::from_millis(50)) && Instant::now() < deadline {}
         match self.child.try_wait() {
             Ok(None) if Instant::now() >= deadline => {

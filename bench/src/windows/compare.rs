@@ -18,10 +18,10 @@ use std::time::{Duration, Instant};
 const CALLS: usize = 3;
 
 /// How long servers may take until a window sees their tools.
-const LIST_PATIENCE: Duration = Duration::from_secs(180);
+const LIST_TIMEOUT: Duration = Duration::from_secs(180);
 
 /// How long everything may take to end after the last window has closed: a daemon waits for new ones.
-const END_PATIENCE: Duration = Duration::from_secs(60);
+const END_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scenario {
@@ -77,10 +77,10 @@ pub(super) fn run(scenario: Scenario, options: &Options) -> io::Result<ExitCode>
         let outcome = place(scenario, options, &scratch).and_then(|place| {
             if options.is_second_run && program.is_some() {
                 measure(&place, program.as_deref(), Duration::ZERO)?;
-                census::end(&place.scratch, END_PATIENCE);
+                census::end(&place.scratch, END_TIMEOUT);
             }
             let row = measure(&place, program.as_deref(), options.idle);
-            census::end(&place.scratch, END_PATIENCE);
+            census::end(&place.scratch, END_TIMEOUT);
             row
         });
         let _ = fs::remove_dir_all(&scratch);
@@ -176,7 +176,7 @@ impl<'a> Window<'a> {
 
     /// Asks for the tools, until those of all servers are there.
     fn list(&mut self, is_one: bool) -> io::Result<()> {
-        let deadline = Instant::now() + LIST_PATIENCE;
+        let deadline = Instant::now() + LIST_TIMEOUT;
         loop {
             let mut names = Vec::new();
             for connection in &mut self.connections {

@@ -1,12 +1,13 @@
-//! The one place that turns causes into error answers: what happened, to whom, and what to do next.
+//! Wording of all error answers: what happened, which server it concerns, and what to do next. No other module writes an
+//! error that a client or its user reads; none of these functions changes anything.
 
-use crate::backend::{State, Then};
+use crate::backends::{AfterStop, BackendState};
 use crate::catalogue::List;
-use crate::crowding::Limit;
-use crate::event::{BackendId, ClientId};
-use crate::exchange::Core;
-use crate::last_words::LastWords;
+use crate::core::Core;
+use crate::ids::{BackendId, ClientId};
+use crate::servers::{LastWords, Limit};
 use serde_json::json;
+use std::fmt;
 use std::time::Duration;
 use switchboard_protocol::{ErrorAnswer, ErrorKind};
 
@@ -63,16 +64,80 @@ pub(crate) enum Cause {
     Removed,
 }
 
+/// A limit that a request would exceed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Overload {
+    /// Open requests of one client, by number.
+    OpenRequests(usize),
+    /// Open requests of one client, by bytes.
+    OpenBytes(usize),
+    /// Requests that wait for their turn at a backend that works on so many.
+    Turns { at_work: usize },
+    /// Messages that wait for a backend to be ready.
+    Start,
+    /// Bytes that a server leaves unread.
+    ServerUnread,
+    /// Bytes that a client leaves unread.
+    ClientUnread,
+    /// Questions of servers to one client.
+    Questions,
+}
+
+impl fmt::Display for Overload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OpenRequests(count) => write!(f, "{count} requests wait for their answers"),
+            Self::OpenBytes(bytes) => write!(f, "{bytes} bytes of open requests are kept"),
+            Self::Turns { at_work } => {
+                write!(f, "the server works on as many requests as it may ({at_work}), and too many wait")
+            }
+            Self::Start => f.write_str("too many messages wait for the server to be ready"),
+            Self::ServerUnread => f.write_str("the server does not read what it is sent"),
+            Self::ClientUnread => f.write_str("the client does not read what it is sent"),
+            Self::Questions => f.write_str("too many requests to the client are open"),
+        }
+    }
+}
+
+/// The reason for which a server is not started without a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoStandby {
+    Private,
+    AsksRoots,
+    NoRoot,
+    Held,
+    Removed,
+}
+
+impl NoStandby {
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::Private => {
+                "each of its clients has an instance of its own, which starts when the client comes"
+            }
+            Self::AsksRoots => {
+                "it asks its client for its workspace folders, and so starts when a client comes"
+            }
+            Self::NoRoot => {
+                "it has an instance for each workspace, and none is named: write NAME@FOLDER, set `defaultRoot`, or \
+                 set `scope` to `global` if it does not depend on the workspace"
+            }
+            Self::Held => "it is stopped; `switchboard start NAME` re-enables it",
+            Self::Removed => "it is no longer in the config",
+        }
+    }
+}
+
 /// The key under which a daemon's refusal has the mark of the attachment that it is for.
-pub(crate) const MARK: &str = "mark";
+pub(crate) const MARK_KEY: &str = "mark";
 
 impl Core {
     /// The name of a backend's server; of what concerns none, that of the only one there is.
     fn name_of(&self, of: Option<BackendId>) -> &str {
-        match (of.and_then(|backend| self.backends.get(&backend)), self.servers.as_slice()) {
-            (Some(b), _) => &b.settings.name,
-            (None, [only]) => &only.settings.name,
-            (None, _) => "",
+        match (of.and_then(|backend| self.backends.get(&backend)), self.servers.only()) {
+            (Some(b), _) => &b.settings().name,
+            (None, Some(only)) => only.name(),
+            (None, None) => "",
         }
     }
 
@@ -84,116 +149,127 @@ impl Core {
         let server = self.name_of(of);
         match cause {
             Cause::Spawn { reason, hint } => {
-                let answer = ErrorAnswer::new(
-                    ErrorKind::BackendSpawnFailed,
-                    format!("the server `{server}` could not be started: {reason}"),
-                );
-                let answer = answer.place(self, of).retryable(false);
-                match hint {
-                    Some(hint) => answer.hint(hint),
-                    None => answer.hint("run `switchboard check` to see what is wrong with its entry"),
-                }
+                let text = format!("the server `{server}` could not be started: {reason}");
+                self.not_started(of, text, false, hint.as_deref())
             }
             Cause::NotReached { reason, hint, retryable, after } => {
                 let text = format!("the server `{server}`: {reason}");
-                let answer = ErrorAnswer::new(ErrorKind::BackendSpawnFailed, text)
-                    .place(self, of)
-                    .retryable(*retryable)
-                    .hint(
-                        hint.as_deref()
-                            .unwrap_or("run `switchboard check` to see what is wrong with its entry"),
-                    );
+                let answer = self.not_started(of, text, *retryable, hint.as_deref());
                 match after {
                     Some(after) => answer.with("retryAfterMs", json!(after.as_millis() as u64)),
                     None => answer,
                 }
             }
-            Cause::SpawnTimeout { within } => {
-                let seconds = within.as_secs_f64();
-                let text = format!("no process of the server `{server}` could be made within {seconds:.1} s");
-                ErrorAnswer::new(ErrorKind::BackendSpawnFailed, text).place(self, of).retryable(true).hint(
-                    "the machine may be overloaded; raise `startTimeout` for this server if it needs longer",
-                )
-            }
-            Cause::DiedAtStart { how, said, hint } => {
-                let more = hint.as_deref().unwrap_or("run its command in a terminal to see more");
-                let text = format!("the server `{server}` ended before it answered `initialize`: {how}");
-                ErrorAnswer::new(ErrorKind::BackendSpawnFailed, said.after(text))
-                    .place(self, of)
-                    .retryable(true)
-                    .hint(format!("the end of its stderr is in `data.stderr`; {more}"))
-                    .with("stderr", json!(said.stderr))
-                    .with_text("stdout", &said.stdout)
-            }
-            Cause::Silent { within, said } => {
-                let seconds = within.as_secs_f64();
-                let text = format!("the server `{server}` did not answer `initialize` within {seconds:.1} s");
-                ErrorAnswer::new(ErrorKind::BackendTimeout, said.after(text))
-                    .place(self, of)
-                    .retryable(true)
-                    .hint(format!(
-                        "raise `startTimeout` for this server if it needs longer; `switchboard logs {server}` shows \
-                         its stderr"
-                    ))
-                    .with("timeoutMs", json!(within.as_millis() as u64))
-                    .with_text("stderr", &said.stderr)
-                    .with_text("stdout", &said.stdout)
-            }
+            Cause::SpawnTimeout { within } => self.spawn_timed_out(of, *within),
+            Cause::DiedAtStart { how, said, hint } => self.died_at_start(of, how, said, hint.as_deref()),
+            Cause::Silent { within, said } => self.silent_at_start(of, *within, said),
             Cause::Refused { message } => {
                 let text = format!("the server `{server}` refused `initialize`: {message}");
                 ErrorAnswer::new(ErrorKind::BackendSpawnFailed, text)
-                    .place(self, of)
+                    .concerning(self, of)
                     .retryable(true)
                     .hint(format!("`switchboard tools {server}` shows how it answers a client of its own"))
             }
-            Cause::Died { how, .. } if self.relays(of) => {
-                let text = format!("the Switchboard daemon died while it worked on this: {how}");
-                ErrorAnswer::new(ErrorKind::BackendUnavailable, text)
-                    .place(self, of)
-                    .retryable(true)
-                    .hint("another one is being started; whether this request took effect is unknown")
-            }
-            Cause::Died { how, said } => {
-                let text = format!("the server `{server}` died while it worked on this: {how}");
-                ErrorAnswer::new(ErrorKind::BackendUnavailable, said.after(text))
-                    .place(self, of)
-                    .retryable(true)
-                    .hint("it is being restarted; whether this request took effect is unknown")
-                    .with("stderr", json!(said.stderr))
-                    .with_text("stdout", &said.stdout)
-            }
+            Cause::Died { how, said } => self.died(of, how, said),
             Cause::BreakerOpen { why, wait } => {
                 let seconds = wait.as_secs().max(1);
                 let text = format!("the server `{server}` keeps crashing ({why}); next try in {seconds} s");
-                ErrorAnswer::new(ErrorKind::BackendUnavailable, text)
-                    .place(self, of)
+                self.backend_unavailable(of, text)
                     .retryable(true)
                     .hint("its stderr is in the log folder; fix what makes it crash, then try again")
                     .with("retryAfterMs", json!(wait.as_millis() as u64))
             }
-            Cause::Restarted { why } => {
-                let text = format!("the server `{server}` was restarted: {why}");
-                ErrorAnswer::new(ErrorKind::BackendUnavailable, text)
-                    .place(self, of)
-                    .retryable(true)
-                    .hint("whether this request took effect is unknown")
-            }
+            Cause::Restarted { why } => self
+                .backend_unavailable(of, format!("the server `{server}` was restarted: {why}"))
+                .retryable(true)
+                .hint("whether this request took effect is unknown"),
             Cause::Stopped => self.shutting_down(),
-            Cause::Held => {
-                let text = format!("the server `{server}` was stopped by its owner");
-                ErrorAnswer::new(ErrorKind::BackendUnavailable, text)
-                    .place(self, of)
-                    .retryable(false)
-                    .hint(format!("`switchboard start {server}` starts it again"))
-            }
-            Cause::Removed => {
-                let text = format!("the server `{server}` is no longer in the config");
-                ErrorAnswer::new(ErrorKind::BackendUnavailable, text)
-                    .place(self, of)
-                    .retryable(false)
-                    .hint("put it back into the config file, or take it out of the IDE's settings")
-            }
+            Cause::Held => self
+                .backend_unavailable(of, format!("the server `{server}` was stopped by its owner"))
+                .retryable(false)
+                .hint(format!("`switchboard start {server}` starts it again")),
+            Cause::Removed => self
+                .backend_unavailable(of, format!("the server `{server}` is no longer in the config"))
+                .retryable(false)
+                .hint("put it back into the config file, or take it out of the IDE's settings"),
         }
+    }
+
+    fn backend_unavailable(&self, of: Option<BackendId>, text: impl Into<String>) -> ErrorAnswer {
+        ErrorAnswer::new(ErrorKind::BackendUnavailable, text).concerning(self, of)
+    }
+
+    fn not_started(
+        &self,
+        of: Option<BackendId>,
+        text: String,
+        retryable: bool,
+        hint: Option<&str>,
+    ) -> ErrorAnswer {
+        ErrorAnswer::new(ErrorKind::BackendSpawnFailed, text)
+            .concerning(self, of)
+            .retryable(retryable)
+            .hint(hint.unwrap_or("run `switchboard check` to see what is wrong with its entry"))
+    }
+
+    fn spawn_timed_out(&self, of: Option<BackendId>, within: Duration) -> ErrorAnswer {
+        let (server, seconds) = (self.name_of(of), within.as_secs_f64());
+        let text = format!("no process of the server `{server}` could be made within {seconds:.1} s");
+        ErrorAnswer::new(ErrorKind::BackendSpawnFailed, text)
+            .concerning(self, of)
+            .retryable(true)
+            .hint("the machine may be overloaded; raise `startTimeout` for this server if it needs longer")
+    }
+
+    fn died_at_start(
+        &self,
+        of: Option<BackendId>,
+        how: &str,
+        said: &LastWords,
+        hint: Option<&str>,
+    ) -> ErrorAnswer {
+        let server = self.name_of(of);
+        let more = hint.unwrap_or("run its command in a terminal to see more");
+        let text = format!("the server `{server}` ended before it answered `initialize`: {how}");
+        ErrorAnswer::new(ErrorKind::BackendSpawnFailed, said.after(text))
+            .concerning(self, of)
+            .retryable(true)
+            .hint(format!("the end of its stderr is in `data.stderr`; {more}"))
+            .with("stderr", json!(said.stderr()))
+            .with_text("stdout", said.stdout())
+    }
+
+    fn silent_at_start(&self, of: Option<BackendId>, within: Duration, said: &LastWords) -> ErrorAnswer {
+        let (server, seconds) = (self.name_of(of), within.as_secs_f64());
+        let text = format!("the server `{server}` did not answer `initialize` within {seconds:.1} s");
+        ErrorAnswer::new(ErrorKind::BackendTimeout, said.after(text))
+            .concerning(self, of)
+            .retryable(true)
+            .hint(format!(
+                "raise `startTimeout` for this server if it needs longer; `switchboard logs {server}` shows its stderr"
+            ))
+            .with("timeoutMs", json!(within.as_millis() as u64))
+            .with_text("stderr", said.stderr())
+            .with_text("stdout", said.stdout())
+    }
+
+    fn died(&self, of: Option<BackendId>, how: &str, said: &LastWords) -> ErrorAnswer {
+        if self.relays(of) {
+            return self
+                .backend_unavailable(
+                    of,
+                    format!("the Switchboard daemon died while it worked on this: {how}"),
+                )
+                .retryable(true)
+                .hint("another one is being started; whether this request took effect is unknown");
+        }
+        let server = self.name_of(of);
+        let text = format!("the server `{server}` died while it worked on this: {how}");
+        self.backend_unavailable(of, said.after(text))
+            .retryable(true)
+            .hint("it is being restarted; whether this request took effect is unknown")
+            .with("stderr", json!(said.stderr()))
+            .with_text("stdout", said.stdout())
     }
 
     pub(crate) fn timed_out(&self, of: BackendId, waited: Duration, was_sent: bool) -> ErrorAnswer {
@@ -202,7 +278,10 @@ impl Core {
         let state = self.backends.get(&of).map(|b| &b.state);
         let is_greeted = matches!(
             state,
-            Some(State::Starting { is_spawned: true, .. } | State::Stopping { then: Then::Fail(_), .. })
+            Some(
+                BackendState::Starting { is_spawned: true, .. }
+                    | BackendState::Stopping { then: AfterStop::Fail(_), .. }
+            )
         );
         let (text, hint) = if !was_sent && is_greeted {
             (
@@ -223,7 +302,7 @@ impl Core {
             )
         };
         ErrorAnswer::new(ErrorKind::BackendTimeout, text)
-            .place(self, Some(of))
+            .concerning(self, Some(of))
             .retryable(true)
             .hint(hint)
             .with("timeoutMs", json!(waited.as_millis() as u64))
@@ -236,7 +315,7 @@ impl Core {
             "no turn within {seconds:.1} s: the server `{server}` works on as many requests as it may ({at_work})"
         );
         ErrorAnswer::new(ErrorKind::BackendTimeout, text)
-            .place(self, Some(of))
+            .concerning(self, Some(of))
             .retryable(true)
             .hint("raise `maxInFlight` for this server if it can do more at a time")
             .with("timeoutMs", json!(waited.as_millis() as u64))
@@ -253,10 +332,10 @@ impl Core {
             Limit::Pool(most) => format!("{most} of all servers may run"),
             Limit::Memory(bytes) => format!("all servers may use {} MiB", bytes >> 20),
         };
-        let running = self.backends.values().filter(|b| matches!(b.state, State::Ready { .. }));
-        let shown = |b: &crate::backend::Backend| {
-            let open = self.pending.iter().filter(|(_, p)| p.backend == b.id && p.is_wanted()).count();
-            let root = b.key.root.as_deref().unwrap_or("no workspace");
+        let running = self.backends.values().filter(|b| matches!(b.state, BackendState::Ready { .. }));
+        let shown = |b: &crate::backends::Backend| {
+            let open = self.pending.iter().filter(|(_, p)| p.backend == b.id() && p.is_wanted()).count();
+            let root = b.root().unwrap_or("no workspace");
             format!("{root} ({open} open)")
         };
         let busy: Vec<String> = running.map(shown).collect();
@@ -264,7 +343,7 @@ impl Core {
             "no room for one more instance of `{server}` within {seconds:.1} s: {allowed}, and all are needed"
         );
         ErrorAnswer::new(ErrorKind::BackendTimeout, text)
-            .place(self, Some(of))
+            .concerning(self, Some(of))
             .retryable(true)
             .hint(format!("wait for earlier answers, or {}", limit.cure(server)))
             .with("running", json!(busy))
@@ -273,10 +352,10 @@ impl Core {
 
     /// Nothing says which workspace a request belongs to, and the server cannot do without.
     pub(crate) fn no_root(&self, client: ClientId) -> ErrorAnswer {
-        let server = self.clients.get(&client).map_or("?", |c| &c.settings.name);
+        let server = self.clients.get(&client).map_or("?", |c| &c.settings().name);
         let text =
             format!("no workspace is known that this could belong to, and the server `{server}` needs one");
-        ErrorAnswer::new(ErrorKind::RoutingFailed, text).place(self, None).server(server).retryable(true).hint(
+        ErrorAnswer::new(ErrorKind::RoutingFailed, text).concerning(self, None).server(server).retryable(true).hint(
             "open a folder in the IDE, start it in a project folder, or give `--root DIR`, `--pin-root DIR` or \
              `defaultRoot`; `switchboard explain` shows how it is decided",
         )
@@ -288,14 +367,14 @@ impl Core {
             ErrorKind::RoutingFailed,
             "several clients use this server, and the request does not say which one it is for",
         )
-        .place(self, Some(of))
+        .concerning(self, Some(of))
         .retryable(false)
         .hint("each client gets a process of its own from now on, in which this can be asked")
     }
 
-    pub(crate) fn overloaded(&self, of: Option<BackendId>, what: &str) -> ErrorAnswer {
-        ErrorAnswer::new(ErrorKind::Overloaded, format!("too much at once: {what}"))
-            .place(self, of)
+    pub(crate) fn overloaded(&self, of: Option<BackendId>, overload: Overload) -> ErrorAnswer {
+        ErrorAnswer::new(ErrorKind::Overloaded, format!("too much at once: {overload}"))
+            .concerning(self, of)
             .retryable(true)
             .hint("wait for earlier answers before sending more")
     }
@@ -305,14 +384,14 @@ impl Core {
         let (count, bytes) = (limits.subscriptions_per_client, limits.subscription_bytes);
         let text = format!("too many subscriptions: a client may have {count}, with URIs of {bytes} bytes");
         ErrorAnswer::new(ErrorKind::Overloaded, text)
-            .place(self, None)
+            .concerning(self, None)
             .retryable(false)
             .hint("unsubscribe from other resources first")
     }
 
     pub(crate) fn shutting_down(&self) -> ErrorAnswer {
         ErrorAnswer::new(ErrorKind::ShuttingDown, "switchboard is shutting down")
-            .place(self, None)
+            .concerning(self, None)
             .retryable(false)
             .hint("start it again")
     }
@@ -325,7 +404,7 @@ impl Core {
         }
         let answer = self.shutting_down().retryable(true).hint("ask again: another daemon is started");
         match mark {
-            Some(mark) => answer.with(MARK, json!(mark)),
+            Some(mark) => answer.with(MARK_KEY, json!(mark)),
             None => answer,
         }
     }
@@ -334,7 +413,7 @@ impl Core {
         let text =
             format!("the answer ({bytes} bytes) was dropped: too many earlier answers wait to be read");
         ErrorAnswer::new(ErrorKind::ClientTooSlow, text)
-            .place(self, None)
+            .concerning(self, None)
             .retryable(true)
             .hint("the client must read its answers")
     }
@@ -342,7 +421,7 @@ impl Core {
     pub(crate) fn too_large(&self, whose: &str, bytes: u64) -> ErrorAnswer {
         let text = format!("the {whose} has {bytes} bytes, which is more than is accepted");
         ErrorAnswer::new(ErrorKind::MessageTooLarge, text)
-            .place(self, None)
+            .concerning(self, None)
             .retryable(false)
             .hint("raise `maxMessageBytes` in the config, or ask for less")
     }
@@ -350,14 +429,14 @@ impl Core {
     pub(crate) fn bad_answer(&self, of: BackendId, what: &str) -> ErrorAnswer {
         let server = self.name_of(Some(of));
         ErrorAnswer::new(ErrorKind::BadAnswer, format!("the server `{server}` sent a broken answer: {what}"))
-            .place(self, Some(of))
+            .concerning(self, Some(of))
             .retryable(false)
             .hint("this is a fault of that server; report it there")
     }
 
     pub(crate) fn not_offered(&self, method: &str) -> ErrorAnswer {
         ErrorAnswer::new(ErrorKind::MethodNotFound, format!("the method `{method}` is not offered"))
-            .place(self, None)
+            .concerning(self, None)
             .retryable(false)
             .hint("send `initialize` instead")
     }
@@ -431,28 +510,28 @@ impl Core {
 
     pub(crate) fn client_silent(&self) -> ErrorAnswer {
         ErrorAnswer::new(ErrorKind::ClientTimeout, "the client did not answer in time")
-            .place(self, None)
+            .concerning(self, None)
             .retryable(true)
             .hint("ask again, or raise `hardTimeout` for this server")
     }
 
     pub(crate) fn client_gone(&self) -> ErrorAnswer {
         ErrorAnswer::new(ErrorKind::ShuttingDown, "the client is gone and cannot answer")
-            .place(self, None)
+            .concerning(self, None)
             .retryable(false)
             .hint("go on without its answer")
     }
 }
 
-/// What every answer of ours says about whom it concerns.
-trait Place {
-    fn place(self, core: &Core, of: Option<BackendId>) -> Self;
+/// Data that all our answers give in the same form.
+trait AnswerDetails {
+    fn concerning(self, core: &Core, of: Option<BackendId>) -> Self;
     fn with_text(self, key: &str, text: &str) -> Self;
 }
 
-impl Place for ErrorAnswer {
-    fn place(self, core: &Core, of: Option<BackendId>) -> Self {
-        let root = of.and_then(|backend| core.backends.get(&backend)).and_then(|b| b.key.root.as_ref());
+impl AnswerDetails for ErrorAnswer {
+    fn concerning(self, core: &Core, of: Option<BackendId>) -> Self {
+        let root = of.and_then(|backend| core.backends.get(&backend)).and_then(|b| b.key().root.as_ref());
         let answer = match core.name_of(of) {
             "" => self,
             name => self.server(name),

@@ -7,11 +7,10 @@
 //! - [`offer`]: all that one server offers, also as it is kept on disk; `kept`: not read yet; `offers`: by kind of client.
 //! - [`view`]: several servers as one. [`single`]: one server alone, under its own names.
 //! - [`cursor`]: a place in a list, as clients carry it.
-//! - `scan`, `index`, `base64url`, `template`: what these are made of.
+//! - `scan`, `index`, `template`: what these are made of.
 
-mod base64url;
 mod index;
-mod kept;
+mod stored;
 mod offers;
 mod readings;
 mod scan;
@@ -29,13 +28,13 @@ pub mod view;
 pub mod single;
 
 pub use filter::Filter;
-pub use kept::Kept;
 pub use list::{List, Naming};
 pub use listing::{Listing, Unreadable, next_cursor};
-pub use names::{Collision, Style};
+pub use names::{Collision, NameStyle};
 pub use offer::Offer;
 pub use offers::{OfferKey, Offers};
 pub use raw::{RawList, RawOffer};
 pub use single::{Access, Single};
+pub use stored::StoredOffer;
 pub use uris::{decode_resource, decode_template};
 pub use view::{Found, FoundUri, Member, Page, View, unavailable};

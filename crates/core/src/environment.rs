@@ -8,7 +8,7 @@ use std::iter::Peekable;
 use std::sync::Arc;
 
 /// Names that `status` gives for a difference.
-const MAX_NAMES: usize = 6;
+const MAX_SHOWN_NAMES: usize = 6;
 
 /// A digest of a variable's value. The gateway makes it.
 pub type ValueDigest = [u8; 16];
@@ -51,7 +51,7 @@ pub struct Environment {
     /// Variables that every server gets. A client shares a backend that has at least these.
     common: Variables,
     /// The clients' variables themselves, the richest environment first.
-    sources: Vec<(usize, Source)>,
+    sources: Arc<[(usize, Source)]>,
 }
 
 /// Two environments are equal if neither tells clients apart that the other does not.
@@ -93,25 +93,26 @@ impl Environment {
                 (one, other) => common.extend(one.or(other).cloned()),
             }
         }
-        let mut merged = Self { named: self.named.clone(), common: common.into(), sources: Vec::new() };
+        let mut merged = Self { named: self.named.clone(), common: common.into(), sources: Arc::default() };
         merged.draw_from([self, other]);
         Some(merged)
     }
 
     /// Replaces the sources. Where the clients' values differ and it does not matter, the richest environment counts.
     pub(crate) fn draw_from<'a>(&mut self, environments: impl IntoIterator<Item = &'a Self>) {
-        self.sources.clear();
-        for (size, source) in environments.into_iter().flat_map(|environment| &environment.sources) {
-            if !self.sources.iter().any(|(_, known)| Arc::ptr_eq(&known.0, &source.0)) {
-                self.sources.push((*size, source.clone()));
+        let mut sources: Vec<(usize, Source)> = Vec::new();
+        for (size, source) in environments.into_iter().flat_map(|environment| &*environment.sources) {
+            if !sources.iter().any(|(_, known)| Arc::ptr_eq(&known.0, &source.0)) {
+                sources.push((*size, source.clone()));
             }
         }
-        self.sources.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
+        sources.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
+        self.sources = sources.into();
     }
 
     /// The same for comparisons, which must not keep a client's values.
     pub(crate) fn without_sources(&self) -> Self {
-        Self { sources: Vec::new(), ..self.clone() }
+        Self { sources: Arc::default(), ..self.clone() }
     }
 
     /// How many variables every server gets.
@@ -131,9 +132,9 @@ impl Environment {
         let different = different.iter().filter(|pair| !has_two || are_two(pair));
         let names: Vec<&str> =
             different.filter_map(|(one, other)| one.or(*other)).map(|variable| &*variable.name).collect();
-        match names.len().saturating_sub(MAX_NAMES) {
+        match names.len().saturating_sub(MAX_SHOWN_NAMES) {
             0 => names.join(", "),
-            more => format!("{} and {more} more", names[..MAX_NAMES].join(", ")),
+            more => format!("{} and {more} more", names[..MAX_SHOWN_NAMES].join(", ")),
         }
     }
 }

@@ -3,65 +3,14 @@
 use crate::catalogue::{Offer, OfferKey, RawOffer};
 use crate::environment::Environment;
 use crate::fact::Fact;
+use crate::ids::{ClientId, Launch, Peer, Principal, ServerId};
 use crate::record::Record;
-use crate::roots::Place;
+use crate::routing::NamedPath;
 use bytes::Bytes;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use switchboard_protocol::hunt::Glimpse;
 use switchboard_protocol::{Broken, Framing, Message, Outgoing, Parsed, RawId};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ClientId(pub u32);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct BackendId(pub u32);
-
-/// Whose rights a client has. Local windows and the first token are the owner.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct Principal(pub u32);
-
-impl Principal {
-    pub const OWNER: Self = Self(0);
-}
-
-/// One entry of the config.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ServerId(pub u32);
-
-impl fmt::Display for ClientId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "client-{}", self.0)
-    }
-}
-
-impl fmt::Display for BackendId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "backend-{}", self.0)
-    }
-}
-
-/// Which process of a backend: each start has a new number, so that a late word of an old process is
-/// recognised as such.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Launch {
-    pub backend: BackendId,
-    pub number: u32,
-}
-
-impl fmt::Display for Launch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}#{}", self.backend, self.number)
-    }
-}
-
-/// One end of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Peer {
-    Client(ClientId),
-    Backend(Launch),
-}
 
 /// Where a client comes from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -87,9 +36,9 @@ pub struct Surroundings {
 
 /// A place, and which member of the frame named it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
+pub struct MemberPath {
     pub member: usize,
-    pub place: Place,
+    pub path: NamedPath,
 }
 
 #[derive(Debug)]
@@ -114,7 +63,7 @@ pub enum Event {
         frame: Result<Parsed, Broken>,
         /// Where its messages say that they belong, looked up on disk. Only wanted of servers that have an instance
         /// per root.
-        places: Vec<Named>,
+        paths: Vec<MemberPath>,
     },
     /// A frame beyond the limit, of which only glimpses remain.
     ClientTooLong {

@@ -1,8 +1,8 @@
 //! What happened that is worth seeing. Logs, metrics and later the dashboard are listeners of this one type;
 //! no one else logs.
 
-use crate::crowding::{Crowding, Limit};
-use crate::event::{BackendId, ClientId};
+use crate::ids::{BackendId, ClientId};
+use crate::servers::{Crowding, Limit};
 use std::borrow::Cow;
 use std::time::Duration;
 use switchboard_protocol::{ErrorKind, Framing, RawId};

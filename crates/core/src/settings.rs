@@ -1,13 +1,12 @@
 //! Policies and limits, as the config gives them.
 
-use crate::catalogue::{Kept, Naming, OfferKey, Style as NameStyle};
-use crate::record::Record;
-use crate::roots::Policy;
-use crate::roots::path::Style;
+use crate::catalogue::{NameStyle, Naming, OfferKey, StoredOffer};
+use crate::record::{FramingChoice, Record};
+use crate::routing::Policy;
+use crate::routing::path::Style;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_protocol::Framing;
 use switchboard_protocol::dialect::LearntDialect;
 
 /// Lists and other short questions, whatever time a server's calls are given.
@@ -28,18 +27,6 @@ pub enum RetryAfterCrash {
     /// Lists and reads; never a call.
     Safe,
     Off,
-}
-
-/// How we speak to a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FramingChoice {
-    /// By the config, or by an earlier verdict.
-    Fixed(Framing),
-    /// Newline first; if nothing comes back, `Content-Length` on a fresh process.
-    Try,
-    /// The other way round: at an earlier start nothing came back to newline, and the client did not wait
-    /// for the second try.
-    Doubt,
 }
 
 /// What instances of a server are kept apart by.
@@ -100,7 +87,7 @@ impl fmt::Display for ScopeReason {
 
 /// What an instance keeps between requests, and so who may use it, and when it may be stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum StatePolicy {
     /// Nothing: shared, and stopped when idle.
     None,
     /// A client's affairs: private to it, and kept while it is there.
@@ -157,7 +144,7 @@ pub struct ServerSettings {
     pub relays: bool,
     /// The secret under which it refuses what it has not acted upon. A server behind it could say the same, and has acted.
     pub refusal_mark: Option<Arc<str>>,
-    pub state: State,
+    pub state: StatePolicy,
     pub capabilities: Capabilities,
     /// How many of its instances may run.
     pub max_backends: usize,
@@ -194,7 +181,7 @@ pub struct ServerSettings {
     /// Its lists are stored, and clients are answered from them while it starts.
     pub stores_lists: bool,
     /// Its lists as an earlier run stored them, the newest first.
-    pub offers: Vec<(OfferKey, Kept)>,
+    pub offers: Vec<(OfferKey, StoredOffer)>,
     /// What earlier runs have learnt about its launch.
     pub record: Record,
 }
@@ -210,7 +197,7 @@ impl ServerSettings {
             needs_root: false,
             relays: false,
             refusal_mark: None,
-            state: State::None,
+            state: StatePolicy::None,
             capabilities: Capabilities::Auto,
             max_backends: 8,
             idle_ttl: None,
@@ -239,15 +226,15 @@ impl ServerSettings {
 
 impl ServerSettings {
     /// What its instances are kept apart by, and why, with what was learnt about it.
-    pub fn scope_with_reason(&self, record: &Record, state: State) -> (Scope, ScopeReason) {
+    pub fn scope_with_reason(&self, record: &Record, state: StatePolicy) -> (Scope, ScopeReason) {
         self.learnt_scope(record, state).unwrap_or_else(|| (self.scope, self.scope_reason.clone()))
     }
 
     /// The scope that follows from what the server does, where the config leaves it open.
-    pub(crate) fn learnt_scope(&self, record: &Record, state: State) -> Option<(Scope, ScopeReason)> {
+    pub(crate) fn learnt_scope(&self, record: &Record, state: StatePolicy) -> Option<(Scope, ScopeReason)> {
         match () {
             () if self.scope_reason == ScopeReason::Given => None,
-            () if state == State::Client => Some((Scope::Client, ScopeReason::KeepsState)),
+            () if state == StatePolicy::Client => Some((Scope::Client, ScopeReason::KeepsState)),
             () if record.asks_questions && !self.relays => Some((Scope::Client, ScopeReason::AsksQuestions)),
             () if record.asks_roots && self.scope == Scope::Global => {
                 Some((Scope::Root, ScopeReason::AsksRoots))

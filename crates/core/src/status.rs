@@ -1,12 +1,10 @@
 //! What there is right now, for `switchboard status`: clients, servers, and their instances.
 
-use crate::backend::{Backend, State};
+use crate::backends::{Backend, BackendState};
 use crate::catalogue::{Collision, List};
-use crate::client::Presence;
-use crate::crowding::Crowding;
-use crate::event::{BackendId, ServerId};
-use crate::exchange::Core;
-use crate::failure::LastError;
+use crate::core::Core;
+use crate::ids::{BackendId, ServerId};
+use crate::servers::{Crowding, LastError, LastStart, Server};
 use crate::settings;
 use serde::Serialize;
 use switchboard_protocol::Part;
@@ -59,17 +57,6 @@ pub struct ServerStatus {
     pub instances: Vec<InstanceStatus>,
 }
 
-/// What came of a server's last start, whoever wanted it. It outlives the instance, until the config changes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum LastStart {
-    /// Nobody has needed it yet.
-    #[default]
-    Untried,
-    /// It has answered its handshake.
-    Well,
-    Failed,
-}
-
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InstanceStatus {
@@ -94,79 +81,74 @@ pub struct InstanceStatus {
 
 impl Core {
     pub fn status(&self) -> Status {
-        let clients =
-            self.clients.values().filter(|c| c.presence != Presence::Lost && c.is_connected()).map(|c| {
-                let home = c.home.and_then(|home| self.backends.get(&home));
-                let info = c.handshake.to_replay().and_then(|greeting| {
-                    let params = greeting.initialize.part(Part::Params)?;
-                    let params: serde_json::Value = serde_json::from_slice(params).ok()?;
-                    params["clientInfo"]["name"].as_str().map(str::to_owned)
-                });
-                ClientStatus {
-                    id: c.id.to_string(),
-                    name: info,
-                    server: if c.aggregate().is_some() { "all".to_owned() } else { c.settings.name.clone() },
-                    root: home
-                        .and_then(|home| home.key.root.clone())
-                        .or_else(|| c.known.working_folder.clone()),
-                    seconds: self.now.since(c.since).as_secs(),
-                    open: c.unanswered,
-                }
+        let clients = self.clients.values().filter(|c| !c.is_lost() && c.is_connected()).map(|c| {
+            let home = c.home().and_then(|home| self.backends.get(&home));
+            let info = c.greeting().and_then(|greeting| {
+                let params = greeting.initialize().part(Part::Params)?;
+                let params: serde_json::Value = serde_json::from_slice(params).ok()?;
+                params["clientInfo"]["name"].as_str().map(str::to_owned)
             });
-        let servers =
-            self.servers.iter().enumerate().filter(|(_, server)| !server.is_gone).map(|(id, server)| {
-                let own = self.backends.values().filter(|b| b.server.0 as usize == id);
-                let state = self.state_kept(ServerId(id as u32));
-                let (scope, scope_reason) = server.settings.scope_with_reason(&server.record, state);
-                ServerStatus {
-                    name: server.settings.name.clone(),
-                    scope: scope.name(),
-                    scope_reason: scope_reason.to_string(),
-                    keeps: match state {
-                        settings::State::None => "nothing",
-                        settings::State::Client => "state for each client",
-                        settings::State::Backend => "state shared by all clients",
-                        settings::State::Auto => "not known yet",
-                    },
-                    is_held: server.is_held,
-                    is_failing: self.is_failing(ServerId(id as u32)),
-                    last_start: server.last_start,
-                    learnt: server.record.words(),
-                    last_error: self.last_error(ServerId(id as u32)),
-                    tools: {
-                        let listings =
-                            server.offers.values().filter_map(|kept| kept.offer()?.list(List::Tools));
-                        listings.map(|listing| listing.len()).max()
-                    },
-                    max_backends: server.settings.max_backends,
-                    crowding: server.evictions.crowding(self.now, &server.settings.name),
-                    instances: own.map(|b| self.instance(b)).collect(),
-                }
-            });
+            ClientStatus {
+                id: c.id().to_string(),
+                name: info,
+                server: if c.aggregate().is_some() { "all".to_owned() } else { c.settings().name.clone() },
+                root: home
+                    .and_then(|home| home.key().root.clone())
+                    .or_else(|| c.known().working_folder.clone()),
+                seconds: c.connected_for(self.clock.now()).as_secs(),
+                open: c.unanswered(),
+            }
+        });
+        let servers = self.servers.iter().filter(|(_, server)| !server.is_removed()).map(|(id, server)| {
+            let own = self.backends.of_server(id);
+            let state = server.state_kept();
+            let (scope, scope_reason) = server.scope_with_reason();
+            ServerStatus {
+                name: server.name().to_owned(),
+                scope: scope.name(),
+                scope_reason: scope_reason.to_string(),
+                keeps: match state {
+                    settings::StatePolicy::None => "nothing",
+                    settings::StatePolicy::Client => "state for each client",
+                    settings::StatePolicy::Backend => "state shared by all clients",
+                    settings::StatePolicy::Auto => "not known yet",
+                },
+                is_held: server.is_held(),
+                is_failing: self.is_failing(id),
+                last_start: server.last_start(),
+                learnt: server.record().words(),
+                last_error: self.last_error(id),
+                tools: server.tool_count(),
+                max_backends: server.settings().max_backends,
+                crowding: server.crowding(self.clock.now()),
+                instances: own.map(|b| self.instance(b)).collect(),
+            }
+        });
         Status { clients: clients.collect(), servers: servers.collect(), collisions: self.collisions() }
     }
 
     fn is_failing(&self, server: ServerId) -> bool {
-        let own = || self.backends.values().filter(|b| b.server == server && !b.is_retired());
+        let own = || self.backends.values().filter(|b| b.server() == server && !b.is_retired());
         // A process that runs has yet to show that it is more than that.
-        let works = |b: &Backend| b.proven && matches!(b.state, State::Ready { .. } | State::Starting { .. });
-        let is_down = |b: &Backend| match b.state {
-            State::Failed { .. } | State::Backoff { .. } => true,
-            State::Stopped => b.launches > 0 && !b.proven,
-            State::Starting { .. } | State::Ready { .. } | State::Stopping { .. } => false,
+        let works = |b: &Backend| {
+            b.proven && matches!(b.state, BackendState::Ready { .. } | BackendState::Starting { .. })
         };
-        let last_start = self.servers.get(server.0 as usize).map(|server| server.last_start);
+        let is_down = |b: &Backend| match b.state {
+            BackendState::Failed { .. } | BackendState::Backoff { .. } => true,
+            BackendState::Stopped => b.launches > 0 && !b.proven,
+            BackendState::Starting { .. } | BackendState::Ready { .. } | BackendState::Stopping { .. } => {
+                false
+            }
+        };
+        let last_start = self.servers.get(server).map(Server::last_start);
         (own().any(is_down) || last_start == Some(LastStart::Failed)) && !own().any(works)
     }
 
     /// Notes what came of a start. What becomes of one whose settings have changed says nothing of the next.
     pub(crate) fn note_start(&mut self, backend: BackendId, last_start: LastStart) {
         let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired()) else { return };
-        if let Some(server) = self.servers.get_mut(b.server.0 as usize) {
-            server.last_start = last_start;
-            if last_start == LastStart::Well {
-                server.failure = None;
-            }
+        if let Some(server) = self.servers.get_mut(b.server()) {
+            server.record_start(last_start);
         }
     }
 
@@ -181,55 +163,55 @@ impl Core {
 
     fn instance(&self, b: &Backend) -> InstanceStatus {
         let state = match b.state {
-            State::Stopped if self.line.contains(&b.id) => "waits for room",
+            BackendState::Stopped if self.backends.waits_for_room(b.id()) => "waits for room",
             // It was started, and has never worked.
-            State::Stopped if b.launches > 0 && !b.proven => "failed",
-            State::Stopped => "stopped",
-            State::Starting { .. } => "starting",
-            State::Ready { .. } => "ready",
-            State::Stopping { .. } => "stopping",
-            State::Backoff { .. } => "backoff",
-            State::Failed { .. } => "failed",
+            BackendState::Stopped if b.launches > 0 && !b.proven => "failed",
+            BackendState::Stopped => "stopped",
+            BackendState::Starting { .. } => "starting",
+            BackendState::Ready { .. } => "ready",
+            BackendState::Stopping { .. } => "stopping",
+            BackendState::Backoff { .. } => "backoff",
+            BackendState::Failed { .. } => "failed",
         };
         InstanceStatus {
-            id: b.id.to_string(),
+            id: b.id().to_string(),
             state,
-            root: b.key.root.clone(),
-            in_home: b.key.in_home,
+            root: b.key().root.clone(),
+            in_home: b.key().in_home,
             apart: self.apart(b),
             pid: b.number().and(b.pid),
-            clients: self.real_lessees(b.id).count(),
-            open: self.pending.iter().filter(|(_, p)| p.backend == b.id && p.is_wanted()).count(),
-            idle_seconds: self.now.since(b.last_used).as_secs(),
+            clients: self.real_lessees(b.id()).count(),
+            open: self.pending.iter().filter(|(_, p)| p.backend == b.id() && p.is_wanted()).count(),
+            idle_seconds: self.clock.now().since(b.last_used).as_secs(),
             launches: b.launches,
-            crashes: b.crashes.len(),
-            requests: b.requests,
-            errors: b.errors,
-            quarantined: b.noise,
-            memory_bytes: b.memory,
+            crashes: b.breaker().crashes(),
+            requests: b.counters().requests(),
+            errors: b.counters().errors(),
+            quarantined: b.quarantine().total(),
+            memory_bytes: b.health().memory(),
         }
     }
 
     /// Why there is a second instance at the same root.
     fn apart(&self, b: &Backend) -> Option<String> {
         let is_beside = |other: &&Backend| {
-            other.server == b.server
-                && other.id != b.id
-                && other.key.root == b.key.root
+            other.server == b.server()
+                && other.id != b.id()
+                && other.key().root == b.key().root
                 && other.number().is_some()
         };
         let others = || self.backends.values().filter(is_beside);
-        let other = others().find(|other| other.key == b.key).or_else(|| others().next())?;
+        let other = others().find(|other| other.key() == b.key()).or_else(|| others().next())?;
         let why = match () {
-            () if b.key.owner.is_some() || other.key.owner.is_some() => "it is one client's own",
-            () if b.key.profile != other.key.profile => "its clients can do other things",
-            () if b.environment != other.environment => {
+            () if b.owner().is_some() || other.key().owner.is_some() => "it is one client's own",
+            () if b.key().profile != other.key().profile => "its clients can do other things",
+            () if b.environment() != other.environment() => {
                 return Some(format!(
                     "its clients differ in variables: {}",
-                    b.environment.differences(&other.environment)
+                    b.environment().differences(other.environment())
                 ));
             }
-            () if b.told.roots != other.told.roots => "its clients have other roots",
+            () if b.roots().told() != other.roots().told() => "its clients have other roots",
             () => "it is being replaced",
         };
         Some(why.to_owned())

@@ -31,9 +31,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use switchboard_core::environment::{Source, Variable};
-use switchboard_core::roots::{NamedBy, Place};
+use switchboard_core::routing::{NamedBy, NamedPath};
 use switchboard_core::{
-    Action, Aggregates, Change, ClientId, Core, Environment, Event, Fact, Launch, Limits, Moment, Named,
+    Action, Aggregates, Change, ClientId, Core, Environment, Event, Fact, Launch, Limits, MemberPath, Moment,
     Order, Peer, Pool, Principal, Roots, ServerId, ServerSettings, Settings, Surroundings,
 };
 use switchboard_protocol::dialect::LearntDialect;
@@ -421,15 +421,16 @@ fn of_client(client: ClientId, what: &str) -> Event {
 }
 
 fn from_client(client: ClientId, text: &str, place: Option<&str>) -> Event {
-    let place = place.map(|path| {
+    let path = place.map(|path| {
         let first = path.split('/').nth(1).map(|first| format!("/{first}"));
-        let place = Place { named_by: NamedBy::Argument("path".into()), path: path.into(), project: first };
-        Named { member: 0, place }
+        let path =
+            NamedPath { named_by: NamedBy::Argument("path".into()), path: path.into(), project: first };
+        MemberPath { member: 0, path }
     });
     Event::FromClient {
         client,
         frame: parse(Bytes::copy_from_slice(text.as_bytes())),
-        places: place.into_iter().collect(),
+        paths: path.into_iter().collect(),
     }
 }
 

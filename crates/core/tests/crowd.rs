@@ -195,7 +195,7 @@ impl Crowd {
         self.tell(Event::FromClient {
             client: ClientId(client as u32 + 1),
             frame,
-            places: Default::default(),
+            paths: Default::default(),
         });
     }
 

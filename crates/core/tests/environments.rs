@@ -6,7 +6,7 @@ use std::time::Duration;
 use switchboard_core::environment::Source;
 use switchboard_core::{
     Action, ClientId, Core, Environment, Event, Launch, Moment, Scope, ScopeReason, ServerId, Settings,
-    State, Surroundings,
+    StatePolicy, Surroundings,
 };
 
 /// A story that begins with A, whose process is ready.
@@ -159,7 +159,7 @@ fn values_go_with_their_client() {
 #[test]
 fn process_with_state_stays() {
     play(
-        |settings| settings.servers[0].state = State::Backend,
+        |settings| settings.servers[0].state = StatePolicy::Backend,
         &after_a(
             "X=1",
             r#"
@@ -334,7 +334,7 @@ fn other_variables_are_no_return() {
         |settings| {
             settings.linger = Some(Duration::from_secs(600));
             settings.servers[0].max_backends = 1;
-            settings.servers[0].state = State::None;
+            settings.servers[0].state = StatePolicy::None;
         },
         &after_a(
             "X=1",

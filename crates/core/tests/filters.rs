@@ -4,14 +4,14 @@ use super::cast::play;
 use bytes::Bytes;
 use std::sync::Arc;
 use switchboard_core::Settings;
-use switchboard_core::catalogue::{Filter, List, Listing, Naming, Offer, OfferKey, Style};
+use switchboard_core::catalogue::{Filter, List, Listing, NameStyle, Naming, Offer, OfferKey};
 
 fn naming(allow: &[&str], deny: &[&str], rename: &[(&str, &str)]) -> Naming {
     let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
     let rename = rename.iter().map(|&(from, to)| (from.to_owned(), to.to_owned())).collect();
     let filter = Filter { allow: texts(allow), deny: texts(deny), rename };
     let resources = Filter { rename: Vec::new(), ..filter.clone() };
-    Naming { tools: filter.clone(), prompts: filter, resources, ..Naming::new("files", Style::Prefixed) }
+    Naming { tools: filter.clone(), prompts: filter, resources, ..Naming::new("files", NameStyle::Prefixed) }
 }
 
 /// After the handshake of a client of the one server.
@@ -267,7 +267,7 @@ fn stored_lists_are_filtered() {
 #[test]
 fn a_reload_changes_what_is_shown() {
     greeted(
-        Naming::new("files", Style::Prefixed),
+        Naming::new("files", NameStyle::Prefixed),
         r#"
         A> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read"}}
             1< {"id":2,"method":"tools/call","params":{"name":"read"}}
@@ -314,7 +314,7 @@ fn a_reload_ends_hidden_subscriptions() {
     "#;
     play(|_| {}, all);
     greeted(
-        Naming::new("files", Style::Prefixed),
+        Naming::new("files", NameStyle::Prefixed),
         r#"
         A confirms
             1< {"method":"notifications/initialized"}
@@ -367,7 +367,7 @@ fn aggregates_check_what_else_is_named() {
 /// Also when it was accepted before, and its server is yet to be ready.
 #[test]
 fn a_reload_refuses_what_waits() {
-    let open = || Naming::new("files", Style::Prefixed);
+    let open = || Naming::new("files", NameStyle::Prefixed);
     play(
         |settings| stored(settings, open()),
         r#"

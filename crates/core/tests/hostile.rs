@@ -539,7 +539,7 @@ fn moves_come_before_freed_turns() {
         |s| {
             shared(s);
             s.servers[0].max_in_flight = 1;
-            s.servers[0].state = switchboard_core::State::Auto;
+            s.servers[0].state = switchboard_core::StatePolicy::Auto;
         },
         &format!(
             r#"{TWO_CLIENTS}

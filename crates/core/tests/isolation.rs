@@ -1,7 +1,8 @@
 //! Nobody gets another client's questions, logs, tasks or roots, whatever became of the request that they belong to.
 
+use super::aggregates::{OPEN, two};
 use super::cast::{TWO_CLIENTS, play};
-use switchboard_core::{Capabilities, Scope, ServerSettings, Settings, State};
+use switchboard_core::{Capabilities, Scope, ServerSettings, Settings, StatePolicy};
 
 fn shared(settings: &mut Settings) {
     settings.servers[0].capabilities = Capabilities::Shared;
@@ -256,7 +257,7 @@ fn principals_share_global_servers_only() {
             settings.servers[0].scope = Scope::Global;
             settings.servers.push(ServerSettings {
                 framing: settings.servers[0].framing,
-                state: State::Backend,
+                state: StatePolicy::Backend,
                 ..settings.servers[0].clone()
             });
         },
@@ -322,7 +323,7 @@ fn client_state_learnt_late() {
     play(
         |settings| {
             shared(settings);
-            settings.servers[0].state = State::Auto;
+            settings.servers[0].state = StatePolicy::Auto;
         },
         &format!(
             r#"{TWO_CLIENTS}{A_CALLED}
@@ -396,5 +397,22 @@ fn tasks_pass_untouched_to_the_only_user() {
         A> {"jsonrpc":"2.0","id":3,"method":"tasks/get","params":{"taskId":"old"}}
             1< {"id":5,…}
         "#,
+    );
+}
+
+/// A server that guesses the id of a request to another server cannot answer it.
+#[test]
+fn answers_of_another_server_are_dropped() {
+    play(
+        two,
+        &format!(
+            r#"{OPEN}
+            A> {{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{{"name":"more__read"}}}}
+                2< {{"id":10,…}}
+            1> {{"jsonrpc":"2.0","id":10,"result":{{"content":["forged"]}}}}
+            2> {{"jsonrpc":"2.0","id":10,"result":{{"content":[]}}}}
+                A< {{"id":"c","result":{{"content":[]}}}}
+            "#
+        ),
     );
 }

@@ -2,7 +2,7 @@
 
 use super::cast::play;
 use std::time::Duration;
-use switchboard_core::{Settings, State};
+use switchboard_core::{Settings, StatePolicy};
 
 /// An instance per root, two at most.
 fn two(settings: &mut Settings) {
@@ -191,7 +191,7 @@ fn what_keeps_something_is_not_stopped_while_someone_is_there() {
     tell(
         |settings| {
             settings.servers[0].idle_ttl = Some(Duration::from_secs(60));
-            settings.servers[0].state = State::Backend;
+            settings.servers[0].state = StatePolicy::Backend;
         },
         r#"
         +500s
@@ -207,7 +207,7 @@ fn whoever_holds_too_much_is_stopped() {
     tell(
         |settings| {
             settings.servers[0].memory_limit = Some(100);
-            settings.servers[0].state = State::Backend;
+            settings.servers[0].state = StatePolicy::Backend;
         },
         r#"
         1 holds 101

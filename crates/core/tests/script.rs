@@ -270,7 +270,7 @@ fn from_client(text: &str) -> Event {
         }
         None => {
             let frame = parse(Bytes::copy_from_slice(text.as_bytes()));
-            Event::FromClient { client: CLIENT, frame, places: Vec::new() }
+            Event::FromClient { client: CLIENT, frame, paths: Vec::new() }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Who shares a backend, and whom its messages concern.
 
 use super::cast::play;
-use switchboard_core::{Capabilities, Scope, Settings, State};
+use switchboard_core::{Capabilities, Scope, Settings, StatePolicy};
 
 fn shared(settings: &mut Settings) {
     settings.servers[0].capabilities = Capabilities::Shared;
@@ -185,7 +185,7 @@ fn clients_that_can_do_other_things_share_once_it_makes_no_difference() {
     let in_pages = in_pages.replace(r#"2> {"jsonrpc":"2.0","id":4"#, r#"2> {"jsonrpc":"2.0","id":5"#);
     let in_pages = in_pages.replace(r#"2> {"jsonrpc":"2.0","id":3"#, r#"2> {"jsonrpc":"2.0","id":4"#);
     play(
-        |settings| settings.servers[0].state = State::None,
+        |settings| settings.servers[0].state = StatePolicy::None,
         &format!("{in_pages}\nC comes; folder /p\nC greets with {{\"sampling\":{{}}}}\nstart 3 at /p"),
     );
     let third = |story: &str, line: &str| {
@@ -205,7 +205,7 @@ fn clients_that_can_do_other_things_share_once_it_makes_no_difference() {
         1,
     );
     play(
-        |settings| settings.servers[0].state = State::None,
+        |settings| settings.servers[0].state = StatePolicy::None,
         &third(&united, r#"C< {"id":0,"result":{"serverInfo":1}}"#),
     );
     play(
@@ -320,7 +320,7 @@ fn a_client_that_goes_disturbs_nobody() {
 #[test]
 fn a_browser_is_not_shared() {
     play(
-        |settings| settings.servers[0].state = State::Auto,
+        |settings| settings.servers[0].state = StatePolicy::Auto,
         r#"
         A comes; folder /p
             start 1 at /p

@@ -6,14 +6,14 @@ use bytes::Bytes;
 use std::sync::Arc;
 use std::time::Duration;
 use switchboard_core::Settings;
-use switchboard_core::catalogue::{List, Listing, Naming, Offer, OfferKey, Style};
+use switchboard_core::catalogue::{List, Listing, NameStyle, Naming, Offer, OfferKey};
 
 const PROFILE: &str = r#""v" {}"#;
 
 fn offer(tool: &str) -> Arc<Offer> {
     let welcome = br#"{"serverInfo":"stored","capabilities":{"tools":{}}}"#;
     let page = Bytes::from(format!(r#"{{"tools":[{{"name":"{tool}"}}]}}"#));
-    let naming = Naming::new("files", Style::Prefixed);
+    let naming = Naming::new("files", NameStyle::Prefixed);
     let tools = Listing::read(List::Tools, &[page], &naming).expect("a list");
     Arc::new(Offer::new(Bytes::from_static(welcome)).with(Arc::new(tools)))
 }

@@ -1,12 +1,12 @@
-//! What servers offer, kept on disk between runs, so that it can be told before any of them is started. A file for each
-//! launch, as it is written in the config, and each profile: what the server was told of its client.
+//! Catalogues of servers, stored on disk between runs, so that lists can be answered before any server is started. A file for
+//! each launch, as it is written in the config, and each profile: the client's capabilities as the server was told them.
 //!
-//! What is kept is bytes to us. Nothing here is worth failing for: what cannot be read was never there.
+//! The content is opaque here. No error is fatal: a file that cannot be read counts as missing.
 
 use crate::config::ServerConfig;
 use crate::launches::{hash, launch_key};
 use crate::stored_file;
-use crate::telemetry::clock::Stamp;
+use crate::telemetry::clock::Timestamp;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -22,15 +22,15 @@ use switchboard_process::private;
 #[cfg(test)]
 mod tests;
 
-/// Raised when older ones could not make sense of newer ones.
-const FORMAT: u32 = 1;
+/// Raised when older versions of the program could not read newer files.
+const FORMAT_VERSION: u32 = 1;
 const FOLDER: &str = "catalogue";
 const ENDING: &str = ".catalogue";
 /// Of one launch. Clients differ in a few ways only, but some launches depend on the root.
-const MOST_PROFILES: usize = 64;
-const MOST_FILES: usize = 512;
-/// A file beyond this is nobody's catalogue.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_PROFILES_PER_LAUNCH: usize = 64;
+const MAX_FILES: usize = 512;
+/// Larger files are no catalogue.
+const MAX_FILE_BYTES: u64 = 64 << 20;
 
 /// All catalogues of this user.
 #[derive(Clone)]
@@ -54,7 +54,7 @@ struct Header {
 }
 
 /// A file of the folder, by its name alone.
-struct Found {
+struct CatalogueFile {
     entry: fs::DirEntry,
     launch: String,
     /// The hash of its key.
@@ -74,7 +74,8 @@ impl Shelf {
     /// The same for each of these, with one look at the folder.
     pub(crate) fn load_all(&self, servers: &[ServerConfig]) -> Vec<Vec<(OfferKey, Bytes)>> {
         let launches: Vec<String> = servers.iter().map(launch_key).collect();
-        let mut found: HashMap<&str, Vec<Found>> = launches.iter().map(|key| (&**key, Vec::new())).collect();
+        let mut found: HashMap<&str, Vec<CatalogueFile>> =
+            launches.iter().map(|key| (&**key, Vec::new())).collect();
         for file in self.files() {
             if let Some(files) = found.get_mut(&*file.launch) {
                 files.push(file);
@@ -84,23 +85,23 @@ impl Shelf {
         for files in found.values_mut().filter(|files| files.len() > 1) {
             files.sort_by_cached_key(|file| (Reverse(file.saved()), file.key.clone()));
         }
-        let read = |launch: &String| found[&**launch].iter().filter_map(Found::read).collect();
+        let read = |launch: &String| found[&**launch].iter().filter_map(CatalogueFile::read).collect();
         launches.iter().map(read).collect()
     }
 
     /// Replaces what is known of this server under this key, at once or not at all.
     pub(crate) fn save(&self, server: &ServerConfig, key: &OfferKey, payload: &[u8]) -> io::Result<()> {
         let header = Header {
-            format: FORMAT,
+            format: FORMAT_VERSION,
             server: server.name.clone(),
             profile: key.profile.to_string(),
             root: key.root.as_deref().map(str::to_owned),
-            saved: Stamp(SystemTime::now()).to_string(),
+            saved: Timestamp(SystemTime::now()).to_string(),
             bytes: payload.len(),
         };
         let mut line = serde_json::to_vec(&header)?;
         line.push(b'\n');
-        if (line.len() + payload.len()) as u64 > MOST_BYTES {
+        if (line.len() + payload.len()) as u64 > MAX_FILE_BYTES {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "more than a catalogue may have"));
         }
         private::folder(&self.folder)?;
@@ -120,13 +121,13 @@ impl Shelf {
 
     /// Removes what is too much, the oldest first. Another process may do the same at the same time.
     fn clean(&self) {
-        let mut files: Vec<Found> = self.files().collect();
+        let mut files: Vec<CatalogueFile> = self.files().collect();
         files.sort_by_cached_key(|file| Reverse(file.saved()));
         let mut of_launch: HashMap<&str, usize> = HashMap::new();
         let mut kept = 0;
         for file in &files {
             let count = of_launch.entry(&file.launch).or_default();
-            if *count < MOST_PROFILES && kept < MOST_FILES {
+            if *count < MAX_PROFILES_PER_LAUNCH && kept < MAX_FILES {
                 *count += 1;
                 kept += 1;
             } else {
@@ -135,11 +136,11 @@ impl Shelf {
         }
     }
 
-    fn files(&self) -> impl Iterator<Item = Found> {
+    fn files(&self) -> impl Iterator<Item = CatalogueFile> {
         self.listing().filter_map(|entry| {
             let name = entry.file_name().into_string().ok()?;
             let (launch, key) = name.strip_suffix(ENDING)?.split_once('-')?;
-            Some(Found { launch: launch.to_owned(), key: key.to_owned(), entry })
+            Some(CatalogueFile { launch: launch.to_owned(), key: key.to_owned(), entry })
         })
     }
 
@@ -151,7 +152,7 @@ impl Shelf {
     }
 }
 
-impl Found {
+impl CatalogueFile {
     /// Of the link itself, if it is one; it is not followed by `read` either.
     fn saved(&self) -> Option<SystemTime> {
         self.entry.metadata().ok()?.modified().ok()
@@ -159,12 +160,12 @@ impl Found {
 
     /// Its key and its content; nothing if it is not what we wrote.
     fn read(&self) -> Option<(OfferKey, Bytes)> {
-        let content = Bytes::from(private::read(&self.entry.path(), MOST_BYTES).ok()?);
+        let content = Bytes::from(private::read(&self.entry.path(), MAX_FILE_BYTES).ok()?);
         let line = memchr::memchr(b'\n', &content)?;
         let header: Header = serde_json::from_slice(&content[..line]).ok()?;
         let is_whole = content.len() - line - 1 == header.bytes;
         let key = OfferKey { profile: header.profile.into(), root: header.root.map(Into::into) };
-        if header.format != FORMAT || !is_whole || key_hash(&key) != self.key {
+        if header.format != FORMAT_VERSION || !is_whole || key_hash(&key) != self.key {
             return None;
         }
         Some((key, content.slice(line + 1..)))

@@ -9,4 +9,4 @@ mod package;
 mod runner;
 
 pub(crate) use package::{Package, pypi_name, started};
-pub(crate) use runner::{Found, Runner, find};
+pub(crate) use runner::{FoundRunner, Runner, find};

@@ -6,20 +6,20 @@ use crate::config::{Config, ServerConfig, State};
 use crate::known;
 use std::borrow::Cow;
 use std::path::Path;
-use switchboard_core::catalogue::{List, Naming, Offer, Style};
+use switchboard_core::catalogue::{List, NameStyle, Naming, Offer};
 use switchboard_core::{StateHint, state_hint};
 
 /// The name of each, and of the tool.
 pub fn doubtful_servers(config: &Config, state_folder: &Path) -> Vec<(String, String)> {
     let is_open = |server: &&ServerConfig| {
         let is_undecided = server.state == State::Auto && !server.disabled;
-        is_undecided && known::state_of(server).0 == switchboard_core::State::Auto
+        is_undecided && known::state_of(server).0 == switchboard_core::StatePolicy::Auto
     };
     let undecided: Vec<ServerConfig> = config.servers.iter().filter(is_open).cloned().collect();
     let stored = Shelf::new(state_folder).load_all(&undecided);
     let doubt = |(server, stored): (ServerConfig, Vec<_>)| {
         // Also of tools that no client sees.
-        let naming = Naming::new(&server.name, Style::Plain);
+        let naming = Naming::new(&server.name, NameStyle::Plain);
         let offers: Vec<Offer> = stored.iter().filter_map(|(_, bytes)| Offer::load(bytes, &naming)).collect();
         let tools: Vec<Cow<'_, str>> =
             offers.iter().filter_map(|offer| offer.list(List::Tools)).flat_map(|list| list.names()).collect();

@@ -9,14 +9,14 @@ mod shown;
 
 use crate::config::{Config, Lookup, ServerConfig};
 use crate::launches::Launches;
-use crate::places;
+use crate::paths;
 use crate::settings::{self, RootOptions};
 use ladder::Ladder;
 use serde::Serialize;
 use std::path::Path;
-use switchboard_core::roots::path::{Style, of_uri};
-use switchboard_core::roots::{Decision, Known, Place, Policy, decide};
-use switchboard_core::{Scope, State};
+use switchboard_core::routing::path::{Style, of_uri};
+use switchboard_core::routing::{Decision, Known, NamedPath, Policy, decide};
+use switchboard_core::{Scope, StatePolicy};
 
 /// What is asked about.
 pub struct Question<'a> {
@@ -42,12 +42,12 @@ pub struct Question<'a> {
 pub struct Explained {
     pub method: String,
     /// One for all servers that treat the request the same way.
-    pub answers: Vec<Answer>,
+    pub answers: Vec<RouteExplanation>,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Answer {
+pub struct RouteExplanation {
     /// None if there is no config: then it is as for a server with an instance for each workspace.
     pub servers: Vec<String>,
     pub instances: &'static str,
@@ -58,12 +58,12 @@ pub struct Answer {
     pub root: Option<String>,
     pub why: String,
     /// What the client would get instead.
-    pub error: Option<Refusal>,
+    pub error: Option<RouteError>,
     pub considered: Vec<Rung>,
 }
 
 #[derive(Debug, Serialize)]
-pub struct Refusal {
+pub struct RouteError {
     pub code: i32,
     pub kind: &'static str,
     pub hint: &'static str,
@@ -86,7 +86,7 @@ pub struct Rung {
 
 /// The part of a server that matters for where its requests go.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Manner {
+struct RoutingMode {
     /// What instances are kept apart by, and why; `None` without a server.
     scope: Option<(Scope, String)>,
     spread: Spread,
@@ -117,82 +117,88 @@ pub fn explain(question: &Question<'_>) -> Explained {
         fallback: question.config.fallback,
         style: Style::OWN,
     };
-    let mut groups: Vec<(Manner, Vec<String>)> = Vec::new();
+    let mut groups: Vec<(RoutingMode, Vec<String>)> = Vec::new();
     for server in question.servers {
-        let manner = manner(server, question);
-        match groups.iter_mut().find(|(other, _)| *other == manner) {
+        let mode = mode(server, question);
+        match groups.iter_mut().find(|(other, _)| *other == mode) {
             Some((_, servers)) => servers.push(server.name.clone()),
-            None => groups.push((manner, vec![server.name.clone()])),
+            None => groups.push((mode, vec![server.name.clone()])),
         }
     }
     if groups.is_empty() {
         let root_arguments = question.root_arguments.to_vec();
-        let manner = Manner {
+        let mode = RoutingMode {
             scope: None,
             spread: Spread::Root,
             is_private: false,
             needs_root: false,
             root_arguments,
         };
-        groups.push((manner, Vec::new()));
+        groups.push((mode, Vec::new()));
     }
-    let answers = groups.into_iter().map(|(manner, servers)| {
-        let named = switchboard_core::roots::places::named(
+    let answers = groups.into_iter().map(|(mode, servers)| {
+        let named = switchboard_core::routing::paths::named(
             question.params.as_bytes(),
-            &manner.root_arguments,
+            &mode.root_arguments,
             policy.style,
         );
-        answer(&known, &places::look_up(named), policy, &manner, servers)
+        answer(&known, &paths::look_up(named), policy, &mode, servers)
     });
     Explained { method: question.method.to_owned(), answers: answers.collect() }
 }
 
 fn known(question: &Question<'_>) -> Known {
     let RootOptions { pinned, given, default } = question.roots;
-    let text = |path: &std::path::PathBuf| places::canonical(path);
+    let text = |path: &std::path::PathBuf| paths::canonical(path);
     let client = question.client_roots.iter().filter_map(|root| {
         let path = of_uri(root, Style::OWN);
-        places::canonical(Path::new(path.as_ref().unwrap_or(root)))
+        paths::canonical(Path::new(path.as_ref().unwrap_or(root)))
     });
     Known {
         pinned: pinned.as_ref().and_then(text),
         given: given.iter().filter_map(text).collect(),
         client: client.collect(),
         seen: Vec::new(),
-        environment: places::of_environment(question.vars),
-        working_folder: places::working_folder(),
+        environment: paths::of_environment(question.vars),
+        working_folder: paths::working_folder(),
         default: default.as_ref().and_then(text),
-        home: places::home(question.vars),
+        home: paths::home(question.vars),
     }
 }
 
-fn manner(server: &ServerConfig, question: &Question<'_>) -> Manner {
+fn mode(server: &ServerConfig, question: &Question<'_>) -> RoutingMode {
     let mut server = server.clone();
     server.root_arguments.extend_from_slice(question.root_arguments);
     let record = Launches::new(question.state_folder).load(&server);
     let settings = settings::server_settings(&server, question.vars, record);
-    let state = if settings.record.keeps_state { State::Client } else { settings.state };
+    let state = if settings.record.keeps_state { StatePolicy::Client } else { settings.state };
     let (scope, reason) = settings.scope_with_reason(&settings.record, state);
-    Manner {
+    RoutingMode {
         spread: match scope {
             Scope::Global if settings.launch_uses_root => Spread::All,
             Scope::Global => Spread::Home,
             Scope::Root | Scope::Client if settings.splits => Spread::Root,
             Scope::Root | Scope::Client => Spread::Roots,
         },
-        is_private: scope == Scope::Client || state == State::Client,
+        is_private: scope == Scope::Client || state == StatePolicy::Client,
         scope: Some((scope, reason.to_string())),
         needs_root: settings.needs_root,
         root_arguments: server.root_arguments,
     }
 }
 
-fn answer(known: &Known, places: &[Place], policy: Policy, manner: &Manner, servers: Vec<String>) -> Answer {
-    let asked = match manner.spread {
+fn answer(
+    known: &Known,
+    places: &[NamedPath],
+    policy: Policy,
+    mode: &RoutingMode,
+    servers: Vec<String>,
+) -> RouteExplanation {
+    let asked = match mode.spread {
         Spread::Root => places,
         Spread::Roots | Spread::All | Spread::Home => &[],
     };
-    let decision = match manner.spread {
+    let decision = match mode.spread {
         Spread::Root | Spread::Roots => decide(known, asked, policy),
         // What a client has open does not move an instance that is everybody's.
         Spread::All => {
@@ -202,25 +208,34 @@ fn answer(known: &Known, places: &[Place], policy: Policy, manner: &Manner, serv
         }
         Spread::Home => Decision::Fallback,
     };
-    let considered = Ladder { known, places, policy, spread: manner.spread, decision: &decision }.rungs();
+    let considered = Ladder { known, places, policy, spread: mode.spread, decision: &decision }.rungs();
     let (root, why, error) = match decision {
         Decision::Root { root, why } => (Some(root), why.to_string(), None),
-        Decision::Fallback if manner.spread == Spread::Home => (None, AT_HOME.to_owned(), None),
-        Decision::Fallback if !manner.needs_root => (None, UNKNOWN.to_owned(), None),
+        Decision::Fallback if mode.spread == Spread::Home => (None, AT_HOME.to_owned(), None),
+        Decision::Fallback if !mode.needs_root => (None, UNKNOWN.to_owned(), None),
         Decision::Fallback => {
-            (None, format!("{UNKNOWN}, and the server cannot start without"), Some(Refusal::NO_ROOT))
+            (None, format!("{UNKNOWN}, and the server cannot start without"), Some(RouteError::NO_ROOT))
         }
-        Decision::Nowhere => (None, format!("{UNKNOWN}, and `fallback` is off"), Some(Refusal::NO_ROOT)),
+        Decision::Nowhere => (None, format!("{UNKNOWN}, and `fallback` is off"), Some(RouteError::NO_ROOT)),
     };
-    let (scope, scope_reason) = manner.scope.clone().unzip();
+    let (scope, scope_reason) = mode.scope.clone().unzip();
     let scope = scope.map(Scope::name);
-    Answer { servers, instances: manner.instances(), scope, scope_reason, root, why, error, considered }
+    RouteExplanation {
+        servers,
+        instances: mode.instances(),
+        scope,
+        scope_reason,
+        root,
+        why,
+        error,
+        considered,
+    }
 }
 
 const UNKNOWN: &str = "nothing says where it belongs";
 const AT_HOME: &str = "it belongs to no workspace, and runs in the home folder";
 
-impl Refusal {
+impl RouteError {
     const NO_ROOT: Self = Self {
         code: -32004,
         kind: "routing_failed",
@@ -229,7 +244,7 @@ impl Refusal {
     };
 }
 
-impl Manner {
+impl RoutingMode {
     fn instances(&self) -> &'static str {
         match (self.spread, self.is_private) {
             (Spread::Root, false) => "one for each workspace",

@@ -1,5 +1,5 @@
-//! Writing what is to outlive us: the lists of servers, and what was learnt about launches. Nobody waits for it but our own
-//! end, and that for a moment only: what is not written is learnt again.
+//! Background writes of stored files: the catalogues of servers, and the records of launches. Only the end of the process
+//! waits for them, and not for long: a record that is not written is learnt again. Must not know hub or backends.
 
 use crate::catalogue::Shelf;
 use crate::config::ServerConfig;

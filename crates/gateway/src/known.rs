@@ -22,14 +22,14 @@ enum Folder {
 }
 
 /// What a server keeps, and by whose word.
-pub(crate) fn state_of(server: &ServerConfig) -> (switchboard_core::State, &'static str) {
+pub(crate) fn state_of(server: &ServerConfig) -> (switchboard_core::StatePolicy, &'static str) {
     match server.state {
-        State::None => (switchboard_core::State::None, "the config says so"),
-        State::Client => (switchboard_core::State::Client, "the config says so"),
-        State::Backend => (switchboard_core::State::Backend, "the config says so"),
+        State::None => (switchboard_core::StatePolicy::None, "the config says so"),
+        State::Client => (switchboard_core::StatePolicy::Client, "the config says so"),
+        State::Backend => (switchboard_core::StatePolicy::Backend, "the config says so"),
         State::Auto => match known(server).map(|row| row.state) {
-            Some(switchboard_core::State::Auto) | None => {
-                (switchboard_core::State::Auto, "to be told from its tools")
+            Some(switchboard_core::StatePolicy::Auto) | None => {
+                (switchboard_core::StatePolicy::Auto, "to be told from its tools")
             }
             Some(state) => (state, "the package is known"),
         },
@@ -98,31 +98,31 @@ mod tests {
 
     #[test]
     fn state_by_package() {
-        use switchboard_core::State;
-        let check = |line: &str, expect: State| assert_eq!(state_of(&server(line)).0, expect, "{line}");
-        check("npx -y @playwright/mcp@0.0.75", State::Client);
-        check("npx @playwright/mcp", State::Client);
-        check("node /x/node_modules/@playwright/mcp/cli.js", State::Client);
-        check(r"node C:\x\node_modules\@playwright\mcp\cli.js", State::Client);
-        check("uvx mcp-server-time==2025.1", State::None);
-        check("/opt/bin/mcp-server-git", State::None);
-        check("npx -y @playwright/mcp-tools", State::Auto);
-        check("npx -y not-chrome-devtools-mcp", State::Auto);
-        check("python3 server.py", State::Auto);
+        use switchboard_core::StatePolicy;
+        let check = |line: &str, expect: StatePolicy| assert_eq!(state_of(&server(line)).0, expect, "{line}");
+        check("npx -y @playwright/mcp@0.0.75", StatePolicy::Client);
+        check("npx @playwright/mcp", StatePolicy::Client);
+        check("node /x/node_modules/@playwright/mcp/cli.js", StatePolicy::Client);
+        check(r"node C:\x\node_modules\@playwright\mcp\cli.js", StatePolicy::Client);
+        check("uvx mcp-server-time==2025.1", StatePolicy::None);
+        check("/opt/bin/mcp-server-git", StatePolicy::None);
+        check("npx -y @playwright/mcp-tools", StatePolicy::Auto);
+        check("npx -y not-chrome-devtools-mcp", StatePolicy::Auto);
+        check("python3 server.py", StatePolicy::Auto);
         // Only the package counts, not the other words.
-        check("npx -y thing @playwright/mcp", State::Auto);
-        check("thing /x/node_modules/@playwright/mcp/cli.js", State::Auto);
-        check("uvx mcp-remote", State::Auto);
-        check("npx @modelcontextprotocol/server-memory", State::None);
+        check("npx -y thing @playwright/mcp", StatePolicy::Auto);
+        check("thing /x/node_modules/@playwright/mcp/cli.js", StatePolicy::Auto);
+        check("uvx mcp-remote", StatePolicy::Auto);
+        check("npx @modelcontextprotocol/server-memory", StatePolicy::None);
         // Its graph is in the container.
-        check("docker run -i mcp/memory", State::Backend);
+        check("docker run -i mcp/memory", StatePolicy::Backend);
     }
 
     #[test]
     fn config_overrides_table() {
         let mut server = server("npx @playwright/mcp");
         server.state = State::Backend;
-        assert_eq!(state_of(&server).0, switchboard_core::State::Backend);
+        assert_eq!(state_of(&server).0, switchboard_core::StatePolicy::Backend);
     }
 
     #[test]
@@ -177,10 +177,10 @@ mod tests {
     fn shown(row: &Row) -> String {
         let names: Vec<String> = row.names.iter().map(|name| format!("`{name}`")).collect();
         let keeps = match row.state {
-            switchboard_core::State::None => "nothing",
-            switchboard_core::State::Client => "client state",
-            switchboard_core::State::Backend => "shared state",
-            switchboard_core::State::Auto => "unknown",
+            switchboard_core::StatePolicy::None => "nothing",
+            switchboard_core::StatePolicy::Client => "client state",
+            switchboard_core::StatePolicy::Backend => "shared state",
+            switchboard_core::StatePolicy::Auto => "unknown",
         };
         let folder = match row.folder {
             Folder::Ignored => "ignored".to_owned(),

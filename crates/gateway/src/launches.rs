@@ -1,6 +1,6 @@
-//! What was learnt about each launch, stored between runs: a small file per launch, as it is written in the config.
+//! Records of launches, stored between runs: a small file per launch, as it is written in the config.
 //!
-//! Nothing here is worth failing for: what cannot be read was never learnt.
+//! No error is fatal: a record that cannot be read is learnt again.
 
 use crate::config::{Packages, ServerConfig};
 use crate::hex::hex;
@@ -21,12 +21,12 @@ mod tests;
 
 const FOLDER: &str = "launches";
 const ENDING: &str = ".json";
-/// A file beyond this is no record.
+/// Larger files are no record.
 const MAX_FILE_BYTES: u64 = 64 << 10;
 /// More launches than anyone has; beyond it those that were written longest ago are forgotten.
 const MAX_FILES: usize = 1000;
 /// Newline got no answer, and nothing else did either.
-const DOUBT: &str = "not-newline";
+const NOT_NEWLINE: &str = "not-newline";
 
 /// The records of this user.
 #[derive(Clone)]
@@ -37,7 +37,7 @@ pub(crate) struct Launches {
 /// A record as it lies on disk.
 #[derive(Serialize, Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
-struct Stored {
+struct StoredRecord {
     /// For whoever looks into the folder: the same launch may have several names.
     server: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,7 +73,7 @@ impl Launches {
     pub(crate) fn load(&self, server: &ServerConfig) -> Record {
         let read = || {
             let content = private::read(&self.path(server), MAX_FILE_BYTES).ok()?;
-            serde_json::from_slice::<Stored>(&content).ok()
+            serde_json::from_slice::<StoredRecord>(&content).ok()
         };
         read().map(|stored| stored.record(server)).unwrap_or_default()
     }
@@ -83,7 +83,7 @@ impl Launches {
             return self.forget(server);
         }
         private::folder(&self.folder)?;
-        let text = serde_json::to_vec_pretty(&Stored::of(server, record))?;
+        let text = serde_json::to_vec_pretty(&StoredRecord::of(server, record))?;
         stored_file::replace(&self.path(server), &[&text])?;
         self.clean();
         Ok(())
@@ -115,11 +115,11 @@ impl Launches {
     }
 }
 
-impl Stored {
+impl StoredRecord {
     fn of(server: &ServerConfig, record: &Record) -> Self {
         let framing = match record.framing {
             FramingChoice::Fixed(framing) => Some(framing.name().to_owned()),
-            FramingChoice::Doubt => Some(DOUBT.to_owned()),
+            FramingChoice::Doubt => Some(NOT_NEWLINE.to_owned()),
             FramingChoice::Try => None,
         };
         let slow = record.slow.map(|slow| StoredSlow {
@@ -143,7 +143,7 @@ impl Stored {
         let known = [Framing::Newline, Framing::ContentLength].into_iter().find(|it| it.name() == word);
         let framing = match known {
             Some(framing) => FramingChoice::Fixed(framing),
-            None if word == DOUBT => FramingChoice::Doubt,
+            None if word == NOT_NEWLINE => FramingChoice::Doubt,
             None => FramingChoice::Try,
         };
         let slow = self.slow.filter(|slow| slow.entry == entry_hash(server)).map(|slow| {

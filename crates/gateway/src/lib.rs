@@ -2,10 +2,11 @@
 //!
 //! # Layout
 //! Layers, from the bottom; a module uses only those above its own line.
-//! - [`config`]: what the user wrote down, with `hex`: bytes as text; `command_line`: runner and package of a command line.
-//! - [`auggie`]: a server known by name, found and started without a config file.
+//! - `hex`: bytes as text. `command_line`: the runner and the package that a server's command line starts.
+//! - [`presets`]: servers known by name: a table, and code that finds their entry points.
+//! - [`config`]: the config file, from text to checked values.
 //! - [`telemetry`]: listeners of facts: the log.
-//! - [`places`]: paths that messages and the environment name, looked up on disk.
+//! - [`paths`]: paths that messages and the environment name, looked up on disk.
 //! - `known`: packages whose state and scope are known; `scope`: the scope of a server whose config leaves it open.
 //! - `stored_file`: files that are replaced whole; `launches`: what was learnt about each launch; `catalogue`: lists of
 //!   servers, stored on disk; `doubtful`: servers whose lists hint at client state.
@@ -25,10 +26,10 @@
 
 mod hex;
 mod command_line;
+pub mod presets;
 pub mod config;
-pub mod auggie;
 pub mod telemetry;
-pub mod places;
+pub mod paths;
 mod known;
 mod scope;
 mod stored_file;
@@ -59,6 +60,7 @@ pub use fronts::local::hello::AdHoc;
 pub use io::task;
 pub use settings::RootOptions;
 pub use switchboard_core::catalogue::{decode_resource, decode_template};
+pub use switchboard_core::text::nearest::nearest_name;
 pub use switchboard_process::alive::is_alive;
 pub use switchboard_process::child::Ended;
 pub use switchboard_process::local::Address;

@@ -9,15 +9,15 @@ use crate::config::{
 use crate::environments::Vars;
 use crate::known;
 use crate::launches::Launches;
-use crate::places;
+use crate::paths;
 use crate::scope;
 use bytes::Bytes;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use switchboard_core::catalogue::{Filter, Kept, Naming, OfferKey, Style as NameStyle};
-use switchboard_core::roots::Policy;
-use switchboard_core::roots::path::Style;
+use switchboard_core::catalogue::{Filter, NameStyle, Naming, OfferKey, StoredOffer};
+use switchboard_core::routing::Policy;
+use switchboard_core::routing::path::Style;
 use switchboard_core::{
     Aggregates, Environment, FramingChoice, Limits, Pool, Principal, Record, Roots, ServerSettings, Settings,
     Surroundings,
@@ -38,11 +38,11 @@ pub(crate) fn own_surroundings(roots: &RootOptions) -> Surroundings {
     Surroundings {
         principal: Principal::OWNER,
         environment: Environment::default(),
-        pinned: roots.pinned.as_deref().and_then(places::canonical),
-        given: roots.given.iter().filter_map(|root| places::canonical(root)).collect(),
-        default: roots.default.as_deref().and_then(places::canonical),
-        named: places::of_environment(&|name| std::env::var_os(name)),
-        working_folder: places::working_folder(),
+        pinned: roots.pinned.as_deref().and_then(paths::canonical),
+        given: roots.given.iter().filter_map(|root| paths::canonical(root)).collect(),
+        default: roots.default.as_deref().and_then(paths::canonical),
+        named: paths::of_environment(&|name| std::env::var_os(name)),
+        working_folder: paths::working_folder(),
         goes_by_request: false,
         is_elsewhere: false,
         refusal_mark: None,
@@ -69,7 +69,7 @@ pub(crate) fn of_config(
         servers: servers.iter().zip(stored).map(server_settings).collect(),
         aggregates: aggregates(config),
         pool: pool(config),
-        roots: Roots { home: places::home(&|name| vars.get(name)), policy: policy(config) },
+        roots: Roots { home: paths::home(&|name| vars.get(name)), policy: policy(config) },
         dialect: learnt_dialect(config.dialect),
         shutdown_grace: config.shutdown_grace,
         limits: limits(config),
@@ -111,7 +111,8 @@ pub(crate) fn naming(config: &Config, server: &ServerConfig) -> Arc<Naming> {
 
 /// With what an earlier run learnt of it.
 pub(crate) fn with_offers(settings: ServerSettings, stored: Vec<(OfferKey, Bytes)>) -> ServerSettings {
-    let kept = |(key, bytes): (OfferKey, Bytes)| (key, Kept::stored(bytes, settings.naming.clone()));
+    let kept =
+        |(key, bytes): (OfferKey, Bytes)| (key, StoredOffer::from_bytes(bytes, settings.naming.clone()));
     ServerSettings { offers: stored.into_iter().map(kept).collect(), ..settings }
 }
 

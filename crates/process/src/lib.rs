@@ -10,7 +10,7 @@
 //!   - [`memory`]: an allocator that gives big buffers back. [`room`]: free descriptors. `inherit`: our inheritance from
 //!     our parent, and our children's from us.
 //!   - [`drafts`]: files of killed writers. [`private`]: files and folders that nobody else can have written.
-//!     [`ownership`]: the users who can change a file.
+//!     [`ownership`]: the users who can change a file. [`file_watch`]: notice of changes of a file.
 //!   - [`signals`]: requests that we end. [`stderr`]: writes to our own stderr that never wait.
 //! - Streams:
 //!   - `fd_passing`: descriptors through a socket.
@@ -43,6 +43,7 @@ mod inherit;
 pub mod drafts;
 pub mod private;
 pub mod ownership;
+pub mod file_watch;
 pub mod signals;
 pub mod stderr;
 

@@ -14,6 +14,7 @@ mod os;
 #[path = "local/windows.rs"]
 mod os;
 
+use crate::file_watch::FileWatch;
 use crate::pipe::{ByteReader, ByteWriter};
 use crate::private;
 use std::ffi::OsString;
@@ -84,6 +85,13 @@ impl Address {
     /// What was left there.
     pub fn description(&self) -> Option<String> {
         String::from_utf8(private::read(&self.file("json"), MAX_DESCRIPTION_BYTES).ok()?).ok()
+    }
+
+    /// Reports changes of the socket's file: whether a listener [is found](Listener::is_found) may be another question then.
+    pub async fn watch(&self) -> FileWatch {
+        let mut watch = FileWatch::new();
+        watch.aim(&os::path(self)).await;
+        watch
     }
 
     fn file(&self, extension: &str) -> PathBuf {

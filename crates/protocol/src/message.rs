@@ -5,6 +5,7 @@ use crate::method::{self, Method};
 use crate::touch::{PARTS, Part, Span};
 use bytes::Bytes;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// What a message is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,9 +16,10 @@ pub enum Kind {
 }
 
 /// A message that passed the envelope's checks. It changes hands many times on its way, so it is a pointer:
-/// moving its spans about cost more than the allocation.
+/// moving its spans about cost more than the allocation. Copies share what they have in common until one is changed:
+/// a handshake is kept for each of a client's servers.
 #[derive(Debug, Clone)]
-pub struct Message(Box<Anatomy>);
+pub struct Message(Arc<Anatomy>);
 
 #[derive(Debug, Clone)]
 struct Anatomy {
@@ -34,7 +36,7 @@ impl Message {
     /// A message of which only the bytes are known. [`fill`](Self::fill) records its parts where they will stay.
     pub(crate) fn blank(bytes: Bytes) -> Self {
         let spans = [Span::default(); PARTS];
-        Self(Box::new(Anatomy {
+        Self(Arc::new(Anatomy {
             bytes,
             kind: Kind::Notification,
             method: Method::Other,
@@ -48,18 +50,25 @@ impl Message {
         &mut self,
         read: impl FnOnce(&[u8], &mut [Span; PARTS]) -> Result<(Kind, Method), E>,
     ) -> Result<(), E> {
-        let Anatomy { bytes, spans, kind, method, .. } = &mut *self.0;
+        let Anatomy { bytes, spans, kind, method, .. } = Arc::make_mut(&mut self.0);
         (*kind, *method) = read(bytes, spans)?;
         Ok(())
     }
 
     /// Notes that this did not come as a line, so that it may hold line breaks.
     pub fn mark_multiline(&mut self) {
-        self.0.multiline = true;
+        Arc::make_mut(&mut self.0).multiline = true;
     }
 
     pub(crate) fn is_multiline(&self) -> bool {
         self.0.multiline
+    }
+
+    /// The same in memory of its own. Whoever keeps a message for long would otherwise keep the whole buffer that it was
+    /// read into.
+    pub fn detached(&self) -> Self {
+        let bytes = Bytes::copy_from_slice(&self.0.bytes);
+        Self(Arc::new(Anatomy { bytes, ..(*self.0).clone() }))
     }
 
     pub fn bytes(&self) -> &Bytes {
@@ -77,7 +86,8 @@ impl Message {
 
     /// Calls a part something else: a name that its sender and its receiver know differently. `text` is JSON.
     pub fn rename(&mut self, part: Part, text: Bytes) {
-        self.0.renamed = self.has(part).then_some((part, text));
+        let renamed = self.has(part).then_some((part, text));
+        Arc::make_mut(&mut self.0).renamed = renamed;
     }
 
     /// The span that [`rename`](Self::rename) gave another text, and that text.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// Long enough for a busy machine with a debug build, short enough for a person.
 pub const LIMIT: Duration = Duration::from_secs(60);
 /// How often a fact that nobody announces is looked for.
-const LOOK: Duration = Duration::from_millis(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// Looks until `fact` gives something.
 #[track_caller]
@@ -22,7 +22,7 @@ pub fn before<T>(deadline: Instant, what: impl Display, mut fact: impl FnMut() -
             return found;
         }
         assert!(Instant::now() < deadline, "this did not happen: {what}");
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 

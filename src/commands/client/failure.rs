@@ -7,7 +7,7 @@ use std::time::Duration;
 use switchboard_gateway::runtime::peer::Silence;
 
 /// So many of the last lines of a server's stderr are shown.
-const LAST_WORDS: usize = 20;
+const MAX_LAST_LINES: usize = 20;
 
 #[derive(Debug, thiserror::Error)]
 pub(in crate::commands) enum Failure {
@@ -106,7 +106,7 @@ impl fmt::Display for Fault {
         }
         self.hint.iter().try_for_each(|hint| write!(f, "\n  hint: {hint}"))?;
         let words: Vec<&str> = self.data["stderr"].as_str().unwrap_or_default().lines().collect();
-        let last = &words[words.len().saturating_sub(LAST_WORDS)..];
+        let last = &words[words.len().saturating_sub(MAX_LAST_LINES)..];
         last.iter().try_for_each(|line| write!(f, "\n  stderr: {}", one_line(line)))
     }
 }

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::time::Duration;
 
 /// A log message that is longer is cut.
-const LONGEST: usize = 2000;
+const MAX_LINE_CHARS: usize = 2000;
 
 #[derive(Default)]
 pub(super) struct Progress {
@@ -21,7 +21,7 @@ pub(super) struct Progress {
 }
 
 /// A shorter wait is not worth a line.
-const SHORT_WAIT: Duration = Duration::from_secs(1);
+const QUIET_TIME: Duration = Duration::from_secs(1);
 
 impl Progress {
     pub(super) fn watch(&mut self, token: u64) {
@@ -57,7 +57,7 @@ impl Progress {
 
     /// On a terminal: what is waited for, and for how long it has been.
     pub(super) fn wait(&mut self, what: &str, waited: Duration) {
-        if waited >= SHORT_WAIT && self.shows_waiting() {
+        if waited >= QUIET_TIME && self.shows_waiting() {
             self.draw(&format!("{what}… {} s", waited.as_secs()));
         }
     }
@@ -110,7 +110,7 @@ fn message(params: Value) -> String {
         other => other.to_string(),
     };
     let logger = params["logger"].as_str().map(|logger| format!(" {logger}:")).unwrap_or_default();
-    cut(&one_line(&format!("[{level}]{logger} {data}")), LONGEST)
+    cut(&one_line(&format!("[{level}]{logger} {data}")), MAX_LINE_CHARS)
 }
 
 #[cfg(test)]

@@ -1,7 +1,12 @@
 //! The workspace folders that we tell servers of: those of the command line, or the folder we are in.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+
+/// Characters of a path that a URI spells by their bytes.
+const ENCODED: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/').remove(b':');
 
 /// The result of `roots/list`.
 pub(super) fn list(given: &[PathBuf]) -> Value {
@@ -18,17 +23,12 @@ pub(super) fn list(given: &[PathBuf]) -> Value {
     json!({ "roots": folders.iter().map(root).collect::<Vec<_>>() })
 }
 
-/// A `file:` URI. What is not a plain letter is written by its bytes.
+/// The `file:` URI of a folder.
 fn uri(folder: &Path) -> String {
     let path = folder.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/:".contains(&byte);
-    let written = path.bytes().map(|byte| match is_plain(byte) {
-        true => char::from(byte).to_string(),
-        false => format!("%{byte:02X}"),
-    });
     // Behind a drive's letter there is no slash to begin with.
     let slash = if path.starts_with('/') { "" } else { "/" };
-    format!("file://{slash}{}", written.collect::<String>())
+    format!("file://{slash}{}", utf8_percent_encode(&path, ENCODED))
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@ use serde_json::Value;
 use std::time::{Duration, Instant};
 
 /// How often a server that is starting is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Longer than a start may take by default, in both framings.
-const LONGEST_WAIT: Duration = Duration::from_secs(90);
+const START_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// What the gateway says about each of them.
 #[derive(Debug, Default)]
@@ -58,13 +58,13 @@ impl Client {
         loop {
             let servers = self.servers().await?;
             let starting = servers.starting();
-            if starting.is_empty() || waited >= LONGEST_WAIT {
+            if starting.is_empty() || waited >= START_TIMEOUT {
                 self.progress.clear();
                 return Ok((servers, waited > Duration::ZERO));
             }
             self.progress.wait(&super::waiting_for("", &starting), since.elapsed());
-            tokio::time::sleep(LOOK_EVERY).await;
-            waited += LOOK_EVERY;
+            tokio::time::sleep(POLL_INTERVAL).await;
+            waited += POLL_INTERVAL;
         }
     }
 

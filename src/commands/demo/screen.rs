@@ -4,10 +4,10 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 /// The longest line, apart from long paths.
-const WIDTH: usize = 79;
+const LINE_CHARS: usize = 79;
 const INDENT: usize = 4;
 /// The width of a request's column; the answer follows it.
-const ASKED: usize = 22;
+const LABEL_CHARS: usize = 22;
 
 pub(super) struct Screen {
     colours: bool,
@@ -49,14 +49,17 @@ impl Screen {
     pub(super) fn ask(&self, asked: &str, answer: &str, took: Option<Duration>) {
         let took = took.map(time).unwrap_or_default();
         let arrow = self.paint(Style::Cyan, "->");
-        let room = WIDTH - INDENT - 3 - ASKED - 1 - 10;
+        let room = LINE_CHARS - INDENT - 3 - LABEL_CHARS - 1 - 10;
         let answer = shorten(answer, room);
-        self.line(&format!("    {arrow} {asked:<ASKED$} {answer:<room$} {:>9}", self.paint_right(&took, 9)));
+        self.line(&format!(
+            "    {arrow} {asked:<LABEL_CHARS$} {answer:<room$} {:>9}",
+            self.paint_right(&took, 9)
+        ));
     }
 
     /// The text of an answer or log line.
     pub(super) fn quote(&self, text: &str) {
-        for line in wrap(text, WIDTH - INDENT - 3) {
+        for line in wrap(text, LINE_CHARS - INDENT - 3) {
             self.line(&format!("       {}", self.paint(Style::Yellow, &line)));
         }
     }
@@ -77,7 +80,7 @@ impl Screen {
     }
 
     fn verdict(&self, mark: &str, text: &str) {
-        let mut lines = wrap(text, WIDTH - INDENT - 3).into_iter();
+        let mut lines = wrap(text, LINE_CHARS - INDENT - 3).into_iter();
         self.line(&format!("    {mark} {}", lines.next().unwrap_or_default()));
         for line in lines {
             self.line(&format!("       {line}"));

@@ -7,7 +7,7 @@ use std::io::Write;
 /// What `crash` ends with.
 const CRASH_CODE: i32 = 3;
 /// Longer than anyone wants to wait for an example.
-const LONGEST_WAIT: u32 = 600;
+const MAX_WAIT_SECONDS: u32 = 600;
 
 pub(super) enum Outcome {
     Done(Value),
@@ -41,7 +41,7 @@ pub(super) fn list() -> Value {
             "description": "Answers after some seconds. Reports progress if the request has a progress token, \
                             and can be cancelled.",
             "inputSchema": object(
-                json!({ "seconds": { "type": "number", "minimum": 0, "maximum": LONGEST_WAIT } }),
+                json!({ "seconds": { "type": "number", "minimum": 0, "maximum": MAX_WAIT_SECONDS } }),
                 &["seconds"],
             ),
             "annotations": reads,
@@ -120,8 +120,8 @@ fn sum(a: &Value, b: &Value) -> Value {
 
 fn seconds(arguments: &Value) -> Result<f64, String> {
     let seconds =
-        arguments["seconds"].as_f64().filter(|seconds| (0.0..=f64::from(LONGEST_WAIT)).contains(seconds));
-    seconds.ok_or_else(|| format!("`seconds` must be a number from 0 to {LONGEST_WAIT}"))
+        arguments["seconds"].as_f64().filter(|seconds| (0.0..=f64::from(MAX_WAIT_SECONDS)).contains(seconds));
+    seconds.ok_or_else(|| format!("`seconds` must be a number from 0 to {MAX_WAIT_SECONDS}"))
 }
 
 /// What many servers do by mistake: a `print` for debugging, a library's banner.

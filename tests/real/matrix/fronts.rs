@@ -72,12 +72,12 @@ impl Line for Client {
 }
 
 /// What is heard by whichever way.
-struct Ear {
+struct LearntDialect {
     tell: SyncSender<Value>,
     heard: Receiver<Value>,
 }
 
-impl Ear {
+impl LearntDialect {
     fn new() -> Self {
         let (tell, heard) = mpsc::sync_channel(1024);
         Self { tell, heard }
@@ -108,12 +108,12 @@ impl Ear {
 struct Streamable {
     web: Web,
     path: &'static str,
-    ear: Ear,
+    ear: LearntDialect,
 }
 
 impl Streamable {
     fn new(web: Web, path: &'static str) -> Self {
-        Self { web, path, ear: Ear::new() }
+        Self { web, path, ear: LearntDialect::new() }
     }
 }
 
@@ -129,10 +129,10 @@ impl Line for Streamable {
             self.ear.listen(reply);
             self.web = self.web.with("Mcp-Session-Id", &session.expect("a session begins"));
         } else {
-            let (ear, tell) = (Ear::new(), self.ear.tell.clone());
+            let (ear, tell) = (LearntDialect::new(), self.ear.tell.clone());
             thread::spawn(move || {
                 let reply = ask.send();
-                Ear { tell, ..ear }.listen(reply);
+                LearntDialect { tell, ..ear }.listen(reply);
             });
         }
         if message["method"] == "notifications/initialized" {
@@ -157,7 +157,7 @@ impl Drop for Streamable {
 struct Sse {
     web: Web,
     to: String,
-    ear: Ear,
+    ear: LearntDialect,
 }
 
 impl Sse {
@@ -165,7 +165,7 @@ impl Sse {
     fn open(web: Web, path: &str) -> Self {
         let mut stream = web.get(path).send();
         let to = stream.event().expect("where to talk to").data;
-        let ear = Ear::new();
+        let ear = LearntDialect::new();
         ear.listen(stream);
         Self { web, to, ear }
     }

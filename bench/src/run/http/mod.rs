@@ -26,7 +26,7 @@ use client::Place;
 pub(super) use client::{Badge, Client};
 
 /// How long a server may take until it listens.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(super) struct Connection {
     running: Running,
@@ -204,7 +204,7 @@ fn calls(
 
 /// Where it listens, and its token, as it says them on stderr.
 fn listening(running: &Running) -> Result<(SocketAddr, Option<String>), Failure> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + LISTEN_TIMEOUT;
     loop {
         let said = running.said();
         let word_after = |mark: &str| said.split_once(mark)?.1.split_whitespace().next();

@@ -1,36 +1,18 @@
-//! Clients of many servers. Such a client has a delegate at each server, which to the server's backends is a client like
-//! any other: it has a home there, seats, subscriptions, a log level. What this folder adds is the client's own side: one
-//! handshake, one list of everything, and the way of each request to the one server that it concerns.
+//! Aggregates: the state of a client that sees several servers as one. Such a client has a delegate at each server, which to
+//! the server's backends is a client like any other. This folder holds the client's own side, shared by its delegates.
 //!
-//! - `delegates`: made, renewed, lost; and how they share the client's connection, dialect and roots.
-//! - `opening`: the handshake.
-//! - `budget`: how long the client waits for servers that are not known yet, and when those are retried.
-//! - `requests`: where a request goes. `lists`: what all servers offer, and when that is known.
-//! - `prefetch`: a start goes on after its client has left. `unavailable`: servers that cannot be had are named.
-//! - `fetch`: asking a backend what it offers.
-//! - `words`: what a server says, in words that the client knows.
+//! # Layout
+//! - `views`: the servers as they look to clients, prepared once for all that see the same.
 
-mod budget;
-mod delegates;
-mod fetch;
-mod lists;
-mod opening;
-mod prefetch;
-mod requests;
-mod unavailable;
 mod views;
-mod words;
 
-pub(crate) use delegates::{delegate_numbers, face_of};
-pub(crate) use fetch::Fetch;
-pub(crate) use requests::{initialized_notice, own_message};
 pub(crate) use views::Views;
 
 use crate::catalogue::View;
 use crate::environment::Environment;
-use crate::event::{ClientId, ServerId};
+use crate::ids::{ClientId, ServerId};
 use crate::moment::Moment;
-use crate::roots::Place;
+use crate::routing::NamedPath;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -87,7 +69,7 @@ pub(crate) enum News {
 #[derive(Debug)]
 pub(crate) struct Held {
     pub(crate) minted: u64,
-    pub(crate) places: Vec<Place>,
+    pub(crate) paths: Vec<NamedPath>,
 }
 
 /// What a client calls a resource, in its own spelling, and what its server does, as `same_spelling` gives it; both JSON.

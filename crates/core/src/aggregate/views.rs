@@ -16,7 +16,7 @@ impl Views {
         Self { next: (seed >> 20) << 20, known: Vec::new() }
     }
 
-    pub(super) fn of(&mut self, members: Vec<Member>) -> Arc<View> {
+    pub(crate) fn of(&mut self, members: Vec<Member>) -> Arc<View> {
         self.known.retain(|view| view.strong_count() > 0);
         let known = self.known.iter().filter_map(Weak::upgrade);
         if let Some(view) = known.into_iter().find(|view| are_same(view.members(), &members)) {

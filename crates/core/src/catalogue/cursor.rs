@@ -1,8 +1,9 @@
 //! A place in a list, as clients carry it from page to page: which view, and how far. Opaque to them; a check value
 //! tells ours from any other text.
 
-use super::base64url;
 use super::names::fnv1a;
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 
 pub fn write(view: u64, offset: usize) -> String {
     let mut bytes = [0; 20];
@@ -10,15 +11,14 @@ pub fn write(view: u64, offset: usize) -> String {
     bytes[8..16].copy_from_slice(&(offset as u64).to_be_bytes());
     let check = check(&bytes[..16]);
     bytes[16..].copy_from_slice(&check);
-    let mut text = String::new();
-    base64url::encode(&bytes, &mut text);
-    text
+    BASE64_URL_SAFE_NO_PAD.encode(bytes)
 }
 
 /// The number of the view, and the offset.
 pub fn read(text: &str) -> Option<(u64, usize)> {
     // Whatever a client sends: only what is as long as ours is looked at.
-    let bytes: [u8; 20] = (text.len() == 27).then(|| base64url::decode(text))??.try_into().ok()?;
+    let bytes: [u8; 20] =
+        (text.len() == 27).then(|| BASE64_URL_SAFE_NO_PAD.decode(text).ok())??.try_into().ok()?;
     let (place, sum) = bytes.split_at(16);
     let (view, offset) = place.split_at(8);
     let number = |bytes: &[u8]| bytes.iter().fold(0u64, |number, &b| number << 8 | u64::from(b));

@@ -1,7 +1,7 @@
 //! What can be listed, and how the things of a server are called.
 
 use super::filter::Filter;
-use super::names::Style;
+use super::names::NameStyle;
 use switchboard_protocol::Method;
 
 /// What can be listed.
@@ -70,7 +70,7 @@ impl List {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Naming {
     pub server: String,
-    pub style: Style,
+    pub style: NameStyle,
     pub tools: Filter,
     pub prompts: Filter,
     /// Also for templates.
@@ -79,7 +79,7 @@ pub struct Naming {
 
 impl Naming {
     /// Everything is shown.
-    pub fn new(server: impl Into<String>, style: Style) -> Self {
+    pub fn new(server: impl Into<String>, style: NameStyle) -> Self {
         let open = Filter::default;
         Self { server: server.into(), style, tools: open(), prompts: open(), resources: open() }
     }

@@ -7,7 +7,7 @@ mod tests;
 
 use super::index::Index;
 use super::list::{List, Naming};
-use super::names::{Collision, Style};
+use super::names::{Collision, NameStyle};
 use super::{readings, scan, template, uris};
 use bytes::Bytes;
 use std::borrow::Cow;
@@ -40,7 +40,7 @@ fn unreadable(list: List, why: impl std::fmt::Display) -> Unreadable {
 #[derive(Debug)]
 pub struct Listing {
     list: List,
-    naming: Named,
+    naming: NameForm,
     original: Bytes,
     entries: Vec<Entry>,
     /// Further members of the key's name within an item, which come before the one that counts: rare.
@@ -55,9 +55,9 @@ pub struct Listing {
 
 /// What of the naming is needed later.
 #[derive(Debug)]
-struct Named {
+struct NameForm {
     server: String,
-    style: Style,
+    style: NameStyle,
 }
 
 /// An item that is shown.
@@ -155,7 +155,7 @@ impl Listing {
         &self.naming.server
     }
 
-    pub(super) fn style(&self) -> Style {
+    pub(super) fn style(&self) -> NameStyle {
         self.naming.style
     }
 

@@ -4,17 +4,17 @@
 use super::list::List;
 
 /// The longest public name: clients allow 64 characters, and some put `mcp__switchboard__` before it.
-pub const LONGEST: usize = 46;
+pub const MAX_NAME_BYTES: usize = 46;
 /// Between the server's name and the thing's.
 pub const SEPARATOR: &str = "__";
 /// An underscore and eight hexadecimal digits.
-const HASH_LENGTH: usize = 9;
+const HASH_BYTES: usize = 9;
 /// Characters of the server's name that a shortened name keeps, however long the thing's own name is.
-const SHORTEST_SERVER: usize = 8;
+const MIN_SERVER_BYTES: usize = 8;
 
 /// How names are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Style {
+pub enum NameStyle {
     /// `server__name`; resources are wrapped.
     Prefixed,
     /// As the server says it, to the letter.
@@ -44,7 +44,7 @@ pub(super) struct Public {
 /// hash.
 pub(super) fn prefixed(server: &str, original: &str, shown: &str) -> Public {
     let text = joined(server, shown);
-    if text.len() > LONGEST {
+    if text.len() > MAX_NAME_BYTES {
         return Public { text: hashed(server, original, shown, 0), altered: true };
     }
     // One `_` per character: the lengths are the same exactly if all was ASCII.
@@ -55,7 +55,7 @@ pub(super) fn prefixed(server: &str, original: &str, shown: &str) -> Public {
 
 /// Appends `server__name` if that says it exactly, which is the usual case; `prefix` is what [`prefix`] gives.
 pub(super) fn push_exact(prefix: &str, server: &str, name: &str, out: &mut String) -> bool {
-    let is_exact = prefix.len() + name.len() <= LONGEST
+    let is_exact = prefix.len() + name.len() <= MAX_NAME_BYTES
         && prefix.starts_with(server)
         && name.bytes().all(|b| is_plain(char::from(b)));
     if is_exact {
@@ -69,11 +69,11 @@ pub(super) fn push_exact(prefix: &str, server: &str, name: &str, out: &mut Strin
 /// case that the form of an earlier one is taken too. The server's part is shortened first: a client that sees forty tools
 /// of one server chooses by what follows it.
 pub(super) fn hashed(server: &str, original: &str, shown: &str, attempt: u32) -> String {
-    const ROOM: usize = LONGEST - SEPARATOR.len() - HASH_LENGTH;
+    const MAX_PARTS_BYTES: usize = MAX_NAME_BYTES - SEPARATOR.len() - HASH_BYTES;
     let (mut server_part, mut own_part) = (plain(server), plain(shown));
-    let least = server_part.len().min(SHORTEST_SERVER);
-    server_part.truncate(ROOM.saturating_sub(own_part.len()).max(least));
-    own_part.truncate(ROOM - server_part.len());
+    let least = server_part.len().min(MIN_SERVER_BYTES);
+    server_part.truncate(MAX_PARTS_BYTES.saturating_sub(own_part.len()).max(least));
+    own_part.truncate(MAX_PARTS_BYTES - server_part.len());
     format!("{server_part}{SEPARATOR}{own_part}_{:08x}", fingerprint(server, original, attempt))
 }
 
@@ -85,22 +85,22 @@ pub(super) fn prefix(server: &str) -> String {
 /// The beginning that all prefixed names of this server have in common, shortened ones included.
 pub(super) fn stem(server: &str) -> String {
     let mut text = prefix(server);
-    if text.len() > SHORTEST_SERVER + SEPARATOR.len() {
-        text.truncate(SHORTEST_SERVER);
+    if text.len() > MIN_SERVER_BYTES + SEPARATOR.len() {
+        text.truncate(MIN_SERVER_BYTES);
     }
     text
 }
 
 /// Other names for something whose name is taken, best first, without end.
 pub(super) fn alternatives<'a>(
-    style: Style,
+    style: NameStyle,
     server: &'a str,
     original: &'a str,
     shown: &'a str,
 ) -> impl Iterator<Item = String> + 'a {
     let first = match style {
-        Style::Plain => Some(prefixed(server, original, shown).text),
-        Style::Prefixed => None,
+        NameStyle::Plain => Some(prefixed(server, original, shown).text),
+        NameStyle::Prefixed => None,
     };
     first.into_iter().chain((0..).map(move |attempt| hashed(server, original, shown, attempt)))
 }
@@ -191,7 +191,7 @@ mod tests {
             prop_assert_eq!(&public, &prefixed(&server, &tool, &tool));
             let forms = [public.text, hashed(&server, &tool, &tool, attempt)];
             for text in forms {
-                prop_assert!(text.len() <= LONGEST);
+                prop_assert!(text.len() <= MAX_NAME_BYTES);
                 prop_assert!(text.chars().all(is_plain));
                 prop_assert!(text.starts_with(&stem(&server)));
             }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// The form on disk; whatever has another is not read.
-const FORMAT: u32 = 2;
+const FORMAT_VERSION: u32 = 2;
 
 /// What a server offers to clients that can do this.
 #[derive(Debug, Clone)]
@@ -119,7 +119,7 @@ impl Offer {
         let [tools, prompts, resources, templates] = List::ALL.map(list);
         let length = |part: Option<&Bytes>| part.map(Bytes::len);
         let lengths = Lengths {
-            format: FORMAT,
+            format: FORMAT_VERSION,
             welcome: self.welcome.len(),
             tools: length(tools),
             prompts: length(prompts),
@@ -137,7 +137,7 @@ impl Offer {
     pub fn load(bytes: &Bytes, naming: &Naming) -> Option<Self> {
         let line = bytes.iter().position(|byte| *byte == b'\n')?;
         let lengths: Lengths = serde_json::from_slice(&bytes[..line]).ok()?;
-        if lengths.format != FORMAT {
+        if lengths.format != FORMAT_VERSION {
             return None;
         }
         let mut rest = bytes.slice(line + 1..);
@@ -173,7 +173,7 @@ struct Lengths {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::names::Style;
+    use crate::catalogue::names::NameStyle;
 
     fn offer(naming: &Naming) -> Offer {
         let welcome = br#"{"capabilities":{"tools":{},"resources":{"subscribe":true},"logging":{}, "tasks":null}, "instructions":"be \u006bind","x":1.50}"#;
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn what_is_declared() {
-        let offer = offer(&Naming::new("s", Style::Prefixed));
+        let offer = offer(&Naming::new("s", NameStyle::Prefixed));
         assert!(
             offer.declares(List::Tools) && offer.declares(List::Templates) && !offer.declares(List::Prompts)
         );
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn the_disk_gives_back_what_was_stored() {
-        let naming = Naming::new("s", Style::Prefixed);
+        let naming = Naming::new("s", NameStyle::Prefixed);
         let offer = offer(&naming);
         let stored = Bytes::from(offer.store());
         let loaded = Offer::load(&stored, &naming).unwrap();
@@ -213,13 +213,13 @@ mod tests {
         assert_eq!(loaded.store(), stored);
         assert_eq!(loaded.list(List::Tools).unwrap().names().collect::<Vec<_>>(), ["s__a"]);
         assert!(loaded.list(List::Prompts).is_none());
-        let plain = loaded.under(&Naming::new("s", Style::Plain));
+        let plain = loaded.under(&Naming::new("s", NameStyle::Plain));
         assert_eq!(plain.list(List::Tools).unwrap().names().collect::<Vec<_>>(), ["a"]);
     }
 
     #[test]
     fn whatever_else_is_on_the_disk_is_nothing() {
-        let naming = Naming::new("s", Style::Prefixed);
+        let naming = Naming::new("s", NameStyle::Prefixed);
         let stored = Bytes::from(offer(&naming).store());
         for end in 0..stored.len() {
             assert!(Offer::load(&stored.slice(..end), &naming).is_none(), "{end}");

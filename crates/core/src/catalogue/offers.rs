@@ -1,6 +1,6 @@
 //! A server's stored offers: one for each kind of client, and for each root where the launch depends on it.
 
-use super::kept::Kept;
+use super::stored::StoredOffer;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -25,21 +25,21 @@ impl OfferKey {
 
 #[derive(Debug, Default)]
 pub struct Offers {
-    known: BTreeMap<OfferKey, Kept>,
+    known: BTreeMap<OfferKey, StoredOffer>,
     /// The newest first.
     order: Vec<OfferKey>,
 }
 
 impl Offers {
     /// As an earlier run left them, the newest first.
-    pub fn stored(stored: &[(OfferKey, Kept)]) -> Self {
+    pub fn stored(stored: &[(OfferKey, StoredOffer)]) -> Self {
         Self {
             known: stored.iter().cloned().collect(),
             order: stored.iter().map(|(key, _)| key.clone()).collect(),
         }
     }
 
-    pub fn get(&self, key: &OfferKey) -> Option<&Kept> {
+    pub fn get(&self, key: &OfferKey) -> Option<&StoredOffer> {
         self.known.get(key)
     }
 
@@ -48,10 +48,10 @@ impl Offers {
     }
 
     /// The newest offer at a root, whatever its client could do.
-    pub fn newest(&self, root: Option<&str>) -> Option<&Kept> {
+    pub fn newest(&self, root: Option<&str>) -> Option<&StoredOffer> {
         let there = self.order.iter().filter(|key| key.root.as_deref() == root);
         // A stored one that cannot be read is none.
-        there.filter_map(|key| self.known.get(key)).find(|kept| kept.offer().is_some())
+        there.filter_map(|key| self.known.get(key)).find(|stored| stored.offer().is_some())
     }
 
     /// The kind of client that the newest offer was made to.
@@ -59,20 +59,20 @@ impl Offers {
         self.order.first().map(|key| &*key.profile)
     }
 
-    pub fn insert(&mut self, key: OfferKey, kept: Kept) {
+    pub fn insert(&mut self, key: OfferKey, stored: StoredOffer) {
         self.order.retain(|other| *other != key);
         self.order.insert(0, key.clone());
-        self.known.insert(key, kept);
+        self.known.insert(key, stored);
         for oldest in self.order.drain(self.order.len().min(MAX_OFFERS)..) {
             self.known.remove(&oldest);
         }
     }
 
-    pub fn values(&self) -> impl Iterator<Item = &Kept> {
+    pub fn values(&self) -> impl Iterator<Item = &StoredOffer> {
         self.known.values()
     }
 
-    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Kept> {
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut StoredOffer> {
         self.known.values_mut()
     }
 }

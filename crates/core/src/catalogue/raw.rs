@@ -18,7 +18,7 @@ pub enum RawList {
     /// It is not offered, or was not to be had.
     Absent,
     /// As it was made out before.
-    Kept(Arc<Listing>),
+    Unchanged(Arc<Listing>),
     /// The `result` of each page.
     Pages(Vec<Bytes>),
 }
@@ -28,7 +28,7 @@ impl RawOffer {
     pub fn len(&self) -> usize {
         let pages = |list: &RawList| match list {
             RawList::Pages(pages) => pages.iter().map(Bytes::len).sum(),
-            RawList::Absent | RawList::Kept(_) => 0,
+            RawList::Absent | RawList::Unchanged(_) => 0,
         };
         self.lists.iter().map(pages).sum()
     }
@@ -43,7 +43,7 @@ impl RawOffer {
         for (list, raw) in List::ALL.into_iter().zip(self.lists) {
             let listing = match raw {
                 RawList::Absent => None,
-                RawList::Kept(listing) => Some(listing),
+                RawList::Unchanged(listing) => Some(listing),
                 RawList::Pages(pages) => Listing::read(list, &pages, &self.naming).ok().map(Arc::new),
             };
             if let Some(listing) = listing {

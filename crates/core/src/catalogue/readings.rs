@@ -11,13 +11,14 @@ mod tests;
 
 use super::filter::matches;
 use super::uris;
+use crate::text::percent::decode_leniently;
 use authority::Authority;
 use path::PathRules;
 
 /// A URI that is still encoded after so many decodings cannot be judged.
 const MAX_DECODINGS: usize = 4;
 /// Nor can a longer one that has more than one reading.
-const LONGEST: usize = 2 * 1024;
+const MAX_AMBIGUOUS_BYTES: usize = 2 * 1024;
 /// Wrapped URIs within wrapped URIs.
 const MAX_WRAPPERS: usize = 4;
 
@@ -69,7 +70,7 @@ pub(super) fn allows(globs: &[String], uri: &str) -> bool {
     if is_unambiguous(uri) || globs.iter().any(|glob| glob == uri) {
         return true;
     }
-    let Some(decoded) = decodings(uri).filter(|_| uri.len() <= LONGEST) else { return false };
+    let Some(decoded) = decodings(uri).filter(|_| uri.len() <= MAX_AMBIGUOUS_BYTES) else { return false };
     Reading::all(uri, &decoded).all(|reading| {
         let text = reading.of(uri);
         globs.iter().any(|glob| matches(glob, &text) || matches(&reading.of(glob), &text))
@@ -80,12 +81,12 @@ pub(super) fn allows(globs: &[String], uri: &str) -> bool {
 fn all_readings(uri: &str, wrappers: usize) -> Option<Vec<String>> {
     let mut found = vec![uri.to_owned()];
     if !is_unambiguous(uri) {
-        if uri.len() > LONGEST {
+        if uri.len() > MAX_AMBIGUOUS_BYTES {
             return None;
         }
         let decoded = decodings(uri)?;
         // Neither resolved nor trimmed: a pattern may be about dot segments or blanks.
-        let raw = std::iter::successors(Some(uri.to_owned()), |text| self::decoded(text));
+        let raw = std::iter::successors(Some(uri.to_owned()), |text| decode_leniently(text));
         for text in raw.take(MAX_DECODINGS + 1).chain(decoded.iter().cloned()) {
             for text in [&*text, before_query(&text), before_nul(&text)] {
                 push(&mut found, text.to_owned());
@@ -154,7 +155,7 @@ impl Reading {
         let text = if self.cuts_query { before_query(uri) } else { uri };
         let mut text = without_blanks(text);
         for _ in 0..self.decodings {
-            match decoded(&text) {
+            match decode_leniently(&text) {
                 Some(next) => text = without_blanks(before_nul(&next)),
                 None => break,
             }
@@ -202,30 +203,11 @@ fn before_query(uri: &str) -> &str {
 /// Each text that comes of decoding the one before; `None` if there is no end of it.
 fn decodings(uri: &str) -> Option<Vec<String>> {
     let mut all: Vec<String> = Vec::new();
-    while let Some(next) = decoded(&without_blanks(all.last().map_or(uri, String::as_str))) {
+    while let Some(next) = decode_leniently(&without_blanks(all.last().map_or(uri, String::as_str))) {
         if all.len() == MAX_DECODINGS {
             return None;
         }
         all.push(next);
     }
     Some(all)
-}
-
-/// With percent-encoding decoded once; `None` if there is none. What is no UTF-8 becomes a replacement character.
-fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    let digit = |b: u8| char::from(b).to_digit(16);
-    while let [first, behind @ ..] = rest {
-        rest = behind;
-        if let (b'%', [high, low, behind @ ..]) = (first, behind)
-            && let (Some(high), Some(low)) = (digit(*high), digit(*low))
-        {
-            bytes.push((high * 16 + low) as u8);
-            rest = behind;
-        } else {
-            bytes.push(*first);
-        }
-    }
-    (bytes.len() < text.len()).then(|| String::from_utf8_lossy(&bytes).into_owned())
 }

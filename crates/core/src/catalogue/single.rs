@@ -6,7 +6,7 @@ use super::list::{List, Naming};
 use super::listing::Unreadable;
 use super::offer::Offer;
 use super::scan;
-use super::view::nearest::nearest;
+use crate::text::nearest::nearest_listed;
 use bytes::Bytes;
 use switchboard_protocol::Span;
 use switchboard_protocol::json::{self, Stepped};
@@ -75,7 +75,7 @@ impl Single<'_> {
         let filter = self.naming.filter(list);
         let Some(listing) = self.offer.and_then(|offer| offer.list(list)) else { return Vec::new() };
         let own = (0..listing.len() as u32).map(|entry| listing.own_name(entry));
-        nearest(own.filter_map(|own| Some(filter.shown_as(&own)?.to_owned().into())), name)
+        nearest_listed(own.filter_map(|own| Some(filter.shown_as(&own)?.to_owned().into())), name)
     }
 
     /// A page of a list, without what is not shown and with other names where there are; `None` if nothing changes.
@@ -178,7 +178,7 @@ fn spliced(page: &[u8], cuts: &[Cut]) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::{Listing, Style};
+    use crate::catalogue::{Listing, NameStyle};
     use proptest::prelude::*;
     use std::sync::Arc;
 
@@ -187,7 +187,7 @@ mod tests {
         let rename = rename.iter().map(|&(from, to)| (from.to_owned(), to.to_owned())).collect();
         let filter = Filter { allow: texts(allow), deny: texts(deny), rename };
         let resources = Filter { rename: Vec::new(), ..filter.clone() };
-        Naming { tools: filter, resources, ..Naming::new("s", Style::Prefixed) }
+        Naming { tools: filter, resources, ..Naming::new("s", NameStyle::Prefixed) }
     }
 
     #[track_caller]

@@ -2,7 +2,7 @@
 //! server judges what it says.
 
 /// URIs beyond this are not compared with templates: the time is their length times that of the template.
-const LONGEST_URI: usize = 2 * 1024;
+const MAX_URI_BYTES: usize = 2 * 1024;
 
 /// What stands before the first expression.
 pub(super) fn literal_start(template: &str) -> &str {
@@ -10,7 +10,7 @@ pub(super) fn literal_start(template: &str) -> &str {
 }
 
 pub(super) fn matches(template: &str, uri: &str) -> bool {
-    if !uri.starts_with(literal_start(template)) || uri.len() > LONGEST_URI {
+    if !uri.starts_with(literal_start(template)) || uri.len() > MAX_URI_BYTES {
         return false;
     }
     let uri = uri.as_bytes();

@@ -2,11 +2,13 @@
 //! own text behind `proxy://template/server/`, so that whatever a client makes of it can be unwrapped again.
 //! `ui://…` is never wrapped: hosts look for it by that scheme.
 
-use super::base64url;
+use crate::text::percent;
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use std::borrow::Cow;
 
-const RESOURCE: &str = "proxy://resource/";
-const TEMPLATE: &str = "proxy://template/";
+const RESOURCE_PREFIX: &str = "proxy://resource/";
+const TEMPLATE_PREFIX: &str = "proxy://template/";
 
 /// Whether this URI is always shown as it is.
 pub fn stays_as_it_is(uri: &str) -> bool {
@@ -15,56 +17,28 @@ pub fn stays_as_it_is(uri: &str) -> bool {
 
 /// `proxy://resource/` and, as base64url, the server's name, a line feed, and the URI.
 pub fn encode_resource(server: &str, uri: &str) -> String {
-    let mut public = String::from(RESOURCE);
-    base64url::encode(format!("{server}\n{uri}").as_bytes(), &mut public);
+    let mut public = String::from(RESOURCE_PREFIX);
+    BASE64_URL_SAFE_NO_PAD.encode_string(format!("{server}\n{uri}"), &mut public);
     public
 }
 
-/// Server and URI of a wrapped resource.
+/// Server and URI of a wrapped resource. Each has one spelling only: padding and stray bits are refused.
 pub fn decode_resource(public: &str) -> Option<(String, String)> {
-    let plain = String::from_utf8(base64url::decode(public.strip_prefix(RESOURCE)?)?).ok()?;
+    let plain = BASE64_URL_SAFE_NO_PAD.decode(public.strip_prefix(RESOURCE_PREFIX)?).ok()?;
+    let plain = String::from_utf8(plain).ok()?;
     let (server, uri) = plain.split_once('\n')?;
     Some((server.to_owned(), uri.to_owned()))
 }
 
-/// What stands before a template of this server. Its name is percent-encoded, which templates expand to itself.
+/// The prefix of this server's templates. Its name is percent-encoded, which templates expand to itself.
 pub fn template_prefix(server: &str) -> String {
-    let mut public = String::from(TEMPLATE);
-    for &b in server.as_bytes() {
-        match b {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'~' | b'.' => public.push(char::from(b)),
-            _ => public.push_str(&format!("%{b:02X}")),
-        }
-    }
-    public.push('/');
-    public
+    format!("{TEMPLATE_PREFIX}{}/", percent::encode_segment(server))
 }
 
 /// Server and template, or server and URI if it was expanded, of a wrapped template.
 pub fn decode_template(public: &str) -> Option<(Cow<'_, str>, &str)> {
-    let (server, rest) = public.strip_prefix(TEMPLATE)?.split_once('/')?;
-    Some((percent_decoded(server)?, rest))
-}
-
-fn percent_decoded(text: &str) -> Option<Cow<'_, str>> {
-    if !text.contains('%') {
-        return Some(Cow::Borrowed(text));
-    }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, behind @ ..] = rest {
-        rest = behind;
-        bytes.push(match (first, behind) {
-            (b'%', [high, low, behind @ ..]) => {
-                rest = behind;
-                let digit = |b: u8| char::from(b).to_digit(16);
-                (digit(*high)? * 16 + digit(*low)?) as u8
-            }
-            (b'%', _) => return None,
-            _ => *first,
-        });
-    }
-    String::from_utf8(bytes).ok().map(Cow::Owned)
+    let (server, rest) = public.strip_prefix(TEMPLATE_PREFIX)?.split_once('/')?;
+    Some((percent::decode(server)?, rest))
 }
 
 #[cfg(test)]
@@ -80,6 +54,10 @@ mod tests {
         assert_eq!(decode_resource("file:///a"), None);
         assert_eq!(decode_resource("proxy://resource/Zm9v"), None);
         assert_eq!(decode_resource("proxy://resource/?"), None);
+        for other in ["gYg=", "gYh", "gYg\n", "gYgAAA"] {
+            let public = public.strip_suffix("gYg").unwrap().to_owned() + other;
+            assert_eq!(decode_resource(&public), None, "{other}");
+        }
     }
 
     #[test]
@@ -105,6 +83,14 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn each_resource_has_one_spelling(text in "[A-Za-z0-9_-]{0,12}") {
+            let public = format!("{RESOURCE_PREFIX}{text}");
+            if let Some((server, uri)) = decode_resource(&public) {
+                prop_assert_eq!(encode_resource(&server, &uri), public);
+            }
+        }
+
         #[test]
         fn what_was_encoded_is_decoded(server in "[^\n]{0,20}", uri in "(?s).{0,40}") {
             let public = encode_resource(&server, &uri);

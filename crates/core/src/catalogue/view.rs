@@ -8,7 +8,7 @@
 
 mod contest;
 mod lookup;
-pub(super) mod nearest;
+mod nearest;
 mod ownership;
 mod stock;
 mod welcome;
@@ -19,7 +19,7 @@ use super::list::{List, Naming};
 use super::listing::Listing;
 use super::names::Collision;
 use super::offer::Offer;
-use crate::event::ServerId;
+use crate::ids::ServerId;
 use contest::Aliases;
 pub use lookup::Found;
 pub use ownership::FoundUri;

@@ -145,9 +145,14 @@ fn what_is_too_large_is_neither_read_nor_written() {
     let scratch = Scratch::new();
     let (shelf, server) = (shelf(&scratch), server("s", "c"));
     shelf.save(&server, &key("p"), b"x").unwrap();
-    File::options().write(true).open(file(&scratch, &server, "p")).unwrap().set_len(MOST_BYTES + 1).unwrap();
+    File::options()
+        .write(true)
+        .open(file(&scratch, &server, "p"))
+        .unwrap()
+        .set_len(MAX_FILE_BYTES + 1)
+        .unwrap();
     assert_eq!(shelf.load(&server), []);
-    assert!(shelf.save(&server, &key("q"), &vec![b'x'; MOST_BYTES as usize]).is_err());
+    assert!(shelf.save(&server, &key("q"), &vec![b'x'; MAX_FILE_BYTES as usize]).is_err());
     assert_eq!(names(&scratch).len(), 1);
 }
 
@@ -210,14 +215,15 @@ fn the_oldest_profiles_go() {
     let (shelf, server, other) = (shelf(&scratch), server("s", "c"), server("s", "d"));
     shelf.save(&other, &key("p"), b"x").unwrap();
     age(&file(&scratch, &other, "p"), 10_000);
-    for number in 0..MOST_PROFILES + 3 {
+    for number in 0..MAX_PROFILES_PER_LAUNCH + 3 {
         let profile = number.to_string();
         shelf.save(&server, &key(&profile), b"x").unwrap();
         age(&file(&scratch, &server, &profile), 1000 - number as u64);
     }
     let profiles: Vec<String> =
         shelf.load(&server).into_iter().map(|(key, _)| key.profile.to_string()).collect();
-    let expect: Vec<String> = (3..MOST_PROFILES + 3).rev().map(|number| number.to_string()).collect();
+    let expect: Vec<String> =
+        (3..MAX_PROFILES_PER_LAUNCH + 3).rev().map(|number| number.to_string()).collect();
     assert_eq!(profiles, expect);
     assert_eq!(shelf.load(&other).len(), 1);
 }
@@ -228,7 +234,7 @@ fn the_oldest_files_and_drafts_go() {
     let (shelf, server) = (shelf(&scratch), server("s", "c"));
     shelf.save(&server, &key("p"), b"x").unwrap();
     let folder = scratch.path("state/catalogue");
-    for number in 0..MOST_FILES + 10 {
+    for number in 0..MAX_FILES + 10 {
         let path = folder.join(format!("{number:064x}-{number:064x}{ENDING}"));
         fs::write(&path, "x").unwrap();
         age(&path, 100 + number as u64);
@@ -239,7 +245,7 @@ fn the_oldest_files_and_drafts_go() {
     age(&old, 2 * 60 * 60);
     shelf.save(&server, &key("q"), b"x").unwrap();
     assert!(!old.exists() && new.exists());
-    assert_eq!(names(&scratch).len(), MOST_FILES + 1);
+    assert_eq!(names(&scratch).len(), MAX_FILES + 1);
     assert_eq!(shelf.load(&server).len(), 2);
 }
 

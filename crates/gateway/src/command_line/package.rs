@@ -2,7 +2,7 @@
 //! a command line that is not understood runs an unknown one.
 
 use super::flags::{self, Flags, Value};
-use super::runner::{self, Found, Runner};
+use super::runner::{self, FoundRunner, Runner};
 use std::ffi::OsStr;
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ pub(crate) enum Package {
 
 /// What a command line runs, and what its arguments are for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Started {
+pub(crate) struct PackageLaunch {
     pub(crate) package: Package,
     /// The argument that names the package. None if the command itself is the package.
     pub(crate) at: Option<usize>,
@@ -32,7 +32,7 @@ pub(crate) struct Started {
 }
 
 /// What a command line runs, if that can be told.
-pub(crate) fn started(command: &str, args: &[String]) -> Option<Started> {
+pub(crate) fn started(command: &str, args: &[String]) -> Option<PackageLaunch> {
     if let Some(found) = runner::find(OsStr::new(command), args) {
         return of_runner(&found, args);
     }
@@ -47,7 +47,7 @@ pub(crate) fn started(command: &str, args: &[String]) -> Option<Started> {
         "docker" | "podman" => of_image(own),
         "npx" | "npm" | "pnpm" | "yarn" | "uv" | "pipx" | "cmd" | "env" | "sh" | "bash" => None,
         _ if is_python(&name) => of_module(own),
-        _ => Some(Started {
+        _ => Some(PackageLaunch {
             package: Package::Program(name),
             at: None,
             program: None,
@@ -55,7 +55,7 @@ pub(crate) fn started(command: &str, args: &[String]) -> Option<Started> {
             paths: Vec::new(),
         }),
     }?;
-    Some(Started {
+    Some(PackageLaunch {
         at: own.at.map_or(inner.checked_sub(1), |at| Some(inner + at)),
         flags: inner + own.flags.start..inner + own.flags.end,
         paths: own.paths.into_iter().map(|(at, path)| (inner + at, path)).collect(),
@@ -69,7 +69,7 @@ fn is_python(name: &str) -> bool {
     ["python", "pypy", "py"].iter().any(|python| name.strip_prefix(python).is_some_and(digits))
 }
 
-fn of_runner(found: &Found, args: &[String]) -> Option<Started> {
+fn of_runner(found: &FoundRunner, args: &[String]) -> Option<PackageLaunch> {
     if !found.names_package {
         return None;
     }
@@ -93,7 +93,7 @@ fn of_runner(found: &Found, args: &[String]) -> Option<Started> {
 }
 
 /// The words of a command line that name the package.
-struct Named<'a> {
+struct NamedPackage<'a> {
     at: usize,
     spec: &'a str,
     /// The program beside a package that a flag names.
@@ -103,9 +103,9 @@ struct Named<'a> {
     paths: Vec<(usize, &'a str)>,
 }
 
-impl Named<'_> {
-    fn started(&self, package: Package, flags_at: usize) -> Started {
-        Started {
+impl NamedPackage<'_> {
+    fn started(&self, package: Package, flags_at: usize) -> PackageLaunch {
+        PackageLaunch {
             package,
             at: Some(self.at),
             program: self.program.map(|program| runner::base_name(OsStr::new(program))),
@@ -121,7 +121,7 @@ fn named<'a>(
     words: impl Iterator<Item = (usize, &'a str)>,
     flags: &Flags,
     reads_on: bool,
-) -> Option<Named<'a>> {
+) -> Option<NamedPackage<'a>> {
     let mut words = words;
     let (mut by_flag, mut first, mut paths) = (None, None, Vec::new());
     while let Some((at, word)) = words.next() {
@@ -161,7 +161,7 @@ fn named<'a>(
     }
     let (end, word) = first?;
     let (at, spec) = by_flag.unwrap_or((end, word));
-    Some(Named { at, spec, program: by_flag.map(|_| word), end, paths })
+    Some(NamedPackage { at, spec, program: by_flag.map(|_| word), end, paths })
 }
 
 /// `name@1.2`, `@scope/name@latest`, `alias@npm:name@1`.
@@ -196,7 +196,7 @@ pub(crate) fn pypi_name(name: &str) -> String {
 }
 
 /// The package in whose `node_modules` folder the script lies.
-fn of_script(args: &[String]) -> Option<Started> {
+fn of_script(args: &[String]) -> Option<PackageLaunch> {
     let run = args.first().filter(|first| *first == "run").map_or(0, |_| 1);
     let words = args.iter().enumerate().skip(run).map(|(at, word)| (at, word.as_str()));
     let named = named(words, &flags::SCRIPT, false)?;
@@ -208,10 +208,10 @@ fn of_script(args: &[String]) -> Option<Started> {
     let depth = if inside.starts_with('@') { 2 } else { 1 };
     let name: Vec<&str> = inside.split('/').take(depth).collect();
     // The script itself is a path like any other, so that no argument is the package.
-    Some(Started { at: None, ..named.started(npm(&name.join("/"))?, 0) })
+    Some(PackageLaunch { at: None, ..named.started(npm(&name.join("/"))?, 0) })
 }
 
-fn of_module(args: &[String]) -> Option<Started> {
+fn of_module(args: &[String]) -> Option<PackageLaunch> {
     let words = args.iter().enumerate().map(|(at, word)| (at, word.as_str()));
     let named = named(words, &flags::PYTHON, false)?;
     // `-m` ends the flags of python, so that the module is the first other word.
@@ -219,7 +219,7 @@ fn of_module(args: &[String]) -> Option<Started> {
     is_module.then(|| Some(named.started(pypi(named.spec)?, 0)))?
 }
 
-fn of_image(args: &[String]) -> Option<Started> {
+fn of_image(args: &[String]) -> Option<PackageLaunch> {
     let skip = match args.iter().map(String::as_str).take(2).collect::<Vec<_>>()[..] {
         ["run", ..] => 1,
         ["container", "run"] => 2,

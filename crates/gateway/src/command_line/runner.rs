@@ -14,7 +14,7 @@ pub(crate) enum Runner {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct FoundRunner {
     pub(crate) runner: Runner,
     /// Where in the arguments its flags go.
     pub(crate) flags_at: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Found {
 }
 
 /// The runner that a command line starts, itself or through `cmd /c` or `env`.
-pub(crate) fn find(program: &OsStr, args: &[impl AsRef<OsStr>]) -> Option<Found> {
+pub(crate) fn find(program: &OsStr, args: &[impl AsRef<OsStr>]) -> Option<FoundRunner> {
     let inner = unwrapped(program, args);
     let (program, own) = match inner {
         0 => (program, args),
@@ -50,7 +50,7 @@ pub(crate) fn find(program: &OsStr, args: &[impl AsRef<OsStr>]) -> Option<Found>
         _ => None,
     }?;
     let names_package = base_name(program) != "uv" || tool_run(own).is_some();
-    Some(Found {
+    Some(FoundRunner {
         runner,
         flags_at: inner + flags_at,
         args_at: inner,

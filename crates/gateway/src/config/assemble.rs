@@ -5,22 +5,23 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::default_keys::DefaultsEntry;
-use super::keys::{FileEntry, LogEntry, ServerEntry, Servers};
+use super::keys::{FileEntry, LogEntry, Servers};
 use super::quantity::spell_size;
 use super::read::{Count, Key, Size, Time};
-use super::report::{Place, Report, shown};
+use super::report::{FilePlace, Report, shown};
+use super::server_keys::ServerEntry;
 use super::syntax::{self, span};
 use super::{
-    Config, Fallback, LogConfig, Names, PoolConfig, Problem, RunKeys, ServerConfig, defaults, offers, preset,
-    remote, run_keys, serve, sharing,
+    Config, Fallback, LogConfig, Names, PoolConfig, Problem, RunKeys, ServerConfig, defaults, offers,
+    preset_keys, remote, run_keys, serve, sharing,
 };
 
-const SMALLEST_MESSAGE_LIMIT: usize = 1 << 10;
-const LARGEST_MESSAGE_LIMIT: usize = 1 << 30;
+const MIN_MESSAGE_LIMIT_BYTES: usize = 1 << 10;
+const MAX_MESSAGE_LIMIT_BYTES: usize = 1 << 30;
 
 /// What became of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loaded {
+pub struct LoadedConfig {
     /// `None` if any problem is an error: a config that is partly wrong is not used in part.
     pub config: Option<Config>,
     /// All of them, in the order of the file.
@@ -28,16 +29,16 @@ pub struct Loaded {
 }
 
 /// Reads the text of a config file. `path` is for the problems only; nothing is read from disk.
-pub fn load(path: &Path, source: &str) -> Loaded {
+pub fn load(path: &Path, source: &str) -> LoadedConfig {
     // Some Windows editors put a byte order mark at the start.
     let source = source.strip_prefix('\u{feff}').unwrap_or(source);
     let mut report = Report::new(path, source);
     let config = syntax::parse(source, &mut report).map(|object| {
-        let top = Place::nameless(span(&object));
+        let top = FilePlace::nameless(span(&object));
         let entry = FileEntry::read_object(&object, &top, &mut report);
         file(entry, &top, &mut report)
     });
-    Loaded { config: config.filter(|_| !report.failed()), problems: report.finish() }
+    LoadedConfig { config: config.filter(|_| !report.failed()), problems: report.finish() }
 }
 
 /// What stands in the file once, and counts for each of its servers.
@@ -56,10 +57,10 @@ impl Common {
     }
 }
 
-fn file(entry: FileEntry, top: &Place, report: &mut Report<'_>) -> Config {
+fn file(entry: FileEntry, top: &FilePlace, report: &mut Report<'_>) -> Config {
     if entry.mcp_servers.is_absent() && entry.servers.is_absent() {
         let remedy = r#"add "mcpServers": { "NAME": { "command": "…" } }"#.to_owned();
-        let brace = Place::nameless(top.span.start..top.span.start + 1);
+        let brace = FilePlace::nameless(top.span.start..top.span.start + 1);
         report.warning(&brace, "no servers in this file", Some(remedy));
     }
     let pool = sharing::pool(entry.pool, report);
@@ -76,7 +77,7 @@ fn file(entry: FileEntry, top: &Place, report: &mut Report<'_>) -> Config {
     // Those that are not loaded included: they are no slip of the pen.
     let written: Vec<String> = first.iter().chain(&second).map(|(name, ..)| name.clone()).collect();
     let names = entry.names.or(defaults::NAMES);
-    let servers: Vec<(ServerConfig, Place)> = first
+    let servers: Vec<(ServerConfig, FilePlace)> = first
         .into_iter()
         .chain(second)
         .filter_map(|(name, place, entry)| {
@@ -111,13 +112,13 @@ fn file(entry: FileEntry, top: &Place, report: &mut Report<'_>) -> Config {
     }
 }
 
-fn named(servers: Key<Servers>) -> Vec<(String, Place, ServerEntry)> {
+fn named(servers: Key<Servers>) -> Vec<(String, FilePlace, ServerEntry)> {
     servers.value().map(|Servers(servers)| servers).unwrap_or_default()
 }
 
 fn refuse_in_both(
-    first: &[(String, Place, ServerEntry)],
-    second: &[(String, Place, ServerEntry)],
+    first: &[(String, FilePlace, ServerEntry)],
+    second: &[(String, FilePlace, ServerEntry)],
     report: &mut Report<'_>,
 ) {
     let names: HashSet<&String> = first.iter().map(|(name, ..)| name).collect();
@@ -138,8 +139,8 @@ fn log(entry: LogEntry) -> LogConfig {
 
 fn message_limit(limit: Key<Size>, report: &mut Report<'_>) -> usize {
     let Key::Given(Size(bytes), place) = limit else { return defaults::MAX_MESSAGE_BYTES };
-    if !(SMALLEST_MESSAGE_LIMIT..=LARGEST_MESSAGE_LIMIT).contains(&bytes) {
-        let (least, most) = (spell_size(SMALLEST_MESSAGE_LIMIT), spell_size(LARGEST_MESSAGE_LIMIT));
+    if !(MIN_MESSAGE_LIMIT_BYTES..=MAX_MESSAGE_LIMIT_BYTES).contains(&bytes) {
+        let (least, most) = (spell_size(MIN_MESSAGE_LIMIT_BYTES), spell_size(MAX_MESSAGE_LIMIT_BYTES));
         let message = format!("{} is out of bounds", spell_size(bytes));
         report.error(&place.readable(), message, format!("write a size from {least} to {most}"));
     }
@@ -149,7 +150,7 @@ fn message_limit(limit: Key<Size>, report: &mut Report<'_>) -> usize {
 /// `None` for a server that is not loaded, which is then reported.
 fn server(
     name: String,
-    place: &Place,
+    place: &FilePlace,
     mut entry: ServerEntry,
     common: &Common,
     report: &mut Report<'_>,
@@ -158,7 +159,7 @@ fn server(
     if let Key::Wrong = entry.preset {
         return None;
     }
-    let preset = preset::preset(&mut entry, report);
+    let preset = preset_keys::preset(&mut entry, report);
     let (remote, command) = if preset.is_some() {
         (None, String::new())
     } else if remote::is_remote(&entry) {
@@ -196,7 +197,7 @@ fn is_disabled(entry: &ServerEntry) -> bool {
     says(&entry.disabled, true) || says(&entry.enabled, false)
 }
 
-fn check_name(name: &str, place: &Place, report: &mut Report<'_>) {
+fn check_name(name: &str, place: &FilePlace, report: &mut Report<'_>) {
     if name.trim().is_empty() {
         report.error(place, "a server without a name", "give it a short name, such as \"github\"");
     } else if name.contains(char::is_control) {
@@ -204,7 +205,7 @@ fn check_name(name: &str, place: &Place, report: &mut Report<'_>) {
     }
 }
 
-fn command(command: Key<String>, server: &Place, report: &mut Report<'_>) -> Option<String> {
+fn command(command: Key<String>, server: &FilePlace, report: &mut Report<'_>) -> Option<String> {
     let remedy = "add the program to start, such as \"command\": \"npx\"";
     match command {
         Key::Given(command, place) if command.trim().is_empty() => {

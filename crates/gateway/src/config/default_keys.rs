@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use jsonc_parser::ast::Value;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use super::keys::{ServerEntry, object};
+use super::object::object;
 use super::read::{Read, warn_of_unknown};
-use super::report::{Place, Report};
+use super::report::{FilePlace, Report};
+use super::server_keys::ServerEntry;
 use super::syntax::span;
 
 /// Keys of a server that cannot be a default, and why.
@@ -31,7 +32,7 @@ impl DefaultsEntry {
 }
 
 impl Read for DefaultsEntry {
-    fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, place: &FilePlace, report: &mut Report<'_>) -> Option<Self> {
         let object = object(value, place, report)?;
         for property in &object.properties {
             let key = property.name.as_str();

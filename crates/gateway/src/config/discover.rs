@@ -7,9 +7,9 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use super::owners::{Foreign, Owners};
-use super::trust::{Trust, TrustError, Verdict};
+use super::trust::{Trust, TrustError, TrustVerdict};
 use super::variables::Lookup;
-use super::{Loaded, Problem, folders, load};
+use super::{LoadedConfig, Problem, folders, load};
 
 /// The variable that names the config file.
 pub const VARIABLE: &str = "SWITCHBOARD_CONFIG";
@@ -19,11 +19,11 @@ pub const PROJECT_FILE: &str = "switchboard.json";
 pub const USER_FILES: &[&str] = &["config.json", "config.jsonc", "switchboard.json"];
 
 /// A file that people write by hand is not larger.
-const MAX_BYTES: u64 = 4 << 20;
+const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// Why this file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum ConfigOrigin {
     /// Named on the command line.
     Given,
     /// Named by [`VARIABLE`].
@@ -38,7 +38,7 @@ pub enum Origin {
 #[derive(Clone, PartialEq, Eq)]
 pub struct ConfigFile {
     pub path: PathBuf,
-    pub origin: Origin,
+    pub origin: ConfigOrigin,
     pub source: String,
     /// Who else can change it.
     warnings: Vec<Problem>,
@@ -75,7 +75,7 @@ pub struct Discovery {
 #[error("cannot read the config file {} ({origin}): {cause}", path.display())]
 pub struct DiscoverError {
     pub path: PathBuf,
-    pub origin: Origin,
+    pub origin: ConfigOrigin,
     pub cause: ReadError,
 }
 
@@ -83,7 +83,7 @@ pub struct DiscoverError {
 pub enum ReadError {
     #[error("not a file")]
     NotAFile,
-    #[error("larger than {} MiB", MAX_BYTES >> 20)]
+    #[error("larger than {} MiB", MAX_FILE_BYTES >> 20)]
     TooLarge,
     #[error("not UTF-8; save it as UTF-8 in your editor")]
     NotText,
@@ -104,8 +104,8 @@ pub fn discover(
 ) -> Result<Discovery, DiscoverError> {
     let variable = vars(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
     let named = given
-        .map(|path| (path.to_owned(), Origin::Given))
-        .or_else(|| variable.map(|path| (path, Origin::Variable)));
+        .map(|path| (path.to_owned(), ConfigOrigin::Given))
+        .or_else(|| variable.map(|path| (path, ConfigOrigin::Variable)));
     if let Some((path, origin)) = named {
         let file = Some(open(path, origin, owners)?);
         return Ok(Discovery { file, untrusted: None, searched: Vec::new() });
@@ -126,7 +126,7 @@ pub fn discover(
     }
     for path in user_files(vars) {
         if exists(&path) {
-            let file = Some(open(path, Origin::User, owners)?);
+            let file = Some(open(path, ConfigOrigin::User, owners)?);
             return Ok(Discovery { file, untrusted, searched });
         }
         searched.push(path);
@@ -148,16 +148,16 @@ fn exists(path: &Path) -> bool {
 fn open_project(path: &Path, owners: Owners, vars: Lookup<'_>) -> Result<ConfigFile, Distrust> {
     let unreadable = |error: &dyn fmt::Display| Distrust::Unreadable(error.to_string());
     let state = folders::state_dir(vars).map_err(|error| unreadable(&error))?;
-    let file = open(path.to_owned(), Origin::Project, owners).map_err(|error| unreadable(&error))?;
+    let file = open(path.to_owned(), ConfigOrigin::Project, owners).map_err(|error| unreadable(&error))?;
     let verdict = Trust::new(&state).verdict(path, &file.source);
     match verdict.map_err(|error: TrustError| unreadable(&error))? {
-        Verdict::Trusted => Ok(file),
-        Verdict::Changed => Err(Distrust::Changed),
-        Verdict::Unknown => Err(Distrust::Unknown),
+        TrustVerdict::Trusted => Ok(file),
+        TrustVerdict::Changed => Err(Distrust::Changed),
+        TrustVerdict::Unknown => Err(Distrust::Unknown),
     }
 }
 
-fn open(path: PathBuf, origin: Origin, owners: Owners) -> Result<ConfigFile, DiscoverError> {
+fn open(path: PathBuf, origin: ConfigOrigin, owners: Owners) -> Result<ConfigFile, DiscoverError> {
     match read(&path, owners) {
         Ok((source, warnings)) => Ok(ConfigFile { path, origin, source, warnings }),
         Err(cause) => Err(DiscoverError { path, origin, cause }),
@@ -166,11 +166,16 @@ fn open(path: PathBuf, origin: Origin, owners: Owners) -> Result<ConfigFile, Dis
 
 /// Reads a file anew that was found before, by the same rules: a project's must be trusted as it is now. An error says
 /// what is wrong.
-pub fn reread(path: &Path, origin: Origin, owners: Owners, vars: Lookup<'_>) -> Result<ConfigFile, String> {
+pub fn reread(
+    path: &Path,
+    origin: ConfigOrigin,
+    owners: Owners,
+    vars: Lookup<'_>,
+) -> Result<ConfigFile, String> {
     match origin {
-        Origin::Project => open_project(path, owners, vars)
+        ConfigOrigin::Project => open_project(path, owners, vars)
             .map_err(|why| Untrusted { path: path.to_owned(), why }.to_string()),
-        Origin::Given | Origin::Variable | Origin::User => {
+        ConfigOrigin::Given | ConfigOrigin::Variable | ConfigOrigin::User => {
             open(path.to_owned(), origin, owners).map_err(|error| error.to_string())
         }
     }
@@ -186,8 +191,8 @@ pub fn read(path: &Path, owners: Owners) -> Result<(String, Vec<Problem>), ReadE
     let file = File::open(path)?;
     // Of the file that is read, whatever has its name by now.
     let warnings = owners.check(path, &file)??;
-    file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_BYTES {
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(ReadError::TooLarge);
     }
     let text = String::from_utf8(bytes).map_err(|_| ReadError::NotText)?;
@@ -196,20 +201,20 @@ pub fn read(path: &Path, owners: Owners) -> Result<(String, Vec<Problem>), ReadE
 
 impl ConfigFile {
     /// What is in the file; if others can change it, a warning too.
-    pub fn load(&self) -> Loaded {
+    pub fn load(&self) -> LoadedConfig {
         let mut loaded = load(&self.path, &self.source);
         loaded.problems.splice(0..0, self.warnings.iter().cloned());
         loaded
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for ConfigOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Origin::Given => f.write_str("given on the command line"),
-            Origin::Variable => write!(f, "named by ${VARIABLE}"),
-            Origin::Project => f.write_str("of the project"),
-            Origin::User => f.write_str("your own"),
+            ConfigOrigin::Given => f.write_str("given on the command line"),
+            ConfigOrigin::Variable => write!(f, "named by ${VARIABLE}"),
+            ConfigOrigin::Project => f.write_str("of the project"),
+            ConfigOrigin::User => f.write_str("your own"),
         }
     }
 }
@@ -271,7 +276,7 @@ mod tests {
         }
 
         #[track_caller]
-        fn check(&self, origin: Origin, source: &str) {
+        fn check(&self, origin: ConfigOrigin, source: &str) {
             let file = self.discover(None).unwrap().file.unwrap();
             assert_eq!((file.origin, file.source.as_str()), (origin, source));
         }
@@ -284,8 +289,11 @@ mod tests {
         machine.scratch.file("home/switchboard/config.json", "user");
         let vars = [("SWITCHBOARD_CONFIG", b.to_str().unwrap())];
         let found = |given| discover(given, None, Owners::default(), &lookup(&vars)).unwrap().file.unwrap();
-        assert_eq!((found(Some(&a)).origin, found(Some(&a)).source), (Origin::Given, "a.json".to_owned()));
-        assert_eq!((found(None).origin, found(None).source), (Origin::Variable, "b.json".to_owned()));
+        assert_eq!(
+            (found(Some(&a)).origin, found(Some(&a)).source),
+            (ConfigOrigin::Given, "a.json".to_owned())
+        );
+        assert_eq!((found(None).origin, found(None).source), (ConfigOrigin::Variable, "b.json".to_owned()));
     }
 
     #[test]
@@ -304,7 +312,7 @@ mod tests {
         let machine = Machine::new();
         for name in USER_FILES.iter().rev() {
             machine.scratch.file(&format!("home/switchboard/{name}"), name);
-            machine.check(Origin::User, name);
+            machine.check(ConfigOrigin::User, name);
         }
     }
 
@@ -315,15 +323,15 @@ mod tests {
         let project = machine.scratch.file("app/switchboard.json", "project");
         let why = |machine: &Machine| machine.discover(None).unwrap().untrusted.unwrap().why;
 
-        machine.check(Origin::User, "user");
+        machine.check(ConfigOrigin::User, "user");
         assert_eq!(why(&machine), Distrust::Unknown);
 
         machine.trust().trust(&project, "project").unwrap();
-        machine.check(Origin::Project, "project");
+        machine.check(ConfigOrigin::Project, "project");
         assert_eq!(machine.discover(None).unwrap().untrusted, None);
 
         machine.scratch.file("app/switchboard.json", "evil");
-        machine.check(Origin::User, "user");
+        machine.check(ConfigOrigin::User, "user");
         assert_eq!(why(&machine), Distrust::Changed);
 
         machine.trust().untrust(&project).unwrap();
@@ -352,7 +360,7 @@ mod tests {
         let scratch = Scratch::new();
         let read = |path: &Path| read(path, Owners::default());
         assert!(matches!(read(&scratch.path(".")), Err(ReadError::NotAFile)));
-        let large = scratch.file("large", &" ".repeat(MAX_BYTES as usize + 1));
+        let large = scratch.file("large", &" ".repeat(MAX_FILE_BYTES as usize + 1));
         assert!(matches!(read(&large), Err(ReadError::TooLarge)));
         let latin = scratch.path("latin");
         fs::write(&latin, b"\xe9").unwrap();
@@ -370,7 +378,7 @@ mod tests {
         for (mode, warnings) in [(0o600, Some(0)), (0o644, Some(0)), (0o664, Some(1)), (0o606, None)] {
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
             for path in [&path, &link] {
-                let opened = open(path.clone(), Origin::User, Owners::default());
+                let opened = open(path.clone(), ConfigOrigin::User, Owners::default());
                 assert_eq!(opened.ok().map(|file| file.load().problems.len()), warnings, "{mode:o}");
             }
         }
@@ -378,7 +386,7 @@ mod tests {
         let folder = path.parent().unwrap();
         for (mode, warnings) in [(0o777, 1), (0o1777, 0), (0o755, 0)] {
             fs::set_permissions(folder, fs::Permissions::from_mode(mode)).unwrap();
-            let file = open(path.clone(), Origin::User, Owners::default()).unwrap();
+            let file = open(path.clone(), ConfigOrigin::User, Owners::default()).unwrap();
             assert_eq!(file.load().problems.len(), warnings, "a folder with {mode:o}");
         }
     }

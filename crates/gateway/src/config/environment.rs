@@ -16,7 +16,7 @@ pub const TOLD: &[(&str, &str)] =
     &[("MCP_STDIO_MODE", "true"), ("LOG_CONSOLE", "false"), ("LOG_STDIO", "false"), ("LOG_FILE", "true")];
 
 /// How the names of our own variables start. They are about this process, and no server inherits them.
-const OURS: &str = "SWITCHBOARD_";
+const OUR_PREFIX: &str = "SWITCHBOARD_";
 
 /// How the names of a runner's variables end that hold a file or a folder.
 const PATH_ENDINGS: &[&str] = &[
@@ -35,7 +35,7 @@ const PATH_ENDINGS: &[&str] = &[
 ];
 
 /// How many names [`withheld_hint`] gives.
-const HINTED: usize = 8;
+const MAX_HINTED_NAMES: usize = 8;
 
 /// The parts of a variable's name that make its value likely to be a secret.
 const SECRET_WORDS: &[&str] = &[
@@ -184,9 +184,9 @@ fn is_passed(name: &str, pass: &[String], ignore_case: bool) -> bool {
 pub fn withheld_hint(withheld: &[String]) -> Option<String> {
     let likely: Vec<&str> = withheld.iter().map(String::as_str).filter(|name| looks_secret(name)).collect();
     let example = likely.first()?;
-    let mut names = likely[..likely.len().min(HINTED)].join(", ");
-    if likely.len() > HINTED {
-        names += &format!(" and {} more", likely.len() - HINTED);
+    let mut names = likely[..likely.len().min(MAX_HINTED_NAMES)].join(", ");
+    if likely.len() > MAX_HINTED_NAMES {
+        names += &format!(" and {} more", likely.len() - MAX_HINTED_NAMES);
     }
     Some(format!(
         "not passed on to the server: {names}; if it needs one of them, name it in the server's `passEnv`, \
@@ -216,8 +216,8 @@ fn leads_into_workspace(name: &str, value: &OsStr) -> bool {
 }
 
 fn is_ours(name: &str) -> bool {
-    let start = name.as_bytes().get(..OURS.len());
-    start.is_some_and(|start| start.eq_ignore_ascii_case(OURS.as_bytes()))
+    let start = name.as_bytes().get(..OUR_PREFIX.len());
+    start.is_some_and(|start| start.eq_ignore_ascii_case(OUR_PREFIX.as_bytes()))
 }
 
 fn looks_secret(name: &str) -> bool {

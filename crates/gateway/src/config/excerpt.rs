@@ -5,9 +5,9 @@
 use std::ops::Range;
 
 /// How much of the line is shown. With the line's number it fits into 80 columns.
-const WIDTH: usize = 72;
+const MAX_SHOWN_CHARS: usize = 72;
 /// How far back the start of the line is looked for, in characters. A minified file may be one line of megabytes.
-const LOOKBACK: usize = 4096;
+const MAX_LOOKBACK_CHARS: usize = 4096;
 const MASK: char = '•';
 const CUT: char = '…';
 
@@ -26,14 +26,16 @@ impl Excerpt {
     pub(super) fn of(source: &str, span: Range<usize>, reveal: bool) -> Self {
         let on_line = |c: &char| !matches!(c, '\n' | '\r');
         let (before, rest) = source.split_at(span.start);
-        let before: Vec<char> = before.chars().rev().take_while(on_line).take(LOOKBACK + 1).collect();
-        let after: Vec<char> = rest.chars().take_while(on_line).take(WIDTH + 1).collect();
+        let before: Vec<char> =
+            before.chars().rev().take_while(on_line).take(MAX_LOOKBACK_CHARS + 1).collect();
+        let after: Vec<char> = rest.chars().take_while(on_line).take(MAX_SHOWN_CHARS + 1).collect();
         // The part that is meant, and what follows it, has at least half of the room.
-        let room_after = after.len().min(WIDTH.saturating_sub(before.len()).max(WIDTH / 2));
-        let start = before.len().min(WIDTH - room_after);
+        let room_after =
+            after.len().min(MAX_SHOWN_CHARS.saturating_sub(before.len()).max(MAX_SHOWN_CHARS / 2));
+        let start = before.len().min(MAX_SHOWN_CHARS - room_after);
         let (is_cut_before, is_cut_after) = (before.len() > start, after.len() > room_after);
 
-        let starts_line = before.len() <= LOOKBACK;
+        let starts_line = before.len() <= MAX_LOOKBACK_CHARS;
         let masked_from = if starts_line { before.len() } else { start };
         let hidden = masked_from - start;
         let before = before.into_iter().take(masked_from).rev();
@@ -170,7 +172,7 @@ mod secrets {
                          openRoots packages pageSize preset required retryAfterCrash scope sessionTtl shareAdHoc \
                          shutdownGrace startTimeout state timeout type";
     /// Longer values are no setting.
-    const LONGEST: usize = 80;
+    const MAX_VALUE_BYTES: usize = 80;
 
     /// `key` is empty for an element of an array.
     pub(super) fn may_show(key: &str, text: &str) -> bool {
@@ -192,7 +194,7 @@ mod secrets {
     /// A program, a path or a setting; not a whole command line, an assignment or an address.
     fn is_word(text: &str) -> bool {
         let is_plain = |c: char| c.is_alphanumeric() || "_-./\\:~${}".contains(c);
-        text.len() <= LONGEST && !text.contains("://") && text.chars().all(is_plain)
+        text.len() <= MAX_VALUE_BYTES && !text.contains("://") && text.chars().all(is_plain)
     }
 }
 
@@ -272,8 +274,8 @@ mod tests {
     fn cuts_long_lines_around_the_place() {
         let source = format!("{}\"key\": 1{}", "[".repeat(200), "]".repeat(200));
         let excerpt = Excerpt::of(&source, 200..205, true);
-        assert_eq!(excerpt.text.chars().count(), WIDTH + 2);
-        assert_eq!(excerpt.underline(), format!("{}^^^^^", " ".repeat(WIDTH / 2 + 1)));
+        assert_eq!(excerpt.text.chars().count(), MAX_SHOWN_CHARS + 2);
+        assert_eq!(excerpt.underline(), format!("{}^^^^^", " ".repeat(MAX_SHOWN_CHARS / 2 + 1)));
         assert!(excerpt.text.contains("[\"key\": •]"));
     }
 
@@ -302,7 +304,7 @@ mod tests {
 
     #[test]
     fn hides_values_where_the_start_of_the_line_is_too_far() {
-        let filler = "\"TOKEN\": \"ghp_1\", ".repeat(LOOKBACK / 8);
+        let filler = "\"TOKEN\": \"ghp_1\", ".repeat(MAX_LOOKBACK_CHARS / 8);
         let source = format!("{{ {filler}\"alow\": [] }}");
         for shift in 0..20 {
             let source = format!("{}{source}", " ".repeat(shift));

@@ -6,7 +6,7 @@ use super::os;
 use super::variables::Lookup;
 
 /// The folder's name inside the user's folders for settings and state.
-const OURS: &str = "switchboard";
+const FOLDER_NAME: &str = "switchboard";
 
 /// The environment does not say where the user's folders are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,7 +21,7 @@ pub fn config_dir(vars: Lookup<'_>) -> Result<PathBuf, NoHome> {
     let base = folder(vars, "XDG_CONFIG_HOME")
         .or_else(|| appdata(vars, "APPDATA"))
         .or_else(|| Some(home(vars)?.join(".config")));
-    Ok(base.ok_or(NoHome { instead: "XDG_CONFIG_HOME" })?.join(OURS))
+    Ok(base.ok_or(NoHome { instead: "XDG_CONFIG_HOME" })?.join(FOLDER_NAME))
 }
 
 /// Where we keep what must outlive us: `$SWITCHBOARD_STATE_DIR`, else `$XDG_STATE_HOME/switchboard`, else
@@ -33,7 +33,7 @@ pub fn state_dir(vars: Lookup<'_>) -> Result<PathBuf, NoHome> {
     let base = folder(vars, "XDG_STATE_HOME")
         .or_else(|| appdata(vars, "LOCALAPPDATA"))
         .or_else(|| Some(home(vars)?.join(".local").join("state")));
-    Ok(base.ok_or(NoHome { instead: "SWITCHBOARD_STATE_DIR" })?.join(OURS))
+    Ok(base.ok_or(NoHome { instead: "SWITCHBOARD_STATE_DIR" })?.join(FOLDER_NAME))
 }
 
 /// The variables that name the user's home folder; the first that is set counts.

@@ -7,20 +7,20 @@ use jsonc_parser::ast::Value;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::read::{Read, expected};
-use super::report::{Place, Report};
+use super::report::{FilePlace, Report};
 use super::syntax::span;
 
 /// An array of strings.
-pub(super) struct Words(pub(super) Vec<(String, Place)>);
+pub(super) struct WordList(pub(super) Vec<(String, FilePlace)>);
 
-impl Read for Words {
-    fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self> {
+impl Read for WordList {
+    fn read(value: &Value<'_>, place: &FilePlace, report: &mut Report<'_>) -> Option<Self> {
         let Value::Array(array) = value else {
             expected("an array of strings", r#"write ["…", "…"]"#, value, place, report);
             return None;
         };
         let elements = array.elements.iter().enumerate();
-        let words: Vec<Option<(String, Place)>> = elements
+        let words: Vec<Option<(String, FilePlace)>> = elements
             .map(|(index, element)| {
                 let place = place.index(index, span(element));
                 String::read(element, &place, report).map(|word| (word, place))
@@ -31,7 +31,7 @@ impl Read for Words {
     }
 }
 
-impl JsonSchema for Words {
+impl JsonSchema for WordList {
     fn schema_name() -> Cow<'static, str> {
         "Words".into()
     }
@@ -42,13 +42,13 @@ impl JsonSchema for Words {
 }
 
 /// Something by name, in the order of the file.
-pub(super) struct Named<T>(pub(super) Vec<Entry<T>>);
+pub(super) struct ByName<T>(pub(super) Vec<NamedEntry<T>>);
 
-pub(super) struct Entry<T> {
+pub(super) struct NamedEntry<T> {
     pub(super) name: String,
-    pub(super) named: Place,
+    pub(super) named: FilePlace,
     pub(super) value: T,
-    pub(super) valued: Place,
+    pub(super) valued: FilePlace,
 }
 
 /// What its values are called, and how one is written.
@@ -62,13 +62,13 @@ impl Described for String {
     const EXAMPLE: &'static str = r#"write { "NAME": "…" }"#;
 }
 
-impl Described for Words {
+impl Described for WordList {
     const MANY: &'static str = "an object of arrays";
     const EXAMPLE: &'static str = r#"write { "NAME": ["…", "…"] }"#;
 }
 
-impl<T: Read + Described> Read for Named<T> {
-    fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self> {
+impl<T: Read + Described> Read for ByName<T> {
+    fn read(value: &Value<'_>, place: &FilePlace, report: &mut Report<'_>) -> Option<Self> {
         let Value::Object(object) = value else {
             expected(T::MANY, T::EXAMPLE, value, place, report);
             return None;
@@ -79,13 +79,13 @@ impl<T: Read + Described> Read for Named<T> {
             let named = place.key(name, span(&property.name));
             let valued = place.key(name, span(&property.value));
             let value = T::read(&property.value, &valued, report);
-            entries.push(value.map(|value| Entry { name: name.to_owned(), named, value, valued }));
+            entries.push(value.map(|value| NamedEntry { name: name.to_owned(), named, value, valued }));
         }
         entries.into_iter().collect::<Option<Vec<_>>>().map(Self)
     }
 }
 
-impl<T: JsonSchema> JsonSchema for Named<T> {
+impl<T: JsonSchema> JsonSchema for ByName<T> {
     fn schema_name() -> Cow<'static, str> {
         format!("Named{}", T::schema_name()).into()
     }
@@ -97,14 +97,14 @@ impl<T: JsonSchema> JsonSchema for Named<T> {
 
 /// An object, or the array that is short for one.
 pub(super) enum Short<T> {
-    Words(Words),
+    WordList(WordList),
     Full(T),
 }
 
 impl<T: Read> Read for Short<T> {
-    fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, place: &FilePlace, report: &mut Report<'_>) -> Option<Self> {
         match value {
-            Value::Array(_) => Words::read(value, place, report).map(Self::Words),
+            Value::Array(_) => WordList::read(value, place, report).map(Self::WordList),
             Value::Object(_) => T::read(value, place, report).map(Self::Full),
             Value::StringLit(_) | Value::NumberLit(_) | Value::BooleanLit(_) | Value::NullKeyword(_) => {
                 expected(
@@ -126,6 +126,6 @@ impl<T: JsonSchema> JsonSchema for Short<T> {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "anyOf": [Words::json_schema(generator), generator.subschema_for::<T>()] })
+        json_schema!({ "anyOf": [WordList::json_schema(generator), generator.subschema_for::<T>()] })
     }
 }

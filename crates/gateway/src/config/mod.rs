@@ -1,70 +1,71 @@
-//! What the user wrote down: which servers there are, and how they are to be run.
+//! The config file: which servers there are, and how they are to be run. Text and environment become plain, checked values.
+//! Starts nothing and logs nothing: what is wrong with a file comes back as a list of [`Problem`]s.
 //!
-//! Everything here turns text and environment into plain values. It starts nothing and logs nothing: what
-//! is wrong with a file comes back as a list of [`Problem`]s, and what a child would get as a value.
-//!
-//! # Layout
-//! - [`load`] reads a file's text: `syntax` (JSON with comments), `keys` (every key, once), `read` (one
-//!   value), `lists` (many), `assemble` (entries to [`Config`]), `sharing` (that part of it which is about pools and
-//!   workspaces), `offers` (that which is about what clients see), `remote` (that which is about servers elsewhere), `preset` (servers known by name), `run_keys` and `default_keys` (how servers
-//!   are run, one of them or all). What it dislikes becomes a [`Problem`], which knows how to
-//!   show itself; `nearest` finds the key that was meant.
-//! - [`schema`] is the JSON Schema, made from `keys`.
-//! - [`expand`] fills in `${VAR}`; [`environment`] decides which variables a child gets, `separating` which of them keep
-//!   clients apart.
-//! - [`discover`] finds the file, [`owners`] says whose may be used, [`trust`] remembers which project files may be used, [`folders`] says
-//!   where our own files are.
+//! # Layout, from the bottom
+//! - `os`: private files, and other differences between systems. `variables`: environment variables as values.
+//! - `quantity`: times and sizes as text. `choices`: settings that are one word out of a few.
+//! - [`defaults`]: values of keys that are not given. `model`: the checked config, and `run_keys`: settings of a server that
+//!   `defaults` in the file can have too.
+//! - [`folders`]: our own files. [`expand`]: `${VAR}` filled in.
+//! - `safe_list`, `runner_list`: variables that servers inherit. [`environment`]: the environment of a child. `separating`:
+//!   variables that never keep clients apart.
+//! - `excerpt`, `problem`, `report`: a problem, shown with its line of the file.
+//! - `syntax`: JSON with comments. `read`: one value. `lists`: many values. `object`: an object with its keys.
+//! - `server_keys`, `default_keys`, `keys`: every key, once. `schema`: the JSON Schema made from them.
+//! - `sharing`, `offers`, `remote`, `serve`, `preset_keys`: parts of a config, checked. `assemble`: the whole.
+//! - [`owners`]: users whose files may be used. [`trust`]: project files that may be used. [`discover`]: the file found.
+//! - [`preset`]: presets as servers, their programs found on this machine.
 
-mod assemble;
-mod choices;
-mod default_keys;
-pub mod defaults;
-pub mod discover;
-pub mod environment;
-mod excerpt;
-pub mod expand;
-pub mod folders;
-mod keys;
-mod lists;
-mod missing;
-mod model;
-mod nearest;
-mod offers;
 pub(crate) mod os;
-pub mod owners;
-pub mod preset;
-mod problem;
-mod quantity;
-mod read;
-mod remote;
-mod report;
-mod safe_list;
-mod run_keys;
-mod runner_list;
-mod schema;
-pub(crate) mod separating;
-mod serve;
-mod sharing;
-mod syntax;
-pub mod trust;
 mod variables;
+mod quantity;
+mod choices;
+pub mod defaults;
+mod model;
+mod run_keys;
+pub mod folders;
+pub mod expand;
+mod safe_list;
+mod runner_list;
+pub mod environment;
+pub(crate) mod separating;
+mod excerpt;
+mod problem;
+mod report;
+mod syntax;
+mod read;
+mod lists;
+mod object;
+mod server_keys;
+mod default_keys;
+mod keys;
+mod schema;
+mod sharing;
+mod offers;
+mod remote;
+mod serve;
+mod preset_keys;
+mod assemble;
+pub mod owners;
+pub mod trust;
+pub mod discover;
+pub mod preset;
 
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use assemble::{Loaded, load};
+pub use crate::presets::Missing;
+pub use assemble::{LoadedConfig, load};
 pub use choices::{
     Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Names, OnTimeout,
     Packages, Preset, RetryAfterCrash, Scope, State,
 };
-pub use missing::Missing;
 pub use model::{
-    Config, FilterConfig, LogConfig, PoolConfig, PoolMemory, RemoteConfig, STDERR, ServeConfig, ServerConfig,
+    Config, FilterConfig, LogConfig, PoolConfig, PoolMemory, PresetConfig, RemoteConfig, STDERR, ServeConfig,
+    ServerConfig, Transport,
 };
-pub use preset::PresetConfig;
 pub use problem::{Problem, Severity};
 pub use quantity::{parse_any_time as parse_time, spell_time};
-pub use remote::Transport;
 pub(crate) use remote::is_loopback;
 pub use run_keys::{RunKeys, is_process_name};
 pub use schema::schema;

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use super::{
     Capabilities, Dialect, Fallback, Framing, Guard, InheritEnv, LogFormat, LogLevel, Missing, Names,
-    OnTimeout, Packages, PresetConfig, RetryAfterCrash, RunKeys, Scope, State, Transport, Variables,
-    defaults,
+    OnTimeout, Packages, Preset, RetryAfterCrash, RunKeys, Scope, State, Variables, defaults,
 };
 
 /// All settings.
@@ -132,6 +131,27 @@ pub struct RemoteConfig {
     /// Sent with every request. The values may be secrets.
     pub headers: Variables,
     pub transport: Transport,
+}
+
+/// The protocol that a remote server speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Transport {
+    /// To be found out.
+    Auto,
+    /// Streamable HTTP, since 2025-03-26.
+    Http,
+    /// HTTP with server-sent events, as of 2024-11-05.
+    Sse,
+}
+
+/// A config entry's settings for a server that is known by name. Paths as written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PresetConfig {
+    pub preset: Preset,
+    pub node: Option<String>,
+    pub entry: Option<String>,
+    pub mode: Option<String>,
+    pub args_template: Option<String>,
 }
 
 /// How to reach one MCP server. `command`, `args`, `env` and `cwd` are as written, `${…}` included:

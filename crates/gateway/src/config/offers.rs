@@ -3,21 +3,21 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::keys::{FilterEntry, ResourceFilterEntry};
-use super::lists::{Entry, Named, Short, Words};
-use super::nearest::nearest;
+use super::lists::{ByName, NamedEntry, Short, WordList};
 use super::problem::Severity;
 use super::read::Key;
-use super::report::{Place, Report, shown};
+use super::report::{FilePlace, Report, shown};
+use super::server_keys::{FilterEntry, ResourceFilterEntry};
 use super::{FilterConfig, ServerConfig};
-use switchboard_core::catalogue::names::LONGEST as LONGEST_NAME;
+use switchboard_core::catalogue::names::MAX_NAME_BYTES;
+use switchboard_core::text::nearest::nearest_key;
 
-/// Stands between a server's name and that of one of its tools.
-const BETWEEN: &str = "__";
-/// Names beyond this are not looked at for others that they begin with: nobody has them, and it would take long.
-const LONGEST_COMPARED: usize = 128;
+/// Separator between a server's name and that of one of its tools.
+const NAME_SEPARATOR: &str = "__";
+/// Longer names are not compared with the beginnings of others: it would take long.
+const MAX_COMPARED_NAME_BYTES: usize = 128;
 /// A longer name leaves so little room for those of its tools that many of them are shortened.
-const LONGEST_COMFORTABLE: usize = 24;
+const MAX_COMFORTABLE_NAME_BYTES: usize = 24;
 
 /// What of a server's things may have which name.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub(super) fn filter(
     report: &mut Report<'_>,
 ) -> Option<FilterConfig> {
     match given {
-        Key::Given(Short::Words(allow), place) => {
+        Key::Given(Short::WordList(allow), place) => {
             Some(allowed(Key::Given(allow, place), Key::Absent, report))
         }
         Key::Given(Short::Full(entry), _) => {
@@ -48,7 +48,7 @@ pub(super) fn resource_filter(
     report: &mut Report<'_>,
 ) -> Option<FilterConfig> {
     match given {
-        Key::Given(Short::Words(allow), place) => {
+        Key::Given(Short::WordList(allow), place) => {
             Some(allowed(Key::Given(allow, place), Key::Absent, report))
         }
         Key::Given(Short::Full(entry), _) => Some(allowed(entry.allow, entry.deny, report)),
@@ -56,9 +56,9 @@ pub(super) fn resource_filter(
     }
 }
 
-fn allowed(allow: Key<Words>, deny: Key<Words>, report: &mut Report<'_>) -> FilterConfig {
+fn allowed(allow: Key<WordList>, deny: Key<WordList>, report: &mut Report<'_>) -> FilterConfig {
     // Whoever writes an empty list does not mean everything.
-    let allows_nothing = matches!(&allow, Key::Given(Words(words), _) if words.is_empty());
+    let allows_nothing = matches!(&allow, Key::Given(WordList(words), _) if words.is_empty());
     let allow = patterns(allow, report);
     let mut deny = patterns(deny, report);
     if allows_nothing {
@@ -67,8 +67,8 @@ fn allowed(allow: Key<Words>, deny: Key<Words>, report: &mut Report<'_>) -> Filt
     FilterConfig { allow, deny, rename: Vec::new() }
 }
 
-fn patterns(words: Key<Words>, report: &mut Report<'_>) -> Vec<String> {
-    let Some(Words(words)) = words.value() else { return Vec::new() };
+fn patterns(words: Key<WordList>, report: &mut Report<'_>) -> Vec<String> {
+    let Some(WordList(words)) = words.value() else { return Vec::new() };
     for (word, place) in &words {
         if word.trim().is_empty() {
             report.error(place, "an empty pattern", "write a name, or a part of one with *: \"read_*\"");
@@ -77,11 +77,11 @@ fn patterns(words: Key<Words>, report: &mut Report<'_>) -> Vec<String> {
     words.into_iter().map(|(word, _)| word).collect()
 }
 
-fn renames(given: Key<Named<String>>, kind: Kind, report: &mut Report<'_>) -> Vec<(String, String)> {
-    let Some(Named(entries)) = given.value() else { return Vec::new() };
+fn renames(given: Key<ByName<String>>, kind: Kind, report: &mut Report<'_>) -> Vec<(String, String)> {
+    let Some(ByName(entries)) = given.value() else { return Vec::new() };
     let mut taken: HashMap<String, String> = HashMap::new();
     let mut renames = Vec::with_capacity(entries.len());
-    for Entry { name: old, named, value: new, valued } in entries {
+    for NamedEntry { name: old, named, value: new, valued } in entries {
         let valued = valued.readable();
         if old.trim().is_empty() || old.contains('*') {
             let remedy = "write one whole name as the server has it; patterns are for `allow` and `deny`";
@@ -104,62 +104,64 @@ fn renames(given: Key<Named<String>>, kind: Kind, report: &mut Report<'_>) -> Ve
 
 /// `servers` are all that stand in the file.
 pub(super) fn notifications(
-    given: Key<Named<Words>>,
+    given: Key<ByName<WordList>>,
     servers: &[String],
     report: &mut Report<'_>,
 ) -> Vec<(String, Vec<String>)> {
-    let Some(Named(entries)) = given.value() else { return Vec::new() };
-    let known: HashSet<&String> = servers.iter().collect();
-    let mut routes = Vec::with_capacity(entries.len());
-    for Entry { name: method, named, value: Words(words), valued: _ } in entries {
+    lists_of_servers(given, servers, report, |method, named, report| {
         if !method.starts_with("notifications/") {
-            let message = format!("`{}` is not the method of a notification", shown(&method));
+            let message = format!("`{}` is not the method of a notification", shown(method));
             let remedy = "write its full name, such as \"notifications/roots/list_changed\"";
             report.error(&named.readable(), message, remedy);
         }
-        for (name, place) in &words {
-            if !known.contains(name) {
-                refuse_unknown(name, servers, place, report);
-            }
-        }
-        routes.push((method, words.into_iter().map(|(name, _)| name).collect()));
-    }
-    routes
+    })
 }
 
 pub(super) fn profiles(
-    given: Key<Named<Words>>,
+    given: Key<ByName<WordList>>,
     servers: &[String],
     report: &mut Report<'_>,
 ) -> Vec<(String, Vec<String>)> {
-    let Some(Named(entries)) = given.value() else { return Vec::new() };
-    let known: HashSet<&String> = servers.iter().collect();
-    let mut profiles = Vec::with_capacity(entries.len());
-    for Entry { name, named, value: Words(words), valued: _ } in entries {
+    lists_of_servers(given, servers, report, |name, named, report| {
         if name.trim().is_empty() {
             report.error(&named.readable(), "a profile without a name", "name it: it stands in its address");
         }
-        for (name, place) in words.iter().filter(|(name, _)| !known.contains(name)) {
-            refuse_unknown(name, servers, place, report);
-        }
-        profiles.push((name, words.into_iter().map(|(name, _)| name).collect()));
-    }
-    profiles
+    })
 }
 
-fn refuse_unknown(name: &str, servers: &[String], place: &Place, report: &mut Report<'_>) {
-    const MOST_LISTED: usize = 12;
+/// Lists of servers by name. Refuses servers that are not in the file.
+fn lists_of_servers(
+    given: Key<ByName<WordList>>,
+    servers: &[String],
+    report: &mut Report<'_>,
+    check_name: impl Fn(&str, &FilePlace, &mut Report<'_>),
+) -> Vec<(String, Vec<String>)> {
+    let Some(ByName(entries)) = given.value() else { return Vec::new() };
+    let known: HashSet<&String> = servers.iter().collect();
+    let mut lists = Vec::with_capacity(entries.len());
+    for NamedEntry { name, named, value: WordList(words), valued: _ } in entries {
+        check_name(&name, &named, report);
+        for (server, place) in words.iter().filter(|(server, _)| !known.contains(server)) {
+            refuse_unknown(server, servers, place, report);
+        }
+        lists.push((name, words.into_iter().map(|(server, _)| server).collect()));
+    }
+    lists
+}
+
+fn refuse_unknown(name: &str, servers: &[String], place: &FilePlace, report: &mut Report<'_>) {
+    const MAX_LISTED_NAMES: usize = 12;
     let message = format!("there is no server `{}`", shown(name));
     if report.is_full_of(Severity::Error) {
         return report.error(place, message, "");
     }
     let names: Vec<&str> = servers.iter().map(String::as_str).collect();
-    let remedy = match nearest(name, &names) {
+    let remedy = match nearest_key(name, &names) {
         Some(near) => format!("did you mean `{}`?", shown(near)),
         None if names.is_empty() => "this file has no servers".to_owned(),
         None => {
-            let listed: Vec<String> = names.iter().take(MOST_LISTED).map(|name| shown(name)).collect();
-            let more = if names.len() > MOST_LISTED { ", …" } else { "" };
+            let listed: Vec<String> = names.iter().take(MAX_LISTED_NAMES).map(|name| shown(name)).collect();
+            let more = if names.len() > MAX_LISTED_NAMES { ", …" } else { "" };
             format!("there are: {}{more}", listed.join(", "))
         }
     };
@@ -167,7 +169,7 @@ fn refuse_unknown(name: &str, servers: &[String], place: &Place, report: &mut Re
 }
 
 /// Warns of servers whose tools' names would not say which server they are of.
-pub(super) fn check_names(servers: &[(ServerConfig, Place)], report: &mut Report<'_>) {
+pub(super) fn check_names(servers: &[(ServerConfig, FilePlace)], report: &mut Report<'_>) {
     // What has been called an error is not warned of as well.
     let is_fine = |server: &ServerConfig| !server.disabled && !server.name.contains(char::is_control);
     let mut seen: HashMap<String, &str> = HashMap::new();
@@ -191,29 +193,30 @@ pub(super) fn check_names(servers: &[(ServerConfig, Place)], report: &mut Report
             );
             report.warning(place, message, Some(format!("call it `{}` here too", shown(&as_shown))));
         }
-        if as_shown.len() > LONGEST_COMFORTABLE {
+        if as_shown.len() > MAX_COMFORTABLE_NAME_BYTES {
             warn_of_length(as_shown.len(), place, report);
         }
     }
     for (server, place) in servers.iter().filter(|(server, _)| is_fine(server)) {
         if let Some(other) = begun_by(&prefix(&server.name), &seen) {
             let (name, other) = (shown(&server.name), shown(other));
-            let message = format!("`{name}{BETWEEN}x` could be a tool of `{other}` as well as of `{name}`");
-            let remedy = format!("give one of the two another name, without `{BETWEEN}`");
+            let message =
+                format!("`{name}{NAME_SEPARATOR}x` could be a tool of `{other}` as well as of `{name}`");
+            let remedy = format!("give one of the two another name, without `{NAME_SEPARATOR}`");
             report.warning(place, message, Some(remedy));
         }
     }
 }
 
-fn warn_of_length(length: usize, place: &Place, report: &mut Report<'_>) {
-    let room = LONGEST_NAME.saturating_sub(length + BETWEEN.len());
+fn warn_of_length(length: usize, place: &FilePlace, report: &mut Report<'_>) {
+    let room = MAX_NAME_BYTES.saturating_sub(length + NAME_SEPARATOR.len());
     let which = match room {
         0 => "all its tools".to_owned(),
         room => format!("its tools with more than {room} characters"),
     };
     let message =
         format!("the server's name is long ({length} characters): the names of {which} are shortened");
-    let remedy = format!("give it a name of at most {LONGEST_COMFORTABLE} characters");
+    let remedy = format!("give it a name of at most {MAX_COMFORTABLE_NAME_BYTES} characters");
     report.warning(place, message, Some(remedy));
 }
 
@@ -232,10 +235,10 @@ fn is_plain_char(c: char) -> bool {
 
 /// Another server whose tools' names begin as this one's name does.
 fn begun_by<'a>(name: &str, others: &HashMap<String, &'a str>) -> Option<&'a str> {
-    if name.len() > LONGEST_COMPARED {
+    if name.len() > MAX_COMPARED_NAME_BYTES {
         return None;
     }
     // Also where they overlap: `a___b` is `a` and `_b`, or `a_` and `b`.
-    let cuts = (1..name.len()).filter(|at| name[*at..].starts_with(BETWEEN));
+    let cuts = (1..name.len()).filter(|at| name[*at..].starts_with(NAME_SEPARATOR));
     cuts.filter_map(|at| others.get(&name[..at])).next().copied()
 }

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-/// What is longer is taken for a mistake; it also keeps every "now plus this" from overflowing.
-pub(super) const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+/// A year: longer times are taken for a mistake, and "now plus this" cannot overflow.
+pub(super) const MAX_TIME: Duration = Duration::from_secs(365 * 24 * 3600);
 
 const TIME_UNITS: &[(&str, Duration)] = &[
     ("h", Duration::from_secs(3600)),
@@ -38,7 +38,7 @@ pub fn parse_any_time(text: &str) -> Option<Duration> {
 /// A bare number, in the given unit.
 pub(super) fn time(number: &str, unit: Duration) -> Option<Duration> {
     let seconds = number.parse::<f64>().ok()? * unit.as_secs_f64();
-    Duration::try_from_secs_f64(seconds).ok().filter(|time| *time <= LONGEST)
+    Duration::try_from_secs_f64(seconds).ok().filter(|time| *time <= MAX_TIME)
 }
 
 /// A size with its unit, such as `"64KiB"`; upper and lower case are the same.

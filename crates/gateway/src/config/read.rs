@@ -9,16 +9,16 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::Variables;
 use super::choices::Choice;
-use super::nearest::nearest;
 use super::problem::Severity;
 use super::quantity;
-use super::report::{Place, Report, shown};
+use super::report::{FilePlace, Report, shown};
 use super::syntax::span;
+use switchboard_core::text::nearest::nearest_key;
 
 /// A type that a key's value can have.
 pub(super) trait Read: Sized {
     /// `None` after a problem was reported.
-    fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self>;
+    fn read(value: &Value<'_>, place: &FilePlace, report: &mut Report<'_>) -> Option<Self>;
 }
 
 /// What stands at a key. Unlike `Option` its schema does not allow `null`: that could mean "the default" or
@@ -27,7 +27,7 @@ pub(super) enum Key<T> {
     Absent,
     /// Something that is not a `T`; this has been reported.
     Wrong,
-    Given(T, Place),
+    Given(T, FilePlace),
 }
 
 impl<T> Key<T> {
@@ -48,7 +48,7 @@ impl<T> Key<T> {
 }
 
 impl<T: Read> Key<T> {
-    pub(super) fn read(object: &Object<'_>, key: &str, parent: &Place, report: &mut Report<'_>) -> Self {
+    pub(super) fn read(object: &Object<'_>, key: &str, parent: &FilePlace, report: &mut Report<'_>) -> Self {
         let Some(property) = object.properties.iter().find(|property| property.name.as_str() == key) else {
             return Key::Absent;
         };
@@ -75,7 +75,7 @@ pub(super) fn warn_of_unknown(
     object: &Object<'_>,
     known: &[&str],
     foreign: &[&str],
-    parent: &Place,
+    parent: &FilePlace,
     report: &mut Report<'_>,
 ) {
     for property in &object.properties {
@@ -83,7 +83,7 @@ pub(super) fn warn_of_unknown(
         if known.contains(&key) || foreign.contains(&key) {
             continue;
         }
-        let remedy = if report.is_full_of(Severity::Warning) { None } else { nearest(key, known) };
+        let remedy = if report.is_full_of(Severity::Warning) { None } else { nearest_key(key, known) };
         let remedy = remedy.map(|near| format!("did you mean `{near}`?"));
         let place = parent.key(key, span(&property.name));
         report.warning(&place, format!("unknown key `{}`; it is ignored", shown(key)), remedy);
@@ -91,7 +91,13 @@ pub(super) fn warn_of_unknown(
 }
 
 /// Reports a value of the wrong type, of which only the type is told: the value may be a secret.
-pub(super) fn expected(what: &str, remedy: &str, value: &Value<'_>, place: &Place, report: &mut Report<'_>) {
+pub(super) fn expected(
+    what: &str,
+    remedy: &str,
+    value: &Value<'_>,
+    place: &FilePlace,
+    report: &mut Report<'_>,
+) {
     let (found, remedy) = match value {
         Value::StringLit(_) => ("a string", remedy),
         Value::NumberLit(_) => ("a number", remedy),
@@ -104,7 +110,13 @@ pub(super) fn expected(what: &str, remedy: &str, value: &Value<'_>, place: &Plac
 }
 
 /// Reports a wrong value at a key that never holds a secret, and shows it.
-fn refuse(value: &Value<'_>, what: &str, remedy: impl Into<String>, place: &Place, report: &mut Report<'_>) {
+fn refuse(
+    value: &Value<'_>,
+    what: &str,
+    remedy: impl Into<String>,
+    place: &FilePlace,
+    report: &mut Report<'_>,
+) {
     let (found, place) = match value {
         Value::StringLit(string) => (format!("\"{}\"", shown(&string.value)), place.readable()),
         Value::NumberLit(number) => (shown(number.value), place.readable()),
@@ -118,7 +130,7 @@ fn refuse(value: &Value<'_>, what: &str, remedy: impl Into<String>, place: &Plac
 }
 
 impl Read for bool {
-    fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, place: &FilePlace, report: &mut Report<'_>) -> Option<Self> {
         if let Value::BooleanLit(boolean) = value {
             return Some(boolean.value);
         }
@@ -128,7 +140,7 @@ impl Read for bool {
 }
 
 impl Read for String {
-    fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, place: &FilePlace, report: &mut Report<'_>) -> Option<Self> {
         let Value::StringLit(string) = value else {
             expected("a string", "write text in double quotes", value, place, report);
             return None;
@@ -146,7 +158,7 @@ impl Read for String {
 }
 
 impl Read for Vec<String> {
-    fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, place: &FilePlace, report: &mut Report<'_>) -> Option<Self> {
         let Value::Array(array) = value else {
             expected("an array of strings", r#"write ["…", "…"]"#, value, place, report);
             return None;
@@ -161,7 +173,7 @@ impl Read for Vec<String> {
 }
 
 impl Read for Variables {
-    fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, place: &FilePlace, report: &mut Report<'_>) -> Option<Self> {
         let Value::Object(object) = value else {
             expected("an object of strings", r#"write { "NAME": "value" }"#, value, place, report);
             return None;
@@ -193,7 +205,7 @@ impl JsonSchema for Variables {
 }
 
 impl<T: Choice> Read for T {
-    fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, place: &FilePlace, report: &mut Report<'_>) -> Option<Self> {
         if let Value::StringLit(string) = value
             && let Some((_, choice)) = T::WORDS.iter().find(|(word, _)| *word == string.value)
         {
@@ -210,7 +222,7 @@ impl<T: Choice> Read for T {
 pub(super) struct Time(pub(super) Duration);
 
 impl Read for Time {
-    fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, place: &FilePlace, report: &mut Report<'_>) -> Option<Self> {
         let time = match value {
             Value::StringLit(string) => quantity::parse_time(&string.value),
             Value::NumberLit(number) => quantity::time(number.value, Duration::from_secs(1)),
@@ -239,7 +251,7 @@ impl JsonSchema for Time {
 }
 
 /// Lengths of time, by name.
-pub(super) struct Times(pub(super) Vec<(String, Duration, Place)>);
+pub(super) struct Times(pub(super) Vec<(String, Duration, FilePlace)>);
 
 impl Times {
     /// As they would stand in a file.
@@ -249,7 +261,7 @@ impl Times {
 }
 
 impl Read for Times {
-    fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, place: &FilePlace, report: &mut Report<'_>) -> Option<Self> {
         let Value::Object(object) = value else {
             expected("an object of times", r#"write { "NAME": "500ms" }"#, value, place, report);
             return None;
@@ -291,7 +303,7 @@ impl From<Key<CallTime>> for Key<Time> {
 }
 
 impl Read for CallTime {
-    fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, place: &FilePlace, report: &mut Report<'_>) -> Option<Self> {
         if let Value::NumberLit(number) = value
             && number.value.parse::<f64>().is_ok_and(|number| number >= 1000.0)
             && let Some(time) = quantity::time(number.value, Duration::from_millis(1))
@@ -319,7 +331,7 @@ impl JsonSchema for CallTime {
 pub(super) struct Size(pub(super) usize);
 
 impl Read for Size {
-    fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, place: &FilePlace, report: &mut Report<'_>) -> Option<Self> {
         let size = match value {
             Value::StringLit(string) => quantity::parse_size(&string.value),
             Value::NumberLit(number) => number.value.parse().ok(),
@@ -351,9 +363,11 @@ impl JsonSchema for Size {
 pub(super) struct Count(pub(super) usize);
 
 impl Read for Count {
-    fn read(value: &Value<'_>, place: &Place, report: &mut Report<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, place: &FilePlace, report: &mut Report<'_>) -> Option<Self> {
         let count = match value {
-            Value::NumberLit(number) => number.value.parse().ok().filter(|count| (1..=MOST).contains(count)),
+            Value::NumberLit(number) => {
+                number.value.parse().ok().filter(|count| (1..=MAX_COUNT).contains(count))
+            }
             Value::StringLit(_)
             | Value::BooleanLit(_)
             | Value::Object(_)
@@ -373,8 +387,8 @@ impl Read for Count {
     }
 }
 
-/// Nobody means more.
-const MOST: usize = 100_000;
+/// The largest count that a key takes.
+const MAX_COUNT: usize = 100_000;
 
 impl JsonSchema for Count {
     fn schema_name() -> Cow<'static, str> {
@@ -382,6 +396,6 @@ impl JsonSchema for Count {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "integer", "minimum": 1, "maximum": MOST })
+        json_schema!({ "type": "integer", "minimum": 1, "maximum": MAX_COUNT })
     }
 }

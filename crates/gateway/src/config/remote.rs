@@ -5,29 +5,18 @@ use std::net::IpAddr;
 use reqwest::Url;
 use reqwest::header::HeaderName;
 
-use super::keys::ServerEntry;
-use super::lists::{Entry, Named};
+use super::lists::{ByName, NamedEntry};
 use super::read::Key;
-use super::report::{Place, Report};
-use super::{RemoteConfig, Variables};
-
-/// What a remote server speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Transport {
-    /// To be found out.
-    Auto,
-    /// Streamable HTTP, since 2025-03-26.
-    Http,
-    /// HTTP with server-sent events, as of 2024-11-05.
-    Sse,
-}
+use super::report::{FilePlace, Report};
+use super::server_keys::ServerEntry;
+use super::{RemoteConfig, Transport, Variables};
 
 const HTTP: &[&str] = &["http", "streamable-http", "streamableHttp", "streamable_http"];
 const SSE: &[&str] = &["sse"];
 const EITHER: &[&str] = &["remote"];
 
-/// These are ours to set: they say how a message is carried.
-const OUR_OWN: &[&str] = &[
+/// Headers that only Switchboard sets: they say how a message is carried.
+const RESERVED_HEADERS: &[&str] = &[
     "accept",
     "connection",
     "content-length",
@@ -62,7 +51,7 @@ pub(super) fn is_remote(entry: &ServerEntry) -> bool {
 /// `None` after a problem was reported.
 pub(super) fn remote(
     entry: &mut ServerEntry,
-    place: &Place,
+    place: &FilePlace,
     report: &mut Report<'_>,
 ) -> Option<RemoteConfig> {
     let is_given = |key: &Key<String>| !key.is_absent();
@@ -92,7 +81,7 @@ pub(super) fn remote(
     Some(RemoteConfig { url: url?, headers, transport })
 }
 
-fn checked_url(url: String, place: &Place, report: &mut Report<'_>) -> Option<String> {
+fn checked_url(url: String, place: &FilePlace, report: &mut Report<'_>) -> Option<String> {
     let remedy = "write where it is, such as \"https://example.com/mcp\"";
     let is_left_open = url.contains("${");
     // What is filled in later is looked at then.
@@ -124,14 +113,14 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
     address.map_or(host == "localhost" || host.ends_with(".localhost"), |address| address.is_loopback())
 }
 
-fn headers(given: Key<Named<String>>, report: &mut Report<'_>) -> Variables {
-    let Some(Named(entries)) = given.value() else { return Variables::default() };
+fn headers(given: Key<ByName<String>>, report: &mut Report<'_>) -> Variables {
+    let Some(ByName(entries)) = given.value() else { return Variables::default() };
     let mut headers: Vec<(String, String)> = Vec::new();
-    for Entry { name, named, value, .. } in entries {
+    for NamedEntry { name, named, value, .. } in entries {
         let lower = name.to_ascii_lowercase();
         if HeaderName::from_bytes(name.as_bytes()).is_err() {
             report.error(&named, "not the name of a header", "use letters, digits and -");
-        } else if OUR_OWN.contains(&lower.as_str()) {
+        } else if RESERVED_HEADERS.contains(&lower.as_str()) {
             report.error(&named, "this header is set by Switchboard itself", "remove it");
         } else if headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(&name)) {
             report.error(&named, "this header is given twice", "remove one of the two");

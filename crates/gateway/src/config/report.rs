@@ -9,18 +9,18 @@ use super::problem::{Problem, Severity};
 
 /// A file that is broken all over is not reported line by line: nobody reads the hundredth. Errors and
 /// warnings are counted apart, so that no number of warnings can hide an error.
-const MAX_OF_A_KIND: usize = 100;
+const MAX_PROBLEMS_PER_SEVERITY: usize = 100;
 
 /// A place in a file: where in the tree, and which bytes.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct FilePlace {
     pub(super) path: String,
     pub(super) span: Range<usize>,
     /// Whether the text here may be shown. It may be a secret, so this has to be said.
     pub(super) readable: bool,
 }
 
-impl Place {
+impl FilePlace {
     /// A place that the tree has no name for.
     pub(super) fn nameless(span: Range<usize>) -> Self {
         Self { path: String::new(), span, readable: false }
@@ -52,9 +52,10 @@ impl Place {
 
 /// Text from the file as it may stand in a message: short, and without control characters.
 pub(super) fn shown(text: &str) -> String {
-    const MAX: usize = 60;
-    let mut shown: String = text.chars().take(MAX).map(|c| if c.is_control() { '�' } else { c }).collect();
-    if text.chars().nth(MAX).is_some() {
+    const MAX_CHARS: usize = 60;
+    let mut shown: String =
+        text.chars().take(MAX_CHARS).map(|c| if c.is_control() { '�' } else { c }).collect();
+    if text.chars().nth(MAX_CHARS).is_some() {
         shown.push('…');
     }
     shown
@@ -73,7 +74,7 @@ pub(super) struct Report<'a> {
 /// A problem whose line and column are still to be counted.
 struct Finding {
     severity: Severity,
-    place: Place,
+    place: FilePlace,
     message: String,
     remedy: Option<String>,
 }
@@ -83,11 +84,11 @@ impl<'a> Report<'a> {
         Self { file, source, findings: Vec::new(), errors: 0, warnings: 0 }
     }
 
-    pub(super) fn error(&mut self, place: &Place, message: impl Into<String>, remedy: impl Into<String>) {
+    pub(super) fn error(&mut self, place: &FilePlace, message: impl Into<String>, remedy: impl Into<String>) {
         self.add(Severity::Error, place, message.into(), Some(remedy.into()));
     }
 
-    pub(super) fn warning(&mut self, place: &Place, message: impl Into<String>, remedy: Option<String>) {
+    pub(super) fn warning(&mut self, place: &FilePlace, message: impl Into<String>, remedy: Option<String>) {
         self.add(Severity::Warning, place, message.into(), remedy);
     }
 
@@ -102,7 +103,7 @@ impl<'a> Report<'a> {
             Severity::Error => self.errors,
             Severity::Warning => self.warnings,
         };
-        count >= MAX_OF_A_KIND
+        count >= MAX_PROBLEMS_PER_SEVERITY
     }
 
     /// All problems, in the order of the file.
@@ -137,7 +138,7 @@ impl<'a> Report<'a> {
         problems
     }
 
-    fn add(&mut self, severity: Severity, place: &Place, message: String, remedy: Option<String>) {
+    fn add(&mut self, severity: Severity, place: &FilePlace, message: String, remedy: Option<String>) {
         if !self.is_full_of(severity) {
             self.findings.push(Finding { severity, place: place.clone(), message, remedy });
         }

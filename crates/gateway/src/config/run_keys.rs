@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use super::keys::ServerEntry;
 use super::offers::{self, Kind};
 use super::quantity::spell_time;
 use super::read::{Count, Key, Time};
-use super::report::{Place, Report};
+use super::report::{FilePlace, Report};
+use super::server_keys::ServerEntry;
 use super::{
     Capabilities, FilterConfig, Framing, Guard, InheritEnv, OnTimeout, Packages, PoolConfig, RetryAfterCrash,
     Scope, ServerConfig, State, defaults, sharing,
@@ -96,13 +96,13 @@ impl RunKeys {
 
 /// Places of values that only mean something together with another's.
 pub(super) struct Places {
-    hard_timeout: Option<Place>,
-    keep: Option<Place>,
+    hard_timeout: Option<FilePlace>,
+    keep: Option<FilePlace>,
 }
 
 /// Takes the keys out of an entry.
 pub(super) fn run_keys(entry: ServerEntry, pool: &PoolConfig, report: &mut Report<'_>) -> (RunKeys, Places) {
-    let place_of = |place: &Place| Some(place.clone());
+    let place_of = |place: &FilePlace| Some(place.clone());
     let places = Places {
         hard_timeout: if let Key::Given(_, place) = &entry.hard_timeout { place_of(place) } else { None },
         keep: if let Key::Given(_, place) = &entry.keep { place_of(place) } else { None },
@@ -141,7 +141,12 @@ pub(super) fn run_keys(entry: ServerEntry, pool: &PoolConfig, report: &mut Repor
 }
 
 /// Values that contradict each other, the defaults included.
-pub(super) fn check_together(server: &ServerConfig, named: &Place, places: &Places, report: &mut Report<'_>) {
+pub(super) fn check_together(
+    server: &ServerConfig,
+    named: &FilePlace,
+    places: &Places,
+    report: &mut Report<'_>,
+) {
     if let Some(place) =
         places.keep.as_ref().filter(|_| server.guard == Guard::Strict && !server.keep.is_empty())
     {

@@ -3,7 +3,7 @@
 use super::ServeConfig;
 use super::defaults;
 use super::keys::ServeEntry;
-use super::lists::{Entry, Named, Words};
+use super::lists::{ByName, NamedEntry, WordList};
 use super::read::{Count, Key, Size, Time};
 use super::report::{Report, shown};
 
@@ -41,17 +41,17 @@ pub(super) fn settings(entry: ServeEntry, report: &mut Report<'_>) -> ServeConfi
     }
 }
 
-fn roots(given: Key<Named<String>>) -> Vec<(String, String)> {
-    let Some(Named(entries)) = given.value() else { return Vec::new() };
-    entries.into_iter().map(|Entry { name, value, .. }| (name, value)).collect()
+fn roots(given: Key<ByName<String>>) -> Vec<(String, String)> {
+    let Some(ByName(entries)) = given.value() else { return Vec::new() };
+    entries.into_iter().map(|NamedEntry { name, value, .. }| (name, value)).collect()
 }
 
 fn words(
-    given: Key<Words>,
+    given: Key<WordList>,
     report: &mut Report<'_>,
     fault: impl Fn(&str) -> Option<&'static str>,
 ) -> Vec<String> {
-    let Some(Words(words)) = given.value() else { return Vec::new() };
+    let Some(WordList(words)) = given.value() else { return Vec::new() };
     for (word, place) in &words {
         if word.trim().is_empty() {
             report.error(place, "an empty name", "leave it out");

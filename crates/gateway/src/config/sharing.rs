@@ -11,7 +11,7 @@ use super::report::{Report, shown};
 use super::{PoolConfig, PoolMemory, defaults};
 
 /// Nothing that speaks MCP runs in less: who writes less has forgotten the unit.
-const SMALLEST_MEMORY_LIMIT: usize = 1 << 20;
+const MIN_MEMORY_LIMIT_BYTES: usize = 1 << 20;
 
 pub(super) fn pool(entry: Key<PoolEntry>, report: &mut Report<'_>) -> PoolConfig {
     let Some(entry) = entry.value() else { return PoolConfig::default() };
@@ -45,7 +45,7 @@ pub(super) fn memory_limit(limit: Key<Size>, report: &mut Report<'_>) -> Option<
 
 fn size(limit: Key<Size>, report: &mut Report<'_>) -> Option<u64> {
     let Key::Given(Size(bytes), place) = limit else { return None };
-    if bytes < SMALLEST_MEMORY_LIMIT {
+    if bytes < MIN_MEMORY_LIMIT_BYTES {
         let message = format!("{} is less than any server needs", spell_size(bytes));
         let remedy = "write a size such as \"512MiB\", or 0 for no limit";
         report.error(&place.readable(), message, remedy);

@@ -8,7 +8,7 @@ use jsonc_parser::errors::{ParseError, ParseErrorKind};
 use jsonc_parser::tokens::Token;
 use jsonc_parser::{CollectOptions, ParseOptions, Scanner, ScannerOptions, parse_to_ast};
 
-use super::report::{Place, Report, shown};
+use super::report::{FilePlace, Report, shown};
 
 /// The parser is recursive, so how deep it goes must not be up to the file.
 const MAX_DEPTH: usize = 100;
@@ -16,7 +16,7 @@ const MAX_DEPTH: usize = 100;
 /// The file's outermost object, or `None` after an error was reported.
 pub(super) fn parse<'a>(source: &'a str, report: &mut Report<'_>) -> Option<Object<'a>> {
     if let Some(offset) = too_deep(source) {
-        let place = Place::nameless(offset..offset + 1);
+        let place = FilePlace::nameless(offset..offset + 1);
         report.error(
             &place,
             format!("more than {MAX_DEPTH} levels of nesting"),
@@ -33,12 +33,12 @@ pub(super) fn parse<'a>(source: &'a str, report: &mut Report<'_>) -> Option<Obje
     };
     match value {
         Some(Value::Object(object)) => {
-            refuse_duplicates(&object, &Place::nameless(span(&object)), report);
+            refuse_duplicates(&object, &FilePlace::nameless(span(&object)), report);
             Some(object)
         }
         Some(other) => {
             report.error(
-                &Place::nameless(span(&other)),
+                &FilePlace::nameless(span(&other)),
                 "the file is not a JSON object",
                 r#"it should look like { "mcpServers": { … } }"#,
             );
@@ -46,7 +46,7 @@ pub(super) fn parse<'a>(source: &'a str, report: &mut Report<'_>) -> Option<Obje
         }
         None => {
             let remedy = r#"write { "mcpServers": { … } } into it"#;
-            report.error(&Place::nameless(0..0), "the file is empty", remedy);
+            report.error(&FilePlace::nameless(0..0), "the file is empty", remedy);
             None
         }
     }
@@ -102,7 +102,7 @@ fn too_deep(source: &str) -> Option<usize> {
 }
 
 fn report_syntax(error: &ParseError, report: &mut Report<'_>) {
-    let place = Place::nameless(error.range().start..error.range().end);
+    let place = FilePlace::nameless(error.range().start..error.range().end);
     let remedy = match error.kind() {
         ParseErrorKind::SingleQuotedStringsNotAllowed => "use double quotes",
         ParseErrorKind::ExpectedStringObjectProperty => "put the key in double quotes",
@@ -121,7 +121,7 @@ fn report_syntax(error: &ParseError, report: &mut Report<'_>) {
 }
 
 /// With two values for one key, half the programs take the first and half the last.
-fn refuse_duplicates(object: &Object<'_>, place: &Place, report: &mut Report<'_>) {
+fn refuse_duplicates(object: &Object<'_>, place: &FilePlace, report: &mut Report<'_>) {
     let mut seen = HashSet::with_capacity(object.properties.len());
     for property in &object.properties {
         let key = property.name.as_str();
@@ -135,7 +135,7 @@ fn refuse_duplicates(object: &Object<'_>, place: &Place, report: &mut Report<'_>
     }
 }
 
-fn refuse_duplicates_below(value: &Value<'_>, place: &Place, report: &mut Report<'_>) {
+fn refuse_duplicates_below(value: &Value<'_>, place: &FilePlace, report: &mut Report<'_>) {
     match value {
         Value::Object(object) => refuse_duplicates(object, place, report),
         Value::Array(array) => {

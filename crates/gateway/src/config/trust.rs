@@ -14,8 +14,8 @@ use super::os;
 use crate::hex::hex;
 use switchboard_process::drafts;
 
-const FILE: &str = "trust.json";
-const VERSION: u32 = 1;
+const FILE_NAME: &str = "trust.json";
+const FORMAT_VERSION: u32 = 1;
 
 /// The list of approved files, in the state folder. Holds nothing in memory: each question reads the file,
 /// so that what another process approved counts at once.
@@ -34,7 +34,7 @@ pub struct Trusted {
 
 /// What we know of a project's config file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum TrustVerdict {
     Trusted,
     /// It was approved with another content.
     Changed,
@@ -58,14 +58,14 @@ pub enum TrustError {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct TrustFile {
     version: u32,
     trusted: Vec<Trusted>,
 }
 
 impl Trust {
     pub fn new(state_dir: &Path) -> Self {
-        Self { file: state_dir.join(FILE) }
+        Self { file: state_dir.join(FILE_NAME) }
     }
 
     /// Approves the file at `path` with the content `source`: what the user was shown, and not what may
@@ -105,22 +105,22 @@ impl Trust {
         {
             return Err(TrustError::OpenToOthers { path: path() });
         }
-        let stored: Stored =
+        let stored: TrustFile =
             serde_json::from_str(&text).map_err(|source| TrustError::Damaged { path: path(), source })?;
-        if stored.version > VERSION {
+        if stored.version > FORMAT_VERSION {
             return Err(TrustError::Newer { path: path() });
         }
         Ok(stored.trusted)
     }
 
     /// Whether the file at `path` may be used with the content `source`.
-    pub fn verdict(&self, path: &Path, source: &str) -> Result<Verdict, TrustError> {
+    pub fn verdict(&self, path: &Path, source: &str) -> Result<TrustVerdict, TrustError> {
         let path = location(path)?;
         let known = self.trusted()?.into_iter().find(|trusted| trusted.path == path);
         Ok(match known {
-            Some(trusted) if trusted.sha256 == hash(source) => Verdict::Trusted,
-            Some(_) => Verdict::Changed,
-            None => Verdict::Unknown,
+            Some(trusted) if trusted.sha256 == hash(source) => TrustVerdict::Trusted,
+            Some(_) => TrustVerdict::Changed,
+            None => TrustVerdict::Unknown,
         })
     }
 
@@ -128,19 +128,19 @@ impl Trust {
     /// half.
     fn write(&self, trusted: Vec<Trusted>) -> Result<(), TrustError> {
         let failed = |source| TrustError::Write { path: self.file.clone(), source };
-        let stored = Stored { version: VERSION, trusted };
+        let stored = TrustFile { version: FORMAT_VERSION, trusted };
         let text = serde_json::to_vec_pretty(&stored).map_err(|error| failed(error.into()))?;
         let folder = self.file.parent().unwrap_or(Path::new(""));
         os::create_private_dir(folder).map_err(failed)?;
 
         static COUNTER: AtomicU32 = AtomicU32::new(0);
         let unique = format!("{}-{}", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed));
-        let temporary = folder.join(format!(".{FILE}.{unique}"));
+        let temporary = folder.join(format!(".{FILE_NAME}.{unique}"));
         let written = os::create_private_file(&temporary)
             .and_then(|mut file| file.write_all(&text).and_then(|()| file.sync_all()))
             .and_then(|()| fs::rename(&temporary, &self.file));
         drafts::remove_old(folder, |name| {
-            name.strip_prefix('.').is_some_and(|name| name.starts_with(&format!("{FILE}.")))
+            name.strip_prefix('.').is_some_and(|name| name.starts_with(&format!("{FILE_NAME}.")))
         });
         written.map_err(|error| {
             let _ = fs::remove_file(&temporary);
@@ -179,11 +179,11 @@ mod tests {
         let scratch = Scratch::new();
         let trust = Trust::new(&scratch.path("state"));
         let (one, other) = (project(&scratch, "one"), project(&scratch, "other"));
-        assert_eq!(trust.verdict(&one, "{}").unwrap(), Verdict::Unknown);
+        assert_eq!(trust.verdict(&one, "{}").unwrap(), TrustVerdict::Unknown);
         trust.trust(&one, "{}").unwrap();
-        assert_eq!(trust.verdict(&one, "{}").unwrap(), Verdict::Trusted);
-        assert_eq!(trust.verdict(&one, "{ }").unwrap(), Verdict::Changed);
-        assert_eq!(trust.verdict(&other, "{}").unwrap(), Verdict::Unknown);
+        assert_eq!(trust.verdict(&one, "{}").unwrap(), TrustVerdict::Trusted);
+        assert_eq!(trust.verdict(&one, "{ }").unwrap(), TrustVerdict::Changed);
+        assert_eq!(trust.verdict(&other, "{}").unwrap(), TrustVerdict::Unknown);
     }
 
     #[test]
@@ -240,7 +240,7 @@ mod tests {
         trust.trust(&project(&scratch, "one"), "{}").unwrap();
         let names: Vec<_> =
             fs::read_dir(scratch.path("state")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        assert_eq!(names, [FILE]);
+        assert_eq!(names, [FILE_NAME]);
     }
 
     #[cfg(unix)]
@@ -252,9 +252,9 @@ mod tests {
         let trust = Trust::new(&state);
         trust.trust(&project(&scratch, "one"), "{}").unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        assert_eq!((mode(&state), mode(&state.join(FILE))), (0o700, 0o600));
+        assert_eq!((mode(&state), mode(&state.join(FILE_NAME))), (0o700, 0o600));
 
-        fs::set_permissions(state.join(FILE), fs::Permissions::from_mode(0o662)).unwrap();
+        fs::set_permissions(state.join(FILE_NAME), fs::Permissions::from_mode(0o662)).unwrap();
         assert!(matches!(trust.trusted(), Err(TrustError::OpenToOthers { .. })));
     }
 
@@ -268,11 +268,11 @@ mod tests {
         fs::create_dir(scratch.path("evil")).unwrap();
         let link = scratch.path("evil").join("switchboard.json");
         std::os::unix::fs::symlink(&file, &link).unwrap();
-        assert_eq!(trust.verdict(&link, "{}").unwrap(), Verdict::Unknown);
+        assert_eq!(trust.verdict(&link, "{}").unwrap(), TrustVerdict::Unknown);
 
         // A link to the folder leads to the same place, though.
         std::os::unix::fs::symlink(file.parent().unwrap(), scratch.path("alias")).unwrap();
         let alias = scratch.path("alias").join("switchboard.json");
-        assert_eq!(trust.verdict(&alias, "{}").unwrap(), Verdict::Trusted);
+        assert_eq!(trust.verdict(&alias, "{}").unwrap(), TrustVerdict::Trusted);
     }
 }

@@ -7,7 +7,7 @@ use crate::fronts::local::hello::{self, Newcomer, Reply};
 use crate::fronts::{Arrival, ClientHost, StreamOptions, Wanted, local};
 use crate::hub::Hub;
 use crate::io::reader::ClientReader;
-use crate::places;
+use crate::paths;
 use crate::settings;
 use serde_json::{Value, json};
 use std::pin::Pin;
@@ -129,7 +129,7 @@ fn surroundings(environment: Environment, newcomer: Newcomer, vars: &Arc<Vars>) 
         pinned: newcomer.pinned,
         given: newcomer.given,
         default: newcomer.default,
-        named: places::of_environment(&|name| vars.get(name)),
+        named: paths::of_environment(&|name| vars.get(name)),
         working_folder: newcomer.working_folder,
         goes_by_request: false,
         is_elsewhere: false,

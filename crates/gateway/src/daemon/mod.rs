@@ -24,7 +24,7 @@ use crate::config::{self, Config, ServerConfig};
 use crate::environments::{Vars, environment};
 use crate::fronts::ClientHost;
 use crate::hub::Hub;
-use crate::places;
+use crate::paths;
 use reload::{CurrentConfig, Overrides, Source};
 use standby::StartedServers;
 use std::collections::BTreeMap;
@@ -99,7 +99,7 @@ impl DaemonState {
             grace: config.shutdown_grace,
             max_message_bytes: config.max_message_bytes,
             stays: setup.stays,
-            default_root: setup.default_root.as_deref().and_then(places::canonical),
+            default_root: setup.default_root.as_deref().and_then(paths::canonical),
             stays_without_clients: setup.stays_without_clients,
             started: StartedServers::load(&setup.state_folder, stored_for),
             profiles: Mutex::new(config.profiles.clone()),

@@ -2,10 +2,10 @@
 //! trusted as it is now, changes nothing, and says why.
 
 use super::DaemonState;
-use crate::auggie;
 use crate::backends::servers::{AdHocServer, Changes};
-use crate::config::discover::{ConfigFile, Origin, reread};
+use crate::config::discover::{ConfigFile, ConfigOrigin, reread};
 use crate::config::owners::Owners;
+use crate::config::preset;
 use crate::config::{Config, Guard, ServerConfig};
 use crate::environments::environment;
 use crate::fronts::local::hello;
@@ -13,17 +13,21 @@ use crate::settings;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use switchboard_core::catalogue::Naming;
 use switchboard_core::{Change, ClientId, Environment, Fact, Record, ServerId, ServerSettings};
 use switchboard_process::aside;
+use switchboard_process::file_watch::FileWatch;
 use tokio::sync::Mutex;
 
-/// How often the file is looked at. What systems offer to be told of changes differs on each of them, misses what happens
-/// on network folders, and loses a file that an editor replaces; a look each second costs a few microseconds.
+/// How often the file is looked at where the system does not report every change, and at most otherwise.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// How often it is looked at where the system does: a folder further up may be another one now.
+const REPORTED_CHECK_INTERVAL: Duration = Duration::from_secs(30);
+/// How long a writer gets to finish after the first report.
+const WRITE_TIME: Duration = Duration::from_millis(100);
 /// A file that was written so short a time ago may be written again without its time being another: some file systems
 /// count in seconds, or two of them.
 const FRESH_FILE_AGE: Duration = Duration::from_secs(4);
@@ -32,7 +36,7 @@ const FRESH_FILE_AGE: Duration = Duration::from_secs(4);
 #[derive(Debug, Clone)]
 pub struct Source {
     pub path: PathBuf,
-    pub origin: Origin,
+    pub origin: ConfigOrigin,
     /// Whose files are taken.
     pub owners: Owners,
     /// What was in it.
@@ -73,7 +77,7 @@ type ContentDigest = [u8; 32];
 /// The config that counts, and the file that it came from.
 pub(crate) struct CurrentConfig {
     state: Mutex<ConfigState>,
-    pub(crate) source: Option<(PathBuf, Origin)>,
+    pub(crate) source: Option<(PathBuf, ConfigOrigin)>,
     pub(crate) owners: Owners,
 }
 
@@ -135,23 +139,29 @@ impl DaemonState {
         result
     }
 
-    /// Looks at the file again and again.
+    /// Looks at the file whenever it may have changed.
     pub(crate) async fn watch(&self) {
         let Some((path, origin)) = self.current.source.clone() else { return };
         let owners = self.current.owners;
+        let mut reports = FileWatch::new();
+        reports.aim(&path).await;
         loop {
-            tokio::time::sleep(CHECK_INTERVAL).await;
+            self.next_look(&path, &mut reports).await;
             let mut state = self.current.state.lock().await;
-            let (path, seen, is_doubted) = (path.clone(), state.seen, state.doubt.is_some());
+            let (file, seen, is_doubted) = (path.clone(), state.seen, state.doubt.is_some());
             // Also one that was refused: it may be trusted by now.
             let look = move || {
-                let stamp = stamp(&path);
+                let stamp = stamp(&file);
                 let is_same = stamp.is_some() && stamp == seen && !stamp.is_some_and(is_fresh);
                 let file = (!is_same || is_doubted)
-                    .then(|| reread(&path, origin, owners, &|name| std::env::var_os(name)));
+                    .then(|| reread(&file, origin, owners, &|name| std::env::var_os(name)));
                 (stamp, file)
             };
             let (stamp, file) = aside::run(look).await;
+            if stamp != seen {
+                // It may lie elsewhere now, or be there again.
+                reports.aim(&path).await;
+            }
             state.seen = stamp;
             let Some(file) = file else { continue };
             if file.as_ref().is_ok_and(|file| digest_of(&file.source) == state.applied) {
@@ -160,6 +170,26 @@ impl DaemonState {
             }
             if let Err(why) = file.and_then(|file| self.take_over(&mut state, &file)) {
                 self.doubt(&mut state, why);
+            }
+        }
+    }
+
+    /// Waits until the file is to be looked at: there is a report, or it is time.
+    async fn next_look(&self, path: &Path, reports: &mut FileWatch) {
+        let is_settled = {
+            let state = self.current.state.lock().await;
+            state.doubt.is_none() && state.seen.is_some_and(|stamp| !is_fresh(stamp))
+        };
+        let soon = tokio::time::Instant::now() + CHECK_INTERVAL;
+        let time = if is_settled && reports.reports_all() { REPORTED_CHECK_INTERVAL } else { CHECK_INTERVAL };
+        tokio::select! {
+            () = tokio::time::sleep(time) => {}
+            () = reports.changed() => {
+                tokio::time::sleep(WRITE_TIME).await;
+                if !is_settled {
+                    tokio::time::sleep_until(soon).await;
+                }
+                reports.aim(path).await;
             }
         }
     }
@@ -178,7 +208,7 @@ impl DaemonState {
     }
 
     fn take_over(&self, state: &mut ConfigState, file: &ConfigFile) -> Result<Applied, String> {
-        let loaded = auggie::load(file, &|name| self.vars.get(name));
+        let loaded = preset::load(file, &|name| self.vars.get(name));
         let Some(config) = loaded.config else {
             let problems: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
             return Err(format!("{} has errors\n{}", file.path.display(), problems.join("\n")));
@@ -218,7 +248,8 @@ impl DaemonState {
     pub(crate) async fn bring(&self, name: &str, launch: hello::AdHoc) -> Result<ServerId, String> {
         let state = self.current.state.lock().await;
         let config = &state.config;
-        let is_users = self.current.source.as_ref().is_some_and(|(_, origin)| *origin != Origin::Project);
+        let is_users =
+            self.current.source.as_ref().is_some_and(|(_, origin)| *origin != ConfigOrigin::Project);
         if !config.share_ad_hoc || !is_users {
             return Err(
                 "its config does not say `shareAdHoc: true`, so it starts no command of a command line"

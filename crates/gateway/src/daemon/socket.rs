@@ -3,7 +3,7 @@
 use super::DaemonState;
 use super::control;
 use super::reload::Applied;
-use crate::config::discover::Origin;
+use crate::config::discover::ConfigOrigin;
 use crate::fronts::local::hello::{self, Envelope, Hello, OrderWord, Reply, Wants};
 use crate::io::task;
 use serde_json::{Value, json};
@@ -12,8 +12,10 @@ use std::time::{Duration, Instant};
 use switchboard_core::{Event, Order};
 use switchboard_process::local::{Address, BindError, Connection, Listener};
 
-/// How often the socket's file is checked: somebody may clean up its folder.
+/// How often the socket's file is checked, since somebody may clean up its folder: where the system does not report changes, and
+/// where it does.
 const SOCKET_CHECK_INTERVAL: Duration = Duration::from_secs(5);
+const REPORTED_SOCKET_CHECK_INTERVAL: Duration = Duration::from_secs(60);
 /// How long a killed daemon may take to be gone.
 const BIND_TIMEOUT: Duration = Duration::from_secs(5);
 const BIND_RETRY_INTERVAL: Duration = Duration::from_millis(5);
@@ -39,13 +41,20 @@ async fn is_served(address: &Address) -> bool {
 
 /// Accepts connections until we end, or until a newer daemon takes over: then another may listen in our place.
 pub(crate) async fn accept(daemon: Arc<DaemonState>, address: Address, mut listener: Listener) {
-    let mut look = tokio::time::interval(SOCKET_CHECK_INTERVAL);
+    let mut reports = address.watch().await;
     loop {
+        let time = if reports.reports_all() { REPORTED_SOCKET_CHECK_INTERVAL } else { SOCKET_CHECK_INTERVAL };
+        let disturbed = async {
+            tokio::select! {
+                () = reports.changed() => {}
+                () = tokio::time::sleep(time) => {}
+            }
+        };
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             () = daemon.retired.notified() => return,
             () = daemon.hub.draining() => return,
-            _ = look.tick() => {
+            () = disturbed => {
                 if listener.is_found() {
                     continue;
                 }
@@ -55,6 +64,7 @@ pub(crate) async fn accept(daemon: Arc<DaemonState>, address: Address, mut liste
                     Ok(again) => listener = again,
                     Err(_) => return,
                 }
+                reports = address.watch().await;
                 continue;
             }
         };
@@ -126,7 +136,7 @@ impl DaemonState {
         self.hub.measure().await;
         let status = self.hub.turn().status();
         let (file, origin) = self.current.source.as_ref().map(|(path, origin)| (path, *origin)).unzip();
-        let (is_project, owner) = (origin == Some(Origin::Project), self.current.owners.also);
+        let (is_project, owner) = (origin == Some(ConfigOrigin::Project), self.current.owners.also);
         json!({ "config": file, "isProject": is_project, "configOwner": owner, "status": status })
     }
 

@@ -2,12 +2,12 @@
 
 use super::{Rung, Spread};
 use std::slice;
-use switchboard_core::roots::{Decision, Known, NamedBy, Place, Policy, Why, decide};
+use switchboard_core::routing::{Decision, Known, NamedBy, NamedPath, Policy, Why, decide};
 
 pub(super) struct Ladder<'a> {
     pub(super) known: &'a Known,
     /// What the request names, asked or not.
-    pub(super) places: &'a [Place],
+    pub(super) places: &'a [NamedPath],
     pub(super) policy: Policy,
     pub(super) spread: Spread,
     pub(super) decision: &'a Decision,
@@ -73,7 +73,7 @@ impl Ladder<'_> {
             return vec![Rung { rung: RUNG, value: None, named_by: None, used: false, note: None }];
         }
         let mut is_open = self.spread == Spread::Root && self.known.pinned.is_none();
-        let one = |place: &Place| {
+        let one = |place: &NamedPath| {
             let obstacle = self.obstacle(place);
             let used = is_open && obstacle.is_none();
             let note = match self.spread {
@@ -90,7 +90,7 @@ impl Ladder<'_> {
     }
 
     /// Why a place says nothing.
-    fn obstacle(&self, place: &Place) -> Option<&'static str> {
+    fn obstacle(&self, place: &NamedPath) -> Option<&'static str> {
         let unpinned = Known { pinned: None, ..self.known.clone() };
         if let Decision::Root { why: Why::Within(_) | Why::Project(_), .. } =
             decide(&unpinned, slice::from_ref(place), self.policy)

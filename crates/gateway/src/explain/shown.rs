@@ -1,13 +1,13 @@
 //! For people: a few short lines.
 
-use super::{Answer, Explained, Rung};
+use super::{Explained, RouteExplanation, Rung};
 use std::fmt;
 
 /// As wide as a terminal usually is.
-const WIDTH: usize = 80;
+const LINE_CHARS: usize = 80;
 /// Where the values begin.
-const LABEL: usize = 11;
-const RUNG: usize = 18;
+const LABEL_CHARS: usize = 11;
+const RUNG_CHARS: usize = 18;
 
 impl fmt::Display for Explained {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -22,7 +22,7 @@ impl fmt::Display for Explained {
     }
 }
 
-impl fmt::Display for Answer {
+impl fmt::Display for RouteExplanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.servers.as_slice() {
             [] => line(f, "Server", "any with an instance for each workspace (there is no config file)")?,
@@ -70,26 +70,26 @@ fn named(rung: &'static str) -> &'static str {
 
 fn write_rung(f: &mut fmt::Formatter<'_>, name: &str, rung: &Rung) -> fmt::Result {
     let mark = if rung.used { "->" } else { "" };
-    write!(f, "{mark:>3} {name:<RUNG$}")?;
+    write!(f, "{mark:>3} {name:<RUNG_CHARS$}")?;
     if let Some(by) = &rung.named_by {
         write!(f, "{by}: ")?;
     }
     writeln!(f, "{}", rung.value.as_deref().unwrap_or("-"))?;
     match rung.note {
-        Some(note) => writeln!(f, "{:width$}({note})", "", width = RUNG + 4),
+        Some(note) => writeln!(f, "{:width$}({note})", "", width = RUNG_CHARS + 4),
         None => Ok(()),
     }
 }
 
 /// A label and a text that is broken between words.
 fn line(f: &mut fmt::Formatter<'_>, label: &str, text: &str) -> fmt::Result {
-    write!(f, "{label:<LABEL$}")?;
-    let mut used = LABEL;
+    write!(f, "{label:<LABEL_CHARS$}")?;
+    let mut used = LABEL_CHARS;
     for (index, word) in text.split(' ').enumerate() {
         let length = word.chars().count();
-        if index > 0 && used + 1 + length > WIDTH {
-            write!(f, "\n{:LABEL$}", "")?;
-            used = LABEL;
+        if index > 0 && used + 1 + length > LINE_CHARS {
+            write!(f, "\n{:LABEL_CHARS$}", "")?;
+            used = LABEL_CHARS;
         } else if index > 0 {
             write!(f, " ")?;
             used += 1;

@@ -40,7 +40,7 @@ pub(crate) async fn repeat(
 ) {
     let frame = FrameSource { framing, ..FrameSource::default() }.parse(bytes);
     let places = reader.places(&frame).await;
-    hub.handle(Event::FromClient { client, frame, places });
+    hub.handle(Event::FromClient { client, frame, paths: places });
 }
 
 /// A peer that is being read.
@@ -140,7 +140,7 @@ impl Reading<'_> {
             Event::FromClient { frame, .. } => {
                 let unresolved = self.reader.names(&frame);
                 match self.reader.known(&unresolved) {
-                    Some(places) => Event::FromClient { client, frame, places },
+                    Some(places) => Event::FromClient { client, frame, paths: places },
                     None => return ControlFlow::Break(Some(Held::Unplaced(frame, unresolved))),
                 }
             }
@@ -177,7 +177,7 @@ impl Reading<'_> {
     async fn place(&mut self, frame: Result<Parsed, Broken>, unresolved: &Unresolved) {
         let Peer::Client(client) = self.peer else { return };
         let places = self.reader.resolve(unresolved).await;
-        self.tell(&mut self.hub.turn(), Event::FromClient { client, frame, places });
+        self.tell(&mut self.hub.turn(), Event::FromClient { client, frame, paths: places });
     }
 
     /// Asks the tap first, under the lock: whoever lets the client go does so under it too. `false` if the event is

@@ -3,7 +3,7 @@
 use super::{BackendSetting, Hub, Inside};
 use crate::io::outbox::Left;
 use crate::io::task;
-use crate::places;
+use crate::paths;
 use crate::telemetry::Desk;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -138,7 +138,7 @@ impl<'a> Turn<'a> {
     fn look_up(&self, client: ClientId, inquiry: u32, paths: Vec<String>) {
         let hub = self.hub.clone();
         task::spawn("lookup", async move {
-            let look = move || paths.iter().map(|path| places::canonical(Path::new(path))).collect();
+            let look = move || paths.iter().map(|path| paths::canonical(Path::new(path))).collect();
             let roots = aside::run(look).await;
             hub.handle(Event::RootsLookedUp { client, inquiry, roots });
         });

@@ -5,17 +5,17 @@
 //! roots: `.env` counts as reading.
 
 use super::Folder::{self, DotEnv, Ignored, Unknown};
-use switchboard_core::State::{self, Auto, Backend, Client, None};
+use switchboard_core::StatePolicy::{self, Auto, Backend, Client, None};
 
 /// One server, under all its names.
 pub(super) struct Row {
     /// Each with its registry: `npm:`, `pypi:`, `image:`, or `program:` for an installed one.
     pub(super) names: &'static [&'static str],
-    pub(super) state: State,
+    pub(super) state: StatePolicy,
     pub(super) folder: Folder,
 }
 
-const fn row(names: &'static [&'static str], state: State, folder: Folder) -> Row {
+const fn row(names: &'static [&'static str], state: StatePolicy, folder: Folder) -> Row {
     Row { names, state, folder }
 }
 

@@ -4,8 +4,8 @@
 use std::time::{Duration, SystemTime};
 
 const MINUTE: Duration = Duration::from_secs(60);
-/// So many get a line of their own.
-const MOST_LINES: u32 = 20;
+/// Bad messages that get a line of their own.
+const MAX_LINES_PER_MINUTE: u32 = 20;
 
 #[derive(Default)]
 pub(super) struct BadMessages {
@@ -19,7 +19,7 @@ impl BadMessages {
     pub(super) fn take(&mut self, now: SystemTime) -> bool {
         let is_past = |since: SystemTime| !now.duration_since(since).is_ok_and(|passed| passed < MINUTE);
         let (since, lines) = self.lines.filter(|(since, _)| !is_past(*since)).unwrap_or((now, 0));
-        if lines == MOST_LINES {
+        if lines == MAX_LINES_PER_MINUTE {
             self.untold += 1;
             return false;
         }

@@ -39,9 +39,9 @@ impl fmt::Display for Day {
 }
 
 /// A moment as `2026-11-15T20:04:30.123Z`.
-pub(crate) struct Stamp(pub(crate) SystemTime);
+pub(crate) struct Timestamp(pub(crate) SystemTime);
 
-impl fmt::Display for Stamp {
+impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let elapsed = since_epoch(self.0);
         let second = elapsed.as_secs() % 86_400;
@@ -69,7 +69,7 @@ mod tests {
             (1_763_236_800, "2025-11-15T20:00:00.000Z"),
             (4_107_542_400, "2100-03-01T00:00:00.000Z"),
         ] {
-            assert_eq!(Stamp(UNIX_EPOCH + Duration::from_secs(seconds)).to_string(), expect);
+            assert_eq!(Timestamp(UNIX_EPOCH + Duration::from_secs(seconds)).to_string(), expect);
         }
     }
 }

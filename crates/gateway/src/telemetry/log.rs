@@ -1,7 +1,7 @@
-//! Facts as log lines: the only place that logs. Everything goes to the file at the chosen level; warnings
+//! Facts as log lines: the only code that logs. Everything goes to the file at the chosen level; warnings
 //! and errors go to our stderr too, where an IDE shows them. Bodies are never written unless asked for.
 
-use super::clock::Stamp;
+use super::clock::Timestamp;
 use super::rolling::{Name, Rolling};
 use super::{Crowd, LogOptions};
 use crate::config::{LogFormat, LogLevel, STDERR};
@@ -68,7 +68,7 @@ impl Log {
             to_file,
             to_stderr,
             file: (!is_stderr).then(|| Rolling::new(name)),
-            own_stderr: StderrFile::at(&options.folder.join(super::DAEMON_STDERR)),
+            own_stderr: StderrFile::at(&options.folder.join(super::DAEMON_STDERR_FILE)),
             words: BTreeMap::new(),
             folder: options.folder.clone(),
             root: options.root.map(|root| root.display().to_string()).unwrap_or_default(),
@@ -123,7 +123,7 @@ impl Log {
             self.words.insert(server.to_owned(), (rolling, Vec::new()));
         }
         if let Some((_, gathered)) = self.words.get_mut(server) {
-            gathered.extend_from_slice(format!("{} {}\n", Stamp(time), redact(line)).as_bytes());
+            gathered.extend_from_slice(format!("{} {}\n", Timestamp(time), redact(line)).as_bytes());
         }
     }
 
@@ -147,12 +147,12 @@ impl Log {
 
     fn keep_stderr_short(&self) {
         if let Some(file) = &self.own_stderr {
-            file.keep_below(super::LONGEST_STDERR);
+            file.keep_below(super::MAX_STDERR_BYTES);
         }
     }
 }
 
-/// One fact, one line.
+/// One fact, one line. Long on purpose: a table of all facts, without an arm for the rest.
 fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
     match fact {
         Fact::Layers { text, are_wanting: true } => {
@@ -339,7 +339,7 @@ impl FactTime {
 impl FormatTime for FactTime {
     fn format_time(&self, w: &mut Writer<'_>) -> std::fmt::Result {
         let time = UNIX_EPOCH + Duration::from_micros(self.0.load(Ordering::Relaxed));
-        write!(w, "{}", Stamp(time))
+        write!(w, "{}", Timestamp(time))
     }
 }
 

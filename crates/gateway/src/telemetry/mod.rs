@@ -1,13 +1,13 @@
-//! What happened, made visible. Facts are handed over without waiting and without waking anyone more than a
-//! few times a second; one thread of its own turns them into log lines. A full disk or a stalled reader of our
-//! stderr holds up that thread and nobody else: beyond a limit facts are dropped, and counted.
+//! The log. Facts are handed over without waiting and without waking anyone more than a few times a second; a thread of its
+//! own turns them into log lines. A full disk or a stalled reader of our stderr holds up only that thread: beyond a limit facts
+//! are dropped, and counted.
 //!
 //! # Layout
-//! - `windows`: the daemon's log, and those of its windows that asked for one.
-//! - `log`: facts as log lines, the only place that logs.
+//! - `windows`: the daemon's log, and the logs of windows that asked for one.
+//! - `log`: facts as log lines, the only code that logs.
 //! - `rolling`: a file by day and size.
-//! - `bad_messages`: which of them get a line.
-//! - `clock`: dates without a library.
+//! - `bad_messages`: the share of bad messages that get a line.
+//! - `clock`: dates in UTC.
 
 mod bad_messages;
 pub(crate) mod clock;
@@ -30,27 +30,27 @@ use std::time::{Duration, Instant, SystemTime};
 use switchboard_core::{ClientId, Fact, Outcome};
 use switchboard_process::stderr;
 
-/// So many facts may wait to be written.
-const MOST_WAITING: usize = 20_000;
-/// So many requests get a line of their own in one gathering; the rest of them are summed up.
-const MOST_REQUEST_LINES: usize = 500;
-/// So many kinds of requests are summed up apart.
-const MOST_CROWDS: usize = 64;
-/// So much of a body is shown.
-const LONGEST_BODY: usize = 4096;
-/// Facts are gathered for so long before they are written.
-const GATHER: Duration = Duration::from_millis(100);
+/// Facts that may wait to be written; further ones are dropped.
+const MAX_WAITING_FACTS: usize = 20_000;
+/// Requests that get a line of their own in one gathering; the rest of them are summed up.
+const MAX_REQUEST_LINES: usize = 500;
+/// Kinds of requests that are summed up apart.
+const MAX_CROWDS: usize = 64;
+/// Bytes of a body that are shown.
+const MAX_BODY_BYTES: usize = 4096;
+/// Time for which facts are gathered before they are written.
+const GATHER_TIME: Duration = Duration::from_millis(100);
 
 /// The daemon's own stderr, in the folder of the logs.
-const DAEMON_STDERR: &str = "daemon.stderr.log";
-/// So long it may become. One older is kept.
-const LONGEST_STDERR: u64 = 1 << 20;
+const DAEMON_STDERR_FILE: &str = "daemon.stderr.log";
+/// Its size at which a new one begins; one older is kept.
+const MAX_STDERR_BYTES: u64 = 1 << 20;
 
 /// Where a daemon's stderr goes that is about to be started, ready for it. Nothing if there is no place.
 pub fn stderr_for_daemon(folder: &Path) -> Option<PathBuf> {
     os::create_private_dir(folder).ok()?;
-    let path = folder.join(DAEMON_STDERR);
-    stderr::begin_anew_if_long(&path, LONGEST_STDERR);
+    let path = folder.join(DAEMON_STDERR_FILE);
+    stderr::begin_anew_if_long(&path, MAX_STDERR_BYTES);
     Some(path)
 }
 
@@ -211,8 +211,8 @@ impl Telemetry {
     }
 
     /// Writes what is left, within limits: the end of the program is not held up by a stalled reader.
-    pub(crate) fn close(&self, patience: Duration) {
-        let deadline = Instant::now() + patience;
+    pub(crate) fn close(&self, timeout: Duration) {
+        let deadline = Instant::now() + timeout;
         let mut queue = self.lock();
         queue.closing = true;
         self.queue.1.notify_all();
@@ -247,7 +247,7 @@ impl Desk<'_> {
     }
 
     pub(crate) fn take_body(&mut self, window: Option<ClientId>, from: String, text: &[u8]) {
-        let text = text[..text.len().min(LONGEST_BODY)].to_vec();
+        let text = text[..text.len().min(MAX_BODY_BYTES)].to_vec();
         self.queue.push(Item::Body { time: self.time, window, from, text });
     }
 }
@@ -266,7 +266,7 @@ impl Queue {
             return;
         }
         match fact {
-            Fact::Answered { method, took, outcome, .. } if self.requests == MOST_REQUEST_LINES => {
+            Fact::Answered { method, took, outcome, .. } if self.requests == MAX_REQUEST_LINES => {
                 self.join_crowd(method, took, outcome);
             }
             Fact::BadMessage { .. } | Fact::TooLong { .. } if !self.bad.take(time) => {}
@@ -285,7 +285,7 @@ impl Queue {
                 crowd.requests += 1;
                 crowd.longest = crowd.longest.max(took);
             }
-            None if self.crowds.len() < MOST_CROWDS => {
+            None if self.crowds.len() < MAX_CROWDS => {
                 self.crowds.push(Crowd { method, outcome, requests: 1, longest: took });
             }
             None => self.dropped += 1,
@@ -302,7 +302,7 @@ impl Queue {
     }
 
     fn push(&mut self, item: Item) {
-        if self.items.len() < MOST_WAITING {
+        if self.items.len() < MAX_WAITING_FACTS {
             self.items.push(item);
         } else {
             self.dropped += 1;
@@ -320,7 +320,7 @@ fn listen(shared: &(Mutex<Queue>, Condvar), options: LogOptions) {
             waiting.asleep = true;
             waiting = changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
         }
-        let gathered = Instant::now() + GATHER;
+        let gathered = Instant::now() + GATHER_TIME;
         while !waiting.closing && Instant::now() < gathered {
             let left = gathered.saturating_duration_since(Instant::now());
             waiting = changed.wait_timeout(waiting, left).unwrap_or_else(PoisonError::into_inner).0;

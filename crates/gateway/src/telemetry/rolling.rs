@@ -8,8 +8,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-const LARGEST: u64 = 10 << 20;
-const KEPT: usize = 8;
+const MAX_FILE_BYTES: u64 = 10 << 20;
+const MAX_FILES: usize = 8;
 
 /// What the file is called.
 #[derive(Debug, Clone)]
@@ -51,7 +51,7 @@ impl Rolling {
             self.file = None;
         }
         let path = self.path();
-        let is_large = |length: u64| length >= LARGEST;
+        let is_large = |length: u64| length >= MAX_FILE_BYTES;
         if self.file.as_ref().is_some_and(|file| file.metadata().is_ok_and(|meta| is_large(meta.len()))) {
             self.file = None;
             // Another process may have moved it away already: then the one at the path is a new one.
@@ -80,7 +80,7 @@ impl Rolling {
             name.push(format!(".{number}"));
             PathBuf::from(name)
         };
-        (1..KEPT).map(numbered).find(|free| !free.exists()).unwrap_or_else(|| numbered(KEPT))
+        (1..MAX_FILES).map(numbered).find(|free| !free.exists()).unwrap_or_else(|| numbered(MAX_FILES))
     }
 
     /// Removes the oldest of the daily files with this stem.
@@ -94,7 +94,7 @@ impl Rolling {
             .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
             .collect();
         files.sort();
-        let excess = files.len().saturating_sub(KEPT);
+        let excess = files.len().saturating_sub(MAX_FILES);
         for (_, path) in &files[..excess] {
             let _ = fs::remove_file(path);
         }
@@ -118,14 +118,14 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("switchboard-rolling-{}", std::process::id()));
         let _ = fs::remove_dir_all(&folder);
         let mut log = Rolling::new(Name::Daily { folder: folder.clone(), stem: "x".into() });
-        let block = vec![b'.'; LARGEST as usize / 2];
+        let block = vec![b'.'; MAX_FILE_BYTES as usize / 2];
         for _ in 0..40 {
             log.write(&block);
         }
         let files = fs::read_dir(&folder).unwrap().flatten().count();
-        assert!((2..=KEPT + 1).contains(&files), "{files} files");
+        assert!((2..=MAX_FILES + 1).contains(&files), "{files} files");
         let largest = fs::read_dir(&folder).unwrap().flatten().map(|f| f.metadata().unwrap().len()).max();
-        assert!(largest.unwrap() <= 2 * LARGEST);
+        assert!(largest.unwrap() <= 2 * MAX_FILE_BYTES);
         fs::remove_dir_all(&folder).unwrap();
     }
 

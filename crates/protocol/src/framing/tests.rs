@@ -75,6 +75,14 @@ fn what_is_too_long_is_not_kept_and_the_stream_goes_on() {
 }
 
 #[test]
+fn the_limit_itself_is_allowed() {
+    let (longest, longer) = ("x".repeat(100), "x".repeat(101));
+    check(&format!("{longest}\n{longer}\n"), Some(Framing::Newline), &[&longest, "long:101:"]);
+    let framed = |body: &str| format!("Content-Length: {}\r\n\r\n{body}", body.len());
+    check(&format!("{}{}", framed(&longest), framed(&longer)), None, &[&longest, "long:101:"]);
+}
+
+#[test]
 fn memory_stays_bounded_while_a_long_line_passes() {
     let mut framer = Framer::new(None, 1000);
     framer.buffer().extend_from_slice(b"{\"x\":\"");

@@ -7,7 +7,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use switchboard_core::ClientId;
-use switchboard_core::catalogue::{List, Naming, Style, decode_resource, decode_template};
+use switchboard_core::catalogue::{List, NameStyle, Naming, decode_resource, decode_template};
 
 impl World {
     pub(super) fn page_at_client(
@@ -152,7 +152,7 @@ impl World {
 
 /// By the rules that clients are told of: prefixed, within 46 plain characters, with a hash where that takes a change.
 pub(super) fn may_be_called(naming: &Naming, list: List, name: &str, public: &str) -> bool {
-    let is_plain = naming.style == Style::Plain;
+    let is_plain = naming.style == NameStyle::Plain;
     match list {
         List::Tools | List::Prompts => {
             let shown = naming.filter(list).renamed(name);

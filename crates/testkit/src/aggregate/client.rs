@@ -249,7 +249,7 @@ impl World {
     pub(super) fn client_says(&mut self, turn: Turn, client: ClientId, text: String) -> Check {
         self.note(|| format!("{client} > {text}"));
         let frame = parse(Bytes::from(text));
-        self.handle_as(turn, Event::FromClient { client, frame, places: Vec::new() })
+        self.handle_as(turn, Event::FromClient { client, frame, paths: Vec::new() })
     }
 
     fn notifies(&mut self, client: ClientId) -> Check {

@@ -5,7 +5,7 @@ use crate::simulator::rng::Rng;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use switchboard_core::ServerSettings;
-use switchboard_core::catalogue::{Filter, List, Naming, Style};
+use switchboard_core::catalogue::{Filter, List, NameStyle, Naming};
 
 /// Names as servers spell them, without the quotes. Some need a hash, some fall together, one is spelled with an escape.
 const NAMES: &[&str] = &[
@@ -193,7 +193,7 @@ pub(super) fn is_shown(filter: &Filter, name: &str) -> bool {
     (filter.allow.is_empty() || filter.allow.iter().any(fits)) && !filter.deny.iter().any(fits)
 }
 
-pub(super) fn naming(rng: &mut Rng, server: &str, style: Style) -> Naming {
+pub(super) fn naming(rng: &mut Rng, server: &str, style: NameStyle) -> Naming {
     let mut naming = Naming::new(server, style);
     let deny = |chance: bool| if chance { vec!["*secret_*".to_owned()] } else { Vec::new() };
     let rename = |chance: bool| if chance { vec![("old".to_owned(), "new".to_owned())] } else { Vec::new() };

@@ -5,12 +5,12 @@ use crate::simulator::rng::Rng;
 use crate::variables::ENVIRONMENTS;
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_core::catalogue::Style as NameStyle;
-use switchboard_core::roots::Policy;
-use switchboard_core::roots::path::Style;
+use switchboard_core::catalogue::NameStyle;
+use switchboard_core::routing::Policy;
+use switchboard_core::routing::path::Style;
 use switchboard_core::{
     Aggregates, Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope,
-    ServerSettings, Settings, State,
+    ServerSettings, Settings, StatePolicy,
 };
 use switchboard_protocol::dialect::LearntDialect;
 use switchboard_protocol::{Dialect, Framing};
@@ -66,7 +66,12 @@ pub(super) fn server(rng: &mut Rng, name: &str, style: NameStyle) -> ServerSetti
     ServerSettings {
         scope: rng.weighted(&[(8, Scope::Root), (1, Scope::Global), (1, Scope::Client)]),
         splits: rng.percent(15),
-        state: rng.weighted(&[(6, State::None), (1, State::Client), (1, State::Backend), (1, State::Auto)]),
+        state: rng.weighted(&[
+            (6, StatePolicy::None),
+            (1, StatePolicy::Client),
+            (1, StatePolicy::Backend),
+            (1, StatePolicy::Auto),
+        ]),
         capabilities: *rng.pick(&[Capabilities::Auto, Capabilities::Exact, Capabilities::Shared]),
         max_backends: rng.within(1..=4),
         idle_ttl: rng.weighted(&[(3, None), (1, Some(secs(1))), (1, Some(secs(20)))]),

@@ -86,11 +86,11 @@ impl World {
         }
         let settings = &self.servers[server].settings;
         let is_private = settings.scope == switchboard_core::Scope::Client
-            || settings.state == switchboard_core::State::Client;
+            || settings.state == switchboard_core::StatePolicy::Client;
         let own = self.processes.values().filter(of_server).count();
         // Those of an earlier config have its limit.
         let is_as_it_was = self.servers[server].namings.len() == 1;
-        let is_auto = settings.state == switchboard_core::State::Auto || self.servers[server].has_asked;
+        let is_auto = settings.state == switchboard_core::StatePolicy::Auto || self.servers[server].has_asked;
         if own >= settings.max_backends && !is_private && is_as_it_was && !is_auto {
             return Err(format!("{launch} is started, and its server has {own} already"));
         }

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use switchboard_core::catalogue::{Kept, List, OfferKey, RawList, RawOffer};
+use switchboard_core::catalogue::{List, OfferKey, RawList, RawOffer, StoredOffer};
 use switchboard_core::{
     Action, BackendId, ClientId, Core, Event, Fact, Launch, Moment, Peer, ServerId, Settings,
 };
@@ -240,7 +240,7 @@ impl World {
             let marks = match raw {
                 RawList::Pages(pages) => marks_of(list, pages).unwrap_or_default(),
                 RawList::Absent => Vec::new(),
-                RawList::Kept(_) => continue,
+                RawList::Unchanged(_) => continue,
             };
             self.servers[server].told.insert((list, marks));
         }
@@ -368,7 +368,7 @@ impl World {
             let own = self.kept.range((at, String::new())..(at + 1, String::new()));
             own.map(move |((_, profile), stored)| {
                 let naming = self.servers[at].settings.naming.clone();
-                (OfferKey::anywhere(profile), Kept::stored(stored.clone().into(), naming))
+                (OfferKey::anywhere(profile), StoredOffer::from_bytes(stored.clone().into(), naming))
             })
         };
         let servers = (0..self.servers.len()).map(|at| switchboard_core::ServerSettings {

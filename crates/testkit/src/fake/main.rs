@@ -65,7 +65,7 @@ fn main() -> ExitCode {
         .as_deref()
         .filter(|_| !options.with.is_empty())
         .map(|record| zoo::open(record, launch, &options.with));
-    let mut hear = wire::Ear::new(options.framing == Framing::ContentLength, record);
+    let mut hear = wire::LearntDialect::new(options.framing == Framing::ContentLength, record);
     let mut server = Server::new(options, launch);
     server.begin();
     while let Some(message) = hear.next() {

@@ -38,13 +38,13 @@ impl Record {
 }
 
 /// Hears messages on stdin.
-pub(crate) struct Ear {
+pub(crate) struct LearntDialect {
     stdin: BufReader<Stdin>,
     wants_headers: bool,
     record: Record,
 }
 
-impl Ear {
+impl LearntDialect {
     pub(crate) fn new(wants_headers: bool, record: Record) -> Self {
         Self { stdin: BufReader::with_capacity(256 << 10, io::stdin()), wants_headers, record }
     }

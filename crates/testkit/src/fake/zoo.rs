@@ -17,7 +17,7 @@ const LIFETIME: Duration = Duration::from_secs(120);
 const REFORKER_LIFETIME: Duration = Duration::from_secs(30);
 const GENERATION: Duration = Duration::from_millis(1);
 /// For a member that does not come to life.
-const PATIENCE: Duration = Duration::from_secs(20);
+const START_TIMEOUT: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -186,7 +186,7 @@ fn hold(path: &Path) -> File {
 }
 
 fn wait_for(path: &Path) {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + START_TIMEOUT;
     let held = || File::open(path).is_ok_and(|f| flock(&f, FlockOperation::NonBlockingLockShared).is_err());
     while !held() && Instant::now() < end {
         std::thread::sleep(GENERATION);

@@ -6,7 +6,7 @@ use super::process::{Job, Process};
 use super::world::World;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use switchboard_core::{Capabilities, Launch, Moment, Scope, State};
+use switchboard_core::{Capabilities, Launch, Moment, Scope, StatePolicy};
 
 impl World {
     /// After each event.
@@ -67,7 +67,7 @@ impl World {
     fn check_twins(&self) -> Check {
         let server = &self.plan.settings.servers[0];
         let is_plain = server.scope != Scope::Client
-            && server.state == State::None
+            && server.state == StatePolicy::None
             && server.capabilities == Capabilities::Shared
             && !self.plan.versions_differ
             // Where one client has more variables than another, the poorer process ends when it is done.

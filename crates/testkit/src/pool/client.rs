@@ -6,7 +6,7 @@ use super::world::World;
 use crate::variables::environment;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use switchboard_core::roots::Known;
+use switchboard_core::routing::Known;
 use switchboard_core::{ClientId, Event, ServerId, Surroundings};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

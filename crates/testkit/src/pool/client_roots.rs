@@ -6,8 +6,8 @@ use super::plan::PROJECTS;
 use super::world::{LookUp, World};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use switchboard_core::roots::path::{Style, is_within};
-use switchboard_core::roots::{Decision, Known, NamedBy, Place, decide};
+use switchboard_core::routing::path::{Style, is_within};
+use switchboard_core::routing::{Decision, Known, NamedBy, NamedPath, decide};
 use switchboard_core::{ClientId, Event, Moment, Scope};
 
 /// What clients may have open, and which folder that is on disk. One is a link, one is not there.
@@ -24,16 +24,20 @@ pub(super) const FOLDERS: &[(&str, Option<&str>)] = &[
 const FILES: &[&str] = &["/w/a/x", "/w/a/in/y", "/w/a/in", "/w/b/x", "/w/c/x/y", "/x/d/x", "/tmp/x", "/w/ab"];
 
 impl World {
-    pub(super) fn some_place(&mut self) -> Place {
+    pub(super) fn some_place(&mut self) -> NamedPath {
         let path = *self.rng.pick(FILES);
         let around = PROJECTS.iter().filter(|project| is_within(path, project, Style::Unix));
         let project = around.max_by_key(|project| project.len()).map(|project| project.to_string());
         let named_by = if self.rng.percent(25) { NamedBy::Uri } else { NamedBy::Argument("path".into()) };
-        Place { named_by, path: path.to_owned(), project }
+        NamedPath { named_by, path: path.to_owned(), project }
     }
 
     /// Where a client's request belongs, now. Nothing: it must be refused.
-    pub(super) fn roots_for(&mut self, client: ClientId, place: Option<&Place>) -> BTreeSet<Option<String>> {
+    pub(super) fn roots_for(
+        &mut self,
+        client: ClientId,
+        place: Option<&NamedPath>,
+    ) -> BTreeSet<Option<String>> {
         let is_split = self.plan.is_split() && self.clients[&client].known.pinned.is_none();
         match place {
             Some(place) if is_split => {
@@ -59,7 +63,7 @@ impl World {
         c.home.extend(home);
     }
 
-    fn decided(&mut self, client: ClientId, places: &[Place]) -> Option<Option<String>> {
+    fn decided(&mut self, client: ClientId, places: &[NamedPath]) -> Option<Option<String>> {
         let needs_root = self.plan.settings.servers[0].needs_root;
         let roots = &self.plan.settings.roots;
         let is_global = self.plan.settings.servers[0].scope == Scope::Global;

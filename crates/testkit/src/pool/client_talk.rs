@@ -4,8 +4,8 @@ use super::client::{Presence, Temper};
 use super::ledger::{Check, LEVELS, Request, Verb};
 use super::world::{World, message};
 use serde_json::{Value, json};
-use switchboard_core::roots::{NamedBy, Place};
-use switchboard_core::{ClientId, Event, Named};
+use switchboard_core::routing::{NamedBy, NamedPath};
+use switchboard_core::{ClientId, Event, MemberPath};
 use switchboard_protocol::Parsed;
 
 const URIS: &[&str] = &["mem:one", "mem:two", "mem:three"];
@@ -16,7 +16,7 @@ impl World {
     pub(super) fn client_says(&mut self, client: ClientId, text: String) -> Check {
         self.note(|| format!("{client} > {text}"));
         let frame = Ok(Parsed::One(message(text)?));
-        self.handle(Event::FromClient { client, frame, places: Vec::new() })
+        self.handle(Event::FromClient { client, frame, paths: Vec::new() })
     }
 
     fn client_requests(
@@ -24,7 +24,7 @@ impl World {
         client: ClientId,
         verb: Verb,
         mut params: Value,
-        place: Option<Place>,
+        place: Option<NamedPath>,
     ) -> Check {
         let number = self.requests.len();
         let c = self.client(client);
@@ -39,7 +39,7 @@ impl World {
         }
         let params = params.to_string();
         let is_placed = self.plan.is_split() && place.is_some();
-        let places: Vec<Place> = place.iter().filter(|_| is_placed).cloned().collect();
+        let places: Vec<NamedPath> = place.iter().filter(|_| is_placed).cloned().collect();
         let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{}","params":{params}}}"#, verb.method());
         self.note(|| format!("{client} > {text} {}", places.first().map_or("", |place| &place.path)));
         let is_initialize = verb == Verb::Initialize;
@@ -76,11 +76,12 @@ impl World {
         });
         self.stats.requests += 1;
         let frame = Ok(Parsed::One(message(text)?));
-        let mut named: Vec<Named> = places.into_iter().map(|place| Named { member: 0, place }).collect();
+        let mut named: Vec<MemberPath> =
+            places.into_iter().map(|place| MemberPath { member: 0, path: place }).collect();
         if is_initialize {
             named = self.initialize_places(client, number);
         }
-        self.handle(Event::FromClient { client, frame, places: named })
+        self.handle(Event::FromClient { client, frame, paths: named })
     }
 
     pub(super) fn client_initializes(&mut self, client: ClientId) -> Check {
@@ -104,7 +105,7 @@ impl World {
     }
 
     /// Some clients name their roots at once.
-    fn initialize_places(&mut self, client: ClientId, number: usize) -> Vec<Named> {
+    fn initialize_places(&mut self, client: ClientId, number: usize) -> Vec<MemberPath> {
         let folders = self.client(client).folders.clone();
         let paths: Vec<String> = folders
             .into_iter()
@@ -119,8 +120,9 @@ impl World {
         self.settle_home(client);
         self.requests[number].roots = self.clients[&client].home.clone();
         let paths = if names_them { paths } else { Vec::new() };
-        let place = |path: String| Place { named_by: NamedBy::Uri, path: path.clone(), project: Some(path) };
-        paths.into_iter().map(|path| Named { member: 0, place: place(path) }).collect()
+        let place =
+            |path: String| NamedPath { named_by: NamedBy::Uri, path: path.clone(), project: Some(path) };
+        paths.into_iter().map(|path| MemberPath { member: 0, path: place(path) }).collect()
     }
 
     pub(super) fn client_confirms(&mut self, client: ClientId) -> Check {
@@ -129,7 +131,12 @@ impl World {
         self.client_says(client, notice.to_string())
     }
 
-    pub(super) fn client_calls(&mut self, client: ClientId, place: Option<Place>, as_task: bool) -> Check {
+    pub(super) fn client_calls(
+        &mut self,
+        client: ClientId,
+        place: Option<NamedPath>,
+        as_task: bool,
+    ) -> Check {
         self.stats.early_talkers += u64::from(self.client(client).initialize.is_none());
         let mut params = json!({ "name": "echo", "arguments": {} });
         if as_task {

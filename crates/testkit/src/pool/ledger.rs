@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use std::collections::BTreeSet;
-use switchboard_core::roots::Place;
+use switchboard_core::routing::NamedPath;
 use switchboard_core::{ClientId, Launch, Moment};
 
 /// `Err` is a broken promise.
@@ -76,7 +76,7 @@ pub(super) struct Request {
     /// The text of `params`.
     pub(super) params: String,
     pub(super) token: Option<Value>,
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<NamedPath>,
     /// The roots whose process may be given it.
     pub(super) roots: BTreeSet<Option<String>>,
     /// Its client's roots, or its handshake, were open when it came: where it goes is decided later.

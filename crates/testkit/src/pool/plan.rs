@@ -3,11 +3,11 @@
 use crate::simulator::rng::Rng;
 use crate::variables::ENVIRONMENTS;
 use std::time::Duration;
-use switchboard_core::roots::Policy;
-use switchboard_core::roots::path::Style;
+use switchboard_core::routing::Policy;
+use switchboard_core::routing::path::Style;
 use switchboard_core::{
     Aggregates, Capabilities, FramingChoice, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope,
-    ServerSettings, Settings, State,
+    ServerSettings, Settings, StatePolicy,
 };
 use switchboard_protocol::dialect::LearntDialect;
 use switchboard_protocol::{Dialect, Framing};
@@ -85,7 +85,8 @@ impl Plan {
 
     /// No two clients ever share an instance.
     pub(super) fn is_private(&self) -> bool {
-        self.settings.servers[0].scope == Scope::Client || self.settings.servers[0].state == State::Client
+        self.settings.servers[0].scope == Scope::Client
+            || self.settings.servers[0].state == StatePolicy::Client
     }
 
     /// How many processes there may be; more if each client has its own.
@@ -101,7 +102,7 @@ fn settings(rng: &mut Rng, seed: u64) -> Settings {
         scope: rng.weighted(&[(6, Scope::Root), (1, Scope::Global), (1, Scope::Client)]),
         splits: rng.percent(60),
         needs_root: rng.percent(30),
-        state: rng.weighted(&[(6, State::None), (1, State::Client), (2, State::Backend)]),
+        state: rng.weighted(&[(6, StatePolicy::None), (1, StatePolicy::Client), (2, StatePolicy::Backend)]),
         capabilities: *rng.pick(&[Capabilities::Auto, Capabilities::Exact, Capabilities::Shared]),
         max_backends: rng.within(1..=4),
         idle_ttl: rng.weighted(&[(1, None), (2, Some(secs(1))), (2, Some(secs(10)))]),

@@ -5,7 +5,7 @@ use super::ledger::{Ask, Check, Verb, Wish};
 use super::world::{Turn, World};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use switchboard_core::roots::path::{Style, to_uri};
+use switchboard_core::routing::path::{Style, to_uri};
 use switchboard_core::{ClientId, Launch};
 
 impl World {

@@ -4,7 +4,7 @@ use super::ledger::{Check, Request, Verb};
 use super::process::{Job, Phase};
 use super::world::World;
 use std::time::Duration;
-use switchboard_core::{Launch, State};
+use switchboard_core::{Launch, StatePolicy};
 
 impl World {
     pub(super) fn check_stop(&mut self, launch: Launch) -> Check {
@@ -98,7 +98,7 @@ impl World {
         if site.has_tasks() {
             return Err(format!("{launch} has a task, and is stopped: {why}"));
         }
-        if state != State::None
+        if state != StatePolicy::None
             && let Some(client) = site.sure.first()
         {
             return Err(format!("{launch} keeps something for {client}, and is stopped: {why}"));
@@ -151,7 +151,7 @@ impl World {
         for p in self.processes.values().filter(|p| p.is_staying() && p.phase == Phase::Alive && p.is_greeted)
         {
             let site = &self.sites[&p.launch.backend];
-            let is_kept = server.state != State::None && !self.users(p.launch.backend).0.is_empty();
+            let is_kept = server.state != StatePolicy::None && !self.users(p.launch.backend).0.is_empty();
             let asks = |ask: &super::ledger::Ask| ask.launch == p.launch && !ask.is_answered;
             let is_used = !self.in_flight(p.launch).is_empty()
                 || !site.subscriptions.is_empty()

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use switchboard_core::roots::Known;
+use switchboard_core::routing::Known;
 use switchboard_core::{Action, BackendId, ClientId, Core, Event, Launch, Moment};
 use switchboard_protocol::{Message, Parsed, parse};
 

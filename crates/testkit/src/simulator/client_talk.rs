@@ -41,7 +41,7 @@ impl World {
     pub(super) fn client_says(&mut self, client: ClientId, text: String) -> Check {
         self.note(|| format!("{client} > {text}"));
         let frame = parse(Bytes::from(text));
-        self.handle(Event::FromClient { client, frame, places: Vec::new() })?;
+        self.handle(Event::FromClient { client, frame, paths: Vec::new() })?;
         self.client(client).is_unclear = false;
         Ok(())
     }

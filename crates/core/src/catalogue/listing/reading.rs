@@ -1,10 +1,10 @@
 //! From a server's answers to a [`Listing`]: where each item and its name stand, what it is called, and what of it
 //! would be called the same. One pass over the answers, since they may be long.
 
-use super::{Entry, Home, Label, Listing, Named, Shown, Unreadable, unreadable};
-use crate::catalogue::index::{self, Index};
-use crate::catalogue::list::{List, Naming};
-use crate::catalogue::names::{self, Collision, Style};
+use super::{Entry, Home, Label, Listing, NameForm, Shown, Unreadable, unreadable};
+use crate::catalogue::{index, index::Index};
+use crate::catalogue::{list::List, list::Naming};
+use crate::catalogue::{names, names::Collision, names::NameStyle};
 use crate::catalogue::{scan, uris};
 use bytes::Bytes;
 use std::collections::{BTreeSet, HashMap};
@@ -119,7 +119,7 @@ impl Listing {
         }
         let mut listing = Self {
             list,
-            naming: Named { server: naming.server.clone(), style: naming.style },
+            naming: NameForm { server: naming.server.clone(), style: naming.style },
             entries: Vec::new(),
             doubled: Vec::new(),
             made: String::new(),
@@ -171,17 +171,17 @@ impl Listing {
         };
         match (self.list, naming.style) {
             (List::Resources | List::Templates, style) => {
-                let stays = style == Style::Plain || uris::stays_as_it_is(name);
+                let stays = style == NameStyle::Plain || uris::stays_as_it_is(name);
                 (own(&mut self.made), if stays { Shown::AsSent } else { Shown::Wrapped })
             }
-            (List::Tools | List::Prompts, Style::Plain) => {
+            (List::Tools | List::Prompts, NameStyle::Plain) => {
                 let shown = naming.filter(self.list).renamed(name);
                 if shown == name {
                     return (own(&mut self.made), Shown::AsSent);
                 }
                 (put(&mut self.made, shown), Shown::Altered)
             }
-            (List::Tools | List::Prompts, Style::Prefixed) => {
+            (List::Tools | List::Prompts, NameStyle::Prefixed) => {
                 let shown = naming.filter(self.list).renamed(name);
                 let start = self.made.len();
                 let is_exact =

@@ -3,7 +3,7 @@ use crate::catalogue::filter::Filter;
 use proptest::prelude::*;
 use std::collections::HashSet;
 
-fn naming(style: Style) -> Naming {
+fn naming(style: NameStyle) -> Naming {
     Naming::new("s", style)
 }
 
@@ -27,13 +27,13 @@ fn names(listing: &Listing) -> Vec<String> {
 #[test]
 fn only_the_key_is_replaced() {
     let result = r#"{"_meta":{"tools":[1]}, "tools" : [ { "title":"T", "name" : "read", "n":1.50, "x":{"name":"inner"}, "é":"\u00e9" } ] }"#;
-    let listing = read(List::Tools, result, &naming(Style::Prefixed));
+    let listing = read(List::Tools, result, &naming(NameStyle::Prefixed));
     assert_eq!(
         written(&listing),
         [r#"{ "title":"T", "name" : "s__read", "n":1.50, "x":{"name":"inner"}, "é":"\u00e9" }"#]
     );
     assert_eq!(listing.spelling(0), r#""read""#);
-    let plain = read(List::Tools, result, &naming(Style::Plain));
+    let plain = read(List::Tools, result, &naming(NameStyle::Plain));
     assert_eq!(written(&plain).concat().as_bytes(), plain.original());
     assert!(plain.is_untouched() && !listing.is_untouched());
 }
@@ -41,10 +41,10 @@ fn only_the_key_is_replaced() {
 #[test]
 fn escaped_and_doubled_keys_are_all_replaced() {
     let result = r#"{"tools":[{"name":7,"n\u0061me":"x","name":"r\u0065ad"}]}"#;
-    let listing = read(List::Tools, result, &naming(Style::Prefixed));
+    let listing = read(List::Tools, result, &naming(NameStyle::Prefixed));
     assert_eq!(written(&listing), [r#"{"name":"s__read","n\u0061me":"s__read","name":"s__read"}"#]);
     assert_eq!(listing.spelling(0), r#""r\u0065ad""#);
-    assert_eq!(names(&read(List::Tools, result, &naming(Style::Plain))), ["read"]);
+    assert_eq!(names(&read(List::Tools, result, &naming(NameStyle::Plain))), ["read"]);
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn pages_are_joined_on_one_line() {
         b"{\"tools\":[{\"name\":\"b\"} , {\"name\":\"c\"}]}",
     ];
     let pages = pages.map(Bytes::from_static);
-    let listing = Listing::read(List::Tools, &pages, &naming(Style::Prefixed)).unwrap();
+    let listing = Listing::read(List::Tools, &pages, &naming(NameStyle::Prefixed)).unwrap();
     assert_eq!(listing.original(), &br#"{"name":  "a"},{"name":"b"},{"name":"c"}"#[..]);
     assert_eq!(names(&listing), ["s__a", "s__b", "s__c"]);
     assert_eq!(next_cursor(&pages[0]).unwrap(), &b"\"2\""[..]);
@@ -67,9 +67,10 @@ fn pages_are_joined_on_one_line() {
 #[test]
 fn what_cannot_be_shown_is_left_out_and_counted() {
     let result = r#"{"tools":[7,{"name":1},{},{"name":"a"},"x",{"name":"\ud800"},[{"name":"b"}]]}"#;
-    let listing = read(List::Tools, result, &naming(Style::Prefixed));
+    let listing = read(List::Tools, result, &naming(NameStyle::Prefixed));
     assert_eq!((listing.len(), listing.skipped()), (1, 6));
-    let again = Listing::restore(List::Tools, listing.original().clone(), &naming(Style::Prefixed)).unwrap();
+    let again =
+        Listing::restore(List::Tools, listing.original().clone(), &naming(NameStyle::Prefixed)).unwrap();
     assert_eq!((again.len(), again.skipped()), (1, 6));
     assert!(again.same_as(&listing));
 }
@@ -84,17 +85,19 @@ fn no_list_is_an_error_that_says_why() {
         (r#"{"tools":[{]}"#, "a key in double quotes was expected here"),
     ] {
         let pages = [Bytes::copy_from_slice(result.as_bytes())];
-        let error = Listing::read(List::Tools, &pages, &naming(Style::Plain)).unwrap_err();
+        let error = Listing::read(List::Tools, &pages, &naming(NameStyle::Plain)).unwrap_err();
         assert_eq!(error.to_string(), format!("the answer to `tools/list` cannot be read: {why}"));
     }
-    assert!(Listing::restore(List::Tools, Bytes::from_static(b"{\"name\""), &naming(Style::Plain)).is_err());
-    assert!(Listing::restore(List::Tools, Bytes::from_static(b"{} {}"), &naming(Style::Plain)).is_err());
-    assert!(Listing::restore(List::Tools, Bytes::from_static(b"\xff"), &naming(Style::Plain)).is_err());
+    assert!(
+        Listing::restore(List::Tools, Bytes::from_static(b"{\"name\""), &naming(NameStyle::Plain)).is_err()
+    );
+    assert!(Listing::restore(List::Tools, Bytes::from_static(b"{} {}"), &naming(NameStyle::Plain)).is_err());
+    assert!(Listing::restore(List::Tools, Bytes::from_static(b"\xff"), &naming(NameStyle::Plain)).is_err());
 }
 
 #[test]
 fn filters_and_renames() {
-    let mut naming = naming(Style::Prefixed);
+    let mut naming = naming(NameStyle::Prefixed);
     naming.tools = Filter {
         allow: vec!["read*".into(), "write".into()],
         deny: vec!["*secret*".into()],
@@ -106,13 +109,13 @@ fn filters_and_renames() {
     assert_eq!(listing.spelling(1), r#""write""#);
     assert_eq!(listing.skipped(), 0);
     // The whole list is kept: another filter may show more of it.
-    assert_eq!(listing.under(&Naming::new("t", Style::Plain)).unwrap().len(), 4);
+    assert_eq!(listing.under(&Naming::new("t", NameStyle::Plain)).unwrap().len(), 4);
 }
 
 #[test]
 fn a_servers_own_collisions() {
     let result = r#"{"tools":[{"name":"a.b"},{"name":"a_b"},{"name":"a/b"},{"name":"a_b","n":2},{"name":"c.d"},{"name":"c/d"},{"name":"e.f"}]}"#;
-    let listing = read(List::Tools, result, &naming(Style::Prefixed));
+    let listing = read(List::Tools, result, &naming(NameStyle::Prefixed));
     let shown = names(&listing);
     // The second `a_b` is left out; what was altered into a taken name has a hash; a lone altered one has not.
     assert_eq!(shown.len(), 6);
@@ -130,19 +133,19 @@ fn a_servers_own_collisions() {
 
 #[test]
 fn a_rename_onto_another_name_takes_nothing_away() {
-    for (style, other) in [(Style::Prefixed, "s__b_"), (Style::Plain, "s__b")] {
+    for (style, other) in [(NameStyle::Prefixed, "s__b_"), (NameStyle::Plain, "s__b")] {
         let mut naming = naming(style);
         naming.tools.rename = vec![("a".into(), "b".into())];
         let listing = read(List::Tools, r#"{"tools":[{"name":"a"},{"name":"b"}]}"#, &naming);
         let shown = names(&listing);
         assert!(shown[0].starts_with(other), "{shown:?}");
-        assert_eq!(shown[1], if style == Style::Plain { "b" } else { "s__b" });
+        assert_eq!(shown[1], if style == NameStyle::Plain { "b" } else { "s__b" });
     }
 }
 
 #[test]
 fn resources_are_wrapped_and_templates_keep_their_spelling() {
-    let naming = naming(Style::Prefixed);
+    let naming = naming(NameStyle::Prefixed);
     let result = r#"{"resources":[{"uri":"file:///a","name":"A"},{"uri":"ui://b"}]}"#;
     let listing = read(List::Resources, result, &naming);
     let wrapped = uris::encode_resource("s", "file:///a");
@@ -196,7 +199,7 @@ proptest! {
         cut in 0usize..12,
         plain: bool,
     ) {
-        let naming = naming(if plain { Style::Plain } else { Style::Prefixed });
+        let naming = naming(if plain { NameStyle::Plain } else { NameStyle::Prefixed });
         let text = |(before, name, after): &(String, String, String)| format!("{before}\"{name}\"{after}");
         let (one, other) = items.split_at(cut.min(items.len()));
         let page = |items: &[(String, String, String)]| {
@@ -236,8 +239,8 @@ proptest! {
     #[test]
     fn any_bytes_are_read_without_a_panic(bytes in "[\\[\\]{}:,\"\\\\a-z0-9 ]{0,40}") {
         let result = format!("{{\"tools\":[{bytes}]}}");
-        let _ = Listing::read(List::Tools, &[result.into()], &naming(Style::Prefixed));
-        let _ = Listing::restore(List::Tools, Bytes::from(bytes.clone()), &naming(Style::Prefixed));
+        let _ = Listing::read(List::Tools, &[result.into()], &naming(NameStyle::Prefixed));
+        let _ = Listing::restore(List::Tools, Bytes::from(bytes.clone()), &naming(NameStyle::Prefixed));
         let _ = next_cursor(bytes.as_bytes());
     }
 }

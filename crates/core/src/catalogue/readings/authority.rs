@@ -1,11 +1,15 @@
 //! Hosts: which part of a URI names one, and what URL parsers drop from it. Knows nothing of paths but where they begin.
+//!
+//! The crate `url` does not serve here: it is one parser, and a filter must think of several that disagree; and the text may
+//! be a glob or half decoded, which `url` refuses.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::path::{is_drive, is_plain};
 
 /// Schemes whose hosts the WHATWG URL standard parses, with their default ports.
-const WEB: [(&str, u32); 5] = [("http:", 80), ("https:", 443), ("ws:", 80), ("wss:", 443), ("ftp:", 21)];
+const DEFAULT_PORTS: [(&str, u32); 5] =
+    [("http:", 80), ("https:", 443), ("ws:", 80), ("wss:", 443), ("ftp:", 21)];
 
 /// How a reading treats the part between scheme and path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -254,7 +258,7 @@ fn is_plain_web_host(host: &str, default_port: u32) -> bool {
 }
 
 fn default_port(scheme: &str) -> Option<u32> {
-    WEB.iter().find(|(name, _)| *name == scheme).map(|&(_, port)| port)
+    DEFAULT_PORTS.iter().find(|(name, _)| *name == scheme).map(|&(_, port)| port)
 }
 
 fn split_host(rest: &str) -> (&str, &str) {

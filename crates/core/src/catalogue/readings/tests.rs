@@ -271,7 +271,7 @@ fn ordinary_uris_have_one_reading() {
 /// A client may send such a URI with every request, and others wait meanwhile.
 #[test]
 fn a_hostile_uri_takes_bounded_time() {
-    let uri = "x://h/".to_owned() + &"%25252525;a//../b:. \\@?c#".repeat(LONGEST / 25 - 1);
+    let uri = "x://h/".to_owned() + &"%25252525;a//../b:. \\@?c#".repeat(MAX_AMBIGUOUS_BYTES / 25 - 1);
     let started = std::time::Instant::now();
     assert!(!denies(&globs(&["*a*b*c*d*e*.env", "*/x/*/y/*/z"]), &uri));
     assert!(allows(&globs(&["x*"]), &uri));
@@ -378,7 +378,7 @@ proptest! {
     fn nothing_leaves_an_allowed_folder(path in "(\\.|%2e|/|%2f|a|;|\\\\|\\?){0,12}") {
         let uri = format!("file:///docs/{path}");
         if allows(&globs(&["file:///docs/*"]), &uri) {
-            for text in [uri.clone(), decoded(&uri).unwrap_or_default()] {
+            for text in [uri.clone(), decode_leniently(&uri).unwrap_or_default()] {
                 let mut depth = 0i32;
                 for segment in text.trim_start_matches("file:///").split(['/', '\\']) {
                     match segment {

@@ -5,8 +5,8 @@ use super::Member;
 use crate::catalogue::index;
 use crate::catalogue::list::List;
 use crate::catalogue::listing::Listing;
-use crate::catalogue::names::{self, Collision, Style};
 use crate::catalogue::uris;
+use crate::catalogue::{names, names::Collision, names::NameStyle};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Which entry of which member.
@@ -91,8 +91,8 @@ fn contested(members: &[Member], list: List) -> BTreeMap<String, Vec<Owner>> {
 /// other's. Resources and templates are labelled by the server's own URI.
 fn stem(listing: &Listing) -> String {
     match (listing.list(), listing.style()) {
-        (List::Tools | List::Prompts, Style::Prefixed) => names::stem(listing.server()),
-        (List::Resources | List::Templates, _) | (_, Style::Plain) => String::new(),
+        (List::Tools | List::Prompts, NameStyle::Prefixed) => names::stem(listing.server()),
+        (List::Resources | List::Templates, _) | (_, NameStyle::Plain) => String::new(),
     }
 }
 

@@ -3,8 +3,8 @@
 use super::View;
 use crate::catalogue::index;
 use crate::catalogue::list::List;
-use crate::catalogue::names::{self, Style};
 use crate::catalogue::scan;
+use crate::catalogue::{names, names::NameStyle};
 use bytes::Bytes;
 
 /// Whose a name is. `original` is the server's own name as a JSON string, quotes included.
@@ -52,12 +52,12 @@ impl View {
     fn perhaps(&self, list: List, name: &str) -> Found {
         let unknown = || self.members.iter().enumerate().filter(|(_, member)| member.lacks(list));
         let prefixed = unknown()
-            .filter(|(_, member)| member.naming.style == Style::Prefixed)
+            .filter(|(_, member)| member.naming.style == NameStyle::Prefixed)
             .filter_map(|(at, member)| Some((at, name.strip_prefix(&names::prefix(&member.naming.server))?)));
         // Of `a` and `a__b` the longer one is meant.
         let best = prefixed.min_by_key(|(_, rest)| rest.len());
         let best = best.or_else(|| {
-            let mut plain = unknown().filter(|(_, member)| member.naming.style == Style::Plain);
+            let mut plain = unknown().filter(|(_, member)| member.naming.style == NameStyle::Plain);
             let (only, more) = (plain.next()?, plain.next());
             more.is_none().then_some((only.0, name))
         });

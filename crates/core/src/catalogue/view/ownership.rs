@@ -2,7 +2,7 @@
 
 use super::{Member, View};
 use crate::catalogue::list::List;
-use crate::catalogue::names::Style;
+use crate::catalogue::names::NameStyle;
 use crate::catalogue::{index, scan, template, uris};
 use bytes::Bytes;
 use std::borrow::Cow;
@@ -10,7 +10,7 @@ use switchboard_protocol::{Span, json};
 
 /// So many comparisons of a URI with a template are made to find out that nothing clashes; with more, results are
 /// looked at one by one.
-const MOST_COMPARISONS: usize = 200_000;
+const MAX_COMPARISONS: usize = 200_000;
 
 /// Whose a URI (or template) is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl View {
             of.list(List::Resources).and_then(|l| l.find(index::hash(uri.as_bytes()), uri.as_bytes()));
         match entry.and_then(|entry| self.alias(List::Resources, member, entry)) {
             Some(alias) => alias.to_owned().into(),
-            None if of.naming.style == Style::Plain || uris::stays_as_it_is(uri) => uri.into(),
+            None if of.naming.style == NameStyle::Plain || uris::stays_as_it_is(uri) => uri.into(),
             None => uris::encode_resource(&of.naming.server, uri).into(),
         }
     }
@@ -193,7 +193,7 @@ fn is_covered(one: &Member, other: &Member) -> bool {
     let (Some(templates), Some(listed)) = (one.list(List::Templates), other.list(List::Resources)) else {
         return false;
     };
-    templates.len().saturating_mul(listed.len()) > MOST_COMPARISONS
+    templates.len().saturating_mul(listed.len()) > MAX_COMPARISONS
         || (0..listed.len() as u32).any(|entry| has_template_for(one, listed.label(entry)))
 }
 

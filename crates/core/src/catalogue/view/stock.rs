@@ -46,7 +46,7 @@ impl View {
         let to = page_size.map_or(total, |size| from.saturating_add(size.max(1)).min(total));
         let mut out = Outgoing::prepared_response(id.clone(), stock.between(from, to));
         let end = out.len();
-        let version = crate::outgoing::version_member(dialect);
+        let version = crate::messages::version_member(dialect);
         let head = format!(r#"{{{version}"id":{id},"result":{{"{}":["#, list.member());
         out.replace(Span::new(0, 0), Patch::Text(head.into()));
         let tail = if to < total {

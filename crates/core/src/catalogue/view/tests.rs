@@ -1,6 +1,6 @@
 use super::*;
 use crate::catalogue::filter::Filter;
-use crate::catalogue::names::Style;
+use crate::catalogue::names::NameStyle;
 use crate::catalogue::uris;
 use bytes::Bytes;
 use proptest::prelude::*;
@@ -19,12 +19,12 @@ fn member_of(list: List, naming: Naming, items: &[&str]) -> Member {
     Member { server: ServerId(0), naming: Arc::new(naming), offer: Some(Arc::new(offer)) }
 }
 
-fn with(list: List, server: &str, style: Style, items: &[&str]) -> Member {
+fn with(list: List, server: &str, style: NameStyle, items: &[&str]) -> Member {
     member_of(list, Naming::new(server, style), items)
 }
 
 /// A member with resources and templates.
-fn library(server: &str, style: Style, resources: &[&str], templates: &[&str]) -> Member {
+fn library(server: &str, style: NameStyle, resources: &[&str], templates: &[&str]) -> Member {
     let mut member = with(List::Resources, server, style, resources);
     let more = with(List::Templates, server, style, templates);
     let templates = Arc::clone(more.list(List::Templates).unwrap());
@@ -32,12 +32,12 @@ fn library(server: &str, style: Style, resources: &[&str], templates: &[&str]) -
     member
 }
 
-fn unknown(server: &str, style: Style) -> Member {
+fn unknown(server: &str, style: NameStyle) -> Member {
     Member { server: ServerId(9), naming: Arc::new(Naming::new(server, style)), offer: None }
 }
 
 fn welcomed(server: &str, welcome: Value) -> Member {
-    let naming = Arc::new(Naming::new(server, Style::Prefixed));
+    let naming = Arc::new(Naming::new(server, NameStyle::Prefixed));
     Member { server: ServerId(0), naming, offer: Some(Arc::new(Offer::new(welcome.to_string().into()))) }
 }
 
@@ -73,8 +73,8 @@ fn owns(member: usize, uri: &str) -> FoundUri {
 fn an_answer_is_ready_bytes_with_the_askers_id() {
     let view = View::new(
         vec![
-            with(List::Tools, "a", Style::Prefixed, &["x"]),
-            with(List::Tools, "b", Style::Prefixed, &["x", "y"]),
+            with(List::Tools, "a", NameStyle::Prefixed, &["x"]),
+            with(List::Tools, "b", NameStyle::Prefixed, &["x", "y"]),
         ],
         1,
     );
@@ -91,9 +91,9 @@ fn an_answer_is_ready_bytes_with_the_askers_id() {
 
 #[test]
 fn one_plain_server_is_shown_by_its_own_bytes() {
-    let member = with(List::Tools, "a", Style::Plain, &["x", "y z"]);
+    let member = with(List::Tools, "a", NameStyle::Plain, &["x", "y z"]);
     let own = member.list(List::Tools).unwrap().original().clone();
-    let view = View::new(vec![member, unknown("b", Style::Plain)], 1);
+    let view = View::new(vec![member, unknown("b", NameStyle::Plain)], 1);
     let answer = view.answer(List::Tools, Page::First, None, &RawId::null(), Dialect::Standard);
     assert_eq!(answer.original().as_ptr(), own.as_ptr());
 }
@@ -102,8 +102,8 @@ fn one_plain_server_is_shown_by_its_own_bytes() {
 fn names_are_found_as_they_are_shown() {
     let view = View::new(
         vec![
-            with(List::Tools, "a", Style::Prefixed, &["x", "é.y"]),
-            with(List::Tools, "b", Style::Prefixed, &["x"]),
+            with(List::Tools, "a", NameStyle::Prefixed, &["x", "é.y"]),
+            with(List::Tools, "b", NameStyle::Prefixed, &["x"]),
         ],
         1,
     );
@@ -120,15 +120,15 @@ fn names_are_found_as_they_are_shown() {
 
 #[test]
 fn a_server_that_is_not_known_yet_is_found_by_its_prefix() {
-    let mut filtered = Naming::new("c", Style::Prefixed);
+    let mut filtered = Naming::new("c", NameStyle::Prefixed);
     filtered.tools =
         Filter { deny: vec!["drop".into()], rename: vec![("old".into(), "new".into())], ..Filter::default() };
     let filtered = Member { server: ServerId(3), naming: Arc::new(filtered), offer: None };
     let view = View::new(
         vec![
-            with(List::Tools, "a", Style::Prefixed, &["x"]),
-            unknown("b", Style::Prefixed),
-            unknown("b__b", Style::Prefixed),
+            with(List::Tools, "a", NameStyle::Prefixed, &["x"]),
+            unknown("b", NameStyle::Prefixed),
+            unknown("b__b", NameStyle::Prefixed),
             filtered,
         ],
         1,
@@ -138,9 +138,9 @@ fn a_server_that_is_not_known_yet_is_found_by_its_prefix() {
     assert_eq!(find(&view, "a__y"), Found::Nobody);
     assert_eq!(find(&view, "c__new"), perhaps(3, "old"));
     assert_eq!(find(&view, "c__drop"), Found::Nobody);
-    let plain = View::new(vec![unknown("b", Style::Plain)], 1);
+    let plain = View::new(vec![unknown("b", NameStyle::Plain)], 1);
     assert_eq!(find(&plain, "b__x"), perhaps(0, "b__x"));
-    let two = View::new(vec![unknown("b", Style::Plain), unknown("c", Style::Plain)], 1);
+    let two = View::new(vec![unknown("b", NameStyle::Plain), unknown("c", NameStyle::Plain)], 1);
     assert_eq!(find(&two, "x"), Found::Nobody);
 }
 
@@ -149,8 +149,8 @@ fn servers_with_the_same_words_do_not_shadow_each_other() {
     // `a` + `b__x` and `a__b` + `x`.
     let view = View::new(
         vec![
-            with(List::Tools, "a", Style::Prefixed, &["b__x"]),
-            with(List::Tools, "a__b", Style::Prefixed, &["x"]),
+            with(List::Tools, "a", NameStyle::Prefixed, &["b__x"]),
+            with(List::Tools, "a__b", NameStyle::Prefixed, &["x"]),
         ],
         1,
     );
@@ -171,8 +171,8 @@ fn servers_with_the_same_words_do_not_shadow_each_other() {
 fn what_says_exactly_what_it_is_keeps_its_name() {
     let view = View::new(
         vec![
-            with(List::Tools, "a.b", Style::Prefixed, &["x"]),
-            with(List::Tools, "a_b", Style::Prefixed, &["x"]),
+            with(List::Tools, "a.b", NameStyle::Prefixed, &["x"]),
+            with(List::Tools, "a_b", NameStyle::Prefixed, &["x"]),
         ],
         1,
     );
@@ -185,9 +185,9 @@ fn what_says_exactly_what_it_is_keeps_its_name() {
 fn in_plain_style_the_later_one_gets_the_prefix() {
     let view = View::new(
         vec![
-            with(List::Tools, "a", Style::Plain, &["x", "y"]),
-            with(List::Tools, "b", Style::Plain, &["x", "b__x"]),
-            with(List::Tools, "c", Style::Plain, &["x"]),
+            with(List::Tools, "a", NameStyle::Plain, &["x", "y"]),
+            with(List::Tools, "b", NameStyle::Plain, &["x", "b__x"]),
+            with(List::Tools, "c", NameStyle::Plain, &["x"]),
         ],
         1,
     );
@@ -205,10 +205,15 @@ fn in_plain_style_the_later_one_gets_the_prefix() {
 fn uris_find_their_server() {
     let view = View::new(
         vec![
-            library("a", Style::Prefixed, &["file:///1", "both://1", "ui://x"], &["a://{+path}", "t://{x}"]),
+            library(
+                "a",
+                NameStyle::Prefixed,
+                &["file:///1", "both://1", "ui://x"],
+                &["a://{+path}", "t://{x}"],
+            ),
             library(
                 "b c",
-                Style::Prefixed,
+                NameStyle::Prefixed,
                 &["file:///2", "both://1", "ui://x"],
                 &["b://{id}{?q}", "t://{y}"],
             ),
@@ -234,17 +239,18 @@ fn uris_find_their_server() {
 
 #[test]
 fn a_uri_that_nobody_lists_goes_to_the_only_one_that_may_know_it() {
-    let tools = || with(List::Tools, "t", Style::Prefixed, &["x"]);
-    let one = View::new(vec![tools(), library("a", Style::Prefixed, &[], &[])], 1);
+    let tools = || with(List::Tools, "t", NameStyle::Prefixed, &["x"]);
+    let one = View::new(vec![tools(), library("a", NameStyle::Prefixed, &[], &[])], 1);
     assert_eq!(one.find_uri("file:///x"), owns(1, "file:///x"));
-    let late = View::new(vec![library("a", Style::Prefixed, &[], &[]), unknown("b", Style::Prefixed)], 1);
+    let late =
+        View::new(vec![library("a", NameStyle::Prefixed, &[], &[]), unknown("b", NameStyle::Prefixed)], 1);
     assert_eq!(late.find_uri("file:///x"), owns(1, "file:///x"));
     assert_eq!(View::new(vec![tools()], 1).find_uri("file:///x"), FoundUri::Nobody);
 }
 
 #[test]
 fn what_is_not_allowed_is_not_found() {
-    let mut naming = Naming::new("a", Style::Prefixed);
+    let mut naming = Naming::new("a", NameStyle::Prefixed);
     naming.resources.allow = vec!["file:///*".into(), "db://{t}".into()];
     naming.resources.deny = vec!["*secret*".into()];
     let mut member = member_of(List::Resources, naming.clone(), &["file:///a", "file:///secret", "x://"]);
@@ -265,8 +271,8 @@ fn what_is_not_allowed_is_not_found() {
 fn plain_resources_stay_as_they_are_and_the_later_of_two_is_wrapped() {
     let view = View::new(
         vec![
-            library("a", Style::Plain, &["r://1", "proxy://resource/x"], &["t://{x}"]),
-            library("b", Style::Plain, &["r://1", "r://2"], &["t://{x}"]),
+            library("a", NameStyle::Plain, &["r://1", "proxy://resource/x"], &["t://{x}"]),
+            library("b", NameStyle::Plain, &["r://1", "r://2"], &["t://{x}"]),
         ],
         1,
     );
@@ -285,8 +291,8 @@ fn plain_resources_stay_as_they_are_and_the_later_of_two_is_wrapped() {
 fn results_say_whose_a_uri_is_where_that_is_not_clear() {
     let view = View::new(
         vec![
-            library("a", Style::Prefixed, &["both://1", "only://a"], &["t://{x}"]),
-            library("b", Style::Prefixed, &["both://1", "t://listed"], &[]),
+            library("a", NameStyle::Prefixed, &["both://1", "only://a"], &["t://{x}"]),
+            library("b", NameStyle::Prefixed, &["both://1", "t://listed"], &[]),
         ],
         1,
     );
@@ -307,8 +313,8 @@ fn results_say_whose_a_uri_is_where_that_is_not_clear() {
     assert_eq!(places(1), [(r#""both:\/\/1""#.to_owned(), wrapped("b", "both://1"))]);
     let clear = View::new(
         vec![
-            library("a", Style::Prefixed, &["a://"], &["f://a/{x}"]),
-            library("b", Style::Prefixed, &["b://"], &["f://b/{x}"]),
+            library("a", NameStyle::Prefixed, &["a://"], &["f://a/{x}"]),
+            library("b", NameStyle::Prefixed, &["b://"], &["f://b/{x}"]),
         ],
         1,
     );
@@ -319,8 +325,11 @@ fn results_say_whose_a_uri_is_where_that_is_not_clear() {
 #[test]
 fn templates_that_could_meet_are_noticed() {
     let clash = |one: &[&str], other: &[&str]| {
-        View::new(vec![library("a", Style::Plain, &[], one), library("b", Style::Plain, &[], other)], 1)
-            .uris_clash
+        View::new(
+            vec![library("a", NameStyle::Plain, &[], one), library("b", NameStyle::Plain, &[], other)],
+            1,
+        )
+        .uris_clash
     };
     assert!(clash(&["f://{x}"], &["f://{+y}"]));
     assert!(clash(&["f://{x}", "f://a/{x}"], &["f://a/b{y}"]));
@@ -332,8 +341,13 @@ fn templates_that_could_meet_are_noticed() {
 fn nearest_names_first() {
     let view = View::new(
         vec![
-            with(List::Tools, "files", Style::Prefixed, &["read_file", "read_files", "write_file", "list"]),
-            with(List::Tools, "other", Style::Prefixed, &["read_file"]),
+            with(
+                List::Tools,
+                "files",
+                NameStyle::Prefixed,
+                &["read_file", "read_files", "write_file", "list"],
+            ),
+            with(List::Tools, "other", NameStyle::Prefixed, &["read_file"]),
         ],
         1,
     );
@@ -380,7 +394,7 @@ fn we_introduce_ourselves_with_all_that_the_members_can_do() {
         })
     );
     let late: Value =
-        serde_json::from_str(&View::new(vec![unknown("a", Style::Plain)], 1).welcome("x", &[])).unwrap();
+        serde_json::from_str(&View::new(vec![unknown("a", NameStyle::Plain)], 1).welcome("x", &[])).unwrap();
     let changes = json!({"listChanged": true});
     assert_eq!(
         late["capabilities"],
@@ -393,14 +407,14 @@ fn we_introduce_ourselves_with_all_that_the_members_can_do() {
 fn one_plain_server_introduces_itself() {
     let own = "{ \"x\":{\"protocolVersion\":1}, \"protocol\\u0056ersion\" : \"2024-11-05\",\n\"serverInfo\":{\"name\":\"é\",\"n\":1.50} }";
     let offer = Offer::new(Bytes::from_static(own.as_bytes()));
-    let naming = Arc::new(Naming::new("a", Style::Plain));
+    let naming = Arc::new(Naming::new("a", NameStyle::Plain));
     let view = View::new(vec![Member { server: ServerId(0), naming, offer: Some(Arc::new(offer)) }], 1);
     assert_eq!(view.welcome("2025-06-18", &[]), own.replace("2024-11-05", "2025-06-18").replace('\n', " "));
 }
 
 #[test]
 fn a_cursor_beyond_the_end_gives_an_empty_page() {
-    let view = View::new(vec![with(List::Tools, "a", Style::Plain, &["x"])], 1);
+    let view = View::new(vec![with(List::Tools, "a", NameStyle::Plain, &["x"])], 1);
     assert_eq!(ask(&view, List::Tools, Page::At(5), Some(2))["result"], json!({"tools": []}));
     assert_eq!(ask(&view, List::Tools, Page::First, Some(0))["result"], json!({"tools": [{"name": "x"}]}));
 }
@@ -421,7 +435,7 @@ fn servers() -> impl Strategy<Value = Vec<(String, bool, Vec<String>)>> {
 fn view_of(list: List, servers: &[(String, bool, Vec<String>)]) -> View {
     let member = |(name, plain, things): &(String, bool, Vec<String>)| {
         let things: Vec<&str> = things.iter().map(String::as_str).collect();
-        with(list, name, if *plain { Style::Plain } else { Style::Prefixed }, &things)
+        with(list, name, if *plain { NameStyle::Plain } else { NameStyle::Prefixed }, &things)
     };
     View::new(servers.iter().map(member).collect(), 3)
 }

@@ -2,7 +2,7 @@
 //! can do.
 
 use super::{Member, View};
-use crate::catalogue::names::Style;
+use crate::catalogue::names::NameStyle;
 use crate::catalogue::scan;
 use serde_json::{Map, Value, json};
 use switchboard_protocol::{Span, json as scanner};
@@ -11,7 +11,7 @@ impl View {
     /// The `result` of `initialize`, with this protocol version. Servers that cannot be had are named.
     pub fn welcome(&self, version: &str, unavailable: &[String]) -> String {
         if let [Member { naming, offer: Some(offer), .. }] = &self.members[..]
-            && naming.style == Style::Plain
+            && naming.style == NameStyle::Plain
             && let Some(own) = with_version(offer.welcome(), version)
         {
             return own;

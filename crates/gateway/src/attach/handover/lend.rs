@@ -126,7 +126,12 @@ impl Lookout {
                     Some(HoldEnd::Over)
                 }
                 () = parent.gone(), if !*ignore_parent => Some(HoldEnd::Over),
-                () = tokio::time::sleep_until(watchdog.wake().into()) => {
+                // A rest ends with the client's next message. If the system cannot tell of it, timers do as before.
+                _ = streams.readable(), if watchdog.wake().is_none() => {
+                    watchdog.stir(Instant::now());
+                    None
+                }
+                () = sleep_until(watchdog.wake()) => {
                     let has_work = streams.open_requests() > 0 || streams.waiting() == Waiting::Something;
                     act_upon(watchdog.look(Instant::now(), has_work), connection).await
                 }
@@ -209,6 +214,13 @@ async fn act_upon(verdict: WatchdogVerdict, connection: &Connection) -> Option<H
             connection.kill_peer();
             Some(HoldEnd::Lost)
         }
+    }
+}
+
+async fn sleep_until(wake: Option<Instant>) {
+    match wake {
+        Some(wake) => tokio::time::sleep_until(wake.into()).await,
+        None => std::future::pending().await,
     }
 }
 

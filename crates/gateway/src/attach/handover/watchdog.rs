@@ -1,8 +1,9 @@
 //! Tells a daemon that hangs from one that works, for an attachment that sees none of the messages. Pure: time is an
 //! argument.
 //!
-//! A request is seen at the next look, the daemon is asked in the same moment, and has [`ANSWER_TIMEOUT`] from there: a
-//! request that comes to a hung daemon waits for [`GIVE_UP_TIMEOUT`] at most, whenever it comes.
+//! While there is work, a request is seen at the next look, the daemon is asked in the same moment, and has
+//! [`ANSWER_TIMEOUT`] from there: a request that comes to a hung daemon waits for [`GIVE_UP_TIMEOUT`] at most, whenever it comes.
+//! After [`QUIET_LOOKS`] looks without work no timer runs: the client's next message ends the rest.
 
 use std::time::{Duration, Instant};
 
@@ -14,15 +15,20 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(9);
 const GIVE_UP_TIMEOUT: Duration = Duration::from_secs(15);
 /// Woken so much later than we wanted to be, we have been suspended, and perhaps the daemon with us.
 const MAX_OVERSLEEP: Duration = Duration::from_secs(3);
+/// Looks without work before a rest. One is not enough: a request that the daemon has just read and not yet entered is
+/// nowhere to be seen.
+const QUIET_LOOKS: u32 = 2;
 
 const _: () = assert!(LOOK_INTERVAL.as_secs() + ANSWER_TIMEOUT.as_secs() < GIVE_UP_TIMEOUT.as_secs());
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Watchdog {
-    /// When to look next.
-    wake: Instant,
-    /// It was asked, and has not answered.
-    is_asked: bool,
+pub(super) enum Watchdog {
+    /// Looks at `wake`, after so many looks without work.
+    Looking { wake: Instant, quiet: u32 },
+    /// The daemon was asked, and has until `wake` to answer.
+    Asked { wake: Instant },
+    /// There is nothing to do before the client's next message.
+    Resting,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,12 +41,15 @@ pub(super) enum WatchdogVerdict {
 
 impl Watchdog {
     pub(super) fn new(now: Instant) -> Self {
-        Self { wake: now + LOOK_INTERVAL, is_asked: false }
+        Self::Looking { wake: now + LOOK_INTERVAL, quiet: 0 }
     }
 
-    /// When [`look`](Self::look) is to be called.
-    pub(super) fn wake(&self) -> Instant {
-        self.wake
+    /// When [`look`](Self::look) is to be called. None: when the client has said something, [`stir`](Self::stir) is.
+    pub(super) fn wake(&self) -> Option<Instant> {
+        match *self {
+            Self::Looking { wake, .. } | Self::Asked { wake } => Some(wake),
+            Self::Resting => None,
+        }
     }
 
     /// The daemon has given a sign of life.
@@ -48,20 +57,27 @@ impl Watchdog {
         *self = Self::new(now);
     }
 
+    /// The client has said something during a rest.
+    pub(super) fn stir(&mut self, now: Instant) {
+        *self = Self::new(now);
+    }
+
     /// `has_work`: something is open, or waits to be read.
     pub(super) fn look(&mut self, now: Instant, has_work: bool) -> WatchdogVerdict {
-        let has_overslept = now > self.wake + MAX_OVERSLEEP;
-        match (self.is_asked, has_work) {
-            (true, _) if !has_overslept => WatchdogVerdict::Hung,
-            (true, _) | (false, true) => {
-                *self = Self { wake: now + ANSWER_TIMEOUT, is_asked: true };
-                WatchdogVerdict::Ask
+        match *self {
+            Self::Asked { wake } if now <= wake + MAX_OVERSLEEP => return WatchdogVerdict::Hung,
+            Self::Looking { quiet, .. } if !has_work => {
+                *self = match quiet + 1 {
+                    QUIET_LOOKS.. => Self::Resting,
+                    quiet => Self::Looking { wake: now + LOOK_INTERVAL, quiet },
+                };
+                return WatchdogVerdict::Fine;
             }
-            (false, false) => {
-                *self = Self::new(now);
-                WatchdogVerdict::Fine
-            }
+            Self::Resting if !has_work => return WatchdogVerdict::Fine,
+            Self::Asked { .. } | Self::Looking { .. } | Self::Resting => {}
         }
+        *self = Self::Asked { wake: now + ANSWER_TIMEOUT };
+        WatchdogVerdict::Ask
     }
 }
 
@@ -79,12 +95,15 @@ mod tests {
         let mut watchdog = Watchdog::new(start);
         let mut answer: Option<Instant> = None;
         loop {
-            if let Some(heard) = answer.filter(|at| *at <= watchdog.wake() && *at < asked_at) {
+            let Some(now) = watchdog.wake() else {
+                watchdog.stir(asked_at);
+                continue;
+            };
+            if let Some(heard) = answer.filter(|at| *at <= now && *at < asked_at) {
                 answer = None;
                 watchdog.heard(heard);
                 continue;
             }
-            let now = watchdog.wake();
             let has_work = busy.is_some() || now >= asked_at;
             match watchdog.look(now, has_work) {
                 WatchdogVerdict::Fine => {}
@@ -106,29 +125,38 @@ mod tests {
         }
     }
 
+    fn wake(watchdog: &Watchdog) -> Instant {
+        watchdog.wake().unwrap()
+    }
+
     #[test]
-    fn a_daemon_without_work_is_not_asked() {
+    fn idle_watchdog_rests_until_stirred() {
         let mut watchdog = Watchdog::new(Instant::now());
-        for _ in 0..100 {
-            assert_eq!(watchdog.look(watchdog.wake(), false), WatchdogVerdict::Fine);
+        for _ in 0..QUIET_LOOKS {
+            assert_eq!(watchdog.look(wake(&watchdog), false), WatchdogVerdict::Fine);
         }
+        assert_eq!(watchdog.wake(), None);
+        let now = Instant::now();
+        watchdog.stir(now);
+        assert_eq!(watchdog.wake(), Some(now + LOOK_INTERVAL));
+        assert_eq!(watchdog.look(wake(&watchdog), true), WatchdogVerdict::Ask);
     }
 
     #[test]
     fn a_daemon_that_answers_late_is_kept() {
         let mut watchdog = Watchdog::new(Instant::now());
         for _ in 0..100 {
-            assert_eq!(watchdog.look(watchdog.wake(), true), WatchdogVerdict::Ask);
-            watchdog.heard(watchdog.wake() - STEP);
+            assert_eq!(watchdog.look(wake(&watchdog), true), WatchdogVerdict::Ask);
+            watchdog.heard(wake(&watchdog) - STEP);
         }
     }
 
     #[test]
     fn nobody_is_given_up_by_one_who_was_suspended() {
         let mut watchdog = Watchdog::new(Instant::now());
-        assert_eq!(watchdog.look(watchdog.wake(), true), WatchdogVerdict::Ask);
-        let late = watchdog.wake() + MAX_OVERSLEEP + STEP;
+        assert_eq!(watchdog.look(wake(&watchdog), true), WatchdogVerdict::Ask);
+        let late = wake(&watchdog) + MAX_OVERSLEEP + STEP;
         assert_eq!(watchdog.look(late, true), WatchdogVerdict::Ask);
-        assert_eq!(watchdog.look(watchdog.wake(), true), WatchdogVerdict::Hung);
+        assert_eq!(watchdog.look(wake(&watchdog), true), WatchdogVerdict::Hung);
     }
 }

@@ -9,7 +9,7 @@
 mod local;
 mod npmrc;
 
-use crate::command_line::{self, Found, Runner};
+use crate::command_line::{self, FoundRunner, Runner};
 use std::ffi::{OsStr, OsString};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -61,7 +61,8 @@ impl PackagesFolder {
 
     /// Changes the launch of a package runner so that it ignores its working folder; tells whether it is one.
     pub(crate) fn isolate(&self, launch: &mut Launch) -> bool {
-        let Some(Found { runner, flags_at, .. }) = command_line::find(&launch.program, &launch.args) else {
+        let Some(FoundRunner { runner, flags_at, .. }) = command_line::find(&launch.program, &launch.args)
+        else {
             return false;
         };
         let mut flags = Vec::new();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::loading::{check_problems, check_server_problems};
+use super::checks::{check_problems, check_server_problems};
 use crate::config::{Config, ServerConfig, load, schema};
 
 fn loaded(source: &str) -> Config {

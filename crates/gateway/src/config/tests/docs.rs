@@ -7,10 +7,11 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::config::environment::TOLD;
-use crate::config::keys::{FOREIGN_AT_TOP, FOREIGN_IN_SERVER};
+use crate::config::keys::FOREIGN_AT_TOP;
 use crate::config::runner_list::RUNNER_VARIABLES;
 use crate::config::safe_list::SAFE;
 use crate::config::separating::SESSION;
+use crate::config::server_keys::FOREIGN_IN_SERVER;
 use crate::config::{load, schema};
 
 const DOCS: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/config.md"));

@@ -1,23 +1,20 @@
 //! What only the parts together can show: [`load`](super::load) on whole files, and that docs, schema and
 //! loader say the same.
 
+mod checks;
 mod defaults;
 mod docs;
 mod hostile;
 mod loading;
 mod offers;
+mod presets;
+mod problems;
 
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// An environment of these variables only.
-pub(super) fn lookup(vars: &[(&str, &str)]) -> impl Fn(&str) -> Option<OsString> {
-    let vars: Vec<(String, OsString)> =
-        vars.iter().map(|(name, value)| (name.to_string(), value.into())).collect();
-    move |name| vars.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
-}
+pub(super) use crate::presets::tests::lookup;
 
 /// A folder of its own for one test, removed at its end.
 pub(crate) struct Scratch(PathBuf);

@@ -1,6 +1,6 @@
 //! What clients see of the servers, and under which names.
 
-use super::loading::{check, check_problems, check_server, check_server_problems, server};
+use super::checks::{check, check_problems, check_server, check_server_problems, server};
 use crate::config::{Config, FilterConfig, Names, ServerConfig};
 
 fn filter(allow: &[&str], deny: &[&str], rename: &[(&str, &str)]) -> FilterConfig {

@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use switchboard_core::status::{LastStart, ServerStatus};
+use switchboard_core::LastStart;
+use switchboard_core::status::ServerStatus;
 use switchboard_protocol::{ErrorKind, Parsed, RawId, parse};
 
 /// How often a server that fails is asked again.

@@ -1,5 +1,8 @@
 //! Where a path leads. Pure.
 
+use std::borrow::Cow;
+use switchboard_core::text::percent;
+
 /// What a client wants to talk to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum RouteTarget {
@@ -57,8 +60,8 @@ pub(crate) fn route(path: &str) -> Route {
 pub(crate) fn messages_path(target: &RouteTarget, session: &str) -> String {
     let prefix = match target {
         RouteTarget::Everything => String::new(),
-        RouteTarget::Server(name) => format!("/servers/{}", encoded(name)),
-        RouteTarget::Profile(name) => format!("/profiles/{}", encoded(name)),
+        RouteTarget::Server(name) => format!("/servers/{}", percent::encode_segment(name)),
+        RouteTarget::Profile(name) => format!("/profiles/{}", percent::encode_segment(name)),
     };
     format!("{prefix}/messages?session={session}")
 }
@@ -69,27 +72,8 @@ pub(crate) fn query<'a>(query: Option<&'a str>, name: &str) -> Option<&'a str> {
     pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
-fn encoded(name: &str) -> String {
-    let keep = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
-    name.bytes()
-        .map(|byte| if keep(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
-}
-
 fn decoded(name: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(name.len());
-    let mut rest = name.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        if first == b'%' {
-            let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok())?;
-            bytes.push(u8::from_str_radix(digits, 16).ok()?);
-            rest = &after[2..];
-        } else {
-            bytes.push(first);
-            rest = after;
-        }
-    }
-    String::from_utf8(bytes).ok().filter(|name| !name.is_empty())
+    percent::decode(name).filter(|name| !name.is_empty()).map(Cow::into_owned)
 }
 
 #[cfg(test)]

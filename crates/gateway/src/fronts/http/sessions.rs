@@ -10,7 +10,7 @@ use super::session::{ClientTransport, Session, Who};
 use super::{Front, token};
 use crate::fronts::Wanted;
 use crate::io::reader::ClientReader;
-use crate::places;
+use crate::paths;
 use hyper::header::{HeaderMap, HeaderName};
 use std::collections::HashMap;
 use std::path::Path;
@@ -142,7 +142,7 @@ impl Front {
                 ));
             }
         };
-        match places::canonical(Path::new(path)).filter(|root| Path::new(root).is_dir()) {
+        match paths::canonical(Path::new(path)).filter(|root| Path::new(root).is_dir()) {
             Some(root) => Ok(Some(root)),
             None => Err(HttpRefusal::no_root(format!("the root `{named}` is no folder here"))),
         }

@@ -183,7 +183,7 @@ impl Front {
     pub(super) async fn tell_one(&self, session: &Arc<Session>, member: Result<Message, Broken>) {
         let frame = member.map(Parsed::One);
         let places = session.places(&frame).await;
-        self.inbox.said(Event::FromClient { client: session.client, frame, places });
+        self.inbox.said(Event::FromClient { client: session.client, frame, paths: places });
     }
 
     /// The answer to a handshake says which session it began; without an answer there is none.

@@ -61,7 +61,7 @@ pub(crate) fn understand(peer: Peer, frame: Frame, source: FrameSource, tell: &m
 pub(crate) fn from_client(client: ClientId, frame: Frame, source: FrameSource) -> Event {
     match frame {
         Frame::Message(bytes) | Frame::Noise(bytes) => {
-            Event::FromClient { client, frame: source.parse(bytes), places: Vec::new() }
+            Event::FromClient { client, frame: source.parse(bytes), paths: Vec::new() }
         }
         Frame::TooLong { length, glimpses } => Event::ClientTooLong { client, length, glimpses },
     }

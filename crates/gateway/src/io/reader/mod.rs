@@ -7,13 +7,13 @@
 pub(crate) mod events;
 pub(crate) mod tap;
 
-use crate::places::{self, Resolver};
+use crate::paths::{self, Resolver};
 use std::sync::Arc;
 use std::time::Instant;
-use switchboard_core::Named;
-use switchboard_core::roots::path::{self, Style};
-use switchboard_core::roots::places::{named, roots_in_initialize};
-use switchboard_core::roots::{NamedBy, Place};
+use switchboard_core::MemberPath;
+use switchboard_core::routing::path::{self, Style};
+use switchboard_core::routing::paths::{named, roots_in_initialize};
+use switchboard_core::routing::{NamedBy, NamedPath};
 use switchboard_process::aside;
 use switchboard_protocol::{Broken, Message, Method, Parsed, Part};
 use tap::InputTap;
@@ -55,17 +55,17 @@ impl ClientReader {
     }
 
     /// The places that a frame names, if nobody has to look for them.
-    pub(crate) fn places_now(&self, frame: &Result<Parsed, Broken>) -> Option<Vec<Named>> {
+    pub(crate) fn places_now(&self, frame: &Result<Parsed, Broken>) -> Option<Vec<MemberPath>> {
         self.known(&self.names(frame))
     }
 
     /// The places that a frame names.
-    pub(crate) async fn places(&mut self, frame: &Result<Parsed, Broken>) -> Vec<Named> {
+    pub(crate) async fn places(&mut self, frame: &Result<Parsed, Broken>) -> Vec<MemberPath> {
         let unresolved = self.names(frame);
         self.resolve(&unresolved).await
     }
 
-    pub(crate) async fn resolve(&mut self, unresolved: &Unresolved) -> Vec<Named> {
+    pub(crate) async fn resolve(&mut self, unresolved: &Unresolved) -> Vec<MemberPath> {
         match self.known(unresolved) {
             Some(places) => places,
             None => self.look_up(unresolved).await,
@@ -99,7 +99,7 @@ impl ClientReader {
     }
 
     /// The places, if the disk need not be asked.
-    pub(crate) fn known(&self, unresolved: &Unresolved) -> Option<Vec<Named>> {
+    pub(crate) fn known(&self, unresolved: &Unresolved) -> Option<Vec<MemberPath>> {
         if unresolved.is_empty() {
             return Some(Vec::new());
         }
@@ -109,15 +109,19 @@ impl ClientReader {
     }
 
     /// Asks the disk, without holding up anyone but this client.
-    async fn look_up(&mut self, unresolved: &Unresolved) -> Vec<Named> {
+    async fn look_up(&mut self, unresolved: &Unresolved) -> Vec<MemberPath> {
         let named: Vec<_> = unresolved.iter().map(|(_, named)| named.clone()).collect();
         let asked = named.clone();
-        let places = aside::run(move || places::look_up(asked)).await;
+        let places = aside::run(move || paths::look_up(asked)).await;
         self.resolver.remember(&named, &places, Instant::now());
         with_members(unresolved, places)
     }
 }
 
-fn with_members(unresolved: &Unresolved, places: Vec<Place>) -> Vec<Named> {
-    unresolved.iter().zip(places).map(|((member, _), place)| Named { member: *member, place }).collect()
+fn with_members(unresolved: &Unresolved, places: Vec<NamedPath>) -> Vec<MemberPath> {
+    unresolved
+        .iter()
+        .zip(places)
+        .map(|((member, _), place)| MemberPath { member: *member, path: place })
+        .collect()
 }

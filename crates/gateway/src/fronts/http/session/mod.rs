@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
-use switchboard_core::{ClientId, Named};
+use switchboard_core::{ClientId, MemberPath};
 use switchboard_protocol::{Broken, Parsed, RawId};
 use tokio::sync::{mpsc, oneshot};
 
@@ -149,7 +149,7 @@ impl Session {
     }
 
     /// The places that a frame names.
-    pub(crate) async fn places(&self, frame: &Result<Parsed, Broken>) -> Vec<Named> {
+    pub(crate) async fn places(&self, frame: &Result<Parsed, Broken>) -> Vec<MemberPath> {
         if let Ok(reader) = self.reader.try_lock()
             && let Some(places) = reader.places_now(frame)
         {

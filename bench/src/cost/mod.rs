@@ -1,0 +1,253 @@
+//! `cost`: the standing costs of the default mode, where a window hands its streams to the daemon. Three figures: memory
+//! of the daemon per window, wake-ups of an idle daemon and an idle attachment, and calls per second beside the pump.
+//!
+//! - `window`: an open window, or the pump: the handshake, the list of tools, calls one by one or many at once.
+//! - `house`: a folder with a config file and a daemon of its own; what `/proc` says of that daemon.
+
+mod house;
+mod window;
+
+use house::House;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::thread::sleep;
+use std::time::Duration;
+use window::Window;
+
+const USAGE: &str = "\
+usage: switchboard-bench cost --as NAME=FILE… [--only memory|wakeups|calls]… [OPTIONS]
+  what a window costs its daemon, how often both wake up when idle, and calls per second beside the byte pump
+  --as NAME=FILE   a program, by any name; may be repeated, to compare builds in one run
+  --only WHAT      memory, wakeups or calls; may be repeated (all three)
+  --servers N      servers in the config, for the memory (60)
+  --windows N      windows, for the memory (20)
+  --seconds N      how long wake-ups are counted (20)
+  --rounds N       how often every program is started for the calls (5)
+  --slices N       turns of each program in a round (20)
+  --callers N      calls in flight; may be repeated (1, 8, 64)";
+
+/// How long a daemon needs to give back what it used to start.
+const SETTLE_TIME: Duration = Duration::from_secs(6);
+/// How many calls each turn makes.
+const CALLS: usize = 2_000;
+
+/// Upper or lower limits of the figures.
+const MAX_KIB_PER_WINDOW: f64 = 64.0;
+const MAX_DAEMON_WAKEUPS: f64 = 1.0;
+const MAX_ATTACHMENT_WAKEUPS: f64 = 0.1;
+
+struct Options {
+    programs: Vec<(String, PathBuf)>,
+    only: Vec<String>,
+    servers: usize,
+    windows: usize,
+    seconds: u64,
+    rounds: usize,
+    slices: usize,
+    callers: Vec<usize>,
+}
+
+pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
+    let options = options(arguments)?;
+    let scratch = std::env::temp_dir().join(format!("sb-cost-{}", std::process::id()));
+    let outcome = run(&options, &scratch);
+    let _ = fs::remove_dir_all(&scratch);
+    outcome.map(|()| ExitCode::SUCCESS).map_err(|error| error.to_string())
+}
+
+fn options(arguments: &[OsString]) -> Result<Options, String> {
+    let mut options = Options {
+        programs: Vec::new(),
+        only: Vec::new(),
+        servers: 60,
+        windows: 20,
+        seconds: 20,
+        rounds: 5,
+        slices: 20,
+        callers: Vec::new(),
+    };
+    let mut rest = arguments.iter().map(|word| word.to_str().unwrap_or_default());
+    while let Some(argument) = rest.next() {
+        let value = rest.next().ok_or(USAGE)?;
+        let number = || value.parse::<usize>().map_err(|_| format!("`{value}` is not a number\n\n{USAGE}"));
+        match argument {
+            "--as" => {
+                let (name, file) = value.split_once('=').ok_or("--as wants NAME=FILE")?;
+                let file = fs::canonicalize(file).map_err(|error| format!("{file}: {error}"))?;
+                options.programs.push((name.to_owned(), file));
+            }
+            "--only" => options.only.push(value.to_owned()),
+            "--servers" => options.servers = number()?,
+            "--windows" => options.windows = number()?.max(4),
+            "--seconds" => options.seconds = number()? as u64,
+            "--rounds" => options.rounds = number()?,
+            "--slices" => options.slices = number()?,
+            "--callers" => options.callers.push(number()?),
+            _ => return Err(format!("unknown argument `{argument}`\n\n{USAGE}")),
+        }
+    }
+    if options.programs.is_empty() {
+        return Err(USAGE.to_owned());
+    }
+    if options.callers.is_empty() {
+        options.callers = vec![1, 8, 64];
+    }
+    Ok(options)
+}
+
+fn run(options: &Options, scratch: &Path) -> io::Result<()> {
+    let is_wanted = |what: &str| options.only.is_empty() || options.only.iter().any(|wanted| wanted == what);
+    println!("| program | figure | unit | target | value | verdict |");
+    println!("|---|---|---|---|---|---|");
+    for (name, program) in options.programs.iter().filter(|_| is_wanted("memory")) {
+        memory(options, name, program, &scratch.join(format!("memory-{name}")))?;
+    }
+    for (name, program) in options.programs.iter().filter(|_| is_wanted("wakeups")) {
+        wakeups(options, name, program, &scratch.join(format!("wakeups-{name}")))?;
+    }
+    if is_wanted("calls") {
+        calls(options, scratch)?;
+    }
+    Ok(())
+}
+
+fn at_most(value: f64, limit: f64) -> &'static str {
+    if value < limit { "PASS" } else { "MISSED" }
+}
+
+/// Opens windows one after the other, each of which lists all tools and calls one. The slope of the daemon's memory over
+/// the second to the last window; the first also pays for what all share.
+fn memory(options: &Options, name: &str, program: &Path, folder: &Path) -> io::Result<()> {
+    let house = House::new(folder, program, options.servers)?;
+    let mut windows = vec![house.open()?];
+    let daemon = house.daemon()?;
+    let mut points = Vec::new();
+    for number in 2..=options.windows {
+        windows.push(house.open()?);
+        if number == 2 || number == options.windows / 2 || number == options.windows {
+            sleep(SETTLE_TIME);
+            points.push((number as f64, daemon.memory()?));
+        }
+    }
+    let (Some((first, least)), Some((last, most))) = (points.first(), points.last()) else {
+        return Err(io::Error::other("too few windows"));
+    };
+    let per_window = |of: fn(&house::Memory) -> f64| (of(most) - of(least)) / (last - first);
+    let (private, share, resident) = (
+        per_window(|memory| memory.private_kib),
+        per_window(|memory| memory.share_kib),
+        per_window(|memory| memory.resident_kib),
+    );
+    let servers = options.servers;
+    println!(
+        "| {name} | daemon, private memory per window, {servers} servers | KiB | < {MAX_KIB_PER_WINDOW} | {private:.0} | {} |",
+        at_most(private, MAX_KIB_PER_WINDOW)
+    );
+    println!("| {name} | the same, proportional share (PSS) | KiB | | {share:.0} | |");
+    println!(
+        "| {name} | the same, resident (RSS) | KiB | < {MAX_KIB_PER_WINDOW} | {resident:.0} | {} |",
+        at_most(resident, MAX_KIB_PER_WINDOW)
+    );
+    for (windows, memory) in &points {
+        println!(
+            "| {name} | daemon with {windows} windows, resident | KiB | | {:.0} | |",
+            memory.resident_kib
+        );
+    }
+    house.close(windows)
+}
+
+/// Voluntary context switches of all threads, once all that follows a start is over.
+fn wakeups(options: &Options, name: &str, program: &Path, folder: &Path) -> io::Result<()> {
+    let house = House::new(folder, program, 1)?;
+    let window = house.open()?;
+    let (daemon, attachment) = (house.daemon()?, house::Process(window.pid()));
+    sleep(2 * SETTLE_TIME);
+    let before = (daemon.switches()?, attachment.switches()?);
+    sleep(Duration::from_secs(options.seconds));
+    let after = (daemon.switches()?, attachment.switches()?);
+    let rate = |before: u64, after: u64| (after - before) as f64 / options.seconds as f64;
+    let (daemons, attachments) = (rate(before.0, after.0), rate(before.1, after.1));
+    println!(
+        "| {name} | idle daemon, one window, wake-ups | /s | < {MAX_DAEMON_WAKEUPS} | {daemons:.2} | {} |",
+        at_most(daemons, MAX_DAEMON_WAKEUPS)
+    );
+    println!(
+        "| {name} | idle attachment, wake-ups | /s | < {MAX_ATTACHMENT_WAKEUPS} | {attachments:.2} | {} |",
+        at_most(attachments, MAX_ATTACHMENT_WAKEUPS)
+    );
+    house.close(vec![window])
+}
+
+/// The pump and every program in turns, so that anything else on the machine hits all alike. Ratios are made turn by turn.
+fn calls(options: &Options, scratch: &Path) -> io::Result<()> {
+    let mut ratios = vec![vec![Vec::new(); options.callers.len()]; options.programs.len()];
+    let mut rates = vec![vec![Vec::new(); options.callers.len()]; options.programs.len() + 1];
+    for round in 0..options.rounds {
+        let mut houses = Vec::new();
+        let mut subjects = vec![Window::pump()?];
+        for (name, program) in &options.programs {
+            let house = House::new(&scratch.join(format!("calls-{round}-{name}")), program, 1)?;
+            subjects.push(house.open()?);
+            houses.push(house);
+        }
+        for (at, &callers) in options.callers.iter().enumerate() {
+            for subject in &mut subjects {
+                subject.calls_per_second(CALLS, callers)?;
+            }
+            for slice in 0..options.slices {
+                let mut speeds = vec![0.0; subjects.len()];
+                for step in 0..subjects.len() {
+                    let subject = (step + slice) % subjects.len();
+                    speeds[subject] = subjects[subject].calls_per_second(CALLS, callers)?;
+                }
+                for (subject, speed) in speeds.iter().enumerate() {
+                    rates[subject][at].push(*speed);
+                    if subject > 0 {
+                        ratios[subject - 1][at].push(speed / speeds[0]);
+                    }
+                }
+            }
+        }
+        for subject in subjects {
+            subject.close()?;
+        }
+        for house in houses {
+            house.close(Vec::new())?;
+        }
+    }
+    for (at, callers) in options.callers.iter().enumerate() {
+        println!(
+            "| pump | calls per second, {callers} in flight | /s | | {} | |",
+            middle(&mut rates[0][at], 0)
+        );
+        for (program, (name, _)) in options.programs.iter().enumerate() {
+            println!(
+                "| {name} | calls per second, {callers} in flight | /s | | {} | |",
+                middle(&mut rates[program + 1][at], 0)
+            );
+            println!(
+                "| {name} | of the pump's, {callers} in flight | × | ≥ {} | {} | |",
+                if *callers == 1 {
+                    0.8
+                } else if *callers < 64 {
+                    0.9
+                } else {
+                    1.0
+                },
+                middle(&mut ratios[program][at], 2)
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The median, and the first and third quartile.
+fn middle(values: &mut [f64], digits: usize) -> String {
+    values.sort_by(f64::total_cmp);
+    let at = |quarter: usize| values[(values.len() - 1) * quarter / 4];
+    format!("{:.digits$} ({:.digits$}–{:.digits$})", at(2), at(1), at(3))
+}

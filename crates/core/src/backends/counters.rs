@@ -1,0 +1,37 @@
+//! Counts for `switchboard status` and for the log.
+
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    requests: u64,
+    errors: u64,
+    late_answers: u64,
+    dropped: u64,
+}
+
+impl Counters {
+    /// A request of a client is over.
+    pub(crate) fn count_request(&mut self, has_failed: bool) {
+        self.requests += 1;
+        self.errors += u64::from(has_failed);
+    }
+
+    /// Returns the number of answers that nobody waited for any more.
+    pub(crate) fn count_late_answer(&mut self) -> u64 {
+        self.late_answers += 1;
+        self.late_answers
+    }
+
+    /// Returns the number of notifications that the backend did not get.
+    pub(crate) fn count_dropped(&mut self) -> u64 {
+        self.dropped += 1;
+        self.dropped
+    }
+
+    pub(crate) fn requests(&self) -> u64 {
+        self.requests
+    }
+
+    pub(crate) fn errors(&self) -> u64 {
+        self.errors
+    }
+}

@@ -1,0 +1,165 @@
+//! Messages that wait for a backend, and the requests that it works on. The number of those is limited; the rest wait their
+//! turn, each client's in order and the clients in turns.
+
+use crate::ids::ClientId;
+use std::collections::{BTreeMap, VecDeque};
+use switchboard_protocol::{Message, Method, Outgoing};
+
+/// A message to be sent as soon as the backend can take it, in the order in which it came.
+#[derive(Debug)]
+pub(crate) enum Queued {
+    Request(u64),
+    Notification(Outgoing),
+}
+
+impl Queued {
+    pub(crate) fn request(&self) -> Option<u64> {
+        match self {
+            Self::Request(minted) => Some(*minted),
+            Self::Notification(_) => None,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct BackendQueue {
+    waiting: VecDeque<Queued>,
+    /// Requests that the process works on, of those that take turns.
+    at_work: usize,
+    /// A daemon that ends takes nothing more: messages wait for the next one.
+    is_turned_away: bool,
+}
+
+impl BackendQueue {
+    /// A process starts. Messages that wait are for it.
+    pub(super) fn begin_process(&mut self) {
+        self.at_work = 0;
+        self.is_turned_away = false;
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Queued> {
+        self.waiting.iter()
+    }
+
+    pub(crate) fn requests(&self) -> impl Iterator<Item = u64> {
+        self.waiting.iter().filter_map(Queued::request)
+    }
+
+    pub(crate) fn push_notification(&mut self, out: Outgoing) {
+        self.waiting.push_back(Queued::Notification(out));
+    }
+
+    /// Puts requests of a process that is gone before all others, in their order.
+    pub(crate) fn push_front(&mut self, requests: Vec<u64>) {
+        for minted in requests.into_iter().rev() {
+            self.waiting.push_front(Queued::Request(minted));
+        }
+    }
+
+    /// Puts a handshake, and perhaps the notification that follows it, before all others.
+    pub(crate) fn push_handshake(&mut self, initialize: u64, initialized: Option<Outgoing>) {
+        if let Some(out) = initialized {
+            self.waiting.push_front(Queued::Notification(out));
+        }
+        self.waiting.push_front(Queued::Request(initialize));
+    }
+
+    /// Puts a request behind all others.
+    pub(crate) fn push_last(&mut self, minted: u64) {
+        self.waiting.push_back(Queued::Request(minted));
+    }
+
+    /// Puts a request behind its client's own, and before those of others that have more requests waiting.
+    pub(crate) fn push_fairly(
+        &mut self,
+        minted: u64,
+        client: ClientId,
+        asker: impl Fn(&Queued) -> Option<ClientId>,
+    ) {
+        let place = self.fair_place(client, asker);
+        self.waiting.insert(place, Queued::Request(minted));
+    }
+
+    fn fair_place(&self, client: ClientId, asker: impl Fn(&Queued) -> Option<ClientId>) -> usize {
+        let is_own = |queued: &Queued| asker(queued) == Some(client);
+        let own = self.waiting.iter().filter(|queued| is_own(queued)).count();
+        if own == self.waiting.len() {
+            return own;
+        }
+        let behind = self.waiting.iter().rposition(is_own).map_or(0, |last| last + 1);
+        let mut seen: BTreeMap<ClientId, usize> = BTreeMap::new();
+        for (at, queued) in self.waiting.iter().enumerate() {
+            let Some(other) = asker(queued) else { continue };
+            let before = seen.entry(other).or_default();
+            if at >= behind && *before > own {
+                return at;
+            }
+            *before += 1;
+        }
+        self.waiting.len()
+    }
+
+    /// A daemon that ends has turned a request away: it waits for the next daemon, in the order in which requests came.
+    pub(crate) fn turn_away(&mut self, minted: u64) {
+        self.is_turned_away = true;
+        let is_later = |queued: &Queued| queued.request().is_some_and(|id| id > minted);
+        let at = self.waiting.iter().position(is_later).unwrap_or(self.waiting.len());
+        self.waiting.insert(at, Queued::Request(minted));
+    }
+
+    pub(crate) fn is_turned_away(&self) -> bool {
+        self.is_turned_away
+    }
+
+    /// Takes a request out. Notifications beside it are of no use without any request.
+    pub(crate) fn remove(&mut self, minted: u64) {
+        self.waiting.retain(|queued| queued.request() != Some(minted));
+        if self.requests().next().is_none() {
+            self.waiting.clear();
+        }
+    }
+
+    /// Takes out a client's own notification: the very message, since all clients say it in the same words.
+    pub(crate) fn remove_notification(&mut self, message: &Message) {
+        self.waiting.retain(|queued| match queued {
+            Queued::Notification(out) => out.original().as_ptr() != message.bytes().as_ptr(),
+            Queued::Request(_) => true,
+        });
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.waiting.clear();
+    }
+
+    pub(crate) fn take_all(&mut self) -> VecDeque<Queued> {
+        std::mem::take(&mut self.waiting)
+    }
+
+    /// These of the messages that were taken could not be sent yet.
+    pub(crate) fn put_back(&mut self, waiting: VecDeque<Queued>) {
+        self.waiting = waiting;
+    }
+
+    pub(crate) fn at_work(&self) -> usize {
+        self.at_work
+    }
+
+    pub(crate) fn begin_turn(&mut self) {
+        self.at_work += 1;
+    }
+
+    /// Returns whether others wait for this turn.
+    pub(crate) fn end_turn(&mut self) -> bool {
+        self.at_work = self.at_work.saturating_sub(1);
+        !self.waiting.is_empty()
+    }
+}
+
+/// A sign of life, a handshake, and the wait for a task's end keep nobody from working.
+pub(crate) fn takes_turn(method: Method) -> bool {
+    !matches!(method, Method::Ping | Method::Initialize | Method::TaskResult)
+}

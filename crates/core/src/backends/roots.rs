@@ -1,0 +1,45 @@
+//! The roots that a backend's process has been told, and its questions for them that are still open.
+
+use std::sync::Arc;
+use switchboard_protocol::RawId;
+
+#[derive(Debug, Default)]
+pub(crate) struct BackendRoots {
+    /// The answer to `roots/list` that the process got, or that its users would give: others do not share it.
+    told: Option<Arc<str>>,
+    /// Questions that wait for the clients' answers.
+    questions: Vec<RawId>,
+}
+
+impl BackendRoots {
+    /// The process has asked for its roots, or is bound to them.
+    pub(crate) fn matter(&self) -> bool {
+        self.told.is_some() || !self.questions.is_empty()
+    }
+
+    pub(crate) fn told(&self) -> Option<&Arc<str>> {
+        self.told.as_ref()
+    }
+
+    /// Binds the process to these roots.
+    pub(crate) fn bind(&mut self, roots: Option<Arc<str>>) {
+        self.told = roots;
+    }
+
+    pub(crate) fn ask(&mut self, id: RawId) {
+        self.questions.push(id);
+    }
+
+    pub(crate) fn has_questions(&self) -> bool {
+        !self.questions.is_empty()
+    }
+
+    pub(crate) fn take_questions(&mut self) -> Vec<RawId> {
+        std::mem::take(&mut self.questions)
+    }
+
+    /// The process that asked is gone.
+    pub(crate) fn forget_questions(&mut self) {
+        self.questions.clear();
+    }
+}

@@ -1,0 +1,76 @@
+//! Resources that clients of a backend want to hear of.
+
+use crate::ids::ClientId;
+
+#[derive(Debug)]
+struct Subscription {
+    /// A JSON string, as `same_spelling` gives it.
+    uri: Vec<u8>,
+    /// Never empty.
+    clients: Vec<ClientId>,
+}
+
+/// The subscriptions at a backend. They outlive its process: the next one is told.
+#[derive(Debug, Default)]
+pub(crate) struct Subscriptions(Vec<Subscription>);
+
+impl Subscriptions {
+    pub(crate) fn add(&mut self, uri: Vec<u8>, client: ClientId) {
+        match self.0.iter_mut().find(|known| known.uri == uri) {
+            Some(known) if known.clients.contains(&client) => {}
+            Some(known) => known.clients.push(client),
+            None => self.0.push(Subscription { uri, clients: vec![client] }),
+        }
+    }
+
+    pub(crate) fn remove(&mut self, uri: &[u8], client: ClientId) {
+        for known in self.0.iter_mut().filter(|known| known.uri == uri) {
+            known.clients.retain(|&other| other != client);
+        }
+        self.0.retain(|known| !known.clients.is_empty());
+    }
+
+    /// Returns the URIs that nobody wants to hear of any more.
+    pub(crate) fn remove_client(&mut self, client: ClientId) -> Vec<Vec<u8>> {
+        for known in &mut self.0 {
+            known.clients.retain(|&other| other != client);
+        }
+        self.0.extract_if(.., |known| known.clients.is_empty()).map(|known| known.uri).collect()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn contains(&self, uri: &[u8]) -> bool {
+        self.subscribers(uri).is_some()
+    }
+
+    /// The clients that want to hear of a resource; `None` if there are none.
+    pub(crate) fn subscribers(&self, uri: &[u8]) -> Option<&[ClientId]> {
+        self.0.iter().find(|known| known.uri == uri).map(|known| &known.clients[..])
+    }
+
+    pub(crate) fn is_subscribed(&self, uri: &[u8], client: ClientId) -> bool {
+        self.subscribers(uri).is_some_and(|clients| clients.contains(&client))
+    }
+
+    pub(crate) fn is_wanted_by_others(&self, uri: &[u8], client: ClientId) -> bool {
+        self.subscribers(uri).is_some_and(|clients| clients.iter().any(|&other| other != client))
+    }
+
+    pub(crate) fn has_client(&self, client: ClientId) -> bool {
+        self.0.iter().any(|known| known.clients.contains(&client))
+    }
+
+    /// The URIs that a client has subscribed to.
+    pub(crate) fn of_client(&self, client: ClientId) -> Vec<Vec<u8>> {
+        let own = self.0.iter().filter(|known| known.clients.contains(&client));
+        own.map(|known| known.uri.clone()).collect()
+    }
+
+    /// Each URI with its clients.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], &[ClientId])> {
+        self.0.iter().map(|known| (&known.uri[..], &known.clients[..]))
+    }
+}

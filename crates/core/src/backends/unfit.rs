@@ -1,0 +1,29 @@
+//! Reasons to stop a process that runs and is of no use, since its handshake failed.
+
+use crate::redact::redact;
+use std::time::Duration;
+use switchboard_protocol::Message;
+
+/// Why a process is stopped that has just been started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum HandshakeFailure {
+    /// It did not answer `initialize`.
+    Silent { within: Duration },
+    /// It answered `initialize` with this error.
+    Refused { message: String },
+}
+
+impl HandshakeFailure {
+    pub(crate) fn refused(answer: &Message) -> Self {
+        let answer: serde_json::Value = serde_json::from_slice(answer.bytes()).unwrap_or_default();
+        let message = answer["error"]["message"].as_str().unwrap_or("an error without a message");
+        Self::Refused { message: redact(message) }
+    }
+
+    pub(crate) fn why(&self) -> &'static str {
+        match self {
+            Self::Silent { .. } => "it did not answer `initialize`",
+            Self::Refused { .. } => "it refused `initialize`",
+        }
+    }
+}

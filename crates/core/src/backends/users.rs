@@ -1,0 +1,138 @@
+//! The clients that have used a process. What a server says unasked may be about any of them, whatever became of their
+//! requests, so only a process with one user can be heard without doubt.
+
+use crate::ids::{ClientId, Principal};
+use switchboard_protocol::Method;
+
+/// Clients in the order in which they first used the present process of a backend.
+#[derive(Debug, Default)]
+pub(crate) struct Users {
+    known: Vec<User>,
+    /// Whose users were forgotten after they had left.
+    gone: Principals,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct User {
+    /// The client with the connection, never a delegate.
+    client: ClientId,
+    principal: Principal,
+}
+
+/// The principals of a process's users.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Principals {
+    #[default]
+    Nobody,
+    One(Principal),
+    Several,
+}
+
+impl Principals {
+    fn and(self, principal: Principal) -> Self {
+        match self {
+            Self::Nobody => Self::One(principal),
+            Self::One(same) if same == principal => self,
+            Self::One(_) | Self::Several => Self::Several,
+        }
+    }
+}
+
+impl Users {
+    pub(crate) fn note(&mut self, client: ClientId, principal: Principal) {
+        if !self.known.iter().any(|user| user.client == client) {
+            self.known.push(User { client, principal });
+        }
+    }
+
+    /// A client's number will not be seen again. That it used the process is remembered.
+    pub(crate) fn forget(&mut self, client: ClientId) {
+        for user in self.known.extract_if(.., |user| user.client == client) {
+            self.gone = self.gone.and(user.principal);
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.known.is_empty() && self.gone == Principals::Nobody
+    }
+
+    /// The only client that has ever used the process.
+    pub(crate) fn sole(&self) -> Option<ClientId> {
+        match (&self.known[..], self.gone) {
+            ([only], Principals::Nobody) => Some(only.client),
+            _ => None,
+        }
+    }
+
+    /// All users are known to have left.
+    pub(crate) fn are_forgotten(&self) -> bool {
+        self.known.is_empty() && self.gone != Principals::Nobody
+    }
+
+    /// Users other than this client.
+    pub(crate) fn has_others(&self, client: ClientId) -> bool {
+        self.gone != Principals::Nobody || self.known.iter().any(|user| user.client != client)
+    }
+
+    /// The principals of all users.
+    pub(crate) fn principals(&self) -> Principals {
+        self.known.iter().fold(self.gone, |gone, user| gone.and(user.principal))
+    }
+
+    /// Longest users first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = ClientId> {
+        self.known.iter().map(|user| user.client)
+    }
+}
+
+/// Whether a request counts as use: handshakes, pings, lists and log levels do not carry a client's affairs.
+pub(crate) fn is_use(method: Method) -> bool {
+    !matches!(
+        method,
+        Method::Initialize
+            | Method::Ping
+            | Method::SetLevel
+            | Method::ToolsList
+            | Method::PromptsList
+            | Method::ResourcesList
+            | Method::ResourceTemplatesList
+            | Method::TasksList
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: ClientId = ClientId(1);
+    const TWO: ClientId = ClientId(2);
+    const OTHER: Principal = Principal(1);
+
+    #[test]
+    fn a_user_that_left_still_counts() {
+        let mut users = Users::default();
+        assert!(users.is_empty() && users.sole().is_none());
+        users.note(ONE, Principal::OWNER);
+        users.note(ONE, Principal::OWNER);
+        assert_eq!(users.sole(), Some(ONE));
+        users.forget(ONE);
+        assert!(users.are_forgotten() && !users.is_empty());
+        users.note(TWO, Principal::OWNER);
+        assert_eq!(users.sole(), None);
+        assert!(users.has_others(TWO));
+        assert_eq!(users.principals(), Principals::One(Principal::OWNER));
+    }
+
+    #[test]
+    fn principals_of_users_are_told_apart() {
+        let mut users = Users::default();
+        users.note(ONE, Principal::OWNER);
+        assert_eq!(users.principals(), Principals::One(Principal::OWNER));
+        assert!(!users.has_others(ONE));
+        users.note(TWO, OTHER);
+        assert_eq!(users.principals(), Principals::Several);
+        assert!(users.has_others(ONE));
+        users.forget(TWO);
+        assert_eq!(users.principals(), Principals::Several);
+    }
+}

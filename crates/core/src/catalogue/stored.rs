@@ -1,0 +1,38 @@
+//! What a server offered to one kind of client when it was asked last. What lies on the disk is read when somebody wants
+//! to know: there may be many servers, each with what it offered to clients that will never come.
+
+use super::list::Naming;
+use super::offer::Offer;
+use bytes::Bytes;
+use std::sync::{Arc, LazyLock};
+
+type ReadOffer = Box<dyn FnOnce() -> Option<Arc<Offer>> + Send>;
+
+#[derive(Clone)]
+pub struct StoredOffer(Arc<LazyLock<Option<Arc<Offer>>, ReadOffer>>);
+
+impl StoredOffer {
+    /// What [`Offer::store`] gave.
+    pub fn from_bytes(bytes: Bytes, naming: Arc<Naming>) -> Self {
+        Self(Arc::new(LazyLock::new(Box::new(move || Offer::load(&bytes, &naming).map(Arc::new)))))
+    }
+
+    /// Nothing, if what was stored cannot be read.
+    pub fn offer(&self) -> Option<&Arc<Offer>> {
+        LazyLock::force(&self.0).as_ref()
+    }
+}
+
+impl From<Arc<Offer>> for StoredOffer {
+    fn from(offer: Arc<Offer>) -> Self {
+        let lazy = LazyLock::new(Box::new(move || Some(offer)) as ReadOffer);
+        LazyLock::force(&lazy);
+        Self(Arc::new(lazy))
+    }
+}
+
+impl std::fmt::Debug for StoredOffer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("StoredOffer")
+    }
+}

@@ -1,0 +1,56 @@
+//! A client's batch: its members are answered one by one, and the answers go back as one array.
+
+use std::collections::BTreeMap;
+use switchboard_protocol::RawId;
+
+#[derive(Debug, Default)]
+pub(crate) struct Batches {
+    next: u32,
+    open: BTreeMap<u32, Batch>,
+}
+
+#[derive(Debug)]
+struct Batch {
+    /// Members without an answer.
+    missing: usize,
+    /// The id of the first answer.
+    first: Option<RawId>,
+    answers: Vec<Vec<u8>>,
+}
+
+impl Batches {
+    pub(crate) fn open(&mut self, members: usize) -> u32 {
+        let id = self.next;
+        self.next = self.next.wrapping_add(1);
+        self.open.insert(id, Batch { missing: members, first: None, answers: Vec::new() });
+        id
+    }
+
+    /// How many bytes of answers wait here for the rest of their batches.
+    pub(crate) fn bytes(&self) -> usize {
+        self.open.values().flat_map(|batch| &batch.answers).map(Vec::len).sum()
+    }
+
+    /// A member is done, with an answer or (a notification, a cancelled request) without. When it was the
+    /// last, the whole array comes back with the id of its first answer, unless nobody was to be answered.
+    pub(crate) fn done(&mut self, id: u32, answer: Option<(&RawId, Vec<u8>)>) -> Option<(RawId, Vec<u8>)> {
+        let batch = self.open.get_mut(&id)?;
+        if let Some((id, answer)) = answer {
+            batch.first.get_or_insert_with(|| id.clone());
+            batch.answers.push(answer);
+        }
+        batch.missing -= 1;
+        if batch.missing > 0 {
+            return None;
+        }
+        let Batch { first, answers, .. } = self.open.remove(&id)?;
+        let first = first?;
+        let mut array = Vec::with_capacity(answers.iter().map(|answer| answer.len() + 1).sum::<usize>() + 1);
+        for answer in &answers {
+            array.push(if array.is_empty() { b'[' } else { b',' });
+            array.extend_from_slice(answer);
+        }
+        array.push(b']');
+        Some((first, array))
+    }
+}

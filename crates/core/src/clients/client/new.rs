@@ -1,0 +1,151 @@
+//! New clients of each role.
+
+use crate::aggregate::Aggregate;
+use crate::clients::client::{ClientOutbox, Leases};
+use crate::clients::declared::Declared;
+use crate::clients::handshake::Handshake;
+use crate::clients::roots::ClientRoots;
+use crate::clients::{Client, Greeting, Presence, Role, Shared};
+use crate::environment::Environment;
+use crate::ids::{BackendId, ClientId, Principal, ServerId};
+use crate::moment::Moment;
+use crate::routing::Known;
+use crate::settings::ServerSettings;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use switchboard_protocol::Message;
+use switchboard_protocol::dialect::LearntDialect;
+
+/// The start of a new client, of whatever role.
+#[derive(Debug)]
+pub(crate) struct NewClient {
+    pub(crate) id: ClientId,
+    pub(crate) server: ServerId,
+    pub(crate) settings: Arc<ServerSettings>,
+    pub(crate) dialect: LearntDialect,
+    pub(crate) now: Moment,
+}
+
+/// Where a client comes from, as its connection tells.
+#[derive(Debug)]
+pub(crate) struct ClientOrigin {
+    pub(crate) principal: Principal,
+    pub(crate) environment: Environment,
+    pub(crate) known: Known,
+    pub(crate) goes_by_request: bool,
+    pub(crate) refusal_mark: Option<Arc<str>>,
+    pub(crate) is_elsewhere: bool,
+}
+
+impl Client {
+    fn new(new: NewClient, role: Role, known: Shared<Known>) -> Self {
+        Self {
+            id: new.id,
+            role,
+            server: new.server,
+            settings: new.settings,
+            since: new.now,
+            principal: Principal::OWNER,
+            environment: Environment::default(),
+            known,
+            roots: ClientRoots::default(),
+            declared: Declared::default(),
+            handshake: Handshake::New,
+            leases: Leases::default(),
+            parked: VecDeque::new(),
+            shown: Vec::new(),
+            level: None,
+            dialect: new.dialect,
+            goes_by_request: false,
+            refusal_mark: None,
+            is_elsewhere: false,
+            presence: Presence::Here,
+            farewell: None,
+            outbox: ClientOutbox::default(),
+            unanswered: 0,
+        }
+    }
+
+    /// A client of one server, with a connection of its own.
+    pub(crate) fn plain(new: NewClient, origin: ClientOrigin) -> Self {
+        Self::connected(new, Role::Plain, origin)
+    }
+
+    /// A client of several servers.
+    pub(crate) fn of_many(new: NewClient, origin: ClientOrigin, aggregate: Aggregate) -> Self {
+        Self::connected(new, Role::Aggregate(Box::new(aggregate)), origin)
+    }
+
+    fn connected(new: NewClient, role: Role, origin: ClientOrigin) -> Self {
+        Self {
+            principal: origin.principal,
+            environment: origin.environment,
+            goes_by_request: origin.goes_by_request,
+            refusal_mark: origin.refusal_mark,
+            is_elsewhere: origin.is_elsewhere,
+            ..Self::new(new, role, origin.known.into())
+        }
+    }
+
+    /// The delegate of a client of several servers at one of them. To the server's backends it is a client that has been
+    /// greeted: it made its handshake with us.
+    pub(crate) fn delegate(&self, new: NewClient, greeting: Greeting) -> Self {
+        let environment = self.aggregate().and_then(|it| it.environments.get(&new.server));
+        let mut delegate = Self {
+            principal: self.principal,
+            environment: environment.cloned().unwrap_or_default(),
+            is_elsewhere: self.is_elsewhere,
+            dialect: self.dialect,
+            presence: self.presence,
+            level: self.level.clone(),
+            ..Self::new(new, Role::Delegate { of: self.id }, self.known.clone())
+        };
+        delegate.declare(greeting.initialize());
+        delegate.handshake = Handshake::Answered(greeting);
+        delegate
+    }
+
+    /// The stand-in for a client that leaves before the lists of its server are known. It holds the lease on the client's
+    /// home, and cannot be asked for roots: those that the client has named stand.
+    pub(crate) fn prefetch(
+        &self,
+        new: NewClient,
+        greeting: Greeting,
+        until: Moment,
+        home: (Option<String>, BackendId),
+    ) -> Self {
+        Self {
+            principal: self.principal,
+            environment: self.environment.clone(),
+            declared: self.declared.clone().without_roots(),
+            roots: ClientRoots::told(self.roots.latest().to_vec()),
+            is_elsewhere: self.is_elsewhere,
+            handshake: Handshake::Answered(greeting),
+            dialect: self.dialect,
+            presence: Presence::Listening,
+            leases: Leases::at_home(home.0, home.1),
+            ..Self::new(new, Role::Prefetch { until }, self.known.clone())
+        }
+    }
+
+    /// The stand-in that keeps a server running without a client. It has no roots.
+    pub(crate) fn standby(new: NewClient, origin: ClientOrigin, greeting: Greeting) -> Self {
+        let mut standby = Self {
+            principal: origin.principal,
+            environment: origin.environment,
+            roots: ClientRoots::told(Vec::new()),
+            is_elsewhere: origin.is_elsewhere,
+            presence: Presence::Listening,
+            ..Self::new(new, Role::Standby, origin.known.into())
+        };
+        standby.declare(greeting.initialize());
+        standby.declared = std::mem::take(&mut standby.declared).without_roots();
+        standby.handshake = Handshake::Answered(greeting);
+        standby
+    }
+
+    /// Notes what a client says of itself in `initialize`.
+    pub(crate) fn declare(&mut self, initialize: &Message) {
+        self.declared = Declared::of(initialize, &self.settings).here(!self.is_elsewhere);
+    }
+}

@@ -1,0 +1,107 @@
+//! A client's workspaces: the roots that it has named, and the folders known of it.
+
+use crate::clients::roots::{ClientRoot, RootsAnswer, RootsStage};
+use crate::clients::{Client, Shared};
+use crate::routing::Known;
+use crate::routing::path::Style;
+use switchboard_protocol::Message;
+
+/// Roots learnt from the paths of one client's requests.
+const MAX_SEEN_ROOTS: usize = 256;
+
+impl Client {
+    /// The folders known of the client.
+    pub(crate) fn known(&self) -> &Known {
+        &self.known
+    }
+
+    pub(crate) fn shared_known(&self) -> Shared<Known> {
+        self.known.clone()
+    }
+
+    /// The roots that came with the handshake.
+    pub(crate) fn set_first_roots(&mut self, paths: Vec<String>) {
+        if !paths.is_empty() {
+            self.known.client = paths;
+        }
+    }
+
+    /// A root that came by a path is known from then on.
+    pub(crate) fn note_root(&mut self, root: &str) {
+        let known = &mut self.known;
+        let mut all = known.given.iter().chain(&known.client).chain(&known.seen);
+        if !all.any(|other| other == root) && known.seen.len() < MAX_SEEN_ROOTS {
+            known.seen.push(root.to_owned());
+        }
+    }
+
+    /// Takes over the roots of the client whose delegate it is, if it never had to know them.
+    pub(crate) fn adopt_roots(&mut self, known: &Shared<Known>) {
+        match self.known.seen == known.seen {
+            // It was made with what its client knew, and only roots have come since.
+            true => self.known = known.clone(),
+            false => self.known.client.clone_from(&known.client),
+        }
+    }
+
+    pub(crate) fn roots_stage(&self) -> RootsStage {
+        self.roots.stage()
+    }
+
+    /// The roots that the client has named, unless it is yet to name them.
+    pub(crate) fn told_roots(&self) -> Option<&[ClientRoot]> {
+        (self.roots.stage() == RootsStage::Told).then(|| self.roots.latest())
+    }
+
+    /// The roots that the client named last. Some come with the handshake.
+    pub(crate) fn named_roots(&self, style: Style) -> Vec<ClientRoot> {
+        match self.roots.stage() {
+            RootsStage::Unasked => {
+                self.known.client.iter().map(|path| ClientRoot::of_path(path, style)).collect()
+            }
+            RootsStage::Asked | RootsStage::Told => self.roots.latest().to_vec(),
+        }
+    }
+
+    /// The client's last answer to `roots/list`.
+    pub(crate) fn roots_answer(&self) -> Option<&RootsAnswer> {
+        self.roots.answer()
+    }
+
+    /// The client is about to be asked for its roots.
+    pub(crate) fn begin_roots_inquiry(&mut self, style: Style) {
+        let before = self.named_roots(style);
+        self.roots.ask(before);
+    }
+
+    pub(crate) fn note_roots_answer(&mut self, answer: &Message) {
+        self.roots.note_answer(answer);
+    }
+
+    /// Reads the roots out of an answer, and gives the paths to be looked up on disk, with the number of the inquiry.
+    pub(crate) fn read_roots(&mut self, answer: &Message, style: Style) -> Option<(u32, Vec<String>)> {
+        self.roots.read(answer, style)
+    }
+
+    /// The roots of an answer, with the paths found on disk for them; `None` if the inquiry is outdated.
+    pub(crate) fn look_up_roots(
+        &mut self,
+        inquiry: u32,
+        found: Vec<Option<String>>,
+    ) -> Option<Vec<ClientRoot>> {
+        self.roots.look_up(inquiry, found)
+    }
+
+    /// The client does not name its roots: gives those that it named before.
+    pub(crate) fn give_up_roots_inquiry(&mut self) -> Option<Vec<ClientRoot>> {
+        self.roots.give_up()
+    }
+
+    /// Sets the client's roots, and gives their paths.
+    pub(crate) fn set_roots(&mut self, roots: Vec<ClientRoot>) -> Vec<String> {
+        let paths: Vec<String> = roots.iter().filter_map(|root| root.path().map(str::to_owned)).collect();
+        self.known.client.clone_from(&paths);
+        self.roots.tell(roots);
+        paths
+    }
+}

@@ -1,0 +1,72 @@
+//! The protocol version and the capabilities that a client declared in `initialize`.
+
+use crate::settings::{Capabilities, ServerSettings};
+use serde::Deserialize;
+use serde_json::Value;
+use std::sync::Arc;
+use switchboard_protocol::{Message, Part};
+
+/// What a client said in its handshake that a server may act upon: the version and the capabilities, in one
+/// spelling.
+pub(crate) type Profile = Arc<str>;
+
+/// What we read of `initialize`.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Declared {
+    profile: Option<Profile>,
+    /// It answers `roots/list`.
+    has_roots: bool,
+}
+
+#[derive(Deserialize)]
+struct Opening {
+    #[serde(default, rename = "protocolVersion")]
+    version: Value,
+    #[serde(default)]
+    capabilities: Value,
+}
+
+impl Declared {
+    pub(crate) fn of(initialize: &Message, settings: &ServerSettings) -> Self {
+        let with_capabilities = settings.capabilities != Capabilities::Shared;
+        let params = initialize.part(Part::Params).unwrap_or_default();
+        let Ok(opening) = serde_json::from_slice::<Opening>(params) else { return Self::default() };
+        let has_roots = opening.capabilities.get("roots").is_some_and(Value::is_object);
+        let capabilities = if with_capabilities { opening.capabilities } else { Value::Null };
+        let profile = format!("{} {}", opening.version, in_order(capabilities));
+        Self { profile: Some(profile.into()), has_roots }
+    }
+}
+
+impl Declared {
+    pub(crate) fn profile(&self) -> Option<&Profile> {
+        self.profile.as_ref()
+    }
+
+    pub(crate) fn has_roots(&self) -> bool {
+        self.has_roots
+    }
+
+    /// What a client on another machine calls its roots is no folder here.
+    pub(crate) fn here(self, is_here: bool) -> Self {
+        Self { has_roots: self.has_roots && is_here, ..self }
+    }
+
+    /// The same, of a client that cannot be asked for roots.
+    pub(crate) fn without_roots(self) -> Self {
+        Self { has_roots: false, ..self }
+    }
+}
+
+/// With the keys of objects sorted, so that equal capabilities are spelled the same.
+pub(super) fn in_order(value: Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let mut members: Vec<(String, Value)> = members.into_iter().collect();
+            members.sort_by(|one, other| one.0.cmp(&other.0));
+            Value::Object(members.into_iter().map(|(key, value)| (key, in_order(value))).collect())
+        }
+        Value::Array(values) => Value::Array(values.into_iter().map(in_order).collect()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
+    }
+}

@@ -1,0 +1,64 @@
+//! Numbers that name clients, backends, servers and their processes.
+
+use std::fmt;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ClientId(pub u32);
+
+impl ClientId {
+    /// Delegates have numbers of their own, beyond those of connections.
+    pub(crate) const FIRST_DELEGATE: u32 = 1 << 31;
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BackendId(pub u32);
+
+/// Whose rights a client has. Local windows and the first token are the owner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Principal(pub u32);
+
+impl Principal {
+    pub const OWNER: Self = Self(0);
+}
+
+/// One entry of the config.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ServerId(pub u32);
+
+impl ServerId {
+    /// Server of a client that has no single one.
+    pub(crate) const EVERY: Self = Self(u32::MAX);
+}
+
+impl fmt::Display for ClientId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "client-{}", self.0)
+    }
+}
+
+impl fmt::Display for BackendId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "backend-{}", self.0)
+    }
+}
+
+/// Which process of a backend: each start has a new number, so that a late word of an old process is
+/// recognised as such.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Launch {
+    pub backend: BackendId,
+    pub number: u32,
+}
+
+impl fmt::Display for Launch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}#{}", self.backend, self.number)
+    }
+}
+
+/// One end of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Peer {
+    Client(ClientId),
+    Backend(Launch),
+}

@@ -1,0 +1,231 @@
+//! Paths as text: out of URIs, cleaned, compared. Pure: what a link points to is for others to find out.
+
+use crate::text::percent;
+use std::borrow::Cow;
+
+/// How the paths of a system are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    Unix,
+    /// Drive letters, two kinds of separators, and no difference between upper and lower case.
+    Windows,
+}
+
+impl Style {
+    pub const OWN: Self = if cfg!(windows) { Self::Windows } else { Self::Unix };
+}
+
+/// The path that a `file:` URI names; `None` for any other URI, another machine, or characters that no path can hold.
+///
+/// The crate `url` does not serve here: it takes `file:relative` for `/relative`, drops tabs and line breaks, and knows only
+/// the paths of the system that it was built for.
+pub fn of_uri(uri: &str, style: Style) -> Option<String> {
+    let scheme = uri.get(..5)?;
+    if !scheme.eq_ignore_ascii_case("file:") {
+        return None;
+    }
+    let rest = uri[5..].split(['?', '#']).next()?;
+    let (host, path) = match rest.strip_prefix("//") {
+        Some(rest) => rest.split_at(rest.find('/').unwrap_or(rest.len())),
+        None => ("", rest),
+    };
+    let path = decode(path)?;
+    let is_local = host.is_empty() || host.eq_ignore_ascii_case("localhost");
+    match style {
+        Style::Unix if is_local => clean(&path, style),
+        Style::Unix => None,
+        // `/C:/folder`
+        Style::Windows if is_local => clean(path.strip_prefix('/').unwrap_or(&path), style),
+        Style::Windows => clean(&format!("//{}{path}", decode(host)?), style),
+    }
+}
+
+/// The `file:` URI of a cleaned path.
+pub fn to_uri(path: &str, style: Style) -> String {
+    let start = match style {
+        Style::Unix => "file://",
+        // A share's machine stands where URIs name it.
+        Style::Windows if path.starts_with(r"\\") => "file:",
+        Style::Windows => "file:///",
+    };
+    match style {
+        Style::Unix => format!("{start}{}", percent::encode_path(path)),
+        Style::Windows => format!("{start}{}", percent::encode_path(&path.replace('\\', "/"))),
+    }
+}
+
+/// `None` if a text does not decode, or has a zero in it.
+fn decode(text: &str) -> Option<String> {
+    percent::decode(text).filter(|text| !text.contains('\0')).map(Cow::into_owned)
+}
+
+/// An absolute path without `.`, `..`, doubled or trailing separators. Nothing if it is not absolute.
+pub fn clean(path: &str, style: Style) -> Option<String> {
+    if path.contains('\0') {
+        return None;
+    }
+    match style {
+        Style::Unix => path.starts_with('/').then(|| joined("/", path.split('/'), '/')),
+        Style::Windows => {
+            let path = path.replace('/', "\\");
+            // The spelling for long paths says nothing more.
+            let path = path.strip_prefix(r"\\?\UNC\").map(|rest| format!(r"\\{rest}")).unwrap_or(path);
+            let path = path.strip_prefix(r"\\?\").unwrap_or(&path);
+            if let Some(share) = path.strip_prefix(r"\\") {
+                let mut parts = share.splitn(3, '\\');
+                let (machine, name) = (parts.next()?, parts.next()?);
+                let start = format!(r"\\{machine}\{name}\");
+                return (!machine.is_empty() && !name.is_empty())
+                    .then(|| joined(&start, parts.next().unwrap_or_default().split('\\'), '\\'));
+            }
+            let (drive, rest) = path.split_at_checked(2)?;
+            let letter = drive.strip_suffix(':')?.chars().next().filter(char::is_ascii_alphabetic)?;
+            let rest = rest.strip_prefix('\\')?;
+            Some(joined(&format!(r"{}:\", letter.to_ascii_uppercase()), rest.split('\\'), '\\'))
+        }
+    }
+}
+
+fn joined<'a>(start: &str, parts: impl Iterator<Item = &'a str>, separator: char) -> String {
+    let mut kept: Vec<&str> = Vec::new();
+    for part in parts {
+        match part {
+            "" | "." => {}
+            // Above the outermost folder is the outermost folder.
+            ".." => drop(kept.pop()),
+            part => kept.push(part),
+        }
+    }
+    let mut path = start.to_owned();
+    path.push_str(&kept.join(&separator.to_string()));
+    // A share is named without the separator at its end; a drive and the root of all are not.
+    if kept.is_empty() && path.len() > 3 {
+        path.pop();
+    }
+    path
+}
+
+/// Whether a path is this folder, or lies in it. Both have been cleaned.
+pub fn is_within(path: &str, folder: &str, style: Style) -> bool {
+    let (path, folder) = match style {
+        Style::Unix => (path.to_owned(), folder.to_owned()),
+        Style::Windows => (path.to_lowercase(), folder.to_lowercase()),
+    };
+    let separator = match style {
+        Style::Unix => '/',
+        Style::Windows => '\\',
+    };
+    path.strip_prefix(&folder)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(separator) || folder.ends_with(separator))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Style::{Unix, Windows};
+
+    #[test]
+    fn uris_name_paths() {
+        let check = |uri: &str, style, expect: Option<&str>| {
+            assert_eq!(of_uri(uri, style).as_deref(), expect, "{uri} {style:?}");
+        };
+        check("file:///home/me/project", Unix, Some("/home/me/project"));
+        check("file:///home/me/project/", Unix, Some("/home/me/project"));
+        check("FILE:///home/me", Unix, Some("/home/me"));
+        check("file://localhost/home/me", Unix, Some("/home/me"));
+        check("file:/home/me", Unix, Some("/home/me"));
+        check("file:///", Unix, Some("/"));
+        check("file:///a%20b/%C3%A4%2fc", Unix, Some("/a b/ä/c"));
+        check("file:///a/../b/./c//d", Unix, Some("/b/c/d"));
+        check("file:///a/%2e%2e/b", Unix, Some("/b"));
+        check("file:///a?query#part", Unix, Some("/a"));
+        check("file:///a%3Fb%23c", Unix, Some("/a?b#c"));
+        check("file:///a%", Unix, None);
+        check("file:///a%zz", Unix, None);
+        check("file:///a%00b", Unix, None);
+        check("file:///a%ff", Unix, None);
+        check("file://server/share/x", Unix, None);
+        check("file:relative", Unix, None);
+        check("http://host/a", Unix, None);
+        check("/home/me", Unix, None);
+        check("file", Unix, None);
+        check("fil\u{e9}:///a", Unix, None);
+        check("file:///C:/Users/me", Windows, Some(r"C:\Users\me"));
+        check("file:///c%3A/Users/me/", Windows, Some(r"C:\Users\me"));
+        check("file:///c:/", Windows, Some(r"C:\"));
+        check("file://server/share/folder", Windows, Some(r"\\server\share\folder"));
+        check("file:///home/me", Windows, None);
+    }
+
+    #[test]
+    fn paths_become_uris_and_come_back() {
+        let check = |path: &str, style, expect: &str| {
+            assert_eq!(to_uri(path, style), expect);
+            assert_eq!(of_uri(expect, style).as_deref(), Some(path));
+        };
+        check("/", Unix, "file:///");
+        check("/home/me", Unix, "file:///home/me");
+        check("/a b/100%/c#?d", Unix, "file:///a%20b/100%25/c%23%3Fd");
+        check("/\u{e4}/\u{65e5}\u{1f600}", Unix, "file:///%C3%A4/%E6%97%A5%F0%9F%98%80");
+        check(r"/a\b:c", Unix, "file:///a%5Cb:c");
+        check(r"C:\", Windows, "file:///C:/");
+        check(r"C:\Users\m e", Windows, "file:///C:/Users/m%20e");
+        check(r"\\server\share", Windows, "file://server/share");
+        check(r"\\server\share\a#b", Windows, "file://server/share/a%23b");
+    }
+
+    /// Every character of one byte, and some of more, in every place.
+    #[test]
+    fn no_character_is_lost() {
+        let wide = ['\u{e4}', '\u{2028}', '\u{ffff}', '\u{10ffff}'];
+        for c in (1..=127).map(char::from).chain(wide).filter(|c| !matches!(c, '/' | '.')) {
+            for path in [format!("/{c}"), format!("/a{c}b/{c}{c}/%{c}41")] {
+                assert_eq!(of_uri(&to_uri(&path, Unix), Unix).as_ref(), Some(&path));
+            }
+            for start in [r"C:\", r"\\machine\share\"] {
+                let path = format!(r"{start}a{c}b\%{c}41");
+                let path = clean(&path, Windows).unwrap();
+                assert_eq!(of_uri(&to_uri(&path, Windows), Windows).as_ref(), Some(&path));
+            }
+        }
+    }
+
+    #[test]
+    fn paths_are_cleaned() {
+        let check = |path: &str, style, expect: Option<&str>| {
+            assert_eq!(clean(path, style).as_deref(), expect, "{path} {style:?}");
+        };
+        check("/a/b/", Unix, Some("/a/b"));
+        check("/", Unix, Some("/"));
+        check("/..", Unix, Some("/"));
+        check("//a///b", Unix, Some("/a/b"));
+        check("a/b", Unix, None);
+        check("~/a", Unix, None);
+        check("", Unix, None);
+        check(r"c:\a\..\b\", Windows, Some(r"C:\b"));
+        check("c:/a/b", Windows, Some(r"C:\a\b"));
+        check(r"\\?\C:\a", Windows, Some(r"C:\a"));
+        check(r"\\?\UNC\server\share\a", Windows, Some(r"\\server\share\a"));
+        check(r"\\server\share\..\a", Windows, Some(r"\\server\share\a"));
+        check(r"\\server\share\", Windows, Some(r"\\server\share"));
+        check(r"\\server", Windows, None);
+        check("c:a", Windows, None);
+        check(r"\a", Windows, None);
+    }
+
+    #[test]
+    fn a_folder_holds_what_is_below_it_and_not_its_neighbours() {
+        let check = |path: &str, folder: &str, style, expect: bool| {
+            assert_eq!(is_within(path, folder, style), expect, "{path} in {folder}");
+        };
+        check("/a/b", "/a", Unix, true);
+        check("/a", "/a", Unix, true);
+        check("/ab", "/a", Unix, false);
+        check("/a", "/a/b", Unix, false);
+        check("/a", "/", Unix, true);
+        check("/A/b", "/a", Unix, false);
+        check(r"C:\Users\ME\x", r"c:\users\me", Windows, true);
+        check(r"C:\x", r"C:\", Windows, true);
+        check(r"D:\x", r"C:\", Windows, false);
+    }
+}

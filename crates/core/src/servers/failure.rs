@@ -1,0 +1,61 @@
+//! The last failure of a server. It outlives the backend.
+
+use crate::moment::Moment;
+use crate::servers::Retry;
+use serde::Serialize;
+use switchboard_protocol::ErrorKind;
+
+/// The last failure of a server. Cleared when one of its backends answers a handshake, and when the config changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    kind: ErrorKind,
+    reason: String,
+    hint: Option<String>,
+    at: Moment,
+}
+
+impl Failure {
+    /// `reason` is the message of the error that clients got, redacted; for a server that had worked, how it ended.
+    pub(crate) fn new(kind: ErrorKind, reason: String, hint: Option<String>, at: Moment) -> Self {
+        Self { kind, reason, hint, at }
+    }
+
+    pub(crate) fn shown(&self, now: Moment, next_try: Option<Moment>) -> LastError {
+        LastError {
+            kind: self.kind.name(),
+            message: self.reason.clone(),
+            hint: self.hint.clone(),
+            seconds_ago: now.since(self.at).as_secs(),
+            next_try_seconds: seconds_until(now, next_try),
+        }
+    }
+}
+
+/// A failure for people and programs to read, with times relative to now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LastError {
+    pub kind: &'static str,
+    pub message: String,
+    pub hint: Option<String>,
+    pub seconds_ago: u64,
+    /// Until the next try, if it has a time. Otherwise the next request is the next try.
+    pub next_try_seconds: Option<u64>,
+}
+
+impl LastError {
+    /// The server was not ready in time, perhaps in an earlier run, and the result of that start is not known.
+    pub(crate) fn not_ready(name: &str, retry: Retry, now: Moment, next_try: Option<Moment>) -> Self {
+        Self {
+            kind: ErrorKind::BackendTimeout.name(),
+            message: format!("the server `{name}` was not ready in time; clients no longer wait for it"),
+            hint: Some(format!("after a repair, `switchboard forget {name}` gives it another chance")),
+            seconds_ago: retry.since_last_try(now).as_secs(),
+            next_try_seconds: seconds_until(now, next_try),
+        }
+    }
+}
+
+fn seconds_until(now: Moment, next_try: Option<Moment>) -> Option<u64> {
+    next_try.map(|until| until.since(now).as_secs().max(1))
+}

@@ -1,0 +1,326 @@
+//! The state that all backends of a server share. Must not know backends or clients, only facts about them.
+
+use crate::backends::{BackendKey, FramingGuess};
+use crate::catalogue::{List, Naming, Offer, OfferKey, Offers, StoredOffer};
+use crate::clients::Profile;
+use crate::moment::Moment;
+use crate::record::{FramingChoice, Record, SeenOffers};
+use crate::servers::{
+    BackendIdentity, Crowding, Evictions, Failure, Insight, LastStart, Limit, Retry, StateHint,
+    state_hint_of_list,
+};
+use crate::settings::{Capabilities, Scope, ScopeReason, ServerSettings, StatePolicy};
+use std::sync::Arc;
+use switchboard_protocol::{Framing, Message};
+
+/// One entry of the config, with everything that its backends have shown.
+#[derive(Debug)]
+pub(crate) struct Server {
+    settings: Arc<ServerSettings>,
+    framing: FramingGuess,
+    insight: Insight,
+    /// The last answer to a handshake, of any backend.
+    welcome: Option<Message>,
+    /// The lists as they were when a backend was asked last.
+    offers: Offers,
+    /// The facts that starts have shown, as they are stored.
+    record: Record,
+    /// The next try, while the lists cannot be had.
+    retry: Option<Retry>,
+    /// Clients have been told that the server is missing.
+    is_told_missing: bool,
+    last_start: LastStart,
+    /// The last failure, if the server has not worked since.
+    failure: Option<Failure>,
+    evictions: Evictions,
+    /// Stopped by the owner.
+    is_held: bool,
+    /// Removed from the config.
+    is_removed: bool,
+}
+
+/// Why no backend of a server may be started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bar {
+    Removed,
+    Held,
+}
+
+impl Server {
+    pub(crate) fn new(settings: ServerSettings, now: Moment) -> Self {
+        Self {
+            framing: FramingGuess::of(settings.framing),
+            offers: Offers::stored(&settings.offers),
+            retry: Retry::planned(&settings.record, now),
+            insight: Insight::of(&settings.record),
+            record: settings.record.clone(),
+            settings: Arc::new(settings),
+            welcome: None,
+            is_told_missing: false,
+            last_start: LastStart::Untried,
+            failure: None,
+            evictions: Evictions::default(),
+            is_held: false,
+            is_removed: false,
+        }
+    }
+
+    /// Takes over changed settings. Nothing that was learnt before need hold any more; only a stop by the owner stays.
+    pub(crate) fn renew(&mut self, settings: ServerSettings, now: Moment) {
+        *self = Self { is_held: self.is_held, ..Self::new(settings, now) };
+    }
+
+    /// Calls or shows the same things otherwise. Returns the naming before.
+    pub(crate) fn rename(&mut self, naming: &Arc<Naming>) -> Arc<Naming> {
+        let before = self.settings.naming.clone();
+        self.settings = Arc::new(ServerSettings { naming: naming.clone(), ..(*self.settings).clone() });
+        for stored in self.offers.values_mut() {
+            if let Some(offer) = stored.offer() {
+                *stored = Arc::new(offer.under(naming)).into();
+            }
+        }
+        before
+    }
+
+    /// The server is no longer in the config.
+    pub(crate) fn remove(&mut self) {
+        (self.is_removed, self.is_held) = (true, false);
+    }
+
+    pub(crate) fn is_removed(&self) -> bool {
+        self.is_removed
+    }
+
+    /// Its owner stops it: nothing is started until it is released.
+    pub(crate) fn hold(&mut self) {
+        self.is_held = true;
+    }
+
+    /// Returns whether it was held.
+    pub(crate) fn release(&mut self) -> bool {
+        std::mem::take(&mut self.is_held)
+    }
+
+    pub(crate) fn is_held(&self) -> bool {
+        self.is_held
+    }
+
+    pub(crate) fn bar(&self) -> Option<Bar> {
+        match (self.is_removed, self.is_held) {
+            (true, _) => Some(Bar::Removed),
+            (false, true) => Some(Bar::Held),
+            (false, false) => None,
+        }
+    }
+
+    pub(crate) fn settings(&self) -> &Arc<ServerSettings> {
+        &self.settings
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.settings.name
+    }
+
+    /// The framing that a new backend begins with.
+    pub(crate) fn framing(&self) -> FramingGuess {
+        self.framing
+    }
+
+    /// A backend has answered in this framing.
+    pub(crate) fn learn_framing(&mut self, framing: Framing) {
+        self.framing = FramingGuess::Known(framing);
+    }
+
+    pub(crate) fn welcome(&self) -> Option<&Message> {
+        self.welcome.as_ref()
+    }
+
+    pub(crate) fn set_welcome(&mut self, answer: Message) {
+        self.welcome = Some(answer);
+    }
+
+    pub(crate) fn offers(&self) -> &Offers {
+        &self.offers
+    }
+
+    /// The number of tools that are listed to the kind of client that sees most.
+    pub(crate) fn tool_count(&self) -> Option<usize> {
+        let listings = self.offers.values().filter_map(|stored| stored.offer()?.list(List::Tools));
+        listings.map(|listing| listing.len()).max()
+    }
+
+    /// Stores an offer. Returns the offer that is stored already, if it is the same.
+    pub(crate) fn store_offer(&mut self, key: OfferKey, offer: &Arc<Offer>) -> Option<Arc<Offer>> {
+        match self.offers.get(&key).and_then(StoredOffer::offer) {
+            Some(known) if known.same_as(offer) => Some(known.clone()),
+            Some(_) | None => {
+                self.offers.insert(key, offer.clone().into());
+                None
+            }
+        }
+    }
+
+    pub(crate) fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// Changes the record. Returns it if that makes a difference, to be stored.
+    pub(crate) fn learn(&mut self, change: impl FnOnce(&mut Record)) -> Option<Record> {
+        let mut record = self.record.clone();
+        change(&mut record);
+        let is_changed = record != self.record;
+        is_changed.then(|| {
+            self.record = record.clone();
+            record
+        })
+    }
+
+    /// Forgets everything that was learnt, except for the record, which is stored elsewhere as well.
+    pub(crate) fn forget_learnt(&mut self) {
+        // A framing that stands in the config is not learnt.
+        if self.record.framing != FramingChoice::Try {
+            let settings = ServerSettings { framing: FramingChoice::Try, ..(*self.settings).clone() };
+            self.framing = FramingGuess::of(settings.framing);
+            self.settings = Arc::new(settings);
+        }
+        self.insight = Insight::default();
+        self.offers = Offers::default();
+        self.forget_retry();
+        self.failure = None;
+    }
+
+    pub(crate) fn retry(&self) -> Option<Retry> {
+        self.retry
+    }
+
+    /// Returns whether the plan is another now.
+    pub(crate) fn set_retry(&mut self, retry: Retry) -> bool {
+        self.retry.replace(retry) != Some(retry)
+    }
+
+    /// The server has answered: nothing is held against it any more.
+    pub(crate) fn forget_retry(&mut self) {
+        self.retry = None;
+        self.is_told_missing = false;
+    }
+
+    /// Clients are told that the server is missing. Returns whether they have been told before.
+    pub(crate) fn announce_missing(&mut self) -> bool {
+        std::mem::replace(&mut self.is_told_missing, true)
+    }
+
+    pub(crate) fn last_start(&self) -> LastStart {
+        self.last_start
+    }
+
+    pub(crate) fn record_start(&mut self, result: LastStart) {
+        self.last_start = result;
+        if result == LastStart::Well {
+            self.failure = None;
+        }
+    }
+
+    pub(crate) fn failure(&self) -> Option<&Failure> {
+        self.failure.as_ref()
+    }
+
+    pub(crate) fn record_failure(&mut self, failure: Failure) {
+        self.failure = Some(failure);
+    }
+
+    pub(crate) fn record_eviction(&mut self, now: Moment, backend: BackendIdentity, limit: Limit) {
+        self.evictions.record(now, backend, limit);
+    }
+
+    /// A backend starts. Returns a warning for the owner if backends of this server keep stopping each other.
+    pub(crate) fn record_return(&mut self, now: Moment, backend: &BackendIdentity) -> Option<Crowding> {
+        self.evictions.started(now, backend).then(|| self.crowding(now)).flatten()
+    }
+
+    pub(crate) fn crowding(&self, now: Moment) -> Option<Crowding> {
+        self.evictions.crowding(now, &self.settings.name)
+    }
+}
+
+/// Sharing: which clients may use the same backend.
+impl Server {
+    /// The state that a backend keeps between requests.
+    pub(crate) fn state_kept(&self) -> StatePolicy {
+        match self.settings.state {
+            StatePolicy::Auto => self.insight.state().unwrap_or(StatePolicy::None),
+            known @ (StatePolicy::None | StatePolicy::Client | StatePolicy::Backend) => known,
+        }
+    }
+
+    /// Each client has a backend of its own.
+    pub(crate) fn is_private(&self) -> bool {
+        let asks = self.record.asks_questions && !self.settings.relays;
+        asks || self.settings.scope == Scope::Client || self.state_kept() == StatePolicy::Client
+    }
+
+    /// The scope by which backends are kept apart.
+    pub(crate) fn scope(&self) -> Scope {
+        let learnt = self.settings.learnt_scope(&self.record, self.state_kept());
+        learnt.map_or(self.settings.scope, |(scope, _)| scope)
+    }
+
+    pub(crate) fn scope_with_reason(&self) -> (Scope, ScopeReason) {
+        self.settings.scope_with_reason(&self.record, self.state_kept())
+    }
+
+    /// Clients of different principals may share a backend: it is the same everywhere, and keeps nothing.
+    pub(crate) fn is_for_everybody(&self) -> bool {
+        let keeps_nothing = match self.settings.state {
+            StatePolicy::None => true,
+            StatePolicy::Auto => self.insight.state() == Some(StatePolicy::None),
+            StatePolicy::Client | StatePolicy::Backend => false,
+        };
+        self.scope() == Scope::Global && keeps_nothing
+    }
+
+    /// Whether a client with one key may use a backend with the other: they differ in what their clients can do, and
+    /// the server was seen to make no difference there.
+    pub(crate) fn is_alike(&self, there: &BackendKey, wanted: &BackendKey) -> bool {
+        let (Some(one), Some(other)) = (&there.profile, &wanted.profile) else { return false };
+        self.settings.capabilities == Capabilities::Auto
+            && self.insight.makes_no_difference(one, other)
+            && there.differs_only_in_profile(wanted)
+    }
+
+    pub(crate) fn offers_same(&self, one: &BackendKey, other: &BackendKey) -> bool {
+        let (Some(one), Some(other)) = (&one.profile, &other.profile) else { return false };
+        self.insight.offers_same(one, other)
+    }
+
+    /// Records an answer to `initialize` or to a list. Returns the offers to be stored if it was news.
+    pub(crate) fn record_answer(
+        &mut self,
+        profile: Profile,
+        method: &str,
+        result: &[u8],
+    ) -> Option<SeenOffers> {
+        let is_new = self.insight.record_answer(profile, method, result);
+        is_new.then(|| self.insight.lasting_offers())
+    }
+
+    pub(crate) fn record_question(&mut self) {
+        self.insight.record_question();
+    }
+
+    /// Looks at the names of its tools. Returns the tool that shows, for the first time, that a client's state is kept.
+    pub(crate) fn learn_state(&mut self, tools: &[u8]) -> Option<String> {
+        if self.insight.state() == Some(StatePolicy::Client) {
+            return None;
+        }
+        match state_hint_of_list(tools)? {
+            StateHint::Keeps(tool) => {
+                self.insight.set_state(StatePolicy::Client);
+                Some(tool)
+            }
+            StateHint::Doubtful(_) | StateHint::Stateless => {
+                self.insight.set_state(StatePolicy::None);
+                None
+            }
+        }
+    }
+}

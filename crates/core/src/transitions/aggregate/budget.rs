@@ -1,0 +1,165 @@
+//! How long a client waits for servers that are not known yet: one budget, from its handshake on, for the handshake and all
+//! lists. After it the client gets what is there, and is told when more comes. Servers that were not ready in time are
+//! retried in the background.
+
+use crate::aggregate::{Delegate, News};
+use crate::backends::{Backend, BackendState};
+use crate::core::Core;
+use crate::ids::{BackendId, ClientId, ServerId};
+use crate::moment::Moment;
+use crate::servers::Retry;
+use serde::Deserialize;
+use std::borrow::Cow;
+use std::time::Duration;
+use switchboard_protocol::{Message, Part};
+
+/// Clients that give up on us early, by the beginning of their name, and how long they are made to wait at most. Codex begins
+/// its first turn without any tools if they are not there within a second, so what is stored is not held up for the rest.
+const CLIENT_WAIT_LIMITS: &[(&str, Duration)] = &[("codex", Duration::from_secs(4))];
+
+/// A failed start that took longer than this made a client wait.
+const NOTICEABLE_START: Duration = Duration::from_secs(1);
+
+#[derive(Deserialize)]
+struct InitializeParams<'a> {
+    #[serde(borrow, rename = "clientInfo")]
+    client: Info<'a>,
+}
+
+#[derive(Deserialize)]
+struct Info<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+}
+
+impl Core {
+    /// The time that a client has for everything at its start.
+    pub(super) fn grace_for(&self, client: ClientId, initialize: &Message) -> Duration {
+        let params = initialize.part(Part::Params).unwrap_or_default();
+        let name = serde_json::from_slice::<InitializeParams<'_>>(params).map(|opening| opening.client.name);
+        let name = name.unwrap_or_default().to_ascii_lowercase();
+        let own = CLIENT_WAIT_LIMITS.iter().find(|(start, _)| name.starts_with(start)).map(|(_, most)| *most);
+        let grace = self.settings.aggregates.list_grace;
+        match own {
+            None => grace,
+            Some(_) if self.has_stored(client) => Duration::ZERO,
+            Some(most) => grace.min(most),
+        }
+    }
+
+    /// The lists of one of its servers are stored, for whatever kind of client.
+    fn has_stored(&self, client: ClientId) -> bool {
+        let mut servers = self.servers_of(client).into_iter();
+        servers.any(|server| self.servers.get(server).is_some_and(|known| !known.offers().is_empty()))
+    }
+
+    /// Until when a client waits for a server that is about to be started.
+    pub(super) fn waits_until(&self, client: ClientId, server: ServerId) -> Moment {
+        match self.retry_of(server) {
+            Some(retry) if retry.is_slow() => self.clock.now(),
+            Some(_) | None => {
+                self.aggregate(client).and_then(|aggregate| aggregate.budget).unwrap_or(self.clock.now())
+            }
+        }
+    }
+
+    /// A client's time is over: those it still waits for are remembered as slow.
+    pub(super) fn end_budget(&mut self, client: ClientId) {
+        let now = self.clock.now();
+        let Some(aggregate) = self.aggregate_mut(client) else { return };
+        if aggregate.budget.is_none_or(|ends| ends > now) {
+            return;
+        }
+        aggregate.budget = None;
+        // Others' lists may have to stand in now.
+        aggregate.view = None;
+        let Some(aggregate) = self.aggregate(client) else { return };
+        let is_late = |it: &&Delegate| {
+            let home = self.clients.get(&it.client).and_then(|c| self.backends.get(&c.home()?));
+            matches!(it.news, News::Awaited { .. })
+                // One that waits for its turn to start is not to blame.
+                && home.is_some_and(|b| b.number().is_some())
+                && self.offer_for(it.client).is_none()
+        };
+        let late = aggregate.delegates.iter().filter(|(_, it)| is_late(it)).map(|(server, _)| *server);
+        for server in late.collect::<Vec<ServerId>>() {
+            self.plan_retry(server, true);
+            self.tell_unavailable(server);
+        }
+    }
+
+    /// Its start has taken long enough to be noticed.
+    pub(super) fn is_late(&self, b: &Backend) -> bool {
+        b.number().is_some() && self.clock.now().since(b.launched_at) >= NOTICEABLE_START
+    }
+
+    /// A backend could not be asked for all of its lists.
+    pub(crate) fn plan_retry_of(&mut self, backend: BackendId) {
+        let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired()) else { return };
+        self.plan_retry(b.server(), self.is_late(b));
+    }
+
+    /// A start that was to show what a server offers has failed.
+    pub(super) fn lists_failed(&mut self, backend: BackendId) {
+        let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired()) else { return };
+        let (server, took) = (b.server(), self.clock.now().since(b.launched_at));
+        if !self.is_running() || self.barred(server).is_some() {
+            return;
+        }
+        self.plan_retry(server, took >= NOTICEABLE_START);
+        self.tell_unavailable(server);
+    }
+
+    /// The next moment at which a server is tried again in the background.
+    pub(super) fn next_retry(&self) -> Option<Moment> {
+        // One that is due and not wanted is looked at again when a start fails.
+        let is_ahead = |(server, retry): &(ServerId, Retry)| {
+            retry.at() > self.clock.now() || !self.lacking(*server).is_empty()
+        };
+        let retries = self.servers.iter().filter_map(|(id, server)| Some((id, server.retry()?)));
+        retries.filter(is_ahead).map(|(_, retry)| retry.at()).min()
+    }
+
+    pub(super) fn tick_retries(&mut self) {
+        for server in self.servers.ids() {
+            if self.retry_of(server).is_none_or(|retry| retry.at() > self.clock.now()) {
+                continue;
+            }
+            if !self.lacking(server).is_empty() {
+                self.count_retry(server);
+                self.ask_lacking(server);
+            }
+        }
+    }
+
+    /// Starts a server for all clients that do not know its lists.
+    pub(crate) fn ask_lacking(&mut self, server: ServerId) {
+        for delegate in self.lacking(server) {
+            self.start_for_lists(delegate);
+        }
+        for client in self.aggregates() {
+            if self.aggregate(client).is_some_and(|aggregate| aggregate.delegates.contains_key(&server)) {
+                self.renew_aggregate_soon(client);
+            }
+        }
+    }
+
+    /// Delegates at a server whose lists are unknown, and that nothing is under way for.
+    fn lacking(&self, server: ServerId) -> Vec<ClientId> {
+        if self.barred(server).is_some() {
+            return Vec::new();
+        }
+        let lacks = |delegate: &ClientId| {
+            let home = self.clients.get(delegate).and_then(|c| self.backends.get(&c.home()?));
+            let is_down = home.is_none_or(|b| {
+                let is_stopped = matches!(b.state, BackendState::Stopped | BackendState::Failed { .. });
+                is_stopped && !self.backends.waits_for_room(b.id())
+            });
+            is_down && self.offer_for(*delegate).is_none()
+        };
+        let aggregates = self.aggregates().into_iter();
+        let own =
+            aggregates.filter_map(|client| Some(self.aggregate(client)?.delegates.get(&server)?.client));
+        own.filter(lacks).collect()
+    }
+}

@@ -1,0 +1,310 @@
+//! A client's delegates: made, renewed and lost; and how they share its connection, its dialect and its roots.
+
+use crate::aggregate::{Aggregate, Delegate, News};
+use crate::clients::{Client, ClientOrigin, ClientRoot, Greeting, RootsStage};
+use crate::core::{Core, Followup};
+use crate::environment::Environment;
+use crate::event::Surroundings;
+use crate::fact::Fact;
+use crate::ids::{ClientId, ServerId};
+use crate::messages::initialized_notice;
+use crate::transitions::Route;
+use switchboard_protocol::{Message, Method};
+
+impl Core {
+    pub(crate) fn connection_of(&self, client: ClientId) -> ClientId {
+        self.clients.connection_of(client)
+    }
+
+    pub(crate) fn has_aggregate(&self, client: ClientId) -> bool {
+        self.clients.get(&client).is_some_and(|c| c.aggregate().is_some())
+    }
+
+    pub(super) fn aggregate(&self, client: ClientId) -> Option<&Aggregate> {
+        self.clients.get(&client)?.aggregate()
+    }
+
+    pub(super) fn aggregate_mut(&mut self, client: ClientId) -> Option<&mut Aggregate> {
+        self.clients.get_mut(&client)?.aggregate_mut()
+    }
+
+    pub(crate) fn delegates(&self, client: ClientId) -> Vec<ClientId> {
+        let aggregate = self.clients.get(&client).and_then(Client::aggregate);
+        aggregate
+            .map(|aggregate| aggregate.delegates.values().map(|it| it.client).collect())
+            .unwrap_or_default()
+    }
+
+    /// All clients of many servers that are there.
+    pub(super) fn aggregates(&self) -> Vec<ClientId> {
+        let is_there = |c: &&Client| c.aggregate().is_some() && !c.is_lost();
+        self.clients.values().filter(is_there).map(|c| c.id()).collect()
+    }
+
+    /// A request of a client is over.
+    pub(crate) fn one_fewer(&mut self, client: ClientId) -> ClientId {
+        let connection = self.connection_of(client);
+        if let Some(c) = self.clients.get_mut(&connection) {
+            c.request_over();
+        }
+        connection
+    }
+
+    pub(crate) fn aggregate_connected(
+        &mut self,
+        id: ClientId,
+        surroundings: Surroundings,
+        environments: Vec<(ServerId, Environment)>,
+        only: Option<Vec<ServerId>>,
+    ) {
+        let aggregate =
+            Aggregate { environments: environments.into_iter().collect(), only, ..Aggregate::default() };
+        // Each of its delegates has an environment of its own.
+        let origin = ClientOrigin { environment: Environment::default(), ..self.origin_of(surroundings) };
+        let new = self.newcomer(id, ServerId::EVERY, self.no_server());
+        self.clients.insert(id, Client::of_many(new, origin, aggregate));
+        self.report(Fact::ClientConnected { client: id });
+    }
+
+    /// The servers that a client of all of them, or of some, sees.
+    pub(super) fn servers_of(&self, client: ClientId) -> Vec<ServerId> {
+        let listed = self.servers.iter().filter(|(_, it)| !it.is_removed() && it.settings().is_listed);
+        let only = self.aggregate(client).and_then(|aggregate| aggregate.only.as_ref());
+        let is_wanted = |server: &ServerId| only.is_none_or(|only| only.contains(server));
+        listed.map(|(server, _)| server).filter(is_wanted).collect()
+    }
+
+    /// Begins anew: a client that makes its handshake has said nothing before.
+    pub(super) fn make_delegates(&mut self, client: ClientId, initialize: &Message) {
+        for delegate in self.delegates(client) {
+            self.retire_delegate(delegate);
+        }
+        if let Some(aggregate) = self.aggregate_mut(client) {
+            aggregate.delegates.clear();
+            aggregate.view = None;
+            aggregate.seen = Default::default();
+            aggregate.spellings.clear();
+        }
+        let initialize = initialize.detached();
+        for server in self.servers_of(client) {
+            self.make_delegate(client, server, &initialize);
+        }
+    }
+
+    /// Its client is still there, and has no use for it: what it has asked for is answered all the same.
+    fn retire_delegate(&mut self, delegate: ClientId) {
+        let Some(c) = self.clients.get_mut(&delegate) else { return };
+        c.mark_lost();
+        self.followups.push(Followup::ForgetLost);
+        self.refuse_asked(delegate);
+        self.leave_all(delegate);
+    }
+
+    /// Makes the delegate at one server. The server is told at once that its client is ready, so that its lists are there when the slowest of them has been waited for.
+    fn make_delegate(&mut self, client: ClientId, server: ServerId, initialize: &Message) {
+        let Some(settings) = self.servers.get(server).map(|server| server.settings().clone()) else {
+            return;
+        };
+        let Some(c) = self.clients.get(&client) else { return };
+        let greeting = Greeting::new(initialize.clone(), initialized_notice());
+        let id = self.numbers.new_delegate();
+        let delegate = c.delegate(self.newcomer(id, server, settings.clone()), greeting);
+        self.clients.insert(id, delegate);
+        if let Some(aggregate) = self.aggregate_mut(client) {
+            aggregate.delegates.insert(server, Delegate { client: id, news: News::Unasked });
+        }
+        if !settings.lazy || self.offer_for(id).is_none() {
+            self.rouse(id);
+        }
+    }
+
+    /// Starts a delegate's server, unless its lists are known. Nobody waits for it longer than the client's budget.
+    pub(super) fn rouse(&mut self, delegate: ClientId) {
+        let Some(c) = self.clients.get(&delegate) else { return };
+        let server = c.server();
+        if !self.may_try(server) {
+            return self.set_news(delegate, News::Missed);
+        }
+        self.start_for_lists(delegate);
+    }
+
+    /// The same, however soon after the last try.
+    pub(super) fn start_for_lists(&mut self, delegate: ClientId) {
+        if !self.is_running() {
+            return;
+        }
+        let Some(c) = self.clients.get(&delegate) else { return };
+        let comes_later = c.settings().is_split()
+            && c.known().pinned.is_none()
+            && c.has_roots()
+            && c.roots_stage() != RootsStage::Told;
+        let (home, server, is_lazy) = (c.home(), c.server(), c.settings().lazy);
+        let until = self.waits_until(c.connection(), server);
+        self.set_news(delegate, News::Awaited { until });
+        self.clock.wake_at(until);
+        let route = match home {
+            Some(home) => Route::To(home),
+            // What is to be started is for its roots to say.
+            None if comes_later => return self.ask_roots_if_wanted(delegate),
+            None => self.settle_home(delegate),
+        };
+        match route {
+            // Which lists are stored for it may depend on its root, which is known only now.
+            Route::To(_) if is_lazy && self.offer_for(delegate).is_some() => {
+                self.set_news(delegate, News::Unasked);
+            }
+            Route::To(home) => {
+                self.ensure_started(home);
+                // It may be there, and have heard no handshake: its client is yet to make one, or was refused.
+                if self.backends.get(&home).is_some_and(|b| b.handshake().is_ungreeted()) {
+                    self.greet_anew(home);
+                }
+                let launch = self.backends.get(&home).and_then(|b| b.launch());
+                if let Some(launch) = launch {
+                    self.fetch_offer(launch);
+                }
+            }
+            Route::Wait => {}
+            Route::Refused(_) => self.set_news(delegate, News::Missed),
+        }
+    }
+
+    /// Where it works has been settled, and nobody knows yet what its server offers.
+    pub(crate) fn rouse_if_unknown(&mut self, delegate: ClientId) {
+        if self.offer_for(delegate).is_none() {
+            self.rouse(delegate);
+        }
+    }
+
+    pub(super) fn set_news(&mut self, delegate: ClientId, news: News) {
+        let Some(c) = self.clients.get(&delegate) else { return };
+        let (connection, server) = (c.connection(), c.server());
+        let known = self.aggregate_mut(connection).and_then(|aggregate| aggregate.delegates.get_mut(&server));
+        if let Some(known) = known.filter(|known| known.client == delegate) {
+            known.news = news;
+        }
+    }
+
+    /// Delegates speak as their client does.
+    pub(crate) fn share_dialect(&mut self, client: ClientId) {
+        let Some(dialect) = self.clients.get(&client).map(Client::shown_dialect) else { return };
+        for delegate in self.delegates(client) {
+            if let Some(c) = self.clients.get_mut(&delegate) {
+                c.adopt_dialect(dialect);
+            }
+        }
+    }
+
+    pub(crate) fn aggregate_initialized(&mut self, client: ClientId, message: &Message) {
+        if let Some(c) = self.clients.get_mut(&client) {
+            c.confirm_handshake(message);
+        }
+        for delegate in self.delegates(client) {
+            self.ask_roots_if_wanted(delegate);
+            // One that had to make room, after it was greeted, is yet to be asked what it offers.
+            let news =
+                self.clients.get(&delegate).and_then(|c| self.aggregate(client)?.delegates.get(&c.server()));
+            if news.is_some_and(|it| matches!(it.news, News::Awaited { until } if until > self.clock.now())) {
+                self.rouse_if_unknown(delegate);
+            }
+        }
+    }
+
+    /// A notification goes where the config says, or to every server that runs.
+    pub(crate) fn pass_to_delegates(&mut self, client: ClientId, message: &Message) {
+        if message.method() == Method::RootsChanged
+            && let Some(aggregate) = self.aggregate_mut(client)
+        {
+            aggregate.has_other_roots = true;
+        }
+        let name = message.method_name();
+        let rule = self.settings.aggregates.notifications.iter().find(|(method, _)| *method == *name);
+        let meant = rule.map(|(_, servers)| servers.clone());
+        for delegate in self.delegates(client) {
+            let Some(c) = self.clients.get(&delegate) else { continue };
+            if meant.as_ref().is_some_and(|meant| !meant.contains(&c.settings().name)) {
+                continue;
+            }
+            match message.method() {
+                Method::RootsChanged => self.roots_changed(delegate, message),
+                _ => self.notify_home(delegate, message),
+            }
+        }
+    }
+
+    /// A delegate wants to know its client's roots. The client is asked once for all of them.
+    pub(crate) fn ask_roots_through(&mut self, client: ClientId, delegate: ClientId) {
+        let style = self.settings.roots.policy.style;
+        if let Some(c) = self.clients.get_mut(&delegate) {
+            c.begin_roots_inquiry(style);
+        }
+        let is_stale = self
+            .aggregate_mut(client)
+            .is_some_and(|aggregate| std::mem::take(&mut aggregate.has_other_roots));
+        let Some(c) = self.clients.get(&client) else { return };
+        match c.roots_stage() {
+            RootsStage::Told if !is_stale => {
+                let roots = c.told_roots().unwrap_or_default().to_vec();
+                self.roots_known(delegate, roots);
+            }
+            RootsStage::Asked if !is_stale => {}
+            RootsStage::Unasked | RootsStage::Asked | RootsStage::Told => self.ask_roots(client),
+        }
+    }
+
+    /// The client has named its roots: whoever wanted to know them hears it.
+    pub(crate) fn tell_delegates_roots(&mut self, client: ClientId, roots: &[ClientRoot]) {
+        let Some(known) = self.clients.get(&client).map(Client::shared_known) else { return };
+        for delegate in self.delegates(client) {
+            let Some(c) = self.clients.get_mut(&delegate) else { continue };
+            match c.roots_stage() {
+                RootsStage::Unasked => c.adopt_roots(&known),
+                RootsStage::Asked | RootsStage::Told => self.roots_known(delegate, roots.to_vec()),
+            }
+        }
+    }
+
+    /// What of a client's environment reaches a server is for the server's settings to say.
+    pub(crate) fn set_environment(&mut self, client: ClientId, server: ServerId, environment: Environment) {
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        let delegate = match c.aggregate_mut() {
+            Some(aggregate) => {
+                aggregate.environments.insert(server, environment.clone());
+                aggregate.delegates.get(&server).map(|it| it.client)
+            }
+            None => Some(client),
+        };
+        if let Some(c) = delegate.and_then(|delegate| self.clients.get_mut(&delegate)) {
+            c.set_environment(environment);
+        }
+    }
+
+    /// The config is another: servers have come, gone, or offer something else now.
+    pub(crate) fn renew_delegates(&mut self) {
+        for client in self.aggregates() {
+            let all = self.servers_of(client);
+            let Some(c) = self.clients.get(&client) else { continue };
+            let Some(aggregate) = c.aggregate() else { continue };
+            // One in the middle of its handshake has its delegates by what it says there.
+            let opening = aggregate.opening.and_then(|minted| self.pending.get(minted)?.waiting().cloned());
+            let greeted = || c.greeting().map(|greeting| greeting.initialize().clone());
+            let Some(initialize) = opening.or_else(greeted) else { continue };
+            let gone = aggregate.delegates.iter().filter(|(server, _)| !all.contains(server));
+            let gone: Vec<(ServerId, ClientId)> = gone.map(|(server, it)| (*server, it.client)).collect();
+            let new = all.iter().filter(|server| !aggregate.delegates.contains_key(server));
+            let new: Vec<ServerId> = new.copied().collect();
+            for (server, delegate) in gone {
+                // Its instances end when they have done what they are at.
+                self.move_client(delegate);
+                self.retire_delegate(delegate);
+                if let Some(aggregate) = self.aggregate_mut(client) {
+                    aggregate.delegates.remove(&server);
+                }
+            }
+            for server in new {
+                self.make_delegate(client, server, &initialize);
+            }
+            self.renew_aggregate_soon(client);
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Asking a backend what it offers: all lists, all pages. Once it is ready, and again when it says that something has
+//! changed.
+
+use crate::backends::{AfterPage, Backend, BackendState};
+use crate::catalogue::{List, Offer, OfferKey};
+use crate::clients::Role;
+use crate::core::Core;
+use crate::event::Action;
+use crate::ids::{BackendId, ClientId, Launch};
+use crate::pending::Asker;
+use std::sync::Arc;
+use std::time::Duration;
+use switchboard_protocol::{Message, Method, Outgoing, Part, RawId};
+
+/// How long a page may take.
+const PAGE_TIMEOUT: Duration = Duration::from_secs(30);
+
+impl Core {
+    /// Asks a backend what it offers, if it can be asked and somebody wants to know.
+    pub(crate) fn fetch_offer(&mut self, launch: Launch) {
+        let is_wanted = self.lessees(launch.backend).any(|client| self.wants_offer(client));
+        let can_be_asked = |b: &Backend| {
+            // The welcome of one that is being stopped may be an earlier process's.
+            let is_leaving = matches!(b.state, BackendState::Stopping { .. });
+            b.is_current(launch)
+                && !is_leaving
+                && b.handshake().is_initialized()
+                && b.handshake().has_welcome()
+                && !b.lists().was_asked()
+        };
+        if is_wanted && self.backends.get(&launch.backend).is_some_and(can_be_asked) {
+            self.ask_for(launch, &List::ALL);
+        }
+    }
+
+    /// Whether a client's lists come from what its server was asked, and not from the server itself.
+    pub(super) fn wants_offer(&self, client: ClientId) -> bool {
+        let Some(c) = self.clients.get(&client) else { return false };
+        match c.role() {
+            Role::Delegate { .. } | Role::Prefetch { .. } | Role::Standby => true,
+            // It asks by itself. But what it was told from the store may be wrong.
+            Role::Plain => c.was_shown_stored() || self.needs_templates(client),
+            Role::Aggregate(_) => false,
+        }
+    }
+
+    /// It says that a list is another now.
+    pub(crate) fn offer_changed(&mut self, launch: Launch, method: Method) {
+        let lists: &[List] = match method {
+            Method::ToolsChanged => &[List::Tools],
+            Method::PromptsChanged => &[List::Prompts],
+            _ => &[List::Resources, List::Templates],
+        };
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        b.lists_mut().mark_changed(lists);
+        if let Some(due) = b.lists().next_round_at() {
+            self.clock.wake_at(due);
+            self.tick_fetches();
+        }
+    }
+
+    /// Goes on with backends that have rested long enough.
+    pub(crate) fn tick_fetches(&mut self) {
+        let now = self.clock.now();
+        let is_due = |b: &&Backend| b.lists().next_round_at().is_some_and(|due| due <= now);
+        let due: Vec<BackendId> = self.backends.values().filter(is_due).map(|b| b.id()).collect();
+        for backend in due {
+            let Some(b) = self.backends.get_mut(&backend) else { continue };
+            let changed = b.lists_mut().take_changed();
+            if let Some(launch) = b.launch() {
+                self.ask_for(launch, &changed);
+            }
+        }
+    }
+
+    /// Asks for the first page of these lists; the others stay as they are.
+    fn ask_for(&mut self, launch: Launch, lists: &[List]) {
+        let begun = self.backends.get_mut(&launch.backend).and_then(|b| b.begin_list_round(lists));
+        let Some((round, offered)) = begun else { return };
+        for list in offered {
+            self.ask_page(launch, list, round, None);
+        }
+        self.read_if_complete(launch);
+    }
+
+    fn ask_page(&mut self, launch: Launch, list: List, round: u32, cursor: Option<&[u8]>) {
+        let minted = self.pending.mint();
+        let method = list.method().name().unwrap_or("?");
+        let params =
+            cursor.map(|cursor| format!(r#","params":{{"cursor":{}}}"#, String::from_utf8_lossy(cursor)));
+        let params = params.unwrap_or_default();
+        let request = format!(r#"{{"jsonrpc":"2.0","id":{minted},"method":"{method}"{params}}}"#);
+        let asker = Asker::Catalogue { list, round };
+        self.ask_ourselves(launch.backend, minted, asker, list.method(), PAGE_TIMEOUT);
+        let id = RawId::from_number(minted);
+        self.send_to_backend(launch, Outgoing::request(list.method(), id, request.into()));
+    }
+
+    pub(crate) fn page_came(
+        &mut self,
+        launch: Launch,
+        list: List,
+        round: u32,
+        message: &Message,
+        failed: bool,
+    ) {
+        if failed || !message.has(Part::Result) {
+            if is_not_offered(message) {
+                return self.list_absent(launch.backend, list, round);
+            }
+            return self.page_missed(launch.backend, list, round);
+        }
+        self.note_offer(launch.backend, list.method(), message);
+        let result = message.bytes().slice(message.span(Part::Result).range());
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        match b.lists_mut().add_page(list, round, result) {
+            Some(AfterPage::Next(cursor)) => self.ask_page(launch, list, round, Some(&cursor)),
+            Some(AfterPage::LastPage) => self.read_if_complete(launch),
+            None => {}
+        }
+    }
+
+    /// A list could not be had this time. What there is is shown, but not stored: it is asked for again.
+    pub(crate) fn page_missed(&mut self, backend: BackendId, list: List, round: u32) {
+        if let Some(b) = self.backends.get_mut(&backend) {
+            b.lists_mut().mark_failed(list, round);
+        }
+        self.list_absent(backend, list, round);
+    }
+
+    /// A list is not offered, whatever its server said of itself: it goes without.
+    fn list_absent(&mut self, backend: BackendId, list: List, round: u32) {
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        if b.lists_mut().mark_absent(list, round)
+            && let Some(launch) = b.launch()
+        {
+            self.read_if_complete(launch);
+        }
+    }
+
+    fn read_if_complete(&mut self, launch: Launch) {
+        let complete = self.backends.get_mut(&launch.backend).and_then(Backend::take_complete_lists);
+        if let Some((round, raw)) = complete {
+            self.actions.push(Action::ReadOffer { launch, round, raw: Box::new(raw) });
+        }
+    }
+
+    pub(crate) fn offer_read(&mut self, launch: Launch, round: u32, offer: Arc<Offer>) {
+        let now = self.clock.now();
+        let Some(b) = self.backends.get_mut(&launch.backend).filter(|b| b.is_current(launch)) else { return };
+        let Some((offer, is_partial)) = b.finish_list_round(round, offer, now) else { return };
+        if let Some(due) = b.lists().next_round_at() {
+            self.clock.wake_at(due);
+        }
+        let offer = if is_partial { offer } else { self.keep_offer(launch.backend, offer) };
+        if let Some(b) = self.backends.get_mut(&launch.backend) {
+            b.lists_mut().set_offer(offer.clone(), is_partial);
+            b.last_used = now;
+        }
+        if is_partial {
+            self.plan_retry_of(launch.backend);
+        } else {
+            self.forget_retry(launch.backend);
+        }
+        self.end_prefetches(launch.backend);
+        self.correct_stored(launch.backend, &offer);
+        self.heard_of(launch.backend);
+        self.decide_parked(launch.backend);
+    }
+
+    /// Keeps what a server offers for those who come later. If it is what was known already, that is given back: whoever
+    /// looks at it sees that nothing has changed.
+    fn keep_offer(&mut self, backend: BackendId, offer: Arc<Offer>) -> Arc<Offer> {
+        let Some(b) = self.backends.get(&backend) else { return offer };
+        if let Some(own) = b.offer().filter(|own| own.same_as(&offer)) {
+            return own.clone();
+        }
+        let (server, profile) = (b.server(), b.key().profile.clone());
+        let root = b.root().filter(|_| b.settings().launch_uses_root).map(Arc::from);
+        let (Some(profile), Some(origin)) = (profile, self.origin(backend)) else { return offer };
+        let key = OfferKey { profile, root };
+        if let Some(known) = origin.store_offer(key.clone(), &offer) {
+            return known;
+        }
+        self.actions.push(Action::KeepOffer { server, key, offer: offer.clone() });
+        offer
+    }
+}
+
+/// Whether a server says that it does not know the method, for good.
+fn is_not_offered(answer: &Message) -> bool {
+    const METHOD_NOT_FOUND: i64 = -32601;
+    let answer = serde_json::from_slice::<serde_json::Value>(answer.bytes());
+    answer.is_ok_and(|answer| answer["error"]["code"] == METHOD_NOT_FOUND)
+}

@@ -1,0 +1,362 @@
+//! What all servers offer together: when it is known, what the client has seen of it, and when it must be told that this
+//! is no longer so.
+
+use crate::aggregate::{Delegate, Held, News};
+use crate::backends::BackendState;
+use crate::catalogue::{List, Offer, OfferKey, Page, View};
+use crate::clients::{Client, Role};
+use crate::core::{Core, Followup};
+use crate::fact::Outcome;
+use crate::ids::{BackendId, ClientId};
+use crate::moment::Moment;
+use crate::pending::{Asker, NOWHERE};
+use crate::routing::NamedPath;
+use bytes::Bytes;
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+use switchboard_protocol::{Dialect, ErrorKind, Message, Part, RawId};
+
+/// Changes in quick succession are told as one.
+const LIST_CHANGE_DELAY: Duration = Duration::from_millis(100);
+
+/// How long after that a client is told that did not read what it was sent.
+const NOTICE_RETRY_DELAY: Duration = Duration::from_secs(1);
+
+/// So many earlier views are kept for those who are in the middle of their pages.
+const MAX_EARLIER_VIEWS: usize = 4;
+
+impl Core {
+    /// What a delegate's server offers: as its own backend said, or as it was when somebody asked last.
+    pub(crate) fn offer_for(&self, delegate: ClientId) -> Option<Arc<Offer>> {
+        let c = self.clients.get(&delegate)?;
+        let own = c.home().and_then(|home| self.backends.get(&home)?.offer().cloned());
+        own.or_else(|| {
+            let server = self.servers.get(c.server())?;
+            let key = OfferKey { profile: c.profile().cloned()?, root: self.offer_root(c)? };
+            server.offers().get(&key)?.offer().cloned()
+        })
+    }
+
+    /// The root that a client's stored lists depend on, if any; nothing if it is not known yet.
+    fn offer_root(&self, c: &Client) -> Option<Option<Arc<str>>> {
+        if !c.settings().launch_uses_root {
+            return Some(None);
+        }
+        let root = self.backends.get(&c.home()?)?.key.root.as_deref();
+        Some(root.map(Arc::from))
+    }
+
+    /// What a client is shown of a delegate's server: its own offer; once it waits no longer, the newest that the server made
+    /// to other kinds of clients.
+    pub(super) fn shown_offer(&self, delegate: ClientId) -> Option<Arc<Offer>> {
+        self.offer_for(delegate).or_else(|| {
+            let c = self.clients.get(&delegate)?;
+            let news = self.aggregate(c.connection())?.delegates.get(&c.server())?.news;
+            let is_awaited = matches!(news, News::Awaited { until } if until > self.clock.now());
+            let root = self.offer_root(c).filter(|_| !is_awaited)?;
+            self.servers.get(c.server())?.offers().newest(root.as_deref())?.offer().cloned()
+        })
+    }
+
+    /// Somebody wants to know what a backend offers, whether or not a client waits for that.
+    pub(crate) fn is_awaited(&self, backend: BackendId) -> bool {
+        let is_it = |client: ClientId| {
+            let Some(c) = self.clients.get(&client) else { return false };
+            let is_asked = match *c.role() {
+                Role::Prefetch { .. } | Role::Standby => true,
+                Role::Delegate { of } => {
+                    let it = self.aggregate(of).and_then(|aggregate| aggregate.delegates.get(&c.server()));
+                    it.is_some_and(|it| matches!(it.news, News::Awaited { .. }))
+                }
+                Role::Plain | Role::Aggregate(_) => false,
+            };
+            is_asked && self.offer_for(client).is_none()
+        };
+        self.lessees(backend).any(is_it)
+    }
+
+    /// Nobody has to be waited for any more.
+    pub(super) fn is_settled(&self, client: ClientId) -> bool {
+        let is_awaited = |it: &Delegate| match it.news {
+            News::Awaited { until } => until > self.clock.now() && self.offer_for(it.client).is_none(),
+            News::Unasked | News::Missed => false,
+        };
+        self.aggregate(client).is_none_or(|aggregate| !aggregate.delegates.values().any(is_awaited))
+    }
+
+    /// Keeps a request until it is known what all servers offer.
+    pub(super) fn hold(
+        &mut self,
+        client: ClientId,
+        id: RawId,
+        batch: Option<u32>,
+        message: Message,
+        paths: Vec<NamedPath>,
+    ) {
+        let minted = self.accept(client, NOWHERE, id, batch, message);
+        self.give_time(client, minted);
+        if let Some(aggregate) = self.aggregate_mut(client) {
+            aggregate.held.push(Held { minted, paths });
+        }
+    }
+
+    /// More is known: goes on with what waited for it.
+    pub(super) fn aggregate_progress(&mut self, client: ClientId) {
+        if self.ending.is_stopping() {
+            // All of it is answered in a moment.
+            return;
+        }
+        self.finish_opening(client);
+        if self.aggregate(client).is_none_or(|aggregate| aggregate.held.is_empty())
+            || !self.is_settled(client)
+        {
+            return;
+        }
+        let held = self
+            .aggregate_mut(client)
+            .map(|aggregate| std::mem::take(&mut aggregate.held))
+            .unwrap_or_default();
+        for Held { minted, paths } in held {
+            let Some(pending) = self.close(minted) else { continue };
+            let Asker::Client { id, batch, .. } = &pending.asker else { continue };
+            let Some(message) = pending.waiting().cloned() else { continue };
+            self.one_fewer(client);
+            self.aggregate_request(client, id.clone(), *batch, message, paths);
+        }
+    }
+
+    /// How the servers look to a client now.
+    pub(super) fn view(&mut self, client: ClientId) -> Option<Arc<View>> {
+        let aggregate = self.aggregate(client)?;
+        if let Some(view) = &aggregate.view {
+            return Some(view.clone());
+        }
+        let members = self.members(client, |core, c| core.shown_offer(c.id()));
+        let view = self.views.of(members);
+        self.aggregate_mut(client)?.view = Some(view.clone());
+        Some(view)
+    }
+
+    pub(super) fn aggregate_list(
+        &mut self,
+        client: ClientId,
+        id: RawId,
+        batch: Option<u32>,
+        message: Message,
+        list: List,
+    ) {
+        let found = match message.part(Part::Cursor).filter(|cursor| *cursor != b"null") {
+            None => self.view(client).map(|view| (view, Page::First)),
+            Some(_) => self.page_meant(client, &message),
+        };
+        let Some((view, page)) = found else {
+            let error = self.stale_cursor();
+            return self.refuse(client, &id, batch, &message, &error);
+        };
+        let Some(dialect) = self.clients.get(&client).map(|c| c.dialect()) else { return };
+        let out = view.answer(list, page, self.settings.aggregates.page_size, &id, dialect);
+        let minted = self.accept(client, NOWHERE, id.clone(), batch, message);
+        let Some(pending) = self.close(minted) else { return };
+        if !self.answer(client, &id, batch, out) {
+            return self.conclude(&pending, Outcome::Refused(ErrorKind::ClientTooSlow));
+        }
+        if let (Page::First, Some(aggregate)) = (page, self.aggregate_mut(client)) {
+            aggregate.shown[list as usize] = Some(view.clone());
+            aggregate.seen[list as usize] = Some(view.clone());
+            if !aggregate.older.iter().any(|older| Arc::ptr_eq(older, &view)) {
+                if aggregate.older.len() == MAX_EARLIER_VIEWS {
+                    aggregate.older.pop_front();
+                }
+                aggregate.older.push_back(view);
+            }
+        }
+        self.conclude(&pending, Outcome::Ok);
+    }
+
+    /// The page that a cursor means, if it is one of ours and what it leads through is still there.
+    fn page_meant(&self, client: ClientId, message: &Message) -> Option<(Arc<View>, Page)> {
+        let cursor = message.text(Part::Cursor)?;
+        let (number, offset) = View::read_cursor(&cursor)?;
+        let view = self.aggregate(client)?.older.iter().find(|view| view.number() == number)?;
+        Some((view.clone(), Page::At(offset)))
+    }
+
+    /// What a delegate's server offers may be something else now.
+    pub(crate) fn renew_soon(&mut self, delegate: ClientId) {
+        self.renew_aggregate_soon(self.connection_of(delegate));
+    }
+
+    pub(super) fn renew_aggregate_soon(&mut self, client: ClientId) {
+        let at = self.clock.now() + LIST_CHANGE_DELAY;
+        let Some(aggregate) = self.aggregate_mut(client) else { return };
+        aggregate.view = None;
+        aggregate.renew_at.get_or_insert(at);
+        self.clock.wake_at(at);
+    }
+
+    /// Tells a client which of the lists that it has seen are others now. One that does not read is told later.
+    fn renew(&mut self, client: ClientId) {
+        let Some(view) = self.view(client) else { return };
+        let Some(aggregate) = self.aggregate_mut(client) else { return };
+        aggregate.renew_at = None;
+        let is_another = |list: &List| {
+            let shown = &aggregate.shown[*list as usize];
+            shown.as_ref().is_some_and(|shown| items(shown, *list) != items(&view, *list))
+        };
+        let changed: Vec<List> = List::ALL.into_iter().filter(is_another).collect();
+        for method in List::change_notices(|list| changed.contains(&list)) {
+            let is_told = self.notify_client(client, json!({ "method": method }));
+            let at = self.clock.now() + NOTICE_RETRY_DELAY;
+            let Some(aggregate) = self.aggregate_mut(client) else { return };
+            for list in changed.iter().filter(|list| is_told && list.change_notice() == method) {
+                aggregate.shown[*list as usize] = Some(view.clone());
+            }
+            if !is_told {
+                aggregate.renew_at = Some(at);
+                self.clock.wake_at(at);
+            }
+        }
+    }
+
+    pub(crate) fn next_of_aggregates(&self) -> Option<Moment> {
+        let there = self.clients.values().filter(|c| !c.is_lost());
+        let moments = there.filter_map(|c| c.aggregate()).flat_map(|aggregate| {
+            let is_waited_for = aggregate.opening.is_some() || !aggregate.held.is_empty();
+            let awaited = aggregate.delegates.values().filter_map(move |it| match it.news {
+                News::Awaited { until } if is_waited_for => Some(until),
+                News::Awaited { .. } | News::Unasked | News::Missed => None,
+            });
+            awaited
+                .filter(|until| *until > self.clock.now())
+                .chain(aggregate.renew_at)
+                .chain(aggregate.budget)
+        });
+        moments
+            .chain(self.next_retry())
+            .chain(self.next_prefetch_end())
+            .chain(self.backends.values().filter_map(|b| b.lists().next_round_at()))
+            .min()
+    }
+
+    pub(crate) fn tick_aggregates(&mut self) {
+        self.tick_fetches();
+        let later = self.clock.now() + LIST_CHANGE_DELAY;
+        self.tick_retries();
+        self.tick_prefetches();
+        for client in self.aggregates() {
+            self.end_budget(client);
+            self.aggregate_progress(client);
+            if self
+                .aggregate(client)
+                .and_then(|aggregate| aggregate.renew_at)
+                .is_none_or(|at| at > self.clock.now())
+            {
+                continue;
+            }
+            if self.is_settled(client) {
+                self.renew(client);
+            } else if let Some(aggregate) = self.aggregate_mut(client) {
+                // More is about to come. It is told with that.
+                aggregate.renew_at = Some(later);
+                self.clock.wake_at(later);
+            }
+        }
+    }
+
+    /// More, or something else, is known of what a backend's server offers.
+    pub(crate) fn heard_of(&mut self, backend: BackendId) {
+        let Some(b) = self.backends.get(&backend) else { return };
+        let (server, profile) = (b.server(), b.key().profile.clone());
+        for client in self.aggregates() {
+            let delegate = self.aggregate(client).and_then(|aggregate| aggregate.delegates.get(&server));
+            let Some(c) = delegate.and_then(|it| self.clients.get(&it.client)) else { continue };
+            // One that has no lists of its own is shown those of others.
+            if c.home() == Some(backend)
+                || c.profile() == profile.as_ref()
+                || self.offer_for(c.id()).is_none()
+            {
+                self.renew_aggregate_soon(client);
+                self.aggregate_progress(client);
+            }
+        }
+    }
+
+    /// A backend could not be started, or has gone for now: its clients wait no longer. They go on once the event has
+    /// been dealt with: what they ask for next may be a start of the very backend whose fate is being decided.
+    pub(crate) fn missed(&mut self, backend: BackendId) {
+        let wants_lists = |client: &ClientId| self.wants_offer(*client);
+        let wanting: Vec<ClientId> = self.lessees(backend).filter(wants_lists).collect();
+        if wanting.iter().any(|client| self.offer_for(*client).is_none()) {
+            self.lists_failed(backend);
+        }
+        self.end_prefetches(backend);
+        for delegate in wanting {
+            if self.connection_of(delegate) == delegate && !self.has_parked(delegate) {
+                continue;
+            }
+            self.set_news(delegate, News::Missed);
+            let connection = self.connection_of(delegate);
+            self.followups.push(Followup::GoOnWithout { client: connection });
+        }
+    }
+
+    /// Lets clients go on without servers that could not be started.
+    pub(crate) fn go_on_without_missed(&mut self) {
+        while let Some(client) = self.followups.next_without() {
+            match self.has_aggregate(client) {
+                true => self.aggregate_progress(client),
+                false => self.unpark(client),
+            }
+        }
+    }
+
+    /// One that was missed gets another chance, and nobody waits for it.
+    pub(super) fn try_missed(&mut self, client: ClientId) {
+        let Some(aggregate) = self.aggregate(client) else { return };
+        let is_missed = |it: &&Delegate| match it.news {
+            News::Missed => true,
+            News::Awaited { until } => until <= self.clock.now(),
+            News::Unasked => false,
+        };
+        let missed: Vec<ClientId> =
+            aggregate.delegates.values().filter(is_missed).map(|it| it.client).collect();
+        for delegate in missed {
+            if self.offer_for(delegate).is_some() {
+                continue;
+            }
+            let server = self.clients.get(&delegate).map(|c| c.server());
+            if !server.is_some_and(|server| self.may_try(server)) {
+                continue;
+            }
+            match self.clients.get(&delegate).and_then(|c| c.home()) {
+                Some(backend) => self.followups.push(Followup::StartAgain { backend }),
+                // It was not worth a try when the client came.
+                None => self.start_for_lists(delegate),
+            }
+        }
+        self.start_missed();
+    }
+
+    /// Starts those that were missed, as soon as what is left of them is gone.
+    pub(crate) fn start_missed(&mut self) {
+        if !self.is_running() {
+            return;
+        }
+        for backend in self.followups.take_starts() {
+            match self.backends.get(&backend).map(|b| &b.state) {
+                Some(BackendState::Stopped | BackendState::Failed { .. }) => self.ensure_started(backend),
+                Some(BackendState::Starting { .. } | BackendState::Stopping { .. }) => {
+                    self.followups.push(Followup::StartAgain { backend });
+                }
+                Some(BackendState::Ready { .. } | BackendState::Backoff { .. }) | None => {}
+            }
+        }
+        self.followups.tidy_starts();
+    }
+}
+
+/// What a view shows, as bytes.
+fn items(view: &View, list: List) -> Bytes {
+    view.answer(list, Page::First, None, &RawId::null(), Dialect::Standard).original().clone()
+}

@@ -1,0 +1,147 @@
+//! The handshake of a client of many servers. We answer it ourselves: at once if it is known what the servers offer, else
+//! when those that are being started have introduced themselves.
+
+use crate::aggregate::{Delegate, News};
+use crate::catalogue::{Member, Offer};
+use crate::clients::Client;
+use crate::core::Core;
+use crate::fact::Outcome;
+use crate::ids::ClientId;
+use crate::messages::own_result;
+use crate::pending::{Asker, NOWHERE};
+use crate::routing::NamedPath;
+use std::sync::Arc;
+use switchboard_protocol::{HANDSHAKE_VERSIONS, Message, Part, RawId};
+
+impl Core {
+    pub(super) fn aggregate_opens(
+        &mut self,
+        client: ClientId,
+        id: RawId,
+        batch: Option<u32>,
+        initialize: Message,
+        paths: Vec<NamedPath>,
+    ) {
+        self.refuse_opening(client);
+        let minted = self.accept(client, NOWHERE, id, batch, initialize.clone());
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        c.declare(&initialize);
+        c.set_first_roots(paths.into_iter().map(|path| path.path).collect());
+        // Whoever does not wait for anybody has no reason to call anybody slow.
+        let grace = Some(self.grace_for(client, &initialize)).filter(|grace| !grace.is_zero());
+        let budget = grace.map(|grace| self.clock.now() + grace);
+        if let Some(budget) = budget {
+            self.clock.wake_at(budget);
+        }
+        if let Some(aggregate) = self.aggregate_mut(client) {
+            aggregate.budget = budget;
+            aggregate.opening = Some(minted);
+        }
+        self.make_delegates(client, &initialize);
+        self.give_time(client, minted);
+        self.aggregate_progress(client);
+    }
+
+    /// A client that makes its handshake again does not wait for the answer to the one before.
+    fn refuse_opening(&mut self, client: ClientId) {
+        let before = self.aggregate_mut(client).and_then(|aggregate| aggregate.opening.take());
+        if let Some(pending) = before.and_then(|minted| self.close(minted)) {
+            let error = self.greeted_again();
+            self.fail(&pending, &error);
+        }
+    }
+
+    /// What waits for servers waits as long as they may take.
+    pub(super) fn give_time(&mut self, client: ClientId, minted: u64) {
+        let Some(aggregate) = self.aggregate(client) else { return };
+        let latest = aggregate.delegates.values().filter_map(|delegate| match delegate.news {
+            News::Awaited { until } => Some(until),
+            News::Unasked | News::Missed => None,
+        });
+        if let Some(latest) = latest.max()
+            && let Some(pending) = self.pending.get_mut(minted)
+        {
+            // We answer ourselves when it is time.
+            pending.go_on_until(latest + pending.deadline.since(self.clock.now()));
+        }
+    }
+
+    /// Answers the handshake, if nobody has to be waited for any more.
+    pub(super) fn finish_opening(&mut self, client: ClientId) {
+        let Some(aggregate) = self.aggregate(client) else { return };
+        let is_awaited = |it: &&Delegate| match it.news {
+            News::Awaited { until } => {
+                let c = self.clients.get(&it.client);
+                // One that has no home yet is to be told its roots first, and so is yet to be greeted.
+                until > self.clock.now()
+                    && c.is_some_and(|c| c.home().is_some() && self.words_of(c).is_none())
+            }
+            News::Unasked | News::Missed => false,
+        };
+        if aggregate.opening.is_none() || aggregate.delegates.values().any(|it| is_awaited(&it)) {
+            return;
+        }
+        let Some(minted) = self.aggregate_mut(client).and_then(|aggregate| aggregate.opening.take()) else {
+            return;
+        };
+        let Some(pending) = self.close(minted) else { return };
+        let (Some(initialize), Asker::Client { id, batch, .. }) =
+            (pending.waiting().cloned(), &pending.asker)
+        else {
+            return;
+        };
+        let members = self.members(client, |core, c| core.words_of(c).or_else(|| core.shown_offer(c.id())));
+        let view = self.views.of(members);
+        let unavailable = self.unavailable(client);
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        c.answer_handshake(&initialize);
+        let result = view.welcome(version_for(&initialize), &unavailable);
+        let answer = own_result(id, c.dialect(), &result);
+        self.answer(client, id, *batch, answer);
+        self.conclude(&pending, Outcome::Ok);
+        // It did not wait for the answer.
+        let early = self.clients.get(&client).and_then(|c| c.greeting()?.initialized().cloned());
+        if let Some(early) = early {
+            self.aggregate_initialized(client, &early);
+        } else if self.aggregate(client).is_some_and(|aggregate| !aggregate.held.is_empty()) {
+            self.confirm_for(client);
+        }
+    }
+
+    /// What a delegate's server says of itself, as far as it has said anything.
+    pub(super) fn words_of(&self, c: &Client) -> Option<Arc<Offer>> {
+        let live = || {
+            let welcome = self.backends.get(&c.home()?)?.handshake().welcome()?;
+            let result = welcome.bytes().slice(welcome.span(Part::Result).range());
+            Some(Arc::new(Offer::new(result)))
+        };
+        self.offer_for(c.id()).or_else(live)
+    }
+
+    /// A client's servers, with what is known of each.
+    pub(super) fn members(
+        &self,
+        client: ClientId,
+        known: impl Fn(&Self, &Client) -> Option<Arc<Offer>>,
+    ) -> Vec<Member> {
+        let Some(aggregate) = self.aggregate(client) else { return Vec::new() };
+        let member = |delegate: &Delegate| {
+            let c = self.clients.get(&delegate.client)?;
+            let offer = known(self, c);
+            Some(Member { server: c.server(), naming: c.settings().naming.clone(), offer })
+        };
+        aggregate.delegates.values().filter_map(member).collect()
+    }
+}
+
+/// What the client speaks, if that is a version with a handshake; else the newest of those.
+fn version_for(initialize: &Message) -> &'static str {
+    #[derive(serde::Deserialize)]
+    struct Params {
+        #[serde(rename = "protocolVersion")]
+        version: String,
+    }
+    let params = initialize.part(Part::Params).unwrap_or_default();
+    let wanted = serde_json::from_slice::<Params>(params).map(|params| params.version).unwrap_or_default();
+    HANDSHAKE_VERSIONS.into_iter().find(|version| *version == wanted).unwrap_or(HANDSHAKE_VERSIONS[0])
+}

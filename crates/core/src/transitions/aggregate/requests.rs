@@ -1,0 +1,337 @@
+//! Where a request of a client of many servers goes: to the one that it concerns, under the name that this one knows.
+
+use crate::aggregate::Spelling;
+use crate::catalogue::{Found, FoundUri, List, NameStyle, View};
+use crate::clients::Level;
+use crate::core::Core;
+use crate::ids::ClientId;
+use crate::messages::{initialized_notice, own_message, same_spelling};
+use crate::pending::NOWHERE;
+use crate::routing::NamedPath;
+use bytes::Bytes;
+use std::sync::Arc;
+use switchboard_protocol::{ErrorAnswer, Message, Method, Part, RawId};
+
+/// Who is to have a request.
+enum RequestOwner {
+    /// The server of this delegate.
+    Delegate(ClientId),
+    /// It cannot be said before all servers are known.
+    Later,
+    Nobody(ErrorAnswer),
+}
+
+impl Core {
+    pub(crate) fn aggregate_request(
+        &mut self,
+        client: ClientId,
+        id: RawId,
+        batch: Option<u32>,
+        mut message: Message,
+        paths: Vec<NamedPath>,
+    ) {
+        let list = match message.method() {
+            Method::Initialize => return self.aggregate_opens(client, id, batch, message, paths),
+            Method::Ping => {
+                let minted = self.accept(client, NOWHERE, id, batch, message);
+                return self.conclude_empty(minted);
+            }
+            Method::SetLevel => return self.aggregate_level(client, id, batch, message),
+            Method::ToolsList => Some(List::Tools),
+            Method::PromptsList => Some(List::Prompts),
+            Method::ResourcesList => Some(List::Resources),
+            Method::ResourceTemplatesList => Some(List::Templates),
+            _ => None,
+        };
+        if !self.has_begun(client) {
+            let error = self.no_handshake();
+            return self.refuse(client, &id, batch, &message, &error);
+        }
+        if let Some(list) = list {
+            self.confirm_for(client);
+            self.try_missed(client);
+            if !self.is_settled(client) {
+                return self.hold(client, id, batch, message, paths);
+            }
+            return self.aggregate_list(client, id, batch, message, list);
+        }
+        match self.owner(client, &mut message) {
+            RequestOwner::Delegate(delegate) => self.client_request(delegate, message, batch, paths),
+            RequestOwner::Later => self.hold(client, id, batch, message, paths),
+            RequestOwner::Nobody(error) => self.refuse(client, &id, batch, &message, &error),
+        }
+    }
+
+    /// A client that has made no handshake has no delegates: whatever it asked for, it would seem that there is nothing.
+    fn has_begun(&self, client: ClientId) -> bool {
+        let has_greeted = self.clients.get(&client).is_some_and(|c| c.greeting().is_some());
+        has_greeted || self.aggregate(client).is_some_and(|aggregate| aggregate.opening.is_some())
+    }
+
+    /// Finds the server that a request concerns, and calls things what it calls them.
+    fn owner(&mut self, client: ClientId, message: &mut Message) -> RequestOwner {
+        match message.method() {
+            Method::ToolsCall => self.owner_by_name(client, message, List::Tools, Part::Name),
+            Method::PromptsGet => self.owner_by_name(client, message, List::Prompts, Part::Name),
+            Method::ResourcesRead => self.owner_by_uri(client, message),
+            Method::Subscribe | Method::Unsubscribe => {
+                let public = message.part(Part::Uri).map(<[u8]>::to_vec);
+                let owner = self.owner_by_uri(client, message);
+                if let (RequestOwner::Delegate(delegate), Some(public)) = (&owner, public) {
+                    self.note_spelling(client, *delegate, public, message);
+                }
+                owner
+            }
+            Method::Complete if message.has(Part::RefName) => {
+                let owner = self.owner_by_name(client, message, List::Prompts, Part::RefName);
+                // Which of the two counts, if both are there, is for the server to say.
+                match owner {
+                    RequestOwner::Delegate(delegate)
+                        if message.has(Part::RefUri)
+                            && !self.may_see_uri(delegate, message.part(Part::RefUri)) =>
+                    {
+                        let uri = message.text(Part::RefUri).unwrap_or_default();
+                        RequestOwner::Nobody(self.unknown_resource(&uri, &[]))
+                    }
+                    owner => owner,
+                }
+            }
+            Method::Complete => self.owner_by_template(client, message),
+            Method::TasksGet | Method::TasksCancel | Method::TaskResult => {
+                self.owner_of_task(client, message)
+            }
+            Method::TasksList => self.owner_of_page(client, message),
+            _ => match self.delegates(client).as_slice() {
+                [only] => RequestOwner::Delegate(*only),
+                _ => RequestOwner::Nobody(self.nobodys_method(&message.method_name())),
+            },
+        }
+    }
+
+    fn owner_by_name(
+        &mut self,
+        client: ClientId,
+        message: &mut Message,
+        list: List,
+        part: Part,
+    ) -> RequestOwner {
+        let Some(view) = self.view(client) else { return RequestOwner::Later };
+        let quoted = message.part(part).unwrap_or(b"\"\"");
+        if let Some(seen) = self.seen_before(client, list, &view)
+            && let Found::Owner { member, original } = seen.find(list, quoted)
+            && let Some(delegate) = self.seen_delegate(client, &seen, member)
+        {
+            message.rename(part, original);
+            return RequestOwner::Delegate(delegate);
+        }
+        let is_shared_name = |member: usize| {
+            let style = view.members().get(member).map(|member| member.naming.style);
+            view.members().len() > 1 && style == Some(NameStyle::Plain)
+        };
+        match view.find(list, quoted) {
+            // A server that is still starting may have a tool of the same name, and the better claim to it.
+            Found::Owner { member, .. } | Found::Perhaps { member, .. }
+                if is_shared_name(member) && !self.is_settled(client) =>
+            {
+                RequestOwner::Later
+            }
+            Found::Owner { member, original } => {
+                message.rename(part, original);
+                self.delegate_at(client, &view, member)
+            }
+            // What it has may be something else by now, or nobody has looked yet: it is for the server to say.
+            Found::Perhaps { member, original } => {
+                message.rename(part, original);
+                self.delegate_at(client, &view, member)
+            }
+            Found::Nobody if !self.is_settled(client) => RequestOwner::Later,
+            Found::Nobody => {
+                let name = message.text(part).unwrap_or_default();
+                let nearest = view.nearest(list, &name);
+                RequestOwner::Nobody(self.unknown_name(list, &name, nearest))
+            }
+        }
+    }
+
+    fn owner_by_uri(&mut self, client: ClientId, message: &mut Message) -> RequestOwner {
+        let Some(view) = self.view(client) else { return RequestOwner::Later };
+        let Some(uri) = message.text(Part::Uri) else {
+            return RequestOwner::Nobody(self.unknown_resource("", &[]));
+        };
+        if let Some(seen) = self.seen_before(client, List::Resources, &view)
+            && let FoundUri::Owner { member, uri: original } = seen.find_uri(&uri)
+            && let Some(delegate) = self.seen_delegate(client, &seen, member)
+        {
+            if original != *uri {
+                message.rename(Part::Uri, quoted(&original));
+            }
+            return RequestOwner::Delegate(delegate);
+        }
+        match view.find_uri(&uri) {
+            // A URI that doesn't name its server may be another's too, which is still starting.
+            FoundUri::Owner { uri: original, .. } if original == *uri && !self.is_settled(client) => {
+                RequestOwner::Later
+            }
+            FoundUri::Owner { member, uri: original } => {
+                if original != *uri {
+                    message.rename(Part::Uri, quoted(&original));
+                }
+                self.delegate_at(client, &view, member)
+            }
+            FoundUri::Several(_) | FoundUri::Perhaps(_) | FoundUri::Nobody if !self.is_settled(client) => {
+                RequestOwner::Later
+            }
+            FoundUri::Several(members) => {
+                let names = members.iter().filter_map(|&at| view.members().get(at));
+                let names: Vec<&str> = names.map(|member| member.naming.server.as_str()).collect();
+                RequestOwner::Nobody(self.unknown_resource(&uri, &names))
+            }
+            FoundUri::Perhaps(_) | FoundUri::Nobody => RequestOwner::Nobody(self.unknown_resource(&uri, &[])),
+        }
+    }
+
+    fn owner_by_template(&mut self, client: ClientId, message: &mut Message) -> RequestOwner {
+        let Some(view) = self.view(client) else { return RequestOwner::Later };
+        let Some(template) = message.text(Part::RefUri) else {
+            return RequestOwner::Nobody(self.unknown_resource("", &[]));
+        };
+        match view.find_template(&template) {
+            FoundUri::Owner { uri, .. } if uri == *template && !self.is_settled(client) => {
+                RequestOwner::Later
+            }
+            FoundUri::Owner { member, uri } => {
+                if uri != *template {
+                    message.rename(Part::RefUri, quoted(&uri));
+                }
+                self.delegate_at(client, &view, member)
+            }
+            _ if !self.is_settled(client) => RequestOwner::Later,
+            FoundUri::Several(_) | FoundUri::Perhaps(_) | FoundUri::Nobody => {
+                RequestOwner::Nobody(self.unknown_resource(&template, &[]))
+            }
+        }
+    }
+
+    fn owner_of_task(&mut self, client: ClientId, message: &Message) -> RequestOwner {
+        let task = message.part(Part::TaskId).unwrap_or_default();
+        let delegates = self.delegates(client);
+        let has_it = |delegate: &&ClientId| self.backend_of_task(**delegate, task).is_some();
+        match delegates.iter().find(has_it) {
+            Some(delegate) => RequestOwner::Delegate(*delegate),
+            None => RequestOwner::Nobody(self.unknown_task(&message.text(Part::TaskId).unwrap_or_default())),
+        }
+    }
+
+    /// What a client was shown, if that is another view than the present one.
+    fn seen_before(&self, client: ClientId, list: List, view: &Arc<View>) -> Option<Arc<View>> {
+        let seen = self.aggregate(client)?.seen[list as usize].as_ref()?;
+        (!Arc::ptr_eq(seen, view)).then(|| seen.clone())
+    }
+
+    /// The delegate at a server that a client has seen, unless its things are called or shown otherwise by now.
+    fn seen_delegate(&self, client: ClientId, seen: &View, member: usize) -> Option<ClientId> {
+        let member = seen.members().get(member)?;
+        let delegate = self.aggregate(client)?.delegates.get(&member.server)?.client;
+        let c = self.clients.get(&delegate)?;
+        Arc::ptr_eq(&c.settings().naming, &member.naming).then_some(delegate)
+    }
+
+    fn delegate_at(&self, client: ClientId, view: &View, member: usize) -> RequestOwner {
+        let server = view.members().get(member).map(|member| member.server);
+        let found = server.and_then(|server| self.aggregate(client)?.delegates.get(&server));
+        match found {
+            Some(delegate) => RequestOwner::Delegate(delegate.client),
+            None => RequestOwner::Later,
+        }
+    }
+
+    /// The first page, or the next: a server's own, or the first of the server after it.
+    fn owner_of_page(&mut self, client: ClientId, message: &mut Message) -> RequestOwner {
+        let readers = self.task_keepers(client);
+        let Some(cursor) = message.text(Part::Cursor) else {
+            return match readers.first() {
+                Some(first) => RequestOwner::Delegate(*first),
+                None => RequestOwner::Nobody(self.nobodys_method("tasks/list")),
+            };
+        };
+        let found = cursor
+            .split_once(':')
+            .and_then(|(at, rest)| Some((*readers.get(at.parse::<usize>().ok()?)?, rest)));
+        let Some((delegate, rest)) = found else { return RequestOwner::Nobody(self.stale_cursor()) };
+        match (rest, message.id()) {
+            // It is the first page there, which has no cursor.
+            ("", Some(id)) => {
+                let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tasks/list"}}"#);
+                *message = own_message(text.into()).unwrap_or_else(|| message.clone());
+            }
+            (own, _) => {
+                let own = quoted(own);
+                message.rename(Part::Cursor, own);
+            }
+        }
+        RequestOwner::Delegate(delegate)
+    }
+
+    /// The delegates at servers that can name their tasks.
+    pub(super) fn task_keepers(&self, client: ClientId) -> Vec<ClientId> {
+        let keeps = |delegate: &ClientId| {
+            let offer = self.offer_for(*delegate);
+            offer.is_some_and(|offer| offer.capabilities()["tasks"]["list"].is_object())
+        };
+        self.delegates(client).into_iter().filter(keeps).collect()
+    }
+
+    /// What a client listens to under a name of ours, it wants to hear of under that name.
+    fn note_spelling(&mut self, client: ClientId, delegate: ClientId, public: Vec<u8>, message: &Message) {
+        let original = message.part(Part::Uri).filter(|_| message.method() == Method::Subscribe);
+        let Some(original) = original.map(|original| same_spelling(original).into_owned()) else { return };
+        self.forget_spelling(delegate, &original);
+        if let Some(aggregate) = self.aggregate_mut(client).filter(|_| *same_spelling(&public) != *original) {
+            aggregate.spellings.push(Spelling { delegate, original, public });
+        }
+    }
+
+    /// It listens no longer. Until its server has agreed to that, it may still hear of it.
+    pub(crate) fn forget_spelling(&mut self, delegate: ClientId, original: &[u8]) {
+        let connection = self.connection_of(delegate);
+        if let Some(aggregate) = self.aggregate_mut(connection) {
+            aggregate.spellings.retain(|known| known.delegate != delegate || known.original != original);
+        }
+    }
+
+    /// All servers that log anything hear how much the client wants to hear; those that do not run, when they do.
+    fn aggregate_level(&mut self, client: ClientId, id: RawId, batch: Option<u32>, message: Message) {
+        let level = Level::of(&message);
+        let minted = self.accept(client, NOWHERE, id, batch, message);
+        if let Some(level) = level {
+            for delegate in self.delegates(client) {
+                let logs = self.offer_for(delegate).is_none_or(|offer| offer.declares_logging());
+                let Some(c) = self.clients.get_mut(&delegate).filter(|_| logs) else { continue };
+                c.set_level(level.clone());
+                self.spread_level(delegate, NOWHERE);
+            }
+            if let Some(c) = self.clients.get_mut(&client) {
+                c.set_level(level);
+            }
+        }
+        self.conclude_empty(minted);
+        self.tell_all_unavailable(client);
+    }
+
+    /// A client that asks for lists without having said that it is ready is ready all the same: some servers answer
+    /// nothing before they hear it.
+    pub(super) fn confirm_for(&mut self, client: ClientId) {
+        let is_waited_for = self
+            .clients
+            .get(&client)
+            .is_some_and(|c| c.greeting().is_some_and(|greeting| greeting.initialized().is_none()));
+        if is_waited_for && let Some(message) = initialized_notice() {
+            self.aggregate_initialized(client, &message);
+        }
+    }
+}
+
+/// As a JSON string.
+fn quoted(text: &str) -> Bytes {
+    serde_json::Value::from(text).to_string().into()
+}

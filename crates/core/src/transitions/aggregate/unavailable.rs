@@ -1,0 +1,61 @@
+//! Servers that cannot be had are named to the clients that miss them: in the `instructions` of the handshake, and in a log
+//! message for those that asked for logs. Why it is so is for `switchboard status` to say: a server's own words may hold
+//! anything, and here a model reads along.
+
+use crate::aggregate::{Delegate, News};
+use crate::catalogue::unavailable;
+use crate::clients::Level;
+use crate::core::Core;
+use crate::ids::{ClientId, ServerId};
+use serde_json::json;
+
+impl Core {
+    /// The names of the servers that a client has to do without for now.
+    pub(super) fn unavailable(&self, client: ClientId) -> Vec<String> {
+        let Some(aggregate) = self.aggregate(client) else { return Vec::new() };
+        let is_missing = |it: &&Delegate| {
+            let is_over = match it.news {
+                News::Missed => true,
+                News::Awaited { until } => until <= self.clock.now(),
+                News::Unasked => false,
+            };
+            let is_known = self.clients.get(&it.client).is_some_and(|c| self.words_of(c).is_some());
+            is_over && !is_known && self.shown_offer(it.client).is_none()
+        };
+        let missing =
+            aggregate.delegates.values().filter(is_missing).filter_map(|it| self.clients.get(&it.client));
+        missing.map(|c| c.settings().name.clone()).collect()
+    }
+
+    /// Tells clients that want to hear of warnings that a server is missing, once until it comes back.
+    pub(super) fn tell_unavailable(&mut self, server: ServerId) {
+        let Some(known) = self.servers.get_mut(server) else { return };
+        if known.announce_missing() {
+            return;
+        }
+        let name = known.name().to_owned();
+        for client in self.aggregates() {
+            let has_it =
+                self.aggregate(client).is_some_and(|aggregate| aggregate.delegates.contains_key(&server));
+            if has_it {
+                self.warn_of(client, &name);
+            }
+        }
+    }
+
+    /// A client has just asked for logs: it hears what it has missed.
+    pub(super) fn tell_all_unavailable(&mut self, client: ClientId) {
+        for name in self.unavailable(client) {
+            self.warn_of(client, &name);
+        }
+    }
+
+    fn warn_of(&mut self, client: ClientId, name: &str) {
+        let level = self.clients.get(&client).and_then(|c| c.level());
+        if !level.is_some_and(Level::admits_warnings) {
+            return;
+        }
+        let params = json!({ "level": "warning", "logger": "switchboard", "data": unavailable(name) });
+        self.notify_client(client, json!({ "method": "notifications/message", "params": params }));
+    }
+}

@@ -1,0 +1,97 @@
+//! What servers say, in words that a client of many servers knows: who logs, which resource has changed, and URIs that
+//! more than one of them could own.
+
+use crate::clients::Client;
+use crate::core::Core;
+use crate::ids::ClientId;
+use crate::messages::same_spelling;
+use crate::pending::Pending;
+use bytes::Bytes;
+use switchboard_protocol::{Message, Method, Outgoing, Part, Patch, Span};
+
+impl Core {
+    /// In notifications of a server.
+    pub(crate) fn name_server(&self, c: &Client, message: &Message, out: &mut Outgoing) {
+        match message.method() {
+            Method::LogMessage => name_logger(&c.settings().naming.server, message, out),
+            Method::ResourceUpdated => {
+                let Some(uri) = message.part(Part::Uri).map(same_spelling) else { return };
+                let Some(aggregate) = self.aggregate(c.connection()) else { return };
+                let known =
+                    aggregate.spellings.iter().find(|it| it.delegate == c.id() && it.original == *uri);
+                if let Some(known) = known {
+                    out.replace(message.span(Part::Uri), Patch::Text(known.public.clone().into()));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// In answers of a server.
+    pub(crate) fn tell_apart(
+        &self,
+        delegate: ClientId,
+        pending: &Pending,
+        answer: &Message,
+        out: &mut Outgoing,
+    ) {
+        let Some(c) = self.clients.get(&delegate) else { return };
+        match pending.method {
+            Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead | Method::TaskResult => {
+                let Some(view) = self.aggregate(c.connection()).and_then(|aggregate| aggregate.view.as_ref())
+                else {
+                    return;
+                };
+                let Some(at) = view.members().iter().position(|member| member.server == c.server()) else {
+                    return;
+                };
+                let span = answer.span(Part::Result);
+                let Some(result) = answer.part(Part::Result) else { return };
+                for (place, text) in view.disambiguate(at, result).unwrap_or_default() {
+                    let start = span.range().start;
+                    let range = place.range();
+                    out.replace(Span::new(start + range.start, start + range.end), Patch::Text(text));
+                }
+            }
+            Method::TasksList => self.go_on_to_next(c, answer, out),
+            _ => {}
+        }
+    }
+
+    /// The next page of tasks is this server's, or the first one of the server after it.
+    fn go_on_to_next(&self, c: &Client, answer: &Message, out: &mut Outgoing) {
+        let keepers = self.task_keepers(c.connection());
+        let Some(at) = keepers.iter().position(|keeper| *keeper == c.id()) else { return };
+        let own = answer.text(Part::NextCursor);
+        let next = match &own {
+            Some(own) => Some(format!("{at}:{own}")),
+            None => (at + 1 < keepers.len()).then(|| format!("{}:", at + 1)),
+        };
+        let Some(next) = next.map(|next| serde_json::Value::from(next).to_string()) else { return };
+        if answer.has(Part::NextCursor) {
+            return out.replace(answer.span(Part::NextCursor), Patch::Text(next.into()));
+        }
+        // It has at least its tasks.
+        let inside = answer.span(Part::Result).range().start + 1;
+        let member = Bytes::from(format!(r#""nextCursor":{next},"#));
+        out.replace(Span::new(inside, inside), Patch::Text(member));
+    }
+}
+
+fn name_logger(server: &str, message: &Message, out: &mut Outgoing) {
+    let name = serde_json::Value::from(server).to_string();
+    let name = name.trim_matches('"');
+    match message.part(Part::Logger) {
+        Some([b'"', ..]) => {
+            let inside = message.span(Part::Logger).range().start + 1;
+            out.replace(Span::new(inside, inside), Patch::Text(format!("{name}/").into()));
+        }
+        Some(_) => out.replace(message.span(Part::Logger), Patch::Text(format!("\"{name}\"").into())),
+        // With at least a level behind it.
+        None if message.has(Part::Level) => {
+            let inside = message.span(Part::Params).range().start + 1;
+            out.replace(Span::new(inside, inside), Patch::Text(format!(r#""logger":"{name}","#).into()));
+        }
+        None => {}
+    }
+}

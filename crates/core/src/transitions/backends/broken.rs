@@ -1,0 +1,134 @@
+//! What a backend sends that is no message: it is quarantined, and whoever waits for the answer that it was meant to be learns
+//! so at once.
+
+use crate::core::Core;
+use crate::fact::Fact;
+use crate::ids::Launch;
+use crate::pending::{Asker, Pending, Progress};
+use crate::redact::redact;
+use bytes::Bytes;
+use switchboard_protocol::hunt::{self, Glimpse};
+use switchboard_protocol::{Broken, Dialect, ErrorAnswer, Method, Parsed, RawId, parse};
+
+/// So much of a quarantined line is kept.
+const MAX_QUARANTINED_BYTES: usize = 200;
+
+impl Core {
+    pub(crate) fn backend_noise(&mut self, launch: Launch, text: &Bytes, broken: Vec<Broken>) {
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        let is_current = b.is_current(launch);
+        let cut = &text[..text.len().min(MAX_QUARANTINED_BYTES)];
+        let shown = redact(&String::from_utf8_lossy(cut));
+        b.quarantine_mut().add(shown.clone());
+        let total = b.quarantine().total();
+        self.report(Fact::Quarantined { backend: launch.backend, text: shown, bytes: text.len(), total });
+        // The same id may by now be another process's affair.
+        for broken in broken.into_iter().filter(|_| is_current) {
+            if broken.is_meant_as_answer() {
+                self.broken_answer(launch, &broken);
+            } else if let (true, Some(id)) = (broken.has_method && is_meant_as_request(text), &broken.id) {
+                let error = ErrorAnswer::of_fault(broken.fault);
+                self.refuse_backend(launch, id, &error);
+            }
+        }
+    }
+
+    fn broken_answer(&mut self, launch: Launch, broken: &Broken) {
+        let error = self.bad_answer(launch.backend, &broken.fault.explain());
+        match &broken.id {
+            Some(id) => self.fail_minted(launch, id, &error),
+            None if broken.is_answer && broken.is_envelope => self.fail_only_open(launch, false, &error),
+            None => {}
+        }
+    }
+
+    pub(crate) fn backend_too_long(&mut self, launch: Launch, length: u64, glimpses: &[Glimpse]) {
+        if !self.backends.get(&launch.backend).is_some_and(|b| b.is_current(launch)) {
+            return;
+        }
+        self.report(Fact::TooLong {
+            from: self.server_name(launch.backend).to_owned().into(),
+            bytes: length,
+        });
+        let error = self.too_large("answer", length);
+        for glimpse in glimpses {
+            match &glimpse.id {
+                Some(id) if glimpse.method.is_some() => self.refuse_backend(launch, id, &error),
+                Some(id) => {
+                    self.backend_spoke(launch, true);
+                    self.fail_minted(launch, id, &error);
+                }
+                // Nobody says that much about a notification.
+                None if glimpse.is_answer && glimpse.has_version => self.fail_only_open(launch, true, &error),
+                None => {}
+            }
+        }
+    }
+
+    /// The request that a word without an id must be about: the only one that is open. Some servers answer notifications in
+    /// this way; `answers_request` says that this is no such answer.
+    pub(crate) fn only_open(&self, launch: Launch, answers_request: bool) -> Option<u64> {
+        // Or it is about headers that it does not understand: then the other framing is still to be tried.
+        let b = self.backends.get(&launch.backend)?;
+        if b.framing().may_misread_headers() {
+            return None;
+        }
+        if b.outbox().may_answer_notice() && !answers_request {
+            return None;
+        }
+        // One that was cancelled is still open for the server.
+        let &[only] = self.pending.ids(|p| p.was_sent_to(launch.backend)).as_slice() else { return None };
+        if self.pending.get(only).is_some_and(|p| matches!(p.progress, Progress::Cancelled)) {
+            return None;
+        }
+        // With other users it may be about a request that is over for us, and not for the server.
+        let client = self.pending.get(only).and_then(Pending::client);
+        let is_certain = client.is_none_or(|client| !b.users.has_others(self.connection_of(client)));
+        is_certain.then_some(only)
+    }
+
+    /// A request was answered: so were the notifications before it, if they are at all.
+    pub(crate) fn note_answered(&mut self, launch: Launch, minted: u64) {
+        if let Some(b) = self.backends.get_mut(&launch.backend) {
+            b.outbox_mut().record_answer(minted);
+        }
+    }
+
+    fn fail_only_open(&mut self, launch: Launch, answers_request: bool, error: &ErrorAnswer) {
+        match self.only_open(launch, answers_request) {
+            Some(minted) => self.fail_open(launch, minted, error),
+            None => self.late_answer(launch),
+        }
+    }
+
+    /// Ends the request that a useless answer belongs to.
+    fn fail_minted(&mut self, launch: Launch, id: &RawId, error: &ErrorAnswer) {
+        let minted = RawId::minted(id.as_bytes());
+        let is_open = |minted: &u64| self.pending.get(*minted).is_some_and(|p| p.was_sent_to(launch.backend));
+        if let Some(minted) = minted.filter(is_open) {
+            self.note_answered(launch, minted);
+            self.fail_open(launch, minted, error);
+        }
+    }
+
+    /// Ends an open request as if the server had refused it.
+    pub(crate) fn fail_open(&mut self, launch: Launch, minted: u64, error: &ErrorAnswer) {
+        if let Some(Pending { asker: Asker::Client { .. }, .. }) = self.pending.get(minted) {
+            let Some(pending) = self.close(minted) else { return };
+            self.fail(&pending, error);
+            return self.check_drained();
+        }
+        // Our own questions have more to do than to be forgotten.
+        let refusal = error.to_bytes(&RawId::from_number(minted), Dialect::Standard);
+        if let Ok(Parsed::One(refusal)) = parse(refusal) {
+            self.backend_response(launch, refusal, true);
+        }
+    }
+}
+
+/// A broken line that a server meant as a request to its client. A text *about* a request is none: refusing
+/// it would answer whatever the server itself has asked under that id.
+fn is_meant_as_request(text: &[u8]) -> bool {
+    let is_object = text.trim_ascii_start().starts_with(b"{");
+    is_object && hunt::look(text).method.is_some_and(|name| Method::from_name(&name).comes_from_servers())
+}

@@ -1,0 +1,100 @@
+//! Why a server failed last, as `status`, `tools` and clients of many servers show it. It outlives the backend: a server
+//! that nobody runs any more still says why.
+
+use crate::answers::Cause;
+use crate::backends::BackendState;
+use crate::core::Core;
+use crate::ids::{BackendId, ClientId, ServerId};
+use crate::moment::Moment;
+use crate::servers::{Failure, LastError, LastWords, Retry};
+use serde_json::{Value, json};
+
+impl Core {
+    /// Records why a backend failed. A backend whose settings have changed says nothing about the next one.
+    pub(crate) fn note_failure(&mut self, backend: BackendId, cause: &Cause) {
+        let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired()) else { return };
+        let (server, name) = (b.server(), b.settings().name.clone());
+        let error = self.cause(Some(backend), cause);
+        let stderr_hint = || format!("`switchboard logs {name}` shows its stderr");
+        let hint = match cause {
+            // The answer's own hint points into the answer.
+            Cause::DiedAtStart { hint, .. } => Some(hint.clone().unwrap_or_else(stderr_hint)),
+            Cause::Died { .. } => Some(stderr_hint()),
+            _ => error.hint_text().map(str::to_owned),
+        };
+        let reason = match cause {
+            // No request is spoken of here.
+            Cause::Died { how, said } => said.after(format!("the server `{name}` ended by itself: {how}")),
+            _ => error.message().to_owned(),
+        };
+        let failure = Failure::new(error.kind, reason, hint, self.clock.now());
+        if let Some(server) = self.servers.get_mut(server) {
+            server.record_failure(failure);
+        }
+    }
+
+    /// The output of a backend's process that has ended.
+    pub(crate) fn last_words(&mut self, backend: BackendId, stderr: &str) -> LastWords {
+        let stdout = self.backends.get_mut(&backend).map(|b| b.quarantine_mut().take_text());
+        LastWords::new(stderr, stdout.unwrap_or_default())
+    }
+
+    /// When a server is started again, or may be started again, if that has a time.
+    pub(crate) fn next_try(&self, server: ServerId) -> Option<Moment> {
+        let own = self.backends.of_server(server);
+        let until = own.filter_map(|b| match b.state {
+            BackendState::Backoff { until } | BackendState::Failed { until, .. } => Some(until),
+            BackendState::Stopped
+            | BackendState::Starting { .. }
+            | BackendState::Ready { .. }
+            | BackendState::Stopping { .. } => None,
+        });
+        let planned = self.retry_of(server).map(Retry::at);
+        until.chain(planned).filter(|until| *until > self.clock.now()).min()
+    }
+
+    /// Why a server is missing: its last failure, or that it was not ready in time.
+    pub(crate) fn last_error(&self, server: ServerId) -> Option<LastError> {
+        self.failed_with(server).or_else(|| self.is_late_since(server))
+    }
+
+    /// It was not ready in time, perhaps in an earlier run, and what became of that start is not known.
+    fn is_late_since(&self, server: ServerId) -> Option<LastError> {
+        let (known, retry) = (self.servers.get(server)?, self.retry_of(server)?);
+        let shown = || LastError::not_ready(known.name(), retry, self.clock.now(), self.next_try(server));
+        retry.is_slow().then(shown)
+    }
+
+    fn failed_with(&self, server: ServerId) -> Option<LastError> {
+        let failure = self.servers.get(server)?.failure()?;
+        Some(failure.shown(self.clock.now(), self.next_try(server)))
+    }
+
+    /// The servers that a client of many sees: which are still starting, and why the others failed.
+    pub(crate) fn servers_of_client(&self, client: ClientId) -> Value {
+        let aggregate = self.clients.get(&client).and_then(|c| c.aggregate());
+        let delegates = aggregate.into_iter().flat_map(|aggregate| &aggregate.delegates);
+        let shown = delegates.filter_map(|(server, delegate)| {
+            let name = &self.servers.get(*server)?.settings().name;
+            // A failure in another workspace is not this client's.
+            let error = self.failed_with(*server).filter(|_| !self.is_served(delegate.client));
+            let is_starting = error.is_none() && self.is_starting(delegate.client);
+            let is_missing = !is_starting && self.offer_for(delegate.client).is_none();
+            let error = error.or_else(|| self.is_late_since(*server).filter(|_| is_missing));
+            Some(json!({ "name": name, "isStarting": is_starting, "lastError": error }))
+        });
+        json!({ "servers": shown.collect::<Vec<Value>>() })
+    }
+
+    /// A delegate's own backend works.
+    fn is_served(&self, delegate: ClientId) -> bool {
+        let home = self.clients.get(&delegate).and_then(|c| self.backends.get(&c.home()?));
+        home.is_some_and(|b| b.proven && matches!(b.state, BackendState::Ready { .. }))
+    }
+
+    /// The offer of a delegate's server is not known yet, and somebody is at work on it.
+    fn is_starting(&self, delegate: ClientId) -> bool {
+        let home = self.clients.get(&delegate).and_then(|c| self.backends.get(&c.home()?));
+        home.is_some_and(|b| self.is_on_its_way(b)) && self.offer_for(delegate).is_none()
+    }
+}

@@ -1,0 +1,340 @@
+//! What a backend sends: answers find their pending request, requests go to its client under a minted id,
+//! notifications follow the request they speak of. What is not a message is quarantined.
+
+use crate::answers::Overload;
+use crate::core::{Core, Followup};
+use crate::event::About;
+use crate::fact::{Fact, Outcome};
+use crate::ids::{BackendId, ClientId, Launch};
+use crate::pending::{Asked, AskedBy, Asker, MergeSource, Pending, Progress, name_of};
+use crate::record::FramingChoice;
+use crate::redact::redact;
+use crate::servers::LastStart;
+use crate::transitions::Addressee;
+use serde::Deserialize;
+use switchboard_protocol::dialect;
+use switchboard_protocol::{ErrorAnswer, Kind, Message, Method, Outgoing, Part, Patch, RawId};
+
+/// So many bytes of a log message that no client gets are written to our log.
+const MAX_UNHEARD_BYTES: usize = 500;
+
+/// The code of JSON-RPC for a message that could not be read, and so had no id.
+const PARSE_ERROR: i64 = -32700;
+
+impl Core {
+    pub(crate) fn backend_sent(&mut self, launch: Launch, message: Message) {
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        if !b.is_current(launch) {
+            return;
+        }
+        if !b.hear(&message) {
+            return self.backend_noise(launch, &message.bytes().clone(), Vec::new());
+        }
+        let answers = matches!(message.kind(), Kind::Response { .. });
+        let is_ours = answers && message.part(Part::Id).and_then(RawId::minted).is_some();
+        self.backend_spoke(launch, is_ours);
+        match message.kind() {
+            Kind::Response { failed } => self.backend_response(launch, message, failed),
+            Kind::Request => self.backend_request(launch, &message),
+            Kind::Notification => self.backend_notification(launch, &message),
+        }
+    }
+
+    /// A sign of life; and if it answers something that we asked, the proof that it understands our framing.
+    /// Anything else proves nothing: a server that wants lines protests, in lines, when it gets headers.
+    pub(crate) fn backend_spoke(&mut self, launch: Launch, answers: bool) {
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        if let Some(framing) = b.record_word(answers) {
+            if let Some(origin) = self.origin(launch.backend) {
+                origin.learn_framing(framing);
+            }
+            self.learn(launch.backend, |record| record.framing = FramingChoice::Fixed(framing));
+            self.report(Fact::FramingLearnt { backend: launch.backend, framing });
+        }
+    }
+
+    pub(crate) fn backend_response(&mut self, launch: Launch, message: Message, failed: bool) {
+        let minted = message.part(Part::Id).and_then(RawId::minted);
+        let known = minted.filter(|&id| self.pending.get(id).is_some_and(|p| p.was_sent_to(launch.backend)));
+        let is_without_id = message.part(Part::Id) == Some(RawId::NULL);
+        let is_unparsed = || failed && error_code(&message) == Some(PARSE_ERROR);
+        let meant = || is_without_id.then(|| self.only_open(launch, is_unparsed())).flatten();
+        let Some(minted) = known.or_else(meant) else { return self.late_answer(launch) };
+        self.note_answered(launch, minted);
+        if known.is_none() && !failed {
+            let error = self.bad_answer(launch.backend, "a result without an id");
+            return self.fail_open(launch, minted, &error);
+        }
+        if failed && self.is_turned_away(launch, minted, &message) {
+            return self.keep_for_next(launch, minted);
+        }
+        let Some(pending) = self.close(minted) else { return };
+        match pending.asker {
+            Asker::Client { .. } => self.deliver(launch, pending, message, failed),
+            Asker::Replay => self.replayed(launch, &message, failed),
+            Asker::Catalogue { list, round } => self.page_came(launch, list, round, &message, failed),
+            Asker::Probe | Asker::Restore => {}
+        }
+    }
+
+    pub(crate) fn late_answer(&mut self, launch: Launch) {
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        let total = b.counters_mut().count_late_answer();
+        self.report(Fact::LateAnswer { backend: launch.backend, total });
+    }
+
+    /// Gives an answer to the client that waits for it, with its own id put back.
+    fn deliver(&mut self, launch: Launch, pending: Pending, message: Message, failed: bool) {
+        let Asker::Client { client, ref id, batch } = pending.asker else { return };
+        if let Some(b) = self.backends.get_mut(&launch.backend) {
+            b.proven |= !failed;
+            b.breaker_mut().end_trial();
+            if pending.method != Method::Ping {
+                b.last_used = self.clock.now();
+            }
+        }
+        if pending.method == Method::Initialize {
+            // One who is refused may be wrong himself.
+            if !failed {
+                self.note_start(launch.backend, LastStart::Well);
+            }
+            self.greeted(launch, client, &pending, &message, failed);
+        } else if !failed {
+            self.note_offer(launch.backend, pending.method, &message);
+            self.note_effect(launch, client, &pending, &message);
+        } else {
+            self.not_subscribed(&pending);
+        }
+        if pending.method == Method::SetLevel {
+            self.level_answered(launch.backend, client, failed);
+        }
+        let cancelled = matches!(pending.progress, Progress::Cancelled);
+        if cancelled && batch.is_some() {
+            return self.late_answer(launch);
+        }
+        let Some(c) = self.clients.get(&client) else { return };
+        let mut out = Outgoing::of(&message);
+        out.replace(message.span(Part::Id), Patch::Id(id.clone()));
+        if pending.method == Method::TasksList && !failed {
+            self.own_tasks_only(launch.backend, client, &message, &mut out);
+        }
+        if c.is_delegate() && !failed {
+            self.tell_apart(client, &pending, &message, &mut out);
+        } else if !failed && let Err(error) = self.screen_answer(c, &pending, &message, &mut out) {
+            self.fail(&pending, &error);
+            return self.check_drained();
+        }
+        dialect::translate(&message, c.dialect(), &mut out);
+        let passed = self.answer(client, id, batch, out);
+        if !cancelled {
+            let outcome = match (passed, failed) {
+                (true, false) => Outcome::Ok,
+                (true, true) => Outcome::ServerError,
+                (false, _) => Outcome::Refused(switchboard_protocol::ErrorKind::ClientTooSlow),
+            };
+            self.conclude(&pending, outcome);
+        }
+        if pending.method == Method::Initialize {
+            self.after_greeting(launch.backend, client);
+        }
+        self.check_drained();
+    }
+
+    /// The books of a request that is over: the one line per request, and one fewer unanswered.
+    pub(crate) fn conclude(&mut self, pending: &Pending, outcome: Outcome) {
+        let Asker::Client { client, id, .. } = &pending.asker else { return };
+        if let Some(b) = self.backends.get_mut(&pending.backend) {
+            b.counters_mut().count_request(outcome != Outcome::Ok);
+        }
+        let client = self.one_fewer(*client);
+        let fact = Fact::Answered {
+            client,
+            backend: Some(pending.backend),
+            method: pending.name.clone(),
+            id: id.clone(),
+            took: self.clock.now().since(pending.accepted),
+            outcome,
+        };
+        self.report(fact);
+    }
+
+    /// Ends a request with an error of ours, unless its client no longer waits.
+    pub(crate) fn fail(&mut self, pending: &Pending, error: &ErrorAnswer) {
+        if matches!(pending.progress, Progress::Cancelled) {
+            return;
+        }
+        let Asker::Client { client, id, batch } = &pending.asker else { return };
+        self.not_subscribed(pending);
+        if pending.method == Method::Initialize
+            && let Some(c) = self.clients.get_mut(client)
+        {
+            let early = c.confirmed_early().cloned();
+            c.fail_handshake();
+            self.forget_early(pending.backend, *client, early);
+        }
+        self.answer_error(*client, id, *batch, error);
+        self.conclude(pending, Outcome::Refused(error.kind));
+        if pending.method == Method::Initialize {
+            let (backend, client) = (pending.backend, *client);
+            self.followups.push(Followup::GreetNext { backend, client });
+        }
+    }
+
+    fn backend_request(&mut self, launch: Launch, message: &Message) {
+        let Some(id) = message.id() else { return };
+        let backend = launch.backend;
+        let relays = self.settings_of(backend).relays;
+        if message.method() == Method::RootsList && !relays && self.backend_asks_roots(launch, &id) {
+            self.note_asking(backend);
+            return;
+        }
+        let addressee = self.addressee(launch, message);
+        let is_question = !relays && !matches!(message.method(), Method::Ping | Method::RootsList);
+        if is_question {
+            self.note_question(backend, &addressee);
+        }
+        let client = match addressee {
+            Addressee::Client(client) => client,
+            // It asks whether somebody is there.
+            Addressee::Several if message.method() == Method::Ping => {
+                return self.answer_backend(launch, &id);
+            }
+            Addressee::Several => {
+                let error = self.whose_question(backend);
+                return self.refuse_backend(launch, &id, &error);
+            }
+            Addressee::Absent => {
+                let error = self.client_gone();
+                return self.refuse_backend(launch, &id, &error);
+            }
+        };
+        let open = self.asked.iter().filter(|(_, asked)| asked.is_of(backend)).count();
+        if open >= self.settings.limits.asked_per_backend {
+            let error = self.overloaded(Some(backend), Overload::Questions);
+            return self.refuse_backend(launch, &id, &error);
+        }
+        self.backend_is_active(launch.backend);
+        let minted = self.asked.mint();
+        let ours = RawId::from_number(minted);
+        let token = message.part(Part::MetaProgressToken).map(RawId::from_bytes);
+        let mut out = self.for_client(client, message);
+        out.replace(message.span(Part::Id), Patch::Id(ours.clone()));
+        if token.is_some() {
+            out.replace(message.span(Part::MetaProgressToken), Patch::Id(ours));
+        }
+        let about = self.at_hand(client, backend);
+        if !self.tell_client_about(client, out, about) {
+            let error = self.overloaded(Some(backend), Overload::ClientUnread);
+            return self.refuse_backend(launch, &id, &error);
+        }
+        let deadline = self.settings_of(backend).hard_timeout.map(|hard| self.clock.now() + hard);
+        if let Some(token) = &token {
+            self.question_tokens.remember(minted, client, launch, token);
+        }
+        let by = AskedBy::Backend { launch, id };
+        let asked = Asked { client, by, name: name_of(message), accepted: self.clock.now(), deadline };
+        self.asked.insert(minted, asked);
+        if let Some(deadline) = deadline {
+            self.clock.wake_at(deadline);
+        }
+    }
+
+    pub(crate) fn for_client(&self, client: ClientId, message: &Message) -> Outgoing {
+        let mut out = Outgoing::of(message);
+        let Some(c) = self.clients.get(&client) else { return out };
+        if c.is_delegate() {
+            self.name_server(c, message, &mut out);
+        }
+        dialect::translate(message, c.dialect(), &mut out);
+        out
+    }
+
+    fn backend_notification(&mut self, launch: Launch, message: &Message) {
+        match message.method() {
+            Method::Progress => self.backend_progress(launch, message),
+            Method::Cancelled => self.backend_cancels(launch, message),
+            method => {
+                if method == Method::TaskStatus {
+                    self.task_status(launch.backend, message);
+                }
+                if method.is_list_change() {
+                    self.offer_changed(launch, method);
+                }
+                if self.goes_on_now(MergeSource::Backend(launch.backend), message) {
+                    self.spread_notification(launch.backend, message);
+                }
+            }
+        }
+    }
+
+    /// Tells everyone whom it concerns.
+    pub(crate) fn spread_notification(&mut self, backend: BackendId, message: &Message) {
+        let audience = self.audience(backend, message);
+        if audience.is_empty() && self.is_unheard(backend, message) {
+            let params = message.part(Part::Params).unwrap_or_default();
+            let cut = &params[..params.len().min(MAX_UNHEARD_BYTES)];
+            // Only what a server logs is for our log; other bodies may hold anything.
+            let is_log = message.method() == Method::LogMessage;
+            let text = if is_log { redact(&String::from_utf8_lossy(cut)) } else { String::new() };
+            self.report(Fact::Unheard { backend, method: name_of(message), text });
+        }
+        for client in audience {
+            let out = self.for_client(client, message);
+            let about = match message.method() {
+                // Of what a server does at the moment. Anything else is news to all.
+                Method::LogMessage => self.at_hand(client, backend),
+                _ => About::Nothing,
+            };
+            self.tell_client_about(client, out, about);
+        }
+    }
+
+    fn backend_cancels(&mut self, launch: Launch, message: &Message) {
+        let Some(wanted) = message.part(Part::RequestId) else { return };
+        let is_meant = |asked: &Asked| match &asked.by {
+            AskedBy::Backend { launch: asker, id } => *asker == launch && id.as_bytes() == wanted,
+            AskedBy::Ourselves => false,
+        };
+        let ids = self.asked.ids(is_meant);
+        let Some(&minted) = ids.last() else { return };
+        // It waits no longer, and the client will not answer what was taken back.
+        let Some(asked) = self.asked.remove(minted) else { return };
+        self.report_asked(&asked, Outcome::Cancelled);
+        let mut out = self.for_client(asked.client, message);
+        out.replace(message.span(Part::RequestId), Patch::Id(RawId::from_number(minted)));
+        self.tell_client(asked.client, out);
+    }
+
+    pub(crate) fn report_asked(&mut self, asked: &Asked, outcome: Outcome) {
+        let fact = Fact::Asked {
+            client: self.connection_of(asked.client),
+            backend: asked.launch().map(|launch| launch.backend),
+            method: asked.name.clone(),
+            took: self.clock.now().since(asked.accepted),
+            outcome,
+        };
+        self.report(fact);
+    }
+
+    /// A server that talks with its client about its work is at work: the clocks of its requests start anew.
+    pub(crate) fn backend_is_active(&mut self, backend: BackendId) {
+        let (now, timeout) = (self.clock.now(), self.settings_of(backend).timeout);
+        for pending in self.pending.values_mut() {
+            if pending.backend == backend && !pending.method.is_short() {
+                pending.go_on_until(now + timeout);
+            }
+        }
+    }
+}
+
+fn error_code(message: &Message) -> Option<i64> {
+    #[derive(Deserialize)]
+    struct Failed {
+        error: Code,
+    }
+    #[derive(Deserialize)]
+    struct Code {
+        code: i64,
+    }
+    serde_json::from_slice::<Failed>(message.bytes()).ok().map(|failed| failed.error.code)
+}

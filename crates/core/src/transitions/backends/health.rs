@@ -1,0 +1,108 @@
+//! Whether backends are well: signs of life while they are in use, and the memory that they hold.
+
+use crate::backends::{Backend, MemoryVerdict};
+use crate::core::Core;
+use crate::fact::Fact;
+use crate::ids::{BackendId, Launch};
+use crate::servers::Limit;
+use std::time::Duration;
+
+/// How often memory is measured where a limit is near, or was chosen by the owner.
+pub const MEASURE_OFTEN: Duration = Duration::from_secs(2);
+
+/// How often it is measured otherwise. A look costs milliseconds of the processor for every backend.
+const MEASURE_SELDOM: Duration = Duration::from_secs(30);
+
+impl Core {
+    /// A backend is being used: it will be asked for a sign of life in a while.
+    pub(crate) fn watch_health(&mut self, backend: BackendId) {
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        let Some(interval) = b.settings().health else { return };
+        if b.health().next_check().is_none() {
+            let at = self.clock.now() + interval;
+            b.health_mut().plan_check(Some(at));
+            self.clock.wake_at(at);
+        }
+    }
+
+    pub(crate) fn tick_health(&mut self, backend: BackendId) {
+        let now = self.clock.now();
+        let Some(b) = self.backends.get(&backend) else { return };
+        let Some(interval) = b.settings().health else { return };
+        if b.health().next_check().is_none_or(|check_at| check_at > now) {
+            return;
+        }
+        let is_used = now.since(b.last_used) < interval || self.is_in_use(b);
+        let is_greeted = (!b.handshake().is_under_way() && b.proven) || b.settings().relays;
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        b.health_mut().plan_check(is_used.then(|| now + interval));
+        if is_used && is_greeted {
+            self.probe(backend, true);
+        }
+    }
+
+    /// Compares what backends hold with what they may. One look is not enough: a server may need much for a moment.
+    pub(crate) fn measured(&mut self, bytes: &[(Launch, u64)]) {
+        for &(launch, bytes) in bytes {
+            if let Some(b) = self.backends.get_mut(&launch.backend).filter(|b| b.is_current(launch)) {
+                b.health_mut().record_memory(bytes);
+            }
+            if let Some(limit) = self.settings_of(launch.backend).memory_limit {
+                self.weigh(launch, bytes, limit);
+            }
+        }
+        let Some(limit) = self.settings.pool.memory_limit else { return };
+        let is_current =
+            |launch: &Launch| self.backends.get(&launch.backend).is_some_and(|b| b.is_current(*launch));
+        let current: Vec<&(Launch, u64)> = bytes.iter().filter(|(launch, _)| is_current(launch)).collect();
+        let all: u64 = current.iter().map(|(_, bytes)| bytes).sum();
+        if all <= limit {
+            self.set_over_memory(false);
+            return;
+        }
+        if !self.set_over_memory(true) {
+            return self.report(Fact::PoolHeavy { bytes: all, limit });
+        }
+        if let Some(backend) = self.least_recently_used(|_| true) {
+            self.note_eviction(backend, Limit::Memory(limit));
+            return self.put_to_rest(backend, "all servers together hold more memory than they may");
+        }
+        if !self.settings.pool.is_memory_limit_given {
+            return;
+        }
+        let heaviest = current.into_iter().max_by_key(|(_, bytes)| *bytes);
+        if let Some(&(launch, _)) = heaviest {
+            self.replace_heavy(launch.backend, "all servers together hold more memory than they may");
+        }
+    }
+
+    /// How soon memory is to be measured again; `None` while nothing runs, or nothing is limited.
+    pub fn measure_every(&self) -> Option<Duration> {
+        let running = || self.backends.values().filter(|b| b.number().is_some());
+        let pool = &self.settings.pool;
+        let is_limited = |b: &Backend| b.settings().memory_limit.is_some();
+        if running().any(is_limited) {
+            return Some(MEASURE_OFTEN);
+        }
+        let limit = pool.memory_limit.filter(|_| running().next().is_some())?;
+        let held: u64 = running().filter_map(|b| b.health().memory()).sum();
+        let is_near = held > limit / 4 * 3;
+        Some(if pool.is_memory_limit_given || is_near { MEASURE_OFTEN } else { MEASURE_SELDOM })
+    }
+
+    fn weigh(&mut self, launch: Launch, bytes: u64, limit: u64) {
+        let backend = launch.backend;
+        let Some(b) = self.backends.get_mut(&backend).filter(|b| b.is_current(launch)) else { return };
+        match b.health_mut().judge_memory(bytes, limit) {
+            MemoryVerdict::Fine => return,
+            MemoryVerdict::OverOnce => return self.report(Fact::Heavy { backend, bytes, limit }),
+            MemoryVerdict::OverAgain => {}
+        }
+        let Some(b) = self.backends.get(&backend) else { return };
+        if self.is_in_use(b) || self.is_kept(b) {
+            self.replace_heavy(backend, "it holds more memory than it may");
+        } else {
+            self.put_to_rest(backend, "it holds more memory than it may");
+        }
+    }
+}

@@ -1,0 +1,445 @@
+//! The life of a backend's process: started, ready, crashed, restarted. See `LIFECYCLE.md` beside this file.
+
+use crate::answers::Cause;
+use crate::backends::{AfterStop, BackendState, HandshakeFailure, Users};
+use crate::core::{Core, Followup};
+use crate::event::{Action, StopHow};
+use crate::fact::{Fact, Outcome};
+use crate::ids::{BackendId, ClientId, Launch};
+use crate::pending::{Asker, Pending, Progress};
+use crate::servers::LastStart;
+use crate::settings::RetryAfterCrash;
+use serde_json::json;
+use std::borrow::Cow;
+use std::time::Duration;
+use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawId, dialect};
+
+/// How long a process that no longer answers has after SIGTERM: others wait for the next one.
+const HUNG_GRACE: Duration = Duration::from_secs(1);
+
+impl Core {
+    /// Starts a process if the backend has none and nothing forbids it.
+    pub(crate) fn ensure_started(&mut self, backend: BackendId) {
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        match &b.state {
+            BackendState::Stopped => self.admit(backend),
+            BackendState::Failed { until, .. } if self.clock.now() >= *until => {
+                b.breaker_mut().begin_trial();
+                self.admit(backend);
+            }
+            BackendState::Failed { .. }
+            | BackendState::Starting { .. }
+            | BackendState::Ready { .. }
+            | BackendState::Stopping { .. }
+            | BackendState::Backoff { .. } => {}
+        }
+    }
+
+    pub(crate) fn start(&mut self, backend: BackendId) {
+        let now = self.clock.now();
+        self.note_return(backend);
+        let is_used = self.is_waited_for_by_use(backend);
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        b.launches += 1;
+        b.launched_at = now;
+        b.is_used = is_used;
+        b.users = Users::default();
+        let framing = b.begin_process();
+        b.level = None;
+        b.roots_mut().forget_questions();
+        b.is_at_rest = false;
+        b.last_used = now;
+        b.state = BackendState::Starting { number: b.launches, since: now, is_spawned: false };
+        let spawn_by = now + b.settings().start_timeout;
+        let launch = Launch { backend, number: b.launches };
+        let (server, root, in_home) = (b.server(), b.key().root.clone(), b.key().in_home);
+        let name = b.settings().name.clone();
+        self.report(Fact::Starting { backend, server: name, framing, root: root.clone() });
+        self.clock.wake_at(spawn_by);
+        let environment = self.environment_to_start(backend);
+        self.actions.push(Action::Start { launch, server, framing, root, in_home, environment });
+    }
+
+    /// The request that starts a process is use of it, and not only the next one.
+    fn is_waited_for_by_use(&self, backend: BackendId) -> bool {
+        let is_use = |minted: u64| {
+            let method = self.pending.get(minted).map(|pending| pending.method);
+            method.is_some_and(|method| !matches!(method, Method::Initialize | Method::Ping))
+        };
+        self.backends.get(&backend).is_some_and(|b| b.queue().requests().any(is_use))
+    }
+
+    pub(crate) fn spawned(&mut self, launch: Launch, pid: u32) {
+        let Some(b) = self.backends.get_mut(&launch.backend).filter(|b| b.is_current(launch)) else { return };
+        let BackendState::Starting { is_spawned, .. } = &mut b.state else { return };
+        *is_spawned = true;
+        let pid = (pid != 0).then_some(pid);
+        b.pid = pid;
+        self.report(Fact::Spawned { backend: launch.backend, pid });
+        self.adopt_greeting(launch.backend);
+        self.make_ready(launch);
+    }
+
+    /// Repeats the handshake that is known; without one, its first client makes it.
+    pub(crate) fn make_ready(&mut self, launch: Launch) {
+        let greeting = self.backends.get(&launch.backend).and_then(|b| b.handshake().greeting());
+        let Some(initialize) = greeting.map(|greeting| greeting.initialize().clone()) else {
+            return self.open(launch);
+        };
+        let minted = self.pending.mint();
+        let mut out = Outgoing::of(&initialize);
+        out.replace(initialize.span(Part::Id), Patch::Id(RawId::from_number(minted)));
+        if initialize.has(Part::MetaProgressToken) {
+            out.replace(initialize.span(Part::MetaProgressToken), Patch::Id(RawId::from_number(minted)));
+        }
+        dialect::translate(&initialize, Dialect::Standard, &mut out);
+        let within = self.settings_of(launch.backend).start_timeout;
+        self.ask_ourselves(launch.backend, minted, Asker::Replay, Method::Initialize, within);
+        self.send_to_backend(launch, out);
+    }
+
+    /// Enters a request of our own into the books.
+    pub(crate) fn ask_ourselves(
+        &mut self,
+        backend: BackendId,
+        minted: u64,
+        asker: Asker,
+        method: Method,
+        within: Duration,
+    ) {
+        let deadline = self.clock.now() + within;
+        let pending = Pending {
+            asker,
+            backend,
+            method,
+            name: Cow::Borrowed(method.name().unwrap_or("?")),
+            progress: Progress::Sent(None),
+            task: None,
+            token: None,
+            is_task: false,
+            retried: false,
+            is_undecided: false,
+            has_turn: false,
+            accepted: self.clock.now(),
+            deadline,
+            latest: None,
+        };
+        self.pending.insert(minted, pending);
+        self.clock.wake_at(deadline);
+    }
+
+    /// The process takes messages: what waited goes out, in its order.
+    fn open(&mut self, launch: Launch) {
+        let now = self.clock.now();
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        b.state = BackendState::Ready { number: launch.number, since: now };
+        b.last_used = now;
+        if let Some(ttl) = b.settings().idle_ttl {
+            self.clock.wake_at(now + ttl);
+        }
+        self.let_go(launch.backend);
+    }
+
+    /// A replayed handshake was answered.
+    pub(crate) fn replayed(&mut self, launch: Launch, answer: &Message, failed: bool) {
+        if failed {
+            // It greeted this client before and now refuses it: as good as a crash.
+            return self.give_up(launch, HandshakeFailure::refused(answer));
+        }
+        self.note_start(launch.backend, LastStart::Well);
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        let BackendState::Starting { since, .. } = b.state else { return };
+        let is_first = b.launches == 1;
+        b.breaker_mut().end_trial();
+        b.proven = true;
+        b.handshake_mut().set_welcome(answer.clone());
+        let after = self.clock.now().since(since);
+        self.note_offer(launch.backend, Method::Initialize, answer);
+        self.welcome_waiting(launch.backend);
+        self.complete_greeting(launch.backend);
+        let Some(b) = self.backends.get(&launch.backend) else { return };
+        let has_confirmed = |client: &ClientId| {
+            let greeting = self.clients.get(client).and_then(|c| c.greeting());
+            greeting.is_some_and(|greeting| greeting.initialized().is_some())
+        };
+        let greeted_by = b.handshake().greeted_by().filter(has_confirmed);
+        let initialized = b.handshake().confirmation().cloned();
+        if let Some(message) = initialized {
+            self.confirm_to(launch, greeted_by, &message);
+            self.restore(launch);
+        }
+        self.report(Fact::Ready { backend: launch.backend, after, restarted: !is_first });
+        self.open(launch);
+    }
+
+    /// The client is ready: the server is told so.
+    pub(crate) fn confirm_to(&mut self, launch: Launch, by: Option<ClientId>, initialized: &Message) {
+        if let Some(b) = self.backends.get_mut(&launch.backend) {
+            b.handshake_mut().confirm(by);
+        }
+        let mut out = Outgoing::of(initialized);
+        dialect::translate(initialized, Dialect::Standard, &mut out);
+        self.send_notice(launch, out);
+    }
+
+    /// No process came of it, or no connection.
+    pub(crate) fn start_failed(&mut self, launch: Launch, fact: Fact, cause: &Cause) {
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        if !b.is_current(launch) {
+            return;
+        }
+        // Nothing is tried again by itself: a command that is not there will not be there in a second.
+        b.state = BackendState::Stopped;
+        b.roots_mut().forget_questions();
+        self.note_start(launch.backend, LastStart::Failed);
+        self.note_failure(launch.backend, cause);
+        self.report(fact);
+        self.fail_all(launch.backend, cause);
+        self.check_drained();
+        self.check_finished();
+    }
+
+    /// No process came of it in time. The machine may be overloaded, or a disk not answer.
+    pub(crate) fn spawn_expired(&mut self, backend: BackendId, number: u32) {
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        let within = b.settings().start_timeout;
+        b.record_crash(self.clock.now());
+        b.state = BackendState::Stopping { number, then: AfterStop::Restart };
+        let cause = Cause::SpawnTimeout { within };
+        self.note_start(backend, LastStart::Failed);
+        self.note_failure(backend, &cause);
+        self.report(Fact::Stopping { backend, why: "no process came of it in time" });
+        self.fail_all(backend, &cause);
+        self.stop(Launch { backend, number }, StopHow::Kill);
+    }
+
+    pub(crate) fn stop(&mut self, launch: Launch, how: StopHow) {
+        self.actions.push(Action::Stop { launch, how });
+    }
+
+    /// Stops a process that no longer answers, and starts another.
+    pub(crate) fn replace_hung(&mut self, backend: BackendId, why: &'static str) {
+        let how = self.stop_hung(backend);
+        self.restart(backend, why, how);
+    }
+
+    /// How a process is stopped that no longer answers: it is not waited for to mind the end of its input.
+    pub(crate) fn stop_hung(&self, backend: BackendId) -> StopHow {
+        StopHow::Terminate { grace: self.settings_of(backend).shutdown_grace.min(HUNG_GRACE) }
+    }
+
+    /// Stops a process that holds too much, and starts another.
+    pub(crate) fn replace_heavy(&mut self, backend: BackendId, why: &'static str) {
+        let grace = self.settings_of(backend).shutdown_grace;
+        self.restart(backend, why, StopHow::Gently { grace });
+    }
+
+    fn restart(&mut self, backend: BackendId, why: &'static str, how: StopHow) {
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        let BackendState::Ready { number, .. } = b.state else { return };
+        b.record_crash(self.clock.now());
+        b.state = BackendState::Stopping { number, then: AfterStop::Restart };
+        self.report(Fact::Stopping { backend, why });
+        self.tell_of_loss(backend, why);
+        self.settle_sent(backend, &Cause::Restarted { why });
+        self.stop(Launch { backend, number }, how);
+    }
+
+    pub(crate) fn backend_ended(&mut self, launch: Launch, how: &str, stderr: &str, hint: Option<String>) {
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        if !b.is_current(launch) {
+            return;
+        }
+        if b.lists_mut().end_process() {
+            self.plan_retry_of(launch.backend);
+        }
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        match &b.state {
+            BackendState::Stopping { then, .. } => {
+                let then = then.clone();
+                b.state = BackendState::Stopped;
+                self.report(Fact::Stopped { backend: launch.backend, how: how.to_owned() });
+                match then {
+                    AfterStop::Restart => {
+                        self.settle_sent(launch.backend, &Cause::Stopped);
+                        self.recover(launch.backend, how);
+                    }
+                    AfterStop::Rest => {
+                        self.settle_sent(launch.backend, &Cause::Stopped);
+                        self.wake_up(launch.backend);
+                    }
+                    AfterStop::Fail(unfit) => self.handshake_failed(launch.backend, unfit, stderr),
+                }
+            }
+            BackendState::Starting { .. } | BackendState::Ready { .. } => {
+                self.crashed(launch, how, stderr, hint)
+            }
+            BackendState::Stopped | BackendState::Backoff { .. } | BackendState::Failed { .. } => {}
+        }
+        self.followups.push(Followup::CheckStandbys);
+        self.forget_merging(launch.backend);
+        self.forget_unused();
+        self.check_drained();
+        self.check_finished();
+    }
+
+    /// It was put to rest; if something came for it meanwhile, it is started again.
+    fn wake_up(&mut self, backend: BackendId) {
+        let b = self.backends.get(&backend);
+        if b.is_some_and(|b| b.queue().requests().next().is_some()) {
+            self.ensure_started(backend);
+        } else if let Some(b) = self.backends.get_mut(&backend) {
+            // Notifications were for the process that is gone.
+            b.queue_mut().clear();
+        }
+    }
+
+    fn crashed(&mut self, launch: Launch, how: &str, stderr: &str, hint: Option<String>) {
+        let backend = launch.backend;
+        let pending = self.pending.ids(|p| p.backend == backend).len();
+        let said = self.last_words(backend, stderr);
+        self.report(Fact::Crashed {
+            backend,
+            how: how.to_owned(),
+            pending,
+            stderr: said.stderr().to_owned(),
+        });
+        let now = self.clock.now();
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        let was_starting = !b.proven || matches!(b.state, BackendState::Starting { .. });
+        b.record_crash(now);
+        b.state = BackendState::Stopped;
+        let how = how.to_owned();
+        // Behind a relay it was not the server that ended.
+        let cause = match b.proven || b.settings().relays {
+            true => Cause::Died { how: how.clone(), said },
+            false => Cause::DiedAtStart { how: how.clone(), said, hint },
+        };
+        if was_starting {
+            self.note_start(backend, LastStart::Failed);
+        }
+        self.fail_with(backend, &cause, "it ended by itself");
+        self.recover(backend, &how);
+    }
+
+    /// Records a failure, and answers what the process that is gone owes.
+    pub(crate) fn fail_with(&mut self, backend: BackendId, cause: &Cause, why: &'static str) {
+        self.note_failure(backend, cause);
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        b.roots_mut().forget_questions();
+        if b.proven || b.settings().relays {
+            self.tell_of_loss(backend, why);
+            self.settle_sent(backend, cause);
+        } else {
+            // It never worked: whoever waits should learn why at once, rather than after five more tries.
+            self.fail_all(backend, cause);
+        }
+    }
+
+    /// After a process is gone: start again now, later, or not at all.
+    pub(crate) fn recover(&mut self, backend: BackendId, how: &str) {
+        // Another Switchboard is started when somebody needs it.
+        let relays = self.settings_of(backend).relays;
+        let is_wanted = self.is_running() && !relays && self.lessees(backend).next().is_some();
+        if !is_wanted && self.nothing_waits(backend) {
+            return;
+        }
+        let roll = self.random.roll();
+        let limit = self.settings.limits.restarts_per_minute;
+        let now = self.clock.now();
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        let crashes = b.breaker().crashes();
+        if crashes == 0 {
+            return self.admit(backend);
+        }
+        if let Some(cooldown) = b.breaker_mut().open_if_due(limit) {
+            b.state = BackendState::Failed { until: now + cooldown, why: how.to_owned() };
+            self.report(Fact::BreakerOpened { backend, cooldown, crashes });
+            return self.fail_all(backend, &Cause::BreakerOpen { why: how.to_owned(), wait: cooldown });
+        }
+        if !b.proven && b.queue().is_empty() {
+            // Nobody waits, and it has never worked: the next request tries again.
+            return;
+        }
+        let delay = b.breaker().backoff(roll);
+        b.state = BackendState::Backoff { until: now + delay };
+        self.clock.wake_at(now + delay);
+        self.report(Fact::RestartIn { backend, delay, crashes });
+    }
+
+    fn nothing_waits(&self, backend: BackendId) -> bool {
+        self.backends.get(&backend).is_none_or(|b| b.queue().is_empty())
+    }
+
+    /// Everything that was sent to a process that is gone: repeated once if that is safe, else answered.
+    pub(crate) fn settle_sent(&mut self, backend: BackendId, cause: &Cause) {
+        let error = self.cause(Some(backend), cause);
+        let settings = self.settings_of(backend);
+        let may_retry = settings.retry_after_crash == RetryAfterCrash::Safe && self.is_running();
+        let ids = self.pending.ids(|p| p.backend == backend && !matches!(p.progress, Progress::Waiting(_)));
+        let mut again = Vec::new();
+        let (mut room, most) = (self.settings.limits.backend_bytes, settings.max_queue);
+        for minted in ids {
+            let Some(mut pending) = self.close(minted) else { continue };
+            match std::mem::replace(&mut pending.progress, Progress::Sent(None)) {
+                Progress::Sent(Some(message))
+                    if may_retry
+                        && !pending.retried
+                        && (pending.method.is_repeatable()
+                            || (settings.relays && pending.method == Method::Initialize))
+                        && (again.is_empty() || (again.len() < most && message.bytes().len() <= room)) =>
+                {
+                    room = room.saturating_sub(message.bytes().len());
+                    self.report(Fact::Retried { backend, method: pending.name.clone() });
+                    pending.retried = true;
+                    pending.progress = Progress::Waiting(message);
+                    // Like any that waits for a start.
+                    pending.go_on_until(self.clock.now() + settings.start_timeout * 2);
+                    self.pending.insert(minted, pending);
+                    again.push(minted);
+                }
+                Progress::Cancelled => {}
+                Progress::Sent(_) | Progress::Waiting(_) => self.fail(&pending, &error),
+            }
+        }
+        if let Some(b) = self.backends.get_mut(&backend) {
+            b.health_mut().end_probe();
+            b.queue_mut().push_front(again);
+        }
+        self.forget_asked(backend);
+    }
+
+    /// Everything that was sent or waits is answered.
+    pub(crate) fn fail_all(&mut self, backend: BackendId, cause: &Cause) {
+        let error = self.cause(Some(backend), cause);
+        if let Some(b) = self.backends.get_mut(&backend) {
+            b.handshake_mut().fail_all();
+        }
+        for minted in self.pending.ids(|p| p.backend == backend) {
+            if let Some(pending) = self.close(minted) {
+                self.fail(&pending, &error);
+            }
+        }
+        if let Some(b) = self.backends.get_mut(&backend) {
+            b.health_mut().end_probe();
+            b.queue_mut().clear();
+        }
+        self.forget_asked(backend);
+        self.missed(backend);
+    }
+
+    /// The process that asked is gone: its client need not go on, say, showing a dialog.
+    pub(crate) fn forget_asked(&mut self, backend: BackendId) {
+        for minted in self.asked.ids(|asked| asked.is_of(backend)) {
+            let Some(asked) = self.asked.remove(minted) else { continue };
+            self.report_asked(&asked, Outcome::Cancelled);
+            let notice = json!({
+                "method": "notifications/cancelled",
+                "params": { "requestId": minted, "reason": "the server that asked is gone" },
+            });
+            self.notify_client(asked.client, notice);
+        }
+        self.closed_tokens.forget_backend(backend);
+        self.question_tokens.forget_backend(backend);
+    }
+}

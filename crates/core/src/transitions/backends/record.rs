@@ -1,0 +1,98 @@
+//! What is learnt about a launch: one record per launch, stored between runs by the gateway. And when a server that was
+//! not ready is tried again.
+
+use crate::backends::{Backend, BackendState};
+use crate::core::{Core, Followup};
+use crate::event::Action;
+use crate::ids::{BackendId, ServerId};
+use crate::record::Record;
+use crate::servers::Retry;
+use std::sync::Arc;
+
+impl Core {
+    /// Changes the record of a backend's server, and has it stored if that makes a difference.
+    pub(crate) fn learn(&mut self, backend: BackendId, change: impl FnOnce(&mut Record)) {
+        let is_same = |b: &Backend| {
+            let server = self.servers.get(b.server());
+            server.is_some_and(|server| Arc::ptr_eq(server.settings(), b.settings()))
+        };
+        // A process of an earlier config says nothing about the present one.
+        let tells = |b: &&Backend| !b.is_retired() || is_same(b);
+        let server = self.backends.get(&backend).filter(tells).map(|b| b.server());
+        if let Some(server) = server {
+            self.followups.push(Followup::CheckStandbys);
+            self.learn_of(server, change);
+        }
+    }
+
+    fn learn_of(&mut self, server: ServerId, change: impl FnOnce(&mut Record)) {
+        if let Some(record) = self.servers.get_mut(server).and_then(|server| server.learn(change)) {
+            self.actions.push(Action::KeepRecord { server, record });
+        }
+    }
+
+    pub(crate) fn retry_of(&self, server: ServerId) -> Option<Retry> {
+        self.servers.get(server)?.retry()
+    }
+
+    /// A server's lists could not be had, or not in time: it is tried again.
+    pub(crate) fn plan_retry(&mut self, server: ServerId, is_slow: bool) {
+        let retry = Retry::after_failure(self.retry_of(server), is_slow, self.clock.now());
+        self.clock.wake_at(retry.at());
+        self.set_retry(server, retry);
+    }
+
+    /// A server is tried again; if that fails, the next try is further away.
+    pub(crate) fn count_retry(&mut self, server: ServerId) {
+        let Some(retry) = self.retry_of(server) else { return };
+        self.set_retry(server, retry.after_next_try(self.clock.now()));
+    }
+
+    /// Whether a client is reason enough to start a server now: a slow one is tried once a minute at most, and that counts.
+    pub(crate) fn may_try(&mut self, server: ServerId) -> bool {
+        match self.retry_of(server) {
+            Some(retry) if retry.is_slow() && retry.is_too_soon(self.clock.now()) => false,
+            Some(retry) if retry.is_slow() => {
+                self.count_retry(server);
+                true
+            }
+            Some(_) | None => true,
+        }
+    }
+
+    fn set_retry(&mut self, server: ServerId, retry: Retry) {
+        let Some(known) = self.servers.get_mut(server) else { return };
+        if !known.set_retry(retry) {
+            return;
+        }
+        self.clock.wake_at(retry.at());
+        let slow = retry.to_store(self.clock.now());
+        self.learn_of(server, |record| record.slow = slow);
+    }
+
+    /// Forgets what was learnt about a server, and its stored lists. What runs goes on.
+    pub(crate) fn forget_server(&mut self, server: ServerId) {
+        let Some(known) = self.servers.get_mut(server) else { return };
+        known.forget_learnt();
+        self.learn_of(server, |record| *record = Record::default());
+        let mut running = Vec::new();
+        for b in self.backends.values_mut().filter(|b| b.server() == server && !b.is_retired()) {
+            b.forgive();
+            b.lists_mut().forget();
+            if let BackendState::Failed { .. } = b.state {
+                b.state = BackendState::Stopped;
+            }
+            running.extend(b.launch());
+        }
+        running.into_iter().for_each(|launch| self.fetch_offer(launch));
+        self.ask_lacking(server);
+    }
+
+    /// A server has answered: nothing is held against it any more.
+    pub(crate) fn forget_retry(&mut self, backend: BackendId) {
+        if let Some(server) = self.origin(backend) {
+            server.forget_retry();
+        }
+        self.learn(backend, |record| record.slow = None);
+    }
+}

@@ -1,0 +1,214 @@
+//! What clients set in a server (its log level, their subscriptions): noted when it is answered, and told again to a
+//! process that is started anew.
+
+use crate::backends::{Backend, BackendState};
+use crate::clients::{Level, rank};
+use crate::core::Core;
+use crate::ids::{BackendId, ClientId, Launch};
+use crate::messages::{names_uri, same_spelling};
+use crate::pending::{Asker, Pending};
+use crate::settings::LIST_TIMEOUT;
+use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawId, dialect};
+
+impl Core {
+    /// A request of a client was answered with success: what does it leave behind in the server?
+    pub(crate) fn note_effect(
+        &mut self,
+        launch: Launch,
+        client: ClientId,
+        pending: &Pending,
+        answer: &Message,
+    ) {
+        let backend = launch.backend;
+        match pending.method {
+            // Nobody is there to hear of it.
+            Method::Subscribe if self.clients.get(&client).is_none_or(|c| c.is_lost()) => {}
+            Method::Subscribe => {
+                if let Some(uri) = pending.sent().and_then(|request| request.part(Part::Uri)) {
+                    self.subscribed(backend, client, same_spelling(uri).into_owned());
+                }
+            }
+            Method::Unsubscribe => {
+                if let Some(uri) = pending.sent().and_then(|request| request.part(Part::Uri)) {
+                    self.unsubscribed(backend, client, &same_spelling(uri));
+                }
+            }
+            Method::SetLevel => {
+                if let (Some(request), Some(c)) = (pending.sent().cloned(), self.clients.get_mut(&client)) {
+                    c.set_level(Level::accepted(request));
+                }
+                self.spread_level(client, backend);
+            }
+            _ => {}
+        }
+        self.note_task(backend, client, pending, answer);
+    }
+
+    fn subscribed(&mut self, backend: BackendId, client: ClientId, uri: Vec<u8>) {
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        b.subscriptions_mut().add(uri, client);
+    }
+
+    /// A subscription came to nothing. By which name the client would have heard of it, is of no use then.
+    pub(crate) fn not_subscribed(&mut self, pending: &Pending) {
+        let request = pending.sent().or(pending.waiting()).filter(|_| pending.method == Method::Subscribe);
+        let uri = request.and_then(|request| request.part(Part::Uri));
+        let (Some(client), Some(uri)) = (pending.client(), uri.map(|uri| same_spelling(uri).into_owned()))
+        else {
+            return;
+        };
+        let is_known = self.backends.values().any(|b| b.subscriptions().is_subscribed(&uri, client));
+        if !is_known && !self.is_subscribing(client, &uri) {
+            self.forget_spelling(client, &uri);
+        }
+    }
+
+    fn is_subscribing(&self, client: ClientId, uri: &[u8]) -> bool {
+        let is_it = |p: &Pending| {
+            let request = p.waiting().or(p.sent());
+            p.is_of(client)
+                && p.method == Method::Subscribe
+                && request.is_some_and(|request| names_uri(request, uri))
+        };
+        self.pending.iter().any(|(_, pending)| is_it(pending))
+    }
+
+    pub(crate) fn unsubscribed(&mut self, backend: BackendId, client: ClientId, uri: &[u8]) {
+        // A client that wants to hear of it again has said by which name.
+        if !self.is_subscribing(client, uri) {
+            self.forget_spelling(client, uri);
+        }
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        b.subscriptions_mut().remove(uri, client);
+    }
+
+    /// Others still want to hear of it, or are about to, so the server must not be told otherwise.
+    pub(crate) fn is_wanted_by_others(&self, backend: BackendId, client: ClientId, uri: &[u8]) -> bool {
+        let is_about_to = |p: &Pending| {
+            let request = p.waiting().or(p.sent());
+            p.backend == backend
+                && p.method == Method::Subscribe
+                && p.is_wanted()
+                && !p.is_of(client)
+                && request.is_some_and(|request| names_uri(request, uri))
+        };
+        if self.pending.iter().any(|(_, pending)| is_about_to(pending)) {
+            return true;
+        }
+        self.backends.get(&backend).is_some_and(|b| b.subscriptions().is_wanted_by_others(uri, client))
+    }
+
+    /// Nobody wants to hear of these any more: the server is told so.
+    pub(crate) fn unsubscribe(&mut self, launch: Launch, client: ClientId, uris: Vec<Vec<u8>>) {
+        for uri in uris {
+            if self.is_wanted_by_others(launch.backend, client, &uri) {
+                continue;
+            }
+            let minted = self.pending.mint();
+            let uri = String::from_utf8_lossy(&uri).into_owned();
+            let request = format!(
+                r#"{{"jsonrpc":"2.0","id":{minted},"method":"resources/unsubscribe","params":{{"uri":{uri}}}}}"#
+            );
+            self.ask_ourselves(launch.backend, minted, Asker::Restore, Method::Unsubscribe, LIST_TIMEOUT);
+            let id = RawId::from_number(minted);
+            self.send_to_backend(launch, Outgoing::request(Method::Unsubscribe, id, request.into()));
+        }
+    }
+
+    /// The client's other backends log as much as it wants to hear, too.
+    pub(crate) fn spread_level(&mut self, client: ClientId, except: BackendId) {
+        let Some(c) = self.clients.get(&client) else { return };
+        for backend in c.leases().filter(|&leased| leased != except).collect::<Vec<BackendId>>() {
+            let is_listening = |b: &&Backend| {
+                b.handshake().is_initialized() && matches!(b.state, BackendState::Ready { .. })
+            };
+            let b = self.backends.get(&backend).filter(is_listening);
+            if let Some(launch) = b.and_then(|b| b.launch()) {
+                self.restore_level(launch);
+            }
+        }
+    }
+
+    /// Tells a new process what the one before it was told.
+    pub(crate) fn restore(&mut self, launch: Launch) {
+        self.restore_level(launch);
+        let Some(b) = self.backends.get(&launch.backend) else { return };
+        let wanted = b.subscriptions().iter().map(|(uri, clients)| (uri.to_vec(), clients.to_vec()));
+        for (uri, clients) in wanted.collect::<Vec<_>>() {
+            self.subscribe(launch, &uri);
+            for client in clients {
+                self.note_user(launch.backend, client, Method::Subscribe);
+            }
+        }
+        self.fetch_offer(launch);
+    }
+
+    fn subscribe(&mut self, launch: Launch, uri: &[u8]) {
+        let minted = self.pending.mint();
+        let uri = String::from_utf8_lossy(uri).into_owned();
+        let request = format!(
+            r#"{{"jsonrpc":"2.0","id":{minted},"method":"resources/subscribe","params":{{"uri":{uri}}}}}"#
+        );
+        self.ask_ourselves(launch.backend, minted, Asker::Restore, Method::Subscribe, LIST_TIMEOUT);
+        let id = RawId::from_number(minted);
+        self.send_to_backend(launch, Outgoing::request(Method::Subscribe, id, request.into()));
+    }
+
+    /// A client wants to hear here what it heard of elsewhere. A process that is yet to be ready is told then.
+    pub(crate) fn subscribe_for(&mut self, client: ClientId, backend: BackendId, uri: Vec<u8>) {
+        let Some(b) = self.backends.get(&backend) else { return };
+        let is_known = b.subscriptions().contains(&uri);
+        let is_listening = b.handshake().is_initialized() && matches!(b.state, BackendState::Ready { .. });
+        if let Some(launch) = b.launch().filter(|_| is_listening) {
+            if !is_known {
+                self.subscribe(launch, &uri);
+            }
+            self.note_user(backend, client, Method::Subscribe);
+        }
+        self.subscribed(backend, client, uri);
+    }
+
+    pub(crate) fn level_answered(&mut self, backend: BackendId, client: ClientId, failed: bool) {
+        if let (true, Some(b)) = (failed, self.backends.get_mut(&backend)) {
+            b.level = None;
+        }
+        self.keep_level(backend, Some(client).filter(|_| failed));
+    }
+
+    /// One client's level must not keep from the others what they want to hear. Also when a request for a level came
+    /// to nothing: the server may have heard it all the same.
+    pub(crate) fn keep_level(&mut self, backend: BackendId, except: Option<ClientId>) {
+        let Some(b) = self.backends.get(&backend).filter(|b| b.handshake().is_initialized()) else { return };
+        let (BackendState::Ready { number, .. }, told) = (&b.state, b.level.as_deref().and_then(rank)) else {
+            return;
+        };
+        let launch = Launch { backend, number: *number };
+        let others = self.lessees(backend).filter(|&client| Some(client) != except);
+        let wanted = others.filter_map(|client| self.clients.get(&client)?.level()).map(Level::rank);
+        if wanted.min().is_some_and(|wanted| told.is_none_or(|told| told > wanted)) {
+            self.restore_level(launch);
+        }
+    }
+
+    /// The lowest level that one of its clients asked for.
+    fn restore_level(&mut self, launch: Launch) {
+        let levels = self.lessees(launch.backend).filter_map(|client| self.clients.get(&client)?.level());
+        let Some(level) = levels.min_by_key(|level| level.rank()) else { return };
+        let request = level.request().clone();
+        let wanted = request.part(Part::Level).map(<[u8]>::to_vec);
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        if b.level == wanted {
+            return;
+        }
+        b.level = wanted;
+        let minted = self.pending.mint();
+        let mut out = Outgoing::of(&request);
+        out.replace(request.span(Part::Id), Patch::Id(RawId::from_number(minted)));
+        if request.has(Part::MetaProgressToken) {
+            out.replace(request.span(Part::MetaProgressToken), Patch::Id(RawId::from_number(minted)));
+        }
+        dialect::translate(&request, Dialect::Standard, &mut out);
+        self.ask_ourselves(launch.backend, minted, Asker::Restore, Method::SetLevel, LIST_TIMEOUT);
+        self.send_to_backend(launch, out);
+    }
+}

@@ -1,0 +1,46 @@
+//! A daemon that ends turns new requests away. An attachment that carries the messages itself keeps them for the next
+//! daemon: nobody has acted upon them.
+
+use crate::answers::MARK_KEY;
+use crate::core::Core;
+use crate::ids::Launch;
+use crate::pending::{Asker, Progress};
+use serde_json::Value;
+use switchboard_protocol::{ErrorKind, Message, Method};
+
+impl Core {
+    /// Whether this is a daemon's word that it has turned a request away.
+    pub(crate) fn is_turned_away(&self, launch: Launch, minted: u64, answer: &Message) -> bool {
+        let settings = self.settings_of(launch.backend);
+        let Some(mark) = settings.refusal_mark.as_deref().filter(|_| settings.relays) else { return false };
+        let is_kept = self.pending.get(minted).is_some_and(|pending| {
+            matches!(
+                (&pending.asker, &pending.progress),
+                (Asker::Client { .. }, Progress::Sent(Some(_))) if pending.method != Method::Initialize
+            )
+        });
+        let data = || {
+            let mut answer: Value = serde_json::from_slice(answer.bytes()).unwrap_or_default();
+            answer["error"]["data"].take()
+        };
+        is_kept && {
+            let data = data();
+            data["kind"] == ErrorKind::ShuttingDown.name()
+                && data["retryable"] == true
+                && data[MARK_KEY] == mark
+        }
+    }
+
+    /// It waits for the next daemon, and so does all that comes after it.
+    pub(crate) fn keep_for_next(&mut self, launch: Launch, minted: u64) {
+        let Some(mut pending) = self.close(minted) else { return };
+        let Progress::Sent(Some(message)) = std::mem::replace(&mut pending.progress, Progress::Sent(None))
+        else {
+            return;
+        };
+        pending.progress = Progress::Waiting(message);
+        self.pending.insert(minted, pending);
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        b.queue_mut().turn_away(minted);
+    }
+}

@@ -1,0 +1,161 @@
+//! How many requests a backend works on at a time: the rest wait their turn, each client's in order and the clients in
+//! turns, so that nobody can fill the queue for all. Notifications and answers do not wait: a request that is being
+//! worked on may need them.
+
+use crate::backends::{BackendState, Queued, takes_turn};
+use crate::core::{Core, Followup};
+use crate::ids::{BackendId, ClientId, Launch};
+use crate::pending::{Pending, Progress};
+use std::collections::VecDeque;
+use switchboard_protocol::Method;
+
+impl Core {
+    /// For the simulator: how many requests each backend works on, by the counter and by counting, and how many may be.
+    pub fn at_work(&self) -> impl Iterator<Item = (usize, usize, usize)> {
+        self.backends.values().map(|b| {
+            let counted = self.pending.iter().filter(|(_, p)| p.backend == b.id() && p.has_turn).count();
+            (b.queue().at_work(), counted, b.settings().max_in_flight)
+        })
+    }
+
+    /// Whether a request of this kind can be sent now, and does not have to wait its turn.
+    pub(crate) fn may_go(&self, backend: BackendId, method: Method) -> bool {
+        self.backends.get(&backend).is_some_and(|b| b.can_take(method))
+    }
+
+    /// Whether one more message of this size may wait for the backend. There is so much room for all together; and if it
+    /// is others who have taken it, each client still has its share.
+    pub(crate) fn may_wait(&self, client: Option<ClientId>, backend: BackendId, bytes: usize) -> bool {
+        let Some(b) = self.backends.get(&backend) else { return false };
+        let (mut all, mut own) = ((0, 0), (0, 0));
+        for waiting in b.queue().iter() {
+            let length = self.length(waiting);
+            all = (all.0 + 1, all.1 + length);
+            if client.is_some() && self.asker(waiting) == client {
+                own = (own.0 + 1, own.1 + length);
+            }
+        }
+        // All of it is written at once in the end, so it has the limit of the outbox.
+        let (most, room) = (b.settings().max_queue, self.settings.limits.backend_bytes);
+        if all.0 < most && (all.1 == 0 || all.1 + bytes <= room) {
+            return true;
+        }
+        let shares = self.lessees(backend).count().max(1);
+        client.is_some() && shares > 1 && own.0 < most.div_ceil(shares) && own.1 + bytes <= room / shares
+    }
+
+    fn length(&self, waiting: &Queued) -> usize {
+        match waiting {
+            Queued::Request(minted) => match self.pending.get(*minted).map(|pending| &pending.progress) {
+                Some(Progress::Waiting(message)) => message.bytes().len(),
+                Some(Progress::Sent(_) | Progress::Cancelled) | None => 0,
+            },
+            Queued::Notification(out) => out.len(),
+        }
+    }
+
+    fn asker(&self, waiting: &Queued) -> Option<ClientId> {
+        match waiting {
+            Queued::Request(minted) => self.pending.get(*minted).and_then(Pending::client),
+            Queued::Notification(_) => None,
+        }
+    }
+
+    /// Lets a request wait for its backend: while that works on others, the clients take turns.
+    pub(crate) fn queue(&mut self, minted: u64, backend: BackendId) {
+        let client = self.pending.get(minted).and_then(Pending::client);
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        match (&b.state, client) {
+            (BackendState::Ready { .. }, Some(client)) => {
+                let pending = &self.pending;
+                let asker = |queued: &Queued| pending.get(queued.request()?).and_then(Pending::client);
+                b.queue_mut().push_fairly(minted, client, asker);
+            }
+            (_, _) => b.queue_mut().push_last(minted),
+        }
+    }
+
+    /// A request is handed to its backend.
+    pub(crate) fn take_turn(&mut self, minted: u64) {
+        let Some(pending) = self.pending.get_mut(minted) else { return };
+        if !takes_turn(pending.method) || pending.has_turn {
+            return;
+        }
+        pending.has_turn = true;
+        if let Some(b) = self.backends.get_mut(&pending.backend) {
+            b.queue_mut().begin_turn();
+        }
+    }
+
+    /// The backend is done with a request, or nobody waits for it any more.
+    pub(crate) fn end_turn(&mut self, pending: &mut Pending) {
+        if !std::mem::take(&mut pending.has_turn) {
+            return;
+        }
+        let Some(b) = self.backends.get_mut(&pending.backend) else { return };
+        if b.queue_mut().end_turn() {
+            self.followups.push(Followup::GiveTurn { backend: pending.backend });
+        }
+    }
+
+    /// The same for one that stays in the books.
+    pub(crate) fn give_up_turn(&mut self, minted: u64) {
+        if let Some(mut pending) = self.pending.remove(minted) {
+            self.end_turn(&mut pending);
+            self.pending.insert(minted, pending);
+        }
+    }
+
+    /// Takes a request out of the books.
+    pub(crate) fn close(&mut self, minted: u64) -> Option<Pending> {
+        let mut pending = self.pending.remove(minted)?;
+        self.end_turn(&mut pending);
+        self.closed_tokens.remember(minted, &pending);
+        Some(pending)
+    }
+
+    /// Takes a request out of the queue. What was to be told beside it is of no use without any.
+    pub(crate) fn unqueue(&mut self, backend: BackendId, minted: u64) {
+        if let Some(b) = self.backends.get_mut(&backend) {
+            b.queue_mut().remove(minted);
+        }
+    }
+
+    /// Lets those go whose turn has come, once an event has been dealt with.
+    pub(crate) fn give_turns(&mut self) {
+        while let Some(backend) = self.followups.next_turn() {
+            self.let_go(backend);
+        }
+    }
+
+    /// Sends what waits, in its order, as far as it may go. What takes no turn is not held up by what does.
+    pub(crate) fn let_go(&mut self, backend: BackendId) {
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        let (BackendState::Ready { number, .. }, false) = (&b.state, b.queue().is_turned_away()) else {
+            return;
+        };
+        let number = *number;
+        let mut left = VecDeque::new();
+        for waiting in b.queue_mut().take_all() {
+            match waiting {
+                Queued::Notification(out) => self.tell_backend(Launch { backend, number }, out),
+                Queued::Request(minted) => {
+                    let is_full = self.backends.get(&backend).is_none_or(|b| !b.has_free_turn());
+                    let method = self.pending.get(minted).map(|pending| pending.method);
+                    let must_wait = is_full || !left.is_empty() || self.is_too_early(minted);
+                    if method.is_some_and(takes_turn) && must_wait {
+                        left.push_back(Queued::Request(minted));
+                    } else {
+                        if method != Some(Method::Ping) {
+                            self.touch(backend);
+                        }
+                        self.send(minted);
+                    }
+                }
+            }
+        }
+        if let Some(b) = self.backends.get_mut(&backend) {
+            b.queue_mut().put_back(left);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What is kept for a client: its open requests and its subscriptions, by count and by bytes.
+
+use crate::answers::Overload;
+use crate::clients::Client;
+use crate::core::Core;
+use crate::ids::ClientId;
+use crate::messages::same_spelling;
+use crate::pending::{Asker, Pending, Progress};
+use switchboard_protocol::{ErrorAnswer, Message, Method, Part};
+
+/// Requests up to this length are limited by their number alone.
+const MAX_SMALL_REQUEST_BYTES: usize = 16 << 10;
+
+impl Core {
+    /// The reason for which a request would have too much kept for its client.
+    pub(crate) fn why_not_kept(&self, client: ClientId, message: &Message) -> Option<ErrorAnswer> {
+        let length = message.bytes().len();
+        if message.method() != Method::Subscribe && length <= MAX_SMALL_REQUEST_BYTES {
+            return None;
+        }
+        let connection = self.connection_of(client);
+        if message.method() == Method::Subscribe && self.has_too_many_subscriptions(connection, message) {
+            return Some(self.too_many_subscriptions());
+        }
+        let own = self.pending.iter().filter(|(_, pending)| self.is_of_connection(pending, connection));
+        let kept: usize = own.map(|(_, pending)| bytes_kept(pending)).sum();
+        let is_too_much = kept > 0 && kept + length > self.settings.limits.client_bytes;
+        is_too_much.then(|| self.overloaded(None, Overload::OpenBytes(kept)))
+    }
+
+    fn has_too_many_subscriptions(&self, connection: ClientId, message: &Message) -> bool {
+        let uri = same_spelling(message.part(Part::Uri).unwrap_or_default());
+        let is_own = |client: &ClientId| self.connection_of(*client) == connection;
+        let (mut count, mut bytes) = (1, uri.len());
+        let known = self.backends.values().flat_map(|b| b.subscriptions().iter());
+        for (known, _) in known.filter(|(_, clients)| clients.iter().any(is_own)) {
+            if known == &*uri {
+                return false;
+            }
+            count += 1;
+            bytes += known.len();
+        }
+        for (_, pending) in self.pending.iter() {
+            if pending.method == Method::Subscribe && self.is_of_connection(pending, connection) {
+                count += 1;
+                bytes += bytes_kept(pending);
+            }
+        }
+        let spellings =
+            self.clients.get(&connection).and_then(Client::aggregate).map(|aggregate| &aggregate.spellings);
+        let spelt = spellings.into_iter().flatten();
+        bytes += spelt.map(|known| known.public.len() + known.original.len()).sum::<usize>();
+        let limits = &self.settings.limits;
+        count > limits.subscriptions_per_client || bytes > limits.subscription_bytes
+    }
+
+    fn is_of_connection(&self, pending: &Pending, connection: ClientId) -> bool {
+        pending.client().is_some_and(|owner| self.connection_of(owner) == connection)
+    }
+
+    /// A request that its client took back is remembered, since it may be answered all the same; but not any number of them.
+    pub(crate) fn forget_cancelled(&mut self, client: ClientId) {
+        let connection = self.connection_of(client);
+        let is_cancelled = |pending: &Pending| {
+            matches!(pending.progress, Progress::Cancelled) && self.is_of_connection(pending, connection)
+        };
+        let ids = self.pending.ids(is_cancelled);
+        if ids.len() > self.settings.limits.pending_per_client {
+            self.close(ids[0]);
+        }
+    }
+}
+
+fn bytes_kept(pending: &Pending) -> usize {
+    let id = match &pending.asker {
+        Asker::Client { id, .. } => id.as_bytes().len(),
+        Asker::Replay | Asker::Probe | Asker::Restore | Asker::Catalogue { .. } => 0,
+    };
+    let token = pending.token.as_ref().map_or(0, |token| token.as_bytes().len());
+    let message = pending.waiting().or(pending.sent()).map_or(0, |message| message.bytes().len());
+    id + token + pending.task.as_ref().map_or(0, Vec::len) + message
+}

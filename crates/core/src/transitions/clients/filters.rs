@@ -1,0 +1,329 @@
+//! The filters of a server's entry, for clients that see this server alone. What they name is checked before it is sent,
+//! and what they are shown is cut out of the server's own answers. Clients of many servers have views for that (`aggregate`).
+//! A server without filters costs nothing here.
+
+use crate::backends::BackendState;
+use crate::catalogue::{Access, List, Naming, Offer, Single};
+use crate::clients::Client;
+use crate::core::Core;
+use crate::ids::{BackendId, ClientId, ServerId};
+use crate::pending::{NOWHERE, Pending};
+use crate::routing::NamedPath;
+use serde_json::json;
+use std::sync::Arc;
+use switchboard_protocol::{ErrorAnswer, Message, Method, Outgoing, Part, Patch};
+
+/// What becomes of a request.
+#[derive(Debug)]
+pub(crate) enum Screened {
+    Passes,
+    Refused(ErrorAnswer),
+    /// It depends on the server's templates, which are yet to be fetched.
+    Undecided,
+}
+
+/// The part of a request by which a server's thing is named.
+enum NamedPart {
+    Name(List, Part),
+    Uri(Part),
+}
+
+impl Core {
+    /// The naming of a client's server, if the client sees it alone and not everything of it.
+    fn filters_of(&self, client: ClientId) -> Option<&Arc<Naming>> {
+        let c = self.clients.get(&client)?;
+        let naming = &c.settings().naming;
+        (c.is_plain() && !naming.is_open()).then_some(naming)
+    }
+
+    /// Checks what a client of one server names, and calls it what the server does.
+    pub(crate) fn screen(&self, client: ClientId, message: &mut Message) -> Screened {
+        let Some(c) = self.clients.get(&client) else { return Screened::Passes };
+        let naming = &c.settings().naming;
+        if naming.is_open() {
+            return Screened::Passes;
+        }
+        if let Some(error) = self.unknown_request(naming, message) {
+            return Screened::Refused(error);
+        }
+        if !c.is_plain() {
+            return Screened::Passes;
+        }
+        for named in named_in(message) {
+            match named {
+                NamedPart::Name(list, part) => match single(naming, None).name(list, message.part(part)) {
+                    Access::Granted => {}
+                    Access::GrantedAs(original) => message.rename(part, original),
+                    Access::Refused | Access::Undecided => {
+                        return Screened::Refused(self.unknown_to(client, list, &text(message, part)));
+                    }
+                },
+                NamedPart::Uri(part) => match self.screen_uri(client, message, part) {
+                    Screened::Passes => {}
+                    other => return other,
+                },
+            }
+        }
+        Screened::Passes
+    }
+
+    fn screen_uri(&self, client: ClientId, message: &Message, part: Part) -> Screened {
+        let Some(naming) = self.filters_of(client) else { return Screened::Passes };
+        let offer = self.offer_for(client);
+        match single(naming, offer.as_deref()).uri(message.part(part)) {
+            Access::Granted | Access::GrantedAs(_) => Screened::Passes,
+            Access::Refused => Screened::Refused(self.unknown_resource(&text(message, part), &[])),
+            Access::Undecided => Screened::Undecided,
+        }
+    }
+
+    /// A method that we do not know may name something in a way that we do not know.
+    fn unknown_request(&self, naming: &Naming, message: &Message) -> Option<ErrorAnswer> {
+        if message.method() != Method::Other {
+            return None;
+        }
+        let name = message.method_name().to_ascii_lowercase();
+        let is_filtered = |list: List| !naming.filter(list).is_open();
+        let is_about = match name.split('/').next().unwrap_or_default() {
+            "tools" => is_filtered(List::Tools),
+            "prompts" => is_filtered(List::Prompts),
+            "resources" | "subscriptions" => is_filtered(List::Resources),
+            "completion" => is_filtered(List::Prompts) || is_filtered(List::Resources),
+            _ => false,
+        };
+        is_about.then(|| self.filtered_method(&message.method_name()))
+    }
+
+    /// The answer to a name that is not shown: as if there were none.
+    fn unknown_to(&self, client: ClientId, list: List, name: &str) -> ErrorAnswer {
+        let offer = self.offer_for(client);
+        let naming = self.filters_of(client);
+        let nearest = naming.map(|naming| single(naming, offer.as_deref()).nearest(list, name));
+        self.unknown_name(list, name, nearest.unwrap_or_default())
+    }
+
+    /// Whether a client's requests may depend on what its server lists.
+    pub(crate) fn needs_templates(&self, client: ClientId) -> bool {
+        self.filters_of(client).is_some_and(|naming| !naming.resources.allow.is_empty())
+    }
+
+    /// A request was accepted that cannot be judged before the server's templates are known.
+    pub(crate) fn hold_undecided(&mut self, minted: u64, backend: BackendId, paths: Vec<NamedPath>) {
+        if let Some(pending) = self.pending.get_mut(minted) {
+            pending.is_undecided = true;
+        }
+        self.decide(minted, backend, paths);
+    }
+
+    /// Judges a request that had to wait for its server's templates, or lets it wait on: in the backend's queue until that
+    /// is ready, and then until it has been asked.
+    pub(crate) fn decide(&mut self, minted: u64, backend: BackendId, paths: Vec<NamedPath>) {
+        let Some(pending) = self.pending.get(minted) else { return };
+        let (Some(client), Some(message)) = (pending.client(), pending.waiting().cloned()) else { return };
+        if let Some(error) = self.why_not_now(client, backend, &message) {
+            return self.fail_one(minted, &error);
+        }
+        let uris = named_in(&message).into_iter().filter_map(|named| match named {
+            NamedPart::Uri(part) => Some(part),
+            NamedPart::Name(..) => None,
+        });
+        let verdicts = uris.map(|part| self.screen_uri(client, &message, part));
+        match verdicts.reduce(stricter).unwrap_or(Screened::Passes) {
+            Screened::Refused(error) => self.fail_one(minted, &error),
+            Screened::Passes => {
+                if let Some(pending) = self.pending.get_mut(minted) {
+                    pending.is_undecided = false;
+                }
+                self.hand_to(minted, backend);
+            }
+            Screened::Undecided => self.wait_for_templates(client, minted, backend, paths),
+        }
+    }
+
+    fn wait_for_templates(
+        &mut self,
+        client: ClientId,
+        minted: u64,
+        backend: BackendId,
+        paths: Vec<NamedPath>,
+    ) {
+        let b = self.backends.get(&backend);
+        let launch = b.filter(|b| matches!(b.state, BackendState::Ready { .. })).and_then(|b| b.launch());
+        let Some(launch) = launch else { return self.hand_to(minted, backend) };
+        if let Some(pending) = self.pending.get_mut(minted) {
+            pending.backend = NOWHERE;
+        }
+        self.park(client, minted, paths);
+        self.fetch_offer(launch);
+    }
+
+    /// More is known of what a backend offers: what waited for that is judged.
+    pub(crate) fn decide_parked(&mut self, backend: BackendId) {
+        let waits = |client: &ClientId| self.needs_templates(*client) && self.has_parked(*client);
+        for client in self.lessees(backend).filter(waits).collect::<Vec<ClientId>>() {
+            self.unpark(client);
+        }
+    }
+
+    pub(crate) fn has_parked(&self, client: ClientId) -> bool {
+        self.clients.get(&client).is_some_and(|c| c.is_plain() && c.has_parked())
+    }
+
+    /// Cuts out of an answer what the client is not shown. `Err`: it cannot be made out.
+    pub(crate) fn screen_answer(
+        &self,
+        c: &Client,
+        pending: &Pending,
+        answer: &Message,
+        out: &mut Outgoing,
+    ) -> Result<(), ErrorAnswer> {
+        let Some(list) = List::of(pending.method) else { return Ok(()) };
+        let (Some(naming), Some(result)) = (self.filters_of(c.id()), answer.part(Part::Result)) else {
+            return Ok(());
+        };
+        match single(naming, None).page(list, result) {
+            Ok(None) => {}
+            Ok(Some(page)) => out.replace(answer.span(Part::Result), Patch::Text(page)),
+            Err(unreadable) => return Err(self.bad_answer(pending.backend, &unreadable.to_string())),
+        }
+        Ok(())
+    }
+
+    /// A stored list as a client is shown it; `None` if it cannot be made out.
+    pub(crate) fn screen_stored(&self, client: ClientId, list: List, result: String) -> Option<String> {
+        let Some(naming) = self.filters_of(client) else { return Some(result) };
+        match single(naming, None).page(list, result.as_bytes()).ok()? {
+            None => Some(result),
+            Some(page) => String::from_utf8(page.into()).ok(),
+        }
+    }
+
+    /// Whether a client's server shows it this URI, quotes included; a client of many servers asks for one of its delegates.
+    pub(crate) fn may_see_uri(&self, client: ClientId, quoted: Option<&[u8]>) -> bool {
+        let Some(c) = self.clients.get(&client) else { return false };
+        let naming = &c.settings().naming;
+        if naming.resources.is_open() {
+            return true;
+        }
+        let offer = self.offer_for(client);
+        single(naming, offer.as_deref()).uri(quoted) == Access::Granted
+    }
+
+    /// The filter of a server's resources is another: nobody hears any more of what it hides now.
+    fn drop_hidden_subscriptions(&mut self, server: ServerId) {
+        let own = self.backends.of_server(server);
+        let all = own.flat_map(|b| {
+            b.subscriptions().iter().map(|(uri, clients)| (b.id(), uri.to_vec(), clients.to_vec()))
+        });
+        for (backend, uri, clients) in all.collect::<Vec<_>>() {
+            for client in clients {
+                if self.may_see_uri(client, Some(&uri)) {
+                    continue;
+                }
+                self.unsubscribed(backend, client, &uri);
+                let launch = self
+                    .backends
+                    .get(&backend)
+                    .filter(|b| b.handshake().is_initialized())
+                    .and_then(|b| b.launch());
+                if let Some(launch) = launch {
+                    self.unsubscribe(launch, client, vec![uri.clone()]);
+                }
+            }
+        }
+    }
+
+    /// What a request that waits would be answered if it came now: a reload may have hidden what it names. Its names are
+    /// the server's own by now; the answer has the client's.
+    pub(crate) fn hidden_since(&self, client: ClientId, message: &Message) -> Option<ErrorAnswer> {
+        let naming = &self.clients.get(&client)?.settings().naming;
+        if naming.is_open() {
+            return None;
+        }
+        named_in(message).into_iter().find_map(|named| match named {
+            NamedPart::Name(list, part) => {
+                let is_shown = message.text(part).is_some_and(|own| naming.filter(list).allows(&own));
+                (!is_shown).then(|| self.unknown_name(list, &said(message, part), Vec::new()))
+            }
+            NamedPart::Uri(part) => {
+                let offer = self.offer_for(client);
+                let access = single(naming, offer.as_deref()).uri(message.part(part));
+                (access == Access::Refused).then(|| self.unknown_resource(&said(message, part), &[]))
+            }
+        })
+    }
+
+    /// Refuses what waits for a server and is hidden now.
+    pub(crate) fn refuse_hidden(&mut self, server: ServerId) {
+        let is_of = |p: &Pending| {
+            let owner = p.client().and_then(|client| self.clients.get(&client));
+            p.waiting().is_some() && owner.is_some_and(|c| c.server() == server)
+        };
+        for minted in self.pending.ids(is_of) {
+            let Some(pending) = self.pending.get(minted) else { continue };
+            let (Some(client), Some(message)) = (pending.client(), pending.waiting()) else { continue };
+            let (backend, error) = (pending.backend, self.hidden_since(client, message));
+            if let Some(error) = error {
+                self.unqueue(backend, minted);
+                self.fail_one(minted, &error);
+            }
+        }
+    }
+
+    /// A server's things are called or shown otherwise: its clients are told which lists are others now.
+    pub(crate) fn filters_changed(&mut self, server: ServerId, before: &Naming, naming: &Naming) {
+        if before.resources != naming.resources {
+            self.drop_hidden_subscriptions(server);
+        }
+        self.refuse_hidden(server);
+        let notices = List::change_notices(|list| before.filter(list) != naming.filter(list));
+        let is_concerned = |c: &&Client| {
+            let is_greeted = c.greeting().is_some();
+            c.server() == server && c.is_plain() && is_greeted && !c.is_lost()
+        };
+        for client in self.clients.values().filter(is_concerned).map(|c| c.id()).collect::<Vec<ClientId>>() {
+            for method in &notices {
+                self.notify_client(client, json!({ "method": method }));
+            }
+        }
+    }
+}
+
+fn single<'a>(naming: &'a Naming, offer: Option<&'a Offer>) -> Single<'a> {
+    Single { naming, offer }
+}
+
+/// What a request names. One that should name something, and does not, is judged as well.
+fn named_in(message: &Message) -> Vec<NamedPart> {
+    match message.method() {
+        Method::ToolsCall => vec![NamedPart::Name(List::Tools, Part::Name)],
+        Method::PromptsGet => vec![NamedPart::Name(List::Prompts, Part::Name)],
+        Method::ResourcesRead | Method::Subscribe | Method::Unsubscribe => vec![NamedPart::Uri(Part::Uri)],
+        // Which of the two counts, if both are there, is for the server to say.
+        Method::Complete => {
+            let (is_prompt, is_resource) = (message.has(Part::RefName), message.has(Part::RefUri));
+            let prompt = (is_prompt || !is_resource).then_some(NamedPart::Name(List::Prompts, Part::RefName));
+            let resource = (is_resource || !is_prompt).then_some(NamedPart::Uri(Part::RefUri));
+            prompt.into_iter().chain(resource).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn stricter(one: Screened, other: Screened) -> Screened {
+    match (one, other) {
+        (Screened::Refused(error), _) | (_, Screened::Refused(error)) => Screened::Refused(error),
+        (Screened::Undecided, _) | (_, Screened::Undecided) => Screened::Undecided,
+        (Screened::Passes, Screened::Passes) => Screened::Passes,
+    }
+}
+
+/// As the client says it, whatever its server calls it.
+fn said(message: &Message, part: Part) -> String {
+    let quoted = &message.bytes()[message.span(part).range()];
+    serde_json::from_slice(quoted).unwrap_or_default()
+}
+
+fn text(message: &Message, part: Part) -> String {
+    message.text(part).unwrap_or_default().into_owned()
+}

@@ -1,0 +1,496 @@
+//! What a client sends: requests go to its backend under a minted id. What wants no answer is for `notices`.
+
+use crate::answers::{Cause, Overload};
+use crate::backends::BackendState;
+use crate::clients::Farewell;
+use crate::core::Core;
+use crate::event::{Action, MemberPath};
+use crate::fact::{Fact, Outcome};
+use crate::ids::{BackendId, ClientId};
+use crate::messages::{own_result, same_spelling};
+use crate::moment::Moment;
+use crate::pending::{AskedBy, Asker, NOWHERE, Pending, Progress, name_of};
+use crate::routing::NamedPath;
+use crate::settings::{LIST_TIMEOUT, ServerSettings};
+use crate::transitions::{Route, Screened};
+use std::time::Duration;
+use switchboard_protocol::hunt::Glimpse;
+use switchboard_protocol::{
+    Broken, Dialect, ErrorAnswer, Kind, Message, Method, Outgoing, Parsed, Part, Patch, RawId, dialect,
+};
+
+impl Core {
+    pub(crate) fn client_sent(
+        &mut self,
+        client: ClientId,
+        frame: Result<Parsed, Broken>,
+        mut paths: Vec<MemberPath>,
+    ) {
+        if self.is_lost(client) {
+            return;
+        }
+        let mut places_of = |member| {
+            let own = paths.extract_if(.., |named: &mut MemberPath| named.member == member);
+            own.map(|named| named.path).collect::<Vec<NamedPath>>()
+        };
+        match frame {
+            Ok(Parsed::One(message)) => self.client_message(client, message, None, places_of(0)),
+            Ok(Parsed::Batch(members)) => {
+                let Some(c) = self.clients.get_mut(&client) else { return };
+                let batch = Some(c.open_batch(members.len()));
+                for (index, member) in members.into_iter().enumerate() {
+                    match member {
+                        Ok(message) => self.client_message(client, message, batch, places_of(index)),
+                        Err(broken) => self.client_broken(client, &broken, batch),
+                    }
+                }
+            }
+            Err(broken) => self.client_broken(client, &broken, None),
+        }
+    }
+
+    fn client_broken(&mut self, client: ClientId, broken: &Broken, batch: Option<u32>) {
+        let error = ErrorAnswer::of_fault(broken.fault);
+        self.report(Fact::BadMessage { from: client.to_string().into(), what: error.message().to_owned() });
+        // A broken answer: whoever waits for it is a backend.
+        if broken.is_answer
+            && let Some(asked) = broken.id.as_ref().and_then(|id| RawId::minted(id.as_bytes()))
+            && self.settle_asked(client, asked, &error)
+        {
+            return self.no_answer(client, batch);
+        }
+        let id = broken.id.clone().unwrap_or_else(RawId::null);
+        self.answer_error(client, &id, batch, &error);
+    }
+
+    /// What a client had sent before it was gone concerns nobody: no answer would be read.
+    fn is_lost(&self, client: ClientId) -> bool {
+        self.clients.get(&client).is_none_or(|c| c.is_lost())
+    }
+
+    pub(crate) fn client_too_long(&mut self, client: ClientId, length: u64, glimpses: &[Glimpse]) {
+        if self.is_lost(client) {
+            return;
+        }
+        self.report(Fact::TooLong { from: client.to_string().into(), bytes: length });
+        let error = self.too_large("message", length);
+        let mut told = false;
+        for glimpse in glimpses {
+            let Some(id) = &glimpse.id else { continue };
+            if glimpse.method.is_some() {
+                self.answer_error(client, id, None, &error);
+                told = true;
+            } else if let Some(asked) = RawId::minted(id.as_bytes()) {
+                told |= self.settle_asked(client, asked, &error);
+            }
+        }
+        let is_notification = glimpses.iter().any(|glimpse| glimpse.method.is_some());
+        if !told && !is_notification {
+            self.answer_error(client, &RawId::null(), None, &error);
+        }
+    }
+
+    /// Answers a backend's request in place of its client.
+    fn settle_asked(&mut self, client: ClientId, minted: u64, error: &ErrorAnswer) -> bool {
+        if self.asked.get(minted).is_none_or(|asked| self.connection_of(asked.client) != client) {
+            return false;
+        }
+        let Some(asked) = self.asked.remove(minted) else { return false };
+        self.report_asked(&asked, Outcome::Refused(error.kind));
+        match asked.by {
+            AskedBy::Backend { launch, id } => self.refuse_backend(launch, &id, error),
+            AskedBy::Ourselves => self.roots_unknown(asked.client),
+        }
+        true
+    }
+
+    fn client_message(
+        &mut self,
+        client: ClientId,
+        message: Message,
+        batch: Option<u32>,
+        paths: Vec<NamedPath>,
+    ) {
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        if c.learn_dialect(&message) {
+            self.share_dialect(client);
+        }
+        match message.kind() {
+            Kind::Request => self.client_request(client, message, batch, paths),
+            Kind::Notification => {
+                self.client_notification(client, message);
+                self.no_answer(client, batch);
+            }
+            Kind::Response { failed } => {
+                self.client_response(client, &message, failed);
+                self.no_answer(client, batch);
+            }
+        }
+    }
+
+    pub(crate) fn client_request(
+        &mut self,
+        client: ClientId,
+        mut message: Message,
+        batch: Option<u32>,
+        paths: Vec<NamedPath>,
+    ) {
+        let Some(id) = message.id() else { return };
+        if let Some(error) = self.refusal().cloned()
+            && !matches!(message.method(), Method::Ping | Method::Shutdown)
+        {
+            return self.refuse(client, &id, batch, &message, &error);
+        }
+        match message.method() {
+            // Whether we live, an attachment asks; whether the server does, is another question.
+            Method::Alive if self.lives_on() => {
+                let minted = self.accept(client, NOWHERE, id, batch, message);
+                return self.conclude_empty(minted);
+            }
+            Method::Servers if self.has_aggregate(client) => {
+                let minted = self.accept(client, NOWHERE, id, batch, message);
+                let result = self.servers_of_client(client).to_string();
+                return self.conclude_with(minted, &result);
+            }
+            // Claude asks this first, and some servers die of it.
+            Method::Discover => {
+                let error = self.not_offered("server/discover");
+                return self.refuse(client, &id, batch, &message, &error);
+            }
+            Method::Shutdown => return self.say_farewell(client, id, batch),
+            _ => {}
+        }
+        if let Some(error) = self.why_not(client).or_else(|| self.why_not_kept(client, &message)) {
+            return self.refuse(client, &id, batch, &message, &error);
+        }
+        if self.has_aggregate(client) {
+            return self.aggregate_request(client, id, batch, message, paths);
+        }
+        let screened = self.screen(client, &mut message);
+        if let Screened::Refused(error) = &screened {
+            return self.refuse(client, &id, batch, &message, error);
+        }
+        let route = match message.method() {
+            Method::Initialize => self.route_handshake(client, &message, paths.as_slice()),
+            _ => self.route(client, &message, &paths),
+        };
+        let backend = match route {
+            Route::To(backend) => backend,
+            Route::Wait if message.method() == Method::Initialize => {
+                return self.greet_alone(client, &id, batch, message);
+            }
+            Route::Wait => {
+                let minted = self.accept(client, NOWHERE, id, batch, message);
+                if let (Screened::Undecided, Some(pending)) = (screened, self.pending.get_mut(minted)) {
+                    pending.is_undecided = true;
+                }
+                return self.park(client, minted, paths);
+            }
+            // It asks whether we are there, not where it works.
+            Route::Refused(_) if message.method() == Method::Ping => {
+                let minted = self.accept(client, NOWHERE, id, batch, message);
+                return self.conclude_empty(minted);
+            }
+            Route::Refused(error) => return self.refuse(client, &id, batch, &message, &error),
+        };
+        if message.method() == Method::Initialize {
+            if self.greet_from_store(client, backend, &id, batch, &message) {
+                return;
+            }
+            return self.greet(client, backend, id, batch, message);
+        }
+        if self.list_from_store(client, &id, batch, &message) {
+            return;
+        }
+        let is_greeted = self.clients.get(&client).is_some_and(|c| c.is_greeted());
+        // It was greeted from the store, or its server is at rest.
+        let is_away = || {
+            self.is_resting(backend)
+                || self.backends.get(&backend).is_none_or(|b| !b.handshake().has_welcome())
+        };
+        let is_for_us = message.method() == Method::Ping && is_greeted && is_away();
+        if is_for_us || self.is_unsubscribed_for(client, backend, &message) {
+            let minted = self.accept(client, backend, id, batch, message);
+            return self.conclude_empty(minted);
+        }
+        if let Some(error) = self.why_not_now(client, backend, &message) {
+            return self.refuse(client, &id, batch, &message, &error);
+        }
+        let minted = self.accept(client, backend, id, batch, message);
+        match screened {
+            Screened::Undecided => self.hold_undecided(minted, backend, paths),
+            Screened::Passes | Screened::Refused(_) => self.hand_to(minted, backend),
+        }
+    }
+
+    /// A client takes back what others still want to hear of: the server need not know.
+    pub(crate) fn is_unsubscribed_for(
+        &mut self,
+        client: ClientId,
+        backend: BackendId,
+        message: &Message,
+    ) -> bool {
+        let Some(uri) = message.part(Part::Uri).filter(|_| message.method() == Method::Unsubscribe) else {
+            return false;
+        };
+        let uri = same_spelling(uri);
+        let is_wanted = self.is_wanted_by_others(backend, client, &uri);
+        if is_wanted {
+            self.unsubscribed(backend, client, &uri);
+        }
+        is_wanted
+    }
+
+    pub(crate) fn conclude_empty(&mut self, minted: u64) {
+        self.conclude_with(minted, "{}");
+    }
+
+    /// Answers a request in place of the server.
+    fn conclude_with(&mut self, minted: u64, result: &str) {
+        let Some(pending) = self.close(minted) else { return };
+        let Asker::Client { client, id, batch } = &pending.asker else { return };
+        let dialect = self.clients.get(client).map_or(Dialect::Standard, |c| c.dialect());
+        self.answer(*client, id, *batch, own_result(id, dialect, result));
+        self.conclude(&pending, Outcome::Ok);
+    }
+
+    /// The reason for which no request of this client can be accepted now.
+    fn why_not(&self, client: ClientId) -> Option<ErrorAnswer> {
+        let c = self.clients.get(&self.connection_of(client))?;
+        if c.has_said_farewell() {
+            return Some(self.shutting_down());
+        }
+        if !self.is_running() {
+            return Some(self.turned_away(c.refusal_mark()));
+        }
+        let unanswered = c.unanswered();
+        (unanswered >= self.settings.limits.pending_per_client)
+            .then(|| self.overloaded(None, Overload::OpenRequests(unanswered)))
+    }
+
+    /// The reason for which a backend cannot take a request now.
+    pub(crate) fn why_not_now(
+        &self,
+        client: ClientId,
+        backend: BackendId,
+        message: &Message,
+    ) -> Option<ErrorAnswer> {
+        let of = Some(backend);
+        let b = self.backends.get(&backend)?;
+        if let Some(cause) = self.barred(b.server()) {
+            return Some(self.cause(of, &cause));
+        }
+        match &b.state {
+            BackendState::Failed { until, why } if self.clock.now() < *until => {
+                let wait = until.since(self.clock.now());
+                Some(self.cause(of, &Cause::BreakerOpen { why: why.clone(), wait }))
+            }
+            BackendState::Ready { .. } if !self.has_room(backend, message.bytes().len()) => {
+                Some(self.overloaded(of, Overload::ServerUnread))
+            }
+            BackendState::Ready { .. } if self.may_go(backend, message.method()) => None,
+            BackendState::Ready { .. } if !self.may_wait(Some(client), backend, message.bytes().len()) => {
+                let at_work = b.queue().at_work();
+                Some(self.overloaded(of, Overload::Turns { at_work }))
+            }
+            BackendState::Ready { .. } => None,
+            _ if !self.may_wait(Some(client), backend, message.bytes().len()) => {
+                Some(self.overloaded(of, Overload::Start))
+            }
+            _ => None,
+        }
+    }
+
+    pub(crate) fn refuse(
+        &mut self,
+        client: ClientId,
+        id: &RawId,
+        batch: Option<u32>,
+        message: &Message,
+        error: &ErrorAnswer,
+    ) {
+        self.report(Fact::Answered {
+            client: self.connection_of(client),
+            backend: None,
+            method: name_of(message),
+            id: id.clone(),
+            took: Default::default(),
+            outcome: Outcome::Refused(error.kind),
+        });
+        self.answer_error(client, id, batch, error);
+    }
+
+    /// Enters a request into the books.
+    pub(crate) fn accept(
+        &mut self,
+        client: ClientId,
+        backend: BackendId,
+        id: RawId,
+        batch: Option<u32>,
+        message: Message,
+    ) -> u64 {
+        let connection = self.connection_of(client);
+        if let Some(c) = self.clients.get_mut(&connection) {
+            c.request_accepted();
+            if message.method() == Method::Initialize {
+                c.begin_handshake();
+            }
+        }
+        let server = self.clients.get(&client).map(|c| c.settings().clone()).unwrap_or_default();
+        let latest = server.hard_timeout.map(|hard| self.clock.now() + hard);
+        let start = match self.backends.get(&backend).map(|b| &b.state) {
+            // It waits its turn at most.
+            Some(BackendState::Ready { .. }) => self.clock.now() + server.timeout,
+            // Until it is sent: time for a start, and for a second one in the other framing.
+            Some(_) | None => self.clock.now() + server.start_timeout * 2,
+        };
+        let deadline = latest.map_or(start, |latest| start.min(latest));
+        let minted = self.pending.mint();
+        let pending = Pending {
+            asker: Asker::Client { client, id, batch },
+            backend,
+            method: message.method(),
+            name: name_of(&message),
+            task: message.part(Part::TaskId).map(<[u8]>::to_vec),
+            token: message.part(Part::MetaProgressToken).map(RawId::from_bytes),
+            is_task: message.has(Part::Task),
+            progress: Progress::Waiting(message),
+            retried: false,
+            is_undecided: false,
+            has_turn: false,
+            accepted: self.clock.now(),
+            deadline,
+            latest,
+        };
+        self.pending.insert(minted, pending);
+        self.clock.wake_at(deadline);
+        minted
+    }
+
+    /// Sends a request that was accepted to its backend, or lets it wait there.
+    pub(crate) fn hand_to(&mut self, minted: u64, backend: BackendId) {
+        let Some(pending) = self.pending.get_mut(minted) else { return };
+        pending.backend = backend;
+        let method = pending.method;
+        if method != Method::Ping {
+            self.touch(backend);
+            self.watch_health(backend);
+        }
+        let is_too_early = self.is_too_early(minted);
+        if !matches!(method, Method::Initialize | Method::Ping)
+            && let Some(b) = self.backends.get_mut(&backend)
+        {
+            b.is_used = true;
+        }
+        if self.may_go(backend, method) && !is_too_early {
+            return self.send(minted);
+        }
+        self.queue(minted, backend);
+        let Some(b) = self.backends.get(&backend) else { return };
+        if !matches!(b.state, BackendState::Ready { .. }) {
+            self.ensure_started(backend);
+        } else if is_too_early {
+            self.greet_anew(backend);
+        }
+        let settings = self.settings_of(backend);
+        if self.backends.waits_for_room(backend)
+            && let Some(pending) = self.pending.get_mut(minted)
+        {
+            // Others have to be done before. It has the time that it would have for itself.
+            let deadline = match pending.method {
+                // Once it is there, it may take as long as it likes; until then, as long as any other.
+                Method::TaskResult => self.clock.now() + settings.timeout,
+                _ => deadline_of(&settings, self.clock.now(), pending),
+            };
+            let deadline = pending.latest.map_or(deadline, |latest| deadline.min(latest));
+            pending.deadline = deadline;
+            self.clock.wake_at(deadline);
+        }
+    }
+
+    /// Writes a waiting request to its backend, under its minted id and token.
+    pub(crate) fn send(&mut self, minted: u64) {
+        if let Some(Pending { is_undecided: true, backend, .. }) = self.pending.get(minted) {
+            return self.decide(minted, *backend, Vec::new());
+        }
+        if let Some(pending) = self.pending.get(minted).filter(|pending| self.names_anothers_task(pending)) {
+            let task = pending.waiting().and_then(|message| message.text(Part::TaskId)).unwrap_or_default();
+            let error = self.unknown_task(&task);
+            return self.fail_one(minted, &error);
+        }
+        self.take_turn(minted);
+        let Some(pending) = self.pending.get_mut(minted) else { return };
+        let Some(b) = self.backends.get(&pending.backend) else { return };
+        let (deadline, relays) = (deadline_of(b.settings(), self.clock.now(), pending), b.settings().relays);
+        let Some(launch) = b.launch() else { return };
+        let Progress::Waiting(message) = std::mem::replace(&mut pending.progress, Progress::Sent(None))
+        else {
+            return;
+        };
+        let ours = RawId::from_number(minted);
+        let mut out = Outgoing::of(&message);
+        out.replace(message.span(Part::Id), Patch::Id(ours.clone()));
+        if pending.token.is_some() {
+            out.replace(message.span(Part::MetaProgressToken), Patch::Id(ours));
+        }
+        dialect::translate(&message, Dialect::Standard, &mut out);
+        pending.deadline = deadline;
+        if let Asker::Client { client, id, .. } = &pending.asker
+            && self.settings.report_routes
+        {
+            let (client, method, id) =
+                (self.clients.connection_of(*client), pending.name.clone(), id.clone());
+            let backend = pending.backend;
+            self.actions.push(Action::Report(Fact::Routed { client, backend, method, id, minted }));
+        }
+        if pending.method == Method::SetLevel
+            && let Some(b) = self.backends.get_mut(&launch.backend)
+        {
+            b.level = message.part(Part::Level).map(<[u8]>::to_vec);
+        }
+        let (backend, method, client) = (pending.backend, pending.method, pending.client());
+        let leaves_traces =
+            matches!(pending.method, Method::Initialize | Method::Subscribe | Method::Unsubscribe);
+        // A daemon may turn away whatever it is.
+        if pending.method.is_repeatable() || leaves_traces || relays {
+            pending.progress = Progress::Sent(Some(message));
+        }
+        if let Some(client) = client {
+            self.note_user(backend, client, method);
+        }
+        self.clock.wake_at(deadline);
+        self.send_to_backend(launch, out);
+    }
+
+    fn say_farewell(&mut self, client: ClientId, id: RawId, batch: Option<u32>) {
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        if c.has_said_farewell() {
+            let error = self.shutting_down();
+            return self.answer_error(client, &id, batch, &error);
+        }
+        if self.settings.linger.is_some() {
+            // The others go on.
+            let answer = own_result(&id, c.dialect(), "null");
+            c.say_farewell(Farewell::new(id.clone(), batch).answered());
+            self.answer(client, &id, batch, answer);
+            return;
+        }
+        c.say_farewell(Farewell::new(id, batch));
+        self.drain_and_stay("the client asked for it");
+        self.answer_farewells();
+    }
+}
+
+/// When a request must be answered, if it is sent now.
+fn deadline_of(server: &ServerSettings, now: Moment, pending: &Pending) -> Moment {
+    let within = match pending.method {
+        Method::Initialize => server.start_timeout,
+        // Waits for the end of a task, which has no time limit of its own.
+        Method::TaskResult => server.hard_timeout.unwrap_or(Duration::MAX),
+        // Another Switchboard has its own time for them, and says more about what took so long.
+        method if method.is_short() && !server.relays => server.timeout.min(LIST_TIMEOUT),
+        _ => server.timeout,
+    };
+    let deadline = now + within;
+    pending.latest.map_or(deadline, |latest| deadline.min(latest))
+}

@@ -1,0 +1,410 @@
+//! The handshake. The first client of a backend makes it itself, and hears the server's own words; those who come
+//! later hear what the first one heard. What was said is kept, and told to every new process.
+
+use crate::backends::{Backend, BackendState};
+use crate::core::Core;
+use crate::fact::{Fact, Outcome};
+use crate::ids::{BackendId, ClientId, Launch};
+use crate::messages::own_result;
+use crate::pending::{Asker, Pending, Progress};
+use crate::routing::NamedPath;
+use crate::servers::Server;
+use crate::settings::Scope;
+use crate::transitions::Route;
+use serde_json::json;
+use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawId, dialect};
+
+impl Core {
+    /// Where a handshake goes. It says what the client can do, and perhaps where it works.
+    pub(crate) fn route_handshake(
+        &mut self,
+        client: ClientId,
+        initialize: &Message,
+        roots: &[NamedPath],
+    ) -> Route {
+        let server = self.clients.get(&client).map(|c| c.server());
+        let goes_by_root = server.is_some_and(|server| self.scope_of(server) != Scope::Global);
+        let Some(c) = self.clients.get_mut(&client) else { return Route::Wait };
+        c.declare(initialize);
+        let has_roots = c.has_roots();
+        c.set_first_roots(roots.iter().map(|path| path.path.clone()).collect());
+        let before = c.take_home();
+        let leases = c.take_leases();
+        let found = self.settle_home_from(client, before);
+        for backend in leases {
+            self.leave_if_elsewhere(client, backend);
+        }
+        match found {
+            // Its roots come later, and with them the server.
+            Route::Refused(_) if has_roots && goes_by_root => Route::Wait,
+            found => found,
+        }
+    }
+
+    /// A backend that nobody else uses becomes what this client needs, rather than a second one.
+    fn settle_home_from(&mut self, client: ClientId, before: Option<BackendId>) -> Route {
+        let Some(before) = before else { return self.settle_home(client) };
+        let known = self.backends.get(&before).map(|b| b.key().root.clone());
+        let is_mine = self.lessees(before).next().is_none();
+        let Some(root) = known.filter(|_| is_mine) else { return self.settle_home(client) };
+        let key = self.key_of(client, root.clone());
+        let is_there = self.find(client, &key).is_some_and(|other| other != before);
+        // Others that could share it may have variables that it lacks.
+        let wanted = self.environment_for(client, &key);
+        let Some(b) = self.backends.get_mut(&before).filter(|b| !is_there && b.environment().serves(&wanted))
+        else {
+            let found = self.settle_home(client);
+            self.leave(client, before);
+            return found;
+        };
+        b.set_key(key);
+        if let Some(c) = self.clients.get_mut(&client) {
+            c.take_lease(root, before);
+        }
+        let found = self.settle_home(client);
+        if !matches!(found, Route::To(home) if home == before) {
+            self.leave(client, before);
+        }
+        found
+    }
+
+    /// Makes a client's handshake: with the server, or with what the server said to another.
+    pub(crate) fn greet(
+        &mut self,
+        client: ClientId,
+        backend: BackendId,
+        id: RawId,
+        batch: Option<u32>,
+        initialize: Message,
+    ) {
+        let Some(b) = self.backends.get(&backend) else { return };
+        let is_again =
+            b.handshake().greeted_by() == Some(client) && self.only_lessee(backend) == Some(client);
+        let (is_known, is_coming) = (b.handshake().has_welcome() && !is_again, b.handshake().is_under_way());
+        if is_known && !b.handshake().is_under_way() {
+            let minted = self.accept(client, backend, id, batch, initialize);
+            return self.welcome(minted, backend);
+        }
+        if !is_known && let Some(error) = self.why_not_now(client, backend, &initialize) {
+            return self.refuse(client, &id, batch, &initialize, &error);
+        }
+        let minted = self.accept(client, backend, id, batch, initialize.clone());
+        if is_coming && self.only_lessee(backend) != Some(client) {
+            if let Some(b) = self.backends.get_mut(&backend) {
+                b.handshake_mut().wait(minted);
+            }
+            return;
+        }
+        self.make_handshake(minted, backend, initialize);
+    }
+
+    fn make_handshake(&mut self, minted: u64, backend: BackendId, initialize: Message) {
+        if let Some(b) = self.backends.get_mut(&backend) {
+            b.handshake_mut().begin(minted, initialize);
+        }
+        self.hand_to(minted, backend);
+    }
+
+    /// Answers a handshake with what the server said to another.
+    fn welcome(&mut self, minted: u64, backend: BackendId) {
+        let Some(answer) = self.backends.get(&backend).and_then(|b| b.handshake().welcome().cloned()) else {
+            return;
+        };
+        let Some(pending) = self.close(minted) else { return };
+        let Asker::Client { client, ref id, batch } = pending.asker else { return };
+        let Progress::Waiting(initialize) = &pending.progress else { return };
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        let early = c.confirmed_early().cloned();
+        c.answer_handshake(&initialize);
+        let mut out = Outgoing::of(&answer);
+        out.replace(answer.span(Part::Id), Patch::Id(id.clone()));
+        dialect::translate(&answer, c.dialect(), &mut out);
+        self.answer(client, id, batch, out);
+        self.conclude(&pending, Outcome::Ok);
+        self.forget_early(backend, client, early);
+        self.confirm_early(backend);
+        self.ask_roots_if_wanted(client);
+        self.unpark(client);
+    }
+
+    /// A client's word that it is ready, which waits beside its handshake, goes with it.
+    pub(crate) fn forget_early(&mut self, backend: BackendId, client: ClientId, early: Option<Message>) {
+        if let (Some(early), Some(b)) = (early, self.backends.get_mut(&backend)) {
+            b.handshake_mut().forget_early(client);
+            b.queue_mut().remove_notification(&early);
+        }
+    }
+
+    /// A process of which nobody has said that it is ready hears it, if one of its clients has said so elsewhere, or
+    /// before it was greeted.
+    pub(crate) fn confirm_early(&mut self, backend: BackendId) {
+        self.complete_greeting(backend);
+        let Some(b) = self.backends.get(&backend) else { return };
+        let Some(launch) = b.ready_launch() else { return };
+        if b.handshake().is_under_way() || b.handshake().is_initialized() {
+            return;
+        }
+        if let Some(message) = b.handshake().confirmation().cloned() {
+            self.confirm_to(launch, None, &message);
+            self.restore(launch);
+        }
+    }
+
+    /// The second half of a handshake may be another client's.
+    pub(crate) fn complete_greeting(&mut self, backend: BackendId) {
+        if !self.backends.get(&backend).is_some_and(|b| b.handshake().lacks_confirmation()) {
+            return;
+        }
+        let words = |client: ClientId| self.clients.get(&client)?.greeting()?.initialized().cloned();
+        let found = self.speakers(backend).into_iter().find_map(words);
+        if let (Some(b), Some(initialized)) = (self.backends.get_mut(&backend), found) {
+            b.handshake_mut().complete(&initialized);
+        }
+    }
+
+    /// Handshakes that waited for a process hear what it said to the one that was repeated.
+    pub(crate) fn welcome_waiting(&mut self, backend: BackendId) {
+        let Some(b) = self.backends.get(&backend) else { return };
+        let only = self.only_lessee(backend);
+        // A client that makes its handshake anew is heard by the server, as it would be without us.
+        let is_again = only.is_some() && b.handshake().greeted_by() == only;
+        let first = b.handshake().under_way().filter(|_| !is_again);
+        let Some(minted) = first else { return };
+        self.unqueue(backend, minted);
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        b.handshake_mut().end();
+        for minted in std::iter::once(minted).chain(b.handshake_mut().take_waiting()) {
+            self.welcome(minted, backend);
+        }
+    }
+
+    /// The server answered a handshake.
+    pub(crate) fn greeted(
+        &mut self,
+        launch: Launch,
+        client: ClientId,
+        pending: &Pending,
+        answer: &Message,
+        failed: bool,
+    ) {
+        let after = self.clock.now().since(pending.accepted);
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        // A client that has gone meanwhile leaves its words to those who come later.
+        let own = b.handshake_mut().end();
+        let said = pending.sent().cloned().or(own);
+        let Some(initialize) = said.filter(|_| !failed) else {
+            b.handshake_mut().refused(client);
+            return c.fail_handshake();
+        };
+        c.answer_handshake(&initialize);
+        let greeting = c.greeting().cloned();
+        let greeted = b.handshake_mut().answered(client, greeting, c.is_initialized(), answer.clone());
+        if let Some(origin) = self.origin(launch.backend) {
+            origin.set_welcome(answer.clone());
+        }
+        self.note_offer(launch.backend, Method::Initialize, answer);
+        self.report(Fact::Ready { backend: launch.backend, after, restarted: false });
+        if greeted.is_first && greeted.is_initialized {
+            self.restore(launch);
+        }
+    }
+
+    /// What waited for a handshake goes on.
+    pub(crate) fn after_greeting(&mut self, backend: BackendId, client: ClientId) {
+        let is_known = self.backends.get(&backend).is_some_and(|b| b.handshake().has_welcome());
+        if is_known {
+            let later = self.backends.get_mut(&backend).map(|b| b.handshake_mut().take_waiting());
+            for minted in later.unwrap_or_default() {
+                self.welcome(minted, backend);
+            }
+            self.confirm_early(backend);
+            self.keep_level(backend, None);
+        } else {
+            self.next_greeter(backend);
+        }
+        self.let_early_go(backend);
+        self.ask_roots_if_wanted(client);
+        self.unpark(client);
+    }
+
+    /// Whose handshake was answered elsewhere, and came here later, lends its words to one that never heard any.
+    pub(crate) fn adopt_greeting(&mut self, backend: BackendId) {
+        if self.backends.get(&backend).is_none_or(|b| !b.handshake().is_ungreeted()) {
+            return;
+        }
+        let words = |client: ClientId| {
+            let greeting = self.clients.get(&client).and_then(|c| c.greeting())?;
+            Some((client, greeting.clone()))
+        };
+        let found = self.speakers(backend).into_iter().find_map(words);
+        if let (Some((client, greeting)), Some(b)) = (found, self.backends.get_mut(&backend)) {
+            b.handshake_mut().adopt(greeting, client);
+        }
+    }
+
+    /// Its clients, and those that work elsewhere by now and still wait for something here.
+    pub(crate) fn speakers(&self, backend: BackendId) -> Vec<ClientId> {
+        let waits = |p: &Pending| p.client().filter(|_| p.backend == backend && p.is_wanted());
+        let mut waiting: Vec<ClientId> =
+            self.pending.iter().filter_map(|(_, pending)| waits(pending)).collect();
+        waiting.sort();
+        self.lessees(backend).chain(waiting).collect()
+    }
+
+    /// Whether a request must wait until its backend has heard a handshake. One of a client that has made none may not:
+    /// what a server makes of it is its affair.
+    pub(crate) fn is_too_early(&self, minted: u64) -> bool {
+        let Some(pending) = self.pending.get(minted) else { return false };
+        let Asker::Client { client, .. } = pending.asker else { return false };
+        let is_greeted = self.clients.get(&client).is_some_and(|c| c.is_greeted());
+        is_greeted
+            && !matches!(pending.method, Method::Ping | Method::Initialize)
+            && self.backends.get(&pending.backend).is_some_and(|b| b.handshake().is_ungreeted())
+    }
+
+    /// A process that refused one client's handshake hears that of another.
+    pub(crate) fn greet_anew(&mut self, backend: BackendId) {
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        if b.handshake().is_under_way() {
+            return;
+        }
+        let Some(launch) = b.begin_handshake_again(self.clock.now()) else { return };
+        self.adopt_greeting(backend);
+        self.make_ready(launch);
+    }
+
+    /// A handshake came to nothing; another client may have more luck. Once an event has been dealt with: what fails a
+    /// handshake may be about to decide what becomes of the process.
+    pub(crate) fn greet_next_clients(&mut self) {
+        while let Some((backend, client)) = self.followups.next_greeting() {
+            self.next_greeter(backend);
+            self.let_early_go(backend);
+            self.unpark(client);
+        }
+    }
+
+    /// What waited for a handshake of another goes on, or its own client's is made.
+    fn let_early_go(&mut self, backend: BackendId) {
+        let Some(b) = self.backends.get(&backend).filter(|b| matches!(b.state, BackendState::Ready { .. }))
+        else {
+            return;
+        };
+        if !b.handshake().is_under_way() && b.queue().requests().any(|minted| self.is_too_early(minted)) {
+            return self.greet_anew(backend);
+        }
+        self.let_go(backend);
+    }
+
+    fn next_greeter(&mut self, backend: BackendId) {
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        if b.handshake().under_way().is_some_and(|minted| self.pending.get(minted).is_some()) {
+            // It was one of those that wait for it.
+            return;
+        }
+        b.handshake_mut().end();
+        while let Some(minted) =
+            self.backends.get_mut(&backend).and_then(|b| b.handshake_mut().next_waiting())
+        {
+            let initialize = self.pending.get(minted).and_then(|pending| pending.waiting()).cloned();
+            if let Some(initialize) = initialize {
+                self.make_handshake(minted, backend, initialize);
+                return self.limit_wait_for_start(minted, backend);
+            }
+        }
+    }
+
+    /// It came when there was a process, with the time of a call. If it has to wait for the next process, it has no more
+    /// time than any other that does.
+    fn limit_wait_for_start(&mut self, minted: u64, backend: BackendId) {
+        let latest = self.clock.now() + self.settings_of(backend).start_timeout * 2;
+        let pending = self.pending.get_mut(minted).filter(|pending| pending.waiting().is_some());
+        if let Some(pending) = pending.filter(|pending| pending.deadline > latest) {
+            pending.deadline = latest;
+            self.clock.wake_at(latest);
+        }
+    }
+
+    /// The second half of the handshake.
+    pub(crate) fn client_initialized(&mut self, client: ClientId, message: &Message) {
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        c.confirm_handshake(message);
+        let is_answered = c.is_greeted();
+        let home = c.home();
+        for backend in c.leases().collect::<Vec<BackendId>>() {
+            let Some(b) = self.backends.get_mut(&backend) else { continue };
+            if is_answered {
+                b.handshake_mut().complete(message);
+            }
+            let is_ready = matches!(b.state, BackendState::Ready { .. });
+            let is_others = b.handshake().is_initialized_by_other(client);
+            // While another makes the handshake, or it is made anew, its own is not the one that counts.
+            let is_own = b
+                .handshake()
+                .under_way()
+                .is_none_or(|minted| self.pending.get(minted).is_some_and(|pending| pending.is_of(client)));
+            let is_new = b.handshake().is_ungreeted() || b.handshake().greeted_by() == Some(client);
+            // It may have been greeted elsewhere: one that has heard no handshake yet hears this with it.
+            let may_hear = if is_answered { !b.handshake().is_ungreeted() } else { is_own };
+            match b.launch().filter(|_| is_ready) {
+                Some(launch) if !is_others && may_hear => {
+                    let is_first = !b.handshake().is_initialized();
+                    b.handshake_mut().set_early(Some(client).filter(|_| !is_answered));
+                    self.confirm_to(launch, Some(client), message);
+                    if is_first && is_answered {
+                        self.restore(launch);
+                    }
+                }
+                // The new process hears it with the replayed handshake.
+                None if is_answered => {}
+                // In order with the handshake that it belongs to.
+                None if home == Some(backend) && is_own && is_new && !b.queue().is_empty() => {
+                    let mut out = Outgoing::of(message);
+                    dialect::translate(message, Dialect::Standard, &mut out);
+                    b.queue_mut().push_notification(out);
+                    b.handshake_mut().set_early(Some(client));
+                }
+                Some(_) | None => {}
+            }
+        }
+        self.ask_roots_if_wanted(client);
+    }
+
+    /// Greets a client whose server cannot be started before its roots are known: it would not name them otherwise.
+    pub(crate) fn greet_alone(
+        &mut self,
+        client: ClientId,
+        id: &RawId,
+        batch: Option<u32>,
+        initialize: Message,
+    ) {
+        let version = initialize
+            .part(Part::Params)
+            .and_then(|params| serde_json::from_slice::<serde_json::Value>(params).ok())
+            .and_then(|params| params.get("protocolVersion").cloned())
+            .unwrap_or(json!("2025-06-18"));
+        let Some(c) = self.clients.get(&client) else { return };
+        let origin = self.servers.get(c.server());
+        let welcome = origin.and_then(Server::welcome);
+        let result = welcome.and_then(|welcome| welcome.part(Part::Result));
+        let known = result.and_then(|result| serde_json::from_slice::<serde_json::Value>(result).ok());
+        let result = known.unwrap_or_else(|| {
+            json!({
+                "protocolVersion": version,
+                "capabilities": {
+                    "tools": { "listChanged": true },
+                    "prompts": { "listChanged": true },
+                    "resources": { "listChanged": true },
+                },
+                "serverInfo": { "name": c.settings().name, "version": env!("CARGO_PKG_VERSION") },
+            })
+        });
+        let minted = self.accept(client, crate::pending::NOWHERE, id.clone(), batch, initialize.clone());
+        let Some(pending) = self.close(minted) else { return };
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        c.answer_handshake(&initialize);
+        let answer = own_result(id, c.dialect(), &result.to_string());
+        self.answer(client, id, batch, answer);
+        self.conclude(&pending, Outcome::Ok);
+    }
+}

@@ -1,0 +1,137 @@
+//! Clients come and go. What nobody holds any more goes too, after a while; and when nothing is left, so do we. For a
+//! daemon: alone with one client, we end with it.
+
+use crate::backends::Backend;
+use crate::clients::Client;
+use crate::core::{Core, Followup};
+use crate::event::Action;
+use crate::ids::{BackendId, ClientId};
+use crate::moment::Moment;
+use crate::pending::Asker;
+use std::time::Duration;
+
+/// How long a daemon waits for its first client, and for another one when the last has gone.
+const FIRST_CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
+
+const NEXT_CLIENT_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// How long a backend stays that was started only to be asked for its lists, once they are stored.
+const IDLE_TIME_AFTER_LISTS: Duration = Duration::from_secs(30);
+
+impl Core {
+    /// How long a backend may be of no use: its own time, or the time that one has whom nobody holds.
+    pub(crate) fn time_to_live(&self, b: &Backend) -> Option<Duration> {
+        if self.is_standing_by(b.id()) {
+            return None;
+        }
+        let asked = Some(IDLE_TIME_AFTER_LISTS).filter(|_| b.offer().is_some() && self.is_for_lists(b));
+        self.time_to_rest(b).into_iter().chain(asked).min()
+    }
+
+    fn time_to_rest(&self, b: &Backend) -> Option<Duration> {
+        let is_deserted = || self.lessees(b.id()).next().is_none();
+        let linger = self.settings.linger.filter(|_| is_deserted());
+        match (b.settings().idle_ttl, linger) {
+            (Some(ttl), Some(linger)) => Some(ttl.min(linger)),
+            (ttl, linger) => ttl.or(linger),
+        }
+    }
+
+    /// Someone has left: its backends may be nobody's now.
+    pub(crate) fn wake_for_linger(&mut self) {
+        if let Some(linger) = self.settings.linger {
+            self.clock.wake_at(self.clock.now() + linger);
+        }
+    }
+
+    /// Forgets clients that are gone, once nothing speaks of them any more. The only client stays known to the end; but
+    /// whatever it does, its earlier delegates must not pile up.
+    pub(crate) fn forget_lost(&mut self) {
+        if !self.followups.take_forget_lost() {
+            return;
+        }
+        let lives_on = self.lives_on();
+        let (pending, asked) = (&self.pending, &self.asked);
+        let is_named = |client: ClientId| {
+            let is_theirs =
+                |asker: &Asker| matches!(asker, Asker::Client { client: owner, .. } if *owner == client);
+            pending.iter().any(|(_, pending)| is_theirs(&pending.asker))
+                || asked.iter().any(|(_, asked)| asked.client == client)
+        };
+        let may_go = |c: &Client| c.is_lost() && (lives_on || !c.is_connected());
+        let mut forgotten = Vec::new();
+        self.clients.retain(|&client, c| {
+            let stays = !may_go(c) || is_named(client);
+            if !stays {
+                forgotten.push(client);
+            }
+            stays
+        });
+        for b in self.backends.values_mut() {
+            forgotten.iter().for_each(|&client| b.users.forget(client));
+        }
+        self.closed_tokens.keep_clients(|client| self.clients.contains_key(&client));
+        if self.clients.values().any(may_go) {
+            self.followups.push(Followup::ForgetLost);
+        }
+    }
+
+    /// For the simulator: how many clients we know of, and how many delegates beside them.
+    pub fn known_clients(&self) -> (usize, usize) {
+        let delegates = self.clients.values().filter(|c| c.is_delegate()).count();
+        (self.clients.len() - delegates, delegates)
+    }
+
+    /// Closes a client's connection.
+    pub(crate) fn part_with(&mut self, client: ClientId) {
+        self.actions.push(Action::Disconnect { client });
+        self.client_lost(client);
+    }
+
+    /// We end: whoever has all its answers is let go, and finds another daemon.
+    pub(crate) fn let_clients_go(&mut self) {
+        if !self.lives_on() || self.is_running() {
+            return;
+        }
+        let is_done = |c: &&Client| !c.is_lost() && c.unanswered() == 0 && c.is_connected();
+        let done: Vec<ClientId> = self.clients.values().filter(is_done).map(|c| c.id()).collect();
+        for client in done {
+            self.part_with(client);
+        }
+    }
+
+    /// When we are to end, if nobody comes.
+    pub(crate) fn unused_at(&self) -> Option<Moment> {
+        if !self.lives_on() || !self.is_running() || self.settings.stays {
+            return None;
+        }
+        let timeout =
+            if self.numbers.is_before_first_backend() { FIRST_CLIENT_TIMEOUT } else { NEXT_CLIENT_TIMEOUT };
+        self.unused_since().map(|since| since + timeout)
+    }
+
+    /// Notes whether anybody needs us.
+    pub(crate) fn note_use(&mut self) {
+        if !self.lives_on() {
+            return;
+        }
+        let is_unused = self.clients.values().all(|c| c.is_lost()) && self.running() == 0;
+        if self.set_unused(is_unused)
+            && let Some(moment) = self.unused_at()
+        {
+            self.clock.wake_at(moment);
+        }
+    }
+
+    pub(crate) fn tick_unused(&mut self) {
+        if self.unused_at().is_some_and(|moment| moment <= self.clock.now()) {
+            self.drain("nobody needs it any more");
+        }
+    }
+
+    /// Nobody holds it, and nothing waits for it.
+    pub(crate) fn is_nobodys(&self, backend: BackendId) -> bool {
+        self.lessees(backend).next().is_none()
+            && self.backends.get(&backend).is_some_and(|b| b.queue().is_empty())
+    }
+}

@@ -1,0 +1,149 @@
+//! What a client sends that wants no answer: notifications follow the request they speak of, answers go back to the
+//! backend that asked.
+
+use crate::answers::Overload;
+use crate::backends::BackendState;
+use crate::core::Core;
+use crate::fact::{Fact, Outcome};
+use crate::ids::{BackendId, ClientId, Launch};
+use crate::pending::{AskedBy, Asker, MergeSource, Pending, Progress};
+use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawId, dialect};
+
+impl Core {
+    pub(crate) fn client_notification(&mut self, client: ClientId, message: Message) {
+        match message.method() {
+            Method::Exit if self.lives_on() => return self.part_with(client),
+            Method::Exit => return self.leave_now(),
+            Method::Cancelled => return self.client_cancels(client, &message),
+            Method::Progress => return self.client_progress(client, &message),
+            Method::Initialized if self.has_aggregate(client) => {
+                return self.aggregate_initialized(client, &message);
+            }
+            Method::Initialized => return self.client_initialized(client, &message),
+            _ => {}
+        }
+        if self.goes_on_now(MergeSource::Client(client), &message) {
+            self.pass_notification(client, &message);
+        }
+    }
+
+    pub(crate) fn pass_notification(&mut self, client: ClientId, message: &Message) {
+        match message.method() {
+            _ if self.has_aggregate(client) => self.pass_to_delegates(client, message),
+            Method::RootsChanged => self.roots_changed(client, message),
+            _ => self.notify_home(client, message),
+        }
+    }
+
+    /// Tells the client's home something.
+    pub(crate) fn notify_home(&mut self, client: ClientId, message: &Message) {
+        let mut out = Outgoing::of(message);
+        dialect::translate(message, Dialect::Standard, &mut out);
+        if let Some(home) = self.clients.get(&client).and_then(|c| c.home()) {
+            self.notify_backend(home, out);
+        }
+    }
+
+    pub(crate) fn notify_backend(&mut self, backend: BackendId, out: Outgoing) {
+        let may_wait = self.may_wait(None, backend, out.len());
+        let is_in_line = self.backends.waits_for_room(backend);
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        match b.state {
+            BackendState::Ready { number, .. } => self.tell_backend(Launch { backend, number }, out),
+            // In order with the requests around it.
+            BackendState::Starting { .. } | BackendState::Stopping { .. } | BackendState::Backoff { .. }
+                if may_wait =>
+            {
+                b.queue_mut().push_notification(out);
+            }
+            BackendState::Stopped if may_wait && is_in_line => b.queue_mut().push_notification(out),
+            // A process that is not there has nothing to be told: it learns what it needs by the handshake.
+            BackendState::Stopped
+            | BackendState::Failed { .. }
+            | BackendState::Starting { .. }
+            | BackendState::Stopping { .. }
+            | BackendState::Backoff { .. } => {
+                b.counters_mut().count_dropped();
+            }
+        }
+    }
+
+    fn client_cancels(&mut self, client: ClientId, message: &Message) {
+        let Some(wanted) = message.part(Part::RequestId) else { return };
+        let is_meant = |pending: &Pending| match &pending.asker {
+            Asker::Client { client: owner, id, .. } => {
+                id.as_bytes() == wanted && self.connection_of(*owner) == client
+            }
+            Asker::Replay | Asker::Probe | Asker::Restore | Asker::Catalogue { .. } => false,
+        };
+        // The newest: a client may have used the id before. `initialize` cannot be taken back.
+        let ids = self.pending.ids(|pending| is_meant(pending) && pending.method != Method::Initialize);
+        let Some(&minted) = ids.last() else { return };
+        let Some(pending) = self.pending.get_mut(minted) else { return };
+        match std::mem::replace(&mut pending.progress, Progress::Cancelled) {
+            Progress::Waiting(_) => {
+                let backend = pending.backend;
+                self.unqueue(backend, minted);
+                self.conclude_cancelled(minted);
+                self.close(minted);
+            }
+            Progress::Sent(_) => {
+                let mut out = Outgoing::of(message);
+                out.replace(message.span(Part::RequestId), Patch::Id(RawId::from_number(minted)));
+                dialect::translate(message, Dialect::Standard, &mut out);
+                let (backend, method, owner) = (pending.backend, pending.method, pending.client());
+                self.conclude_cancelled(minted);
+                self.notify_backend(backend, out);
+                self.give_up_turn(minted);
+                self.forget_cancelled(client);
+                if method == Method::SetLevel {
+                    self.keep_level(backend, owner);
+                }
+            }
+            Progress::Cancelled => {}
+        }
+        self.check_drained();
+    }
+
+    /// The client no longer waits; the entry stays for an answer that may come all the same.
+    fn conclude_cancelled(&mut self, minted: u64) {
+        let Some(pending) = self.pending.get(minted) else { return };
+        let Asker::Client { client, id, batch } = pending.asker.clone() else { return };
+        let fact = Fact::Answered {
+            client: self.connection_of(client),
+            backend: Some(pending.backend),
+            method: pending.name.clone(),
+            id,
+            took: self.clock.now().since(pending.accepted),
+            outcome: Outcome::Cancelled,
+        };
+        self.report(fact);
+        self.one_fewer(client);
+        self.no_answer(client, batch);
+    }
+
+    pub(crate) fn client_response(&mut self, client: ClientId, message: &Message, failed: bool) {
+        let minted = message.part(Part::Id).and_then(RawId::minted);
+        let known = minted.filter(|&minted| {
+            self.asked.get(minted).is_some_and(|asked| self.connection_of(asked.client) == client)
+        });
+        let Some(asked) = known.and_then(|minted| self.asked.remove(minted)) else {
+            let what = "an answer to a request that nobody made, or that is over".to_owned();
+            return self.report(Fact::BadMessage { from: client.to_string().into(), what });
+        };
+        self.report_asked(&asked, if failed { Outcome::ServerError } else { Outcome::Ok });
+        let (launch, id) = match asked.by {
+            AskedBy::Backend { launch, id } => (launch, id),
+            AskedBy::Ourselves => return self.roots_answered(asked.client, message, failed),
+        };
+        self.backend_is_active(launch.backend);
+        if !self.has_room(launch.backend, message.bytes().len()) {
+            let error = self.overloaded(Some(launch.backend), Overload::ServerUnread);
+            return self.refuse_backend(launch, &id, &error);
+        }
+        let mut out = Outgoing::of(message);
+        out.replace(message.span(Part::Id), Patch::Id(id));
+        dialect::translate(message, Dialect::Standard, &mut out);
+        self.send_to_backend(launch, out);
+    }
+}

@@ -1,0 +1,232 @@
+//! The clients' roots: asked for when they matter, told to backends that ask for them, and followed when they
+//! change.
+
+use crate::backends::BackendState;
+use crate::clients::{Client, ClientRoot, RootsStage};
+use crate::core::{Core, Followup};
+use crate::event::Action;
+use crate::fact::Fact;
+use crate::ids::{BackendId, ClientId, Launch};
+use crate::messages::version_member;
+use crate::pending::{Asked, AskedBy};
+use crate::routing::{path, paths};
+use crate::transitions::Route;
+use serde_json::json;
+use std::borrow::Cow;
+use std::time::Duration;
+use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawId, dialect};
+
+/// How long a client may take to name its roots, before it is taken to have none.
+const ROOTS_TIMEOUT: Duration = Duration::from_secs(5);
+
+impl Core {
+    /// Asks a client for its roots, once it has been greeted, where they matter.
+    pub(crate) fn ask_roots_if_wanted(&mut self, client: ClientId) {
+        let Some(c) = self.clients.get(&client) else { return };
+        let was_told = |id: BackendId| self.backends.get(&id).is_some_and(|b| b.roots().matter());
+        let is_wanted = match c.settings().is_split() {
+            true => c.known().pinned.is_none(),
+            // One that has no home yet could not be greeted by a server.
+            false => (c.home().is_none() && !c.is_delegate()) || c.leases().any(was_told),
+        };
+        let may_be = c.has_roots() && self.may_be_asked(client);
+        if is_wanted && may_be && c.roots_stage() == RootsStage::Unasked {
+            self.ask_roots(client);
+        }
+    }
+
+    /// Whether the handshake is complete on the client's own connection. A delegate's is before its client's.
+    pub(crate) fn may_be_asked(&self, client: ClientId) -> bool {
+        self.clients.get(&self.connection_of(client)).is_some_and(|c| c.is_initialized())
+    }
+
+    pub(crate) fn ask_roots(&mut self, client: ClientId) {
+        if self.ending.is_stopping() {
+            return;
+        }
+        let connection = self.connection_of(client);
+        if connection != client {
+            return self.ask_roots_through(connection, client);
+        }
+        let minted = self.asked.mint();
+        let style = self.settings.roots.policy.style;
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        c.begin_roots_inquiry(style);
+        // As the SDKs' servers spell it.
+        let version = version_member(c.dialect());
+        let question = format!(r#"{{"method":"roots/list",{version}"id":{minted}}}"#);
+        // The newest question counts.
+        for old in self.asked.ids(|asked| asked.client == client && asked.launch().is_none()) {
+            self.asked.remove(old);
+        }
+        let id = RawId::from_number(minted);
+        if !self.tell_client(client, Outgoing::request(Method::RootsList, id, question.into())) {
+            return self.roots_unknown(client);
+        }
+        let deadline = Some(self.clock.now() + ROOTS_TIMEOUT);
+        let name = Cow::Borrowed("roots/list");
+        let asked = Asked { client, by: AskedBy::Ourselves, name, accepted: self.clock.now(), deadline };
+        self.asked.insert(minted, asked);
+        self.clock.wake_at(self.clock.now() + ROOTS_TIMEOUT);
+    }
+
+    /// The client answered: what it named is looked up on disk.
+    pub(crate) fn roots_answered(&mut self, client: ClientId, answer: &Message, failed: bool) {
+        let style = self.settings.roots.policy.style;
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        c.note_roots_answer(answer);
+        if failed {
+            return self.roots_unknown(client);
+        }
+        let Some((inquiry, paths)) = c.read_roots(answer, style) else { return };
+        self.actions.push(Action::LookUp { client, inquiry, paths });
+    }
+
+    /// The client cannot say, or does not: what it said before counts.
+    pub(crate) fn roots_unknown(&mut self, client: ClientId) {
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        if let Some(before) = c.give_up_roots_inquiry() {
+            self.roots_known(client, before);
+        }
+    }
+
+    pub(crate) fn roots_looked_up(&mut self, client: ClientId, inquiry: u32, found: Vec<Option<String>>) {
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        let Some(said) = c.look_up_roots(inquiry, found) else { return };
+        self.roots_known(client, said);
+    }
+
+    pub(crate) fn roots_known(&mut self, client: ClientId, roots: Vec<ClientRoot>) {
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        let (is_split, is_delegate) = (c.settings().is_split(), c.is_delegate());
+        if c.aggregate().is_some() {
+            let paths = c.set_roots(roots.clone());
+            self.report(Fact::RootsKnown { client, roots: paths });
+            return self.tell_delegates_roots(client, &roots);
+        }
+        let paths = c.set_roots(roots);
+        if !is_delegate {
+            self.report(Fact::RootsKnown { client, roots: paths });
+        }
+        if is_split {
+            self.move_home(client);
+        } else {
+            self.tell_backends(client);
+        }
+        if self.clients.get(&client).is_some_and(|c| c.home().is_none()) {
+            self.settle_home(client);
+        }
+        self.unpark(client);
+        if is_delegate {
+            self.rouse_if_unknown(client);
+        }
+    }
+
+    /// The client's roots say where its home is. Backends at roots that it no longer has are left to their fate.
+    fn move_home(&mut self, client: ClientId) {
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        let before = c.take_home();
+        let Route::To(home) = self.settle_home(client) else { return };
+        let Some(before) = before.filter(|&before| before != home) else { return };
+        let welcome = self.backends.get(&home).and_then(|b| b.handshake().welcome().cloned());
+        if let Some(welcome) = welcome.or_else(|| self.origin(home)?.welcome().cloned()) {
+            self.lists_changed(client, &welcome);
+        }
+        let root = self.backends.get(&before).and_then(|b| b.key().root.clone());
+        let is_kept = |c: &Client| root.is_some_and(|root| c.known().client.contains(&root));
+        if !self.clients.get(&client).is_some_and(is_kept) {
+            // It was a guess, good for the handshake.
+            self.leave(client, before);
+            let why = "nobody works there any more";
+            self.followups.push(Followup::EndDeserted { backend: before, why });
+            self.end_deserted();
+        }
+    }
+
+    /// A client that made its handshake elsewhere may have lists from there.
+    pub(crate) fn lists_changed(&mut self, client: ClientId, welcome: &Message) {
+        if self.clients.get(&client).is_some_and(|c| c.is_delegate()) {
+            return self.renew_soon(client);
+        }
+        let Some(result) = welcome.part(Part::Result) else { return };
+        let offers = serde_json::from_slice::<serde_json::Value>(result).unwrap_or_default();
+        for list in ["tools", "prompts", "resources"] {
+            if offers["capabilities"][list]["listChanged"] != json!(true) {
+                continue;
+            }
+            self.notify_client(client, json!({ "method": format!("notifications/{list}/list_changed") }));
+        }
+    }
+
+    /// Backends that asked for the client's roots hear that they are others now, or get their answer.
+    fn tell_backends(&mut self, client: ClientId) {
+        let Some(c) = self.clients.get(&client) else { return };
+        let leases: Vec<BackendId> = c.leases().collect();
+        let Some(mine) = self.roots_key(client) else { return };
+        for backend in leases {
+            let Some(b) = self.backends.get(&backend) else { continue };
+            let has_others = b.roots().told().is_some_and(|told| *told != mine);
+            if has_others && self.has_company(client, b) {
+                self.leave_other_roots(client, backend);
+                continue;
+            }
+            let Some(b) = self.backends.get_mut(&backend) else { continue };
+            if has_others {
+                b.roots_mut().bind(Some(mine.clone()));
+            }
+            let Some(launch) = b.launch().filter(|_| matches!(b.state, BackendState::Ready { .. })) else {
+                continue;
+            };
+            if has_others {
+                let notice = json!({ "jsonrpc": "2.0", "method": "notifications/roots/list_changed" });
+                let notice = Outgoing::notification(Method::RootsChanged, notice.to_string().into());
+                self.tell_backend(launch, notice);
+            }
+            self.answer_roots(launch);
+        }
+    }
+
+    /// Answers `roots/list`: with the root of the key, or as the client answered it.
+    pub(crate) fn name_roots(&mut self, launch: Launch, id: &RawId, client: ClientId) {
+        let style = self.settings.roots.policy.style;
+        let Some(b) = self.backends.get(&launch.backend) else { return };
+        // One that is split has one root; so has a client that is pinned to it, and one whose folders are none of ours.
+        let pinned = self.clients.get(&client).and_then(|c| c.known().pinned.clone());
+        let is_elsewhere = self.clients.get(&client).is_some_and(|c| c.is_elsewhere());
+        let is_ours = b.settings().is_split() || is_elsewhere;
+        let only = if is_ours { b.key().root.clone() } else { pinned };
+        let answer = self.clients.get(&self.connection_of(client)).and_then(|c| c.roots_answer());
+        if let Some(answer) = answer.filter(|_| only.is_none() && !is_ours) {
+            let message = answer.message();
+            let mut out = Outgoing::of(message);
+            out.replace(message.span(Part::Id), Patch::Id(id.clone()));
+            dialect::translate(message, Dialect::Standard, &mut out);
+            return self.send_to_backend(launch, out);
+        }
+        let told = self.clients.get(&client).map(|c| c.named_roots(style)).unwrap_or_default();
+        let roots: Vec<Cow<'_, str>> = match &only {
+            Some(root) => {
+                let named = told.iter().find(|told| told.path() == Some(root));
+                let own = || json!({ "uri": path::to_uri(root, style) }).to_string().into();
+                vec![named.map_or_else(own, |named| Cow::Borrowed(named.raw()))]
+            }
+            None if is_elsewhere => Vec::new(),
+            None => told.iter().map(|root| Cow::Borrowed(root.raw())).collect(),
+        };
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"roots":[{}]}}}}"#, roots.join(","));
+        self.send_to_backend(launch, Outgoing::response(id.clone(), answer.into()));
+    }
+
+    /// The client's roots are others now. Whoever knows them is told; if nobody does, the server may want to know.
+    pub(crate) fn roots_changed(&mut self, client: ClientId, message: &Message) {
+        let Some(c) = self.clients.get(&client) else { return };
+        let was_told =
+            c.leases().any(|id| self.backends.get(&id).is_some_and(|b| b.roots().told().is_some()));
+        if c.has_roots() && self.may_be_asked(client) && (c.settings().is_split() || was_told) {
+            return self.ask_roots(client);
+        }
+        if !c.settings().is_split() {
+            self.notify_home(client, message);
+        }
+    }
+}

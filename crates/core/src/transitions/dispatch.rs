@@ -1,0 +1,97 @@
+//! The way in: an event is handed to its transition, and the follow-ups of whatever changed are run.
+
+use crate::answers::Cause;
+use crate::core::{Core, Followup};
+use crate::event::{Action, Event};
+use crate::fact::Fact;
+use crate::moment::Moment;
+
+impl Core {
+    /// Appends to `actions` what is to be done because of `event`.
+    pub fn handle(&mut self, now: Moment, event: Event, actions: &mut Vec<Action>) {
+        let is_tick = matches!(event, Event::Tick);
+        self.transition(now, actions, |core| {
+            if is_tick {
+                core.followups.push(Followup::CheckStandbys);
+            }
+            core.dispatch(event);
+        });
+        if is_tick {
+            self.clock.set_wake(self.next_deadline());
+        }
+    }
+
+    /// Makes a change at a moment, then runs its follow-ups. Appends the actions that follow from both to `actions`.
+    pub(crate) fn transition<T>(
+        &mut self,
+        now: Moment,
+        actions: &mut Vec<Action>,
+        change: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        self.clock.advance(now);
+        std::mem::swap(&mut self.actions, actions);
+        let result = change(self);
+        self.run_followups();
+        std::mem::swap(&mut self.actions, actions);
+        result
+    }
+
+    /// Does the work that the event has left, kind by kind in the order of [`Followup`]. Three steps need no entry in the
+    /// queue, since they follow from the state: room for backends that wait for it, the release of clients at the end,
+    /// and the time since which the program is unused.
+    pub(crate) fn run_followups(&mut self) {
+        self.greet_next_clients();
+        self.go_on_without_missed();
+        self.move_clients();
+        self.check_standbys();
+        self.give_turns();
+        self.start_missed();
+        self.end_deserted();
+        self.serve_line();
+        self.let_clients_go();
+        self.forget_lost();
+        self.note_use();
+    }
+
+    fn dispatch(&mut self, event: Event) {
+        match event {
+            Event::ClientConnected { client, server, surroundings } => {
+                self.client_connected(client, server, surroundings);
+            }
+            Event::AggregateConnected { client, surroundings, environments, only } => {
+                self.aggregate_connected(client, surroundings, environments, only);
+            }
+            Event::OfferRead { launch, round, offer } => self.offer_read(launch, round, offer),
+            Event::FromClient { client, frame, paths } => self.client_sent(client, frame, paths),
+            Event::RootsLookedUp { client, inquiry, roots } => self.roots_looked_up(client, inquiry, roots),
+            Event::ClientTooLong { client, length, glimpses } => {
+                self.client_too_long(client, length, &glimpses)
+            }
+            Event::ClientInputEnded { client } => self.client_input_ended(client),
+            Event::ClientLost { client } => self.client_lost(client),
+            Event::Spawned { launch, pid } => self.spawned(launch, pid),
+            Event::SpawnFailed { launch, reason, hint } => {
+                let fact = Fact::SpawnFailed { backend: launch.backend, reason: reason.clone() };
+                self.start_failed(launch, fact, &Cause::Spawn { reason, hint });
+            }
+            Event::NotReached { launch, reason, hint, retryable, after } => {
+                let fact = Fact::NotReached { backend: launch.backend, reason: reason.clone() };
+                self.start_failed(launch, fact, &Cause::NotReached { reason, hint, retryable, after });
+            }
+            Event::FromBackend { launch, message } => self.backend_sent(launch, message),
+            Event::BackendNoise { launch, text, broken } => self.backend_noise(launch, &text, broken),
+            Event::BackendTooLong { launch, length, glimpses } => {
+                self.backend_too_long(launch, length, &glimpses);
+            }
+            Event::BackendEnded { launch, how, stderr, hint } => {
+                self.backend_ended(launch, &how, &stderr, hint)
+            }
+            Event::Measured { bytes } => self.measured(&bytes),
+            Event::Flushed { peer, bytes } => self.flushed(peer, bytes),
+            Event::Dropped { client } => self.dropped_for(client),
+            Event::Tick => self.tick(),
+            Event::Drain { why } => self.told_to_end(why),
+            Event::Kill => self.kill(),
+        }
+    }
+}

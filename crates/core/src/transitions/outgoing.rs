@@ -1,0 +1,180 @@
+//! The one place through which messages leave, with the byte credits of the outboxes. A message that does not
+//! fit becomes a small error (a request, an answer) or is counted and dropped (a notification).
+
+use crate::core::Core;
+use crate::event::{About, Action};
+use crate::fact::Fact;
+use crate::ids::{BackendId, ClientId, Launch, Peer};
+use crate::messages::own_result;
+use crate::pending::{Asker, Pending};
+use serde_json::{Value, json};
+use switchboard_protocol::{Dialect, ErrorAnswer, Method, Outgoing, RawId};
+
+impl Core {
+    /// Sends an answer to a client, alone or as part of its batch. It must already fit.
+    fn put_answer(&mut self, client: ClientId, id: &RawId, batch: Option<u32>, out: Outgoing) {
+        let client = self.connection_of(client);
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        if c.is_lost() {
+            return;
+        }
+        if let Some(out) = c.charge_answer(id, batch, out) {
+            self.actions.push(Action::ToClient { client, out, about: About::Nothing });
+        }
+    }
+
+    /// A member of a batch that gets no answer.
+    pub(crate) fn no_answer(&mut self, client: ClientId, batch: Option<u32>) {
+        let Some(batch) = batch else { return };
+        let client = self.connection_of(client);
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        if let Some(out) = c.charge_no_answer(batch) {
+            self.actions.push(Action::ToClient { client, out, about: About::Nothing });
+        }
+    }
+
+    /// Passes a server's answer on, or says that the client is too slow for it. `true` if it was passed on.
+    pub(crate) fn answer(&mut self, client: ClientId, id: &RawId, batch: Option<u32>, out: Outgoing) -> bool {
+        let limit = self.settings.limits.client_bytes;
+        let Some(c) = self.clients.get(&self.connection_of(client)) else { return false };
+        if !c.has_room_for_answer(out.len(), limit) {
+            let error = self.client_too_slow(out.len());
+            self.answer_error(client, id, batch, &error);
+            return false;
+        }
+        self.put_answer(client, id, batch, out);
+        true
+    }
+
+    /// Errors are small and always go: every accepted request is answered.
+    pub(crate) fn answer_error(
+        &mut self,
+        client: ClientId,
+        id: &RawId,
+        batch: Option<u32>,
+        error: &ErrorAnswer,
+    ) {
+        let Some(c) = self.clients.get(&client) else { return };
+        let bytes = error.to_bytes(id, c.dialect());
+        self.put_answer(client, id, batch, Outgoing::error(id.clone(), bytes));
+    }
+
+    /// Sends a notification or request of a server to its client; `false` if there is no room or nobody.
+    pub(crate) fn tell_client(&mut self, client: ClientId, out: Outgoing) -> bool {
+        self.tell_client_about(client, out, About::Nothing)
+    }
+
+    /// The same, of something that belongs to one of its requests.
+    pub(crate) fn tell_client_about(&mut self, client: ClientId, out: Outgoing, about: About) -> bool {
+        let limit = self.settings.limits.client_bytes / 2;
+        let client = self.connection_of(client);
+        let Some(c) = self.clients.get_mut(&client) else { return false };
+        if c.is_lost() || c.is_stand_in() {
+            return false;
+        }
+        if !c.has_room(out.len(), limit) {
+            self.dropped_for(client);
+            return false;
+        }
+        c.charge(out.len());
+        self.actions.push(Action::ToClient { client, out, about });
+        true
+    }
+
+    /// Counts a notification or question that a client did not get.
+    pub(crate) fn dropped_for(&mut self, client: ClientId) {
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        let total = c.count_dropped();
+        self.report_dropped(client.to_string(), total);
+    }
+
+    /// The latest request of a client that a backend works on.
+    pub(crate) fn at_hand(&self, client: ClientId, backend: BackendId) -> About {
+        if !self.clients.get(&self.connection_of(client)).is_some_and(|c| c.goes_by_request()) {
+            return About::Nothing;
+        }
+        let is_open = |pending: &Pending| pending.was_sent_to(backend) && pending.is_wanted();
+        let own = self.pending.iter().filter(|(_, pending)| pending.is_of(client) && is_open(pending));
+        match own.max_by_key(|(minted, _)| *minted).map(|(_, pending)| &pending.asker) {
+            Some(Asker::Client { id, .. }) => About::Request(id.clone()),
+            Some(_) | None => About::Nothing,
+        }
+    }
+
+    /// Tells a client something of our own, as it speaks itself.
+    pub(crate) fn notify_client(&mut self, client: ClientId, mut notice: Value) -> bool {
+        if self.clients.get(&client).is_none_or(|c| c.dialect() == Dialect::Standard) {
+            notice["jsonrpc"] = json!("2.0");
+        }
+        let method = notice["method"].as_str().map_or(Method::Other, Method::from_name);
+        self.tell_client(client, Outgoing::notification(method, notice.to_string().into()))
+    }
+
+    /// Whether a request of this size may still be accepted for the backend.
+    pub(crate) fn has_room(&self, backend: BackendId, bytes: usize) -> bool {
+        let limit = self.settings.limits.backend_bytes;
+        self.backends.get(&backend).is_some_and(|b| b.outbox().has_room(bytes, limit))
+    }
+
+    pub(crate) fn send_to_backend(&mut self, launch: Launch, out: Outgoing) {
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        if !b.is_current(launch) {
+            return;
+        }
+        b.outbox_mut().charge(out.len());
+        self.actions.push(Action::ToBackend { launch, out });
+    }
+
+    /// Sends a notification, which some servers answer all the same.
+    pub(crate) fn send_notice(&mut self, launch: Launch, out: Outgoing) {
+        let next = self.pending.next_id();
+        if let Some(b) = self.backends.get_mut(&launch.backend).filter(|b| b.is_current(launch)) {
+            b.outbox_mut().record_notice(next);
+        }
+        self.send_to_backend(launch, out);
+    }
+
+    /// A notification for a backend; counted and dropped if the backend does not read.
+    pub(crate) fn tell_backend(&mut self, launch: Launch, out: Outgoing) {
+        if self.has_room(launch.backend, 2 * out.len()) {
+            return self.send_notice(launch, out);
+        }
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
+        let total = b.counters_mut().count_dropped();
+        self.report_dropped(self.server_name(launch.backend).to_owned(), total);
+    }
+
+    /// Answers a backend's own request with an error.
+    pub(crate) fn refuse_backend(&mut self, launch: Launch, id: &RawId, error: &ErrorAnswer) {
+        self.send_to_backend(launch, Outgoing::error(id.clone(), error.to_bytes(id, Dialect::Standard)));
+    }
+
+    /// Answers a server's ping in place of its clients.
+    pub(crate) fn answer_backend(&mut self, launch: Launch, id: &RawId) {
+        self.send_to_backend(launch, own_result(id, Dialect::Standard, "{}"));
+    }
+
+    /// The first of a run, and then each time their number has doubled: a flood must not flood the log too.
+    fn report_dropped(&mut self, to: String, total: u64) {
+        if total.is_power_of_two() {
+            self.report(Fact::DroppedNotification { to: to.into(), total });
+        }
+    }
+
+    pub(crate) fn flushed(&mut self, peer: Peer, bytes: usize) {
+        match peer {
+            Peer::Client(client) => {
+                if let Some(c) = self.clients.get_mut(&client) {
+                    c.discharge(bytes);
+                }
+            }
+            Peer::Backend(launch) => {
+                if let Some(b) = self.backends.get_mut(&launch.backend)
+                    && b.is_current(launch)
+                {
+                    b.outbox_mut().flushed(bytes);
+                }
+            }
+        }
+    }
+}

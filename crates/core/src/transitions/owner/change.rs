@@ -1,0 +1,250 @@
+//! A new config. Servers that are as they were notice nothing. The clients of one that is another now get another
+//! instance with their next request, and what they subscribed to goes with them; the old instances finish what they are
+//! at, and end.
+
+use crate::answers::Cause;
+use crate::backends::{Backend, BackendState};
+use crate::catalogue::Naming;
+use crate::core::{Core, Followup};
+use crate::environment::Environment;
+use crate::event::Action;
+use crate::ids::{BackendId, ClientId, ServerId};
+use crate::moment::Moment;
+use crate::pending::NOWHERE;
+use crate::routing::{NamedBy, NamedPath, Policy};
+use crate::servers::Server;
+use crate::settings::{Aggregates, Pool, Scope, ServerSettings};
+use crate::transitions::Route;
+use std::sync::Arc;
+use std::time::Duration;
+use switchboard_protocol::Method;
+use switchboard_protocol::dialect::LearntDialect;
+
+/// What differs from the config before.
+#[derive(Debug, Clone)]
+pub struct Change {
+    /// Those that are new, not as they were, or gone. A new one has the next number.
+    pub servers: Vec<(ServerId, Option<ServerSettings>)>,
+    /// Those that are as they were, but whose things are called or shown otherwise. Their instances notice nothing.
+    pub shown: Vec<(ServerId, Arc<Naming>)>,
+    /// The environments of those servers' clients: what of it reaches a server is for its settings to say.
+    pub environments: Vec<(ClientId, ServerId, Environment)>,
+    pub pool: Pool,
+    pub policy: Policy,
+    /// For clients that come from now on.
+    pub dialect: LearntDialect,
+    pub shutdown_grace: Duration,
+    pub linger: Option<Duration>,
+    pub aggregates: Aggregates,
+}
+
+/// What a client wants to hear of, and where: at home if nowhere else.
+type Wanted = (Option<NamedPath>, Vec<u8>);
+
+impl Core {
+    /// Takes over a new config.
+    pub fn reconfigure(&mut self, now: Moment, change: Change, actions: &mut Vec<Action>) {
+        self.transition(now, actions, |core| core.take_over(change));
+    }
+
+    fn take_over(&mut self, change: Change) {
+        self.settings.pool = change.pool;
+        self.settings.roots.policy = change.policy;
+        self.settings.dialect = change.dialect;
+        self.settings.shutdown_grace = change.shutdown_grace;
+        self.settings.linger = change.linger;
+        self.settings.aggregates = change.aggregates;
+        // Deadlines may be earlier than they were.
+        self.clock.wake_at(self.clock.now());
+        for (client, server, environment) in change.environments {
+            self.set_environment(client, server, environment);
+        }
+        for (id, settings) in change.servers {
+            match settings {
+                Some(settings) => self.servers.configure(id, settings, self.clock.now()),
+                None => {
+                    if let Some(server) = self.servers.get_mut(id) {
+                        server.remove();
+                    }
+                }
+            }
+            self.retire(id);
+            // Whoever wants one started without a client says so again, with its new variables.
+            self.end_standbys(id, None);
+        }
+        for (id, naming) in change.shown {
+            self.show_otherwise(id, naming);
+        }
+        self.renew_delegates();
+        self.followups.push(Followup::CheckStandbys);
+    }
+
+    fn show_otherwise(&mut self, id: ServerId, naming: Arc<Naming>) {
+        let Some(server) = self.servers.get_mut(id) else { return };
+        let before = server.rename(&naming);
+        let settings = server.settings().clone();
+        // Whoever has still to move from an older one takes these with him then.
+        let has_it = |other: &Arc<ServerSettings>| Arc::ptr_eq(&other.naming, &before);
+        for b in self.backends.values_mut().filter(|b| b.server() == id && has_it(b.settings())) {
+            b.rename(&settings);
+        }
+        for c in self.clients.values_mut().filter(|c| c.server() == id && has_it(c.settings())) {
+            c.set_settings(settings.clone());
+        }
+        self.filters_changed(id, &before, &naming);
+    }
+
+    pub(crate) fn is_gone(&self, server: ServerId) -> bool {
+        self.servers.get(server).is_some_and(Server::is_removed)
+    }
+
+    /// Nobody may join the instances that there are, and those who use them move on.
+    fn retire(&mut self, server: ServerId) {
+        let is_gone = self.is_gone(server);
+        let own: Vec<BackendId> = self.backends.of_server(server).map(|b| b.id()).collect();
+        for backend in own {
+            let Some(b) = self.backends.get_mut(&backend).filter(|b| !b.is_retired()) else { continue };
+            b.retired = Some(why(is_gone));
+            let runs = b.number().is_some();
+            if runs {
+                self.tell_of_loss(backend, why(is_gone));
+            } else if is_gone {
+                self.fail_all(backend, &Cause::Removed);
+            }
+        }
+        self.retire_prefetches(server, why(is_gone));
+        for c in self.clients.values().filter(|c| c.server() == server) {
+            self.followups.push(Followup::Move { client: c.id() });
+        }
+    }
+
+    /// Moves those who are to. One in the middle of its handshake makes an end of that first.
+    pub(crate) fn move_clients(&mut self) {
+        if !self.is_running() {
+            return;
+        }
+        for client in self.followups.take_moves() {
+            match self.clients.get(&client).filter(|c| !c.is_lost()) {
+                Some(c) if c.awaits_greeting() => self.followups.push(Followup::Move { client }),
+                Some(_) => self.move_client(client),
+                None => {}
+            }
+        }
+    }
+
+    pub(crate) fn move_client(&mut self, client: ClientId) {
+        let Some(c) = self.clients.get_mut(&client) else { return };
+        let Some(server) = self.servers.get(c.server()) else { return };
+        let (id, is_gone) = (c.server(), server.is_removed());
+        let before = c.settings().clone();
+        if !is_gone {
+            c.set_settings(server.settings().clone());
+        }
+        let is_filtered_anew = before.naming.resources != c.settings().naming.resources;
+        let (home, settings) = (c.home(), server.settings().clone());
+        let changed = home.and_then(|home| self.backends.get(&home));
+        let changed = changed.filter(|b| !Arc::ptr_eq(b.settings(), &settings));
+        let welcome = changed.and_then(|b| b.handshake().welcome().cloned());
+        let old = self.backends.values().filter(|b| b.server() == id && self.must_leave(client, b));
+        let old: Vec<BackendId> = old.map(|b| b.id()).collect();
+        let mut wanted = Vec::new();
+        for backend in old {
+            let Some(b) = self.backends.get(&backend) else { continue };
+            let path = path_to(b).filter(|_| home != Some(backend));
+            // The settings are the same: its clients are separated.
+            let is_same = Arc::ptr_eq(b.settings(), &settings);
+            wanted.extend(b.subscriptions().of_client(client).into_iter().map(|uri| (path.clone(), uri)));
+            let is_global = self.scope_of(id) == Scope::Global;
+            let (retired, root, is_same) =
+                (b.retired, b.key().root.clone(), is_same && b.key().in_home == is_global);
+            // What is not sent yet goes to the new process, under its settings.
+            if !is_gone || b.number().is_none() {
+                self.park_waiting(client, backend, path);
+            }
+            self.leave(client, backend);
+            if is_same && home == Some(backend) {
+                // At the same path as before, whatever has been seen since.
+                let other = self.lease(client, root);
+                self.set_home(client, other);
+            }
+            if let Some(why) = retired {
+                self.followups.push(Followup::EndDeserted { backend, why });
+            }
+        }
+        self.rest_retired(id);
+        self.refuse_hidden(id);
+        self.unpark(client);
+        if is_gone {
+            return;
+        }
+        if let Some(welcome) = welcome {
+            self.lists_changed(client, &welcome);
+        }
+        if is_filtered_anew {
+            wanted.retain(|(_, uri)| self.may_see_uri(client, Some(uri)));
+        }
+        self.subscribe_anew(client, wanted);
+        if self.clients.get(&client).is_some_and(|c| c.is_delegate()) {
+            self.rouse_if_unknown(client);
+        }
+    }
+
+    /// What waits at a backend that a client must leave waits to be routed anew, to the same path.
+    pub(crate) fn park_at(&mut self, client: ClientId, backend: BackendId) {
+        let home = self.clients.get(&client).and_then(|c| c.home());
+        let path = self.backends.get(&backend).and_then(path_to).filter(|_| home != Some(backend));
+        self.park_waiting(client, backend, path);
+    }
+
+    /// What waits for a process that will not come waits for the new one instead.
+    pub(crate) fn park_waiting(&mut self, client: ClientId, backend: BackendId, path: Option<NamedPath>) {
+        let Some(b) = self.backends.get(&backend) else { return };
+        for minted in b.queue().requests().collect::<Vec<u64>>() {
+            let Some(pending) = self.pending.get_mut(minted) else { continue };
+            if !pending.is_of(client) || pending.method == Method::Initialize {
+                continue;
+            }
+            pending.backend = NOWHERE;
+            self.unqueue(backend, minted);
+            self.park(client, minted, path.iter().cloned().collect());
+        }
+    }
+
+    /// Those without a process need not try for one.
+    fn rest_retired(&mut self, server: ServerId) {
+        let may_rest = |b: &&mut Backend| b.server() == server && b.is_retired() && b.queue().is_empty();
+        for b in self.backends.values_mut().filter(may_rest) {
+            if let BackendState::Backoff { .. } | BackendState::Failed { .. } = b.state {
+                b.state = BackendState::Stopped;
+            }
+        }
+        self.forget_unused();
+    }
+
+    fn subscribe_anew(&mut self, client: ClientId, wanted: Vec<Wanted>) {
+        for (path, uri) in wanted {
+            let route = match path {
+                Some(path) => self.route_by(client, &[path]),
+                None => match self.clients.get(&client).and_then(|c| c.home()) {
+                    Some(home) => Route::To(home),
+                    None => self.settle_home(client),
+                },
+            };
+            if let Route::To(backend) = route {
+                self.subscribe_for(client, backend, uri);
+                self.ensure_started(backend);
+            }
+        }
+    }
+}
+
+/// Why an instance goes.
+fn why(is_gone: bool) -> &'static str {
+    if is_gone { "it is no longer in the config" } else { "its settings have changed" }
+}
+
+/// The path that leads to a backend.
+fn path_to(b: &Backend) -> Option<NamedPath> {
+    let root = b.key().root.clone()?;
+    Some(NamedPath { named_by: NamedBy::Uri, path: root.clone(), project: Some(root) })
+}

@@ -1,0 +1,326 @@
+//! How many backends run: started where there is room, stopped when they are of no use, the least recently used
+//! first. What waits for room waits in a line.
+
+use crate::backends::{AfterStop, Backend, BackendState};
+use crate::core::{Core, Followup};
+use crate::event::StopHow;
+use crate::fact::Fact;
+use crate::ids::{BackendId, ClientId, Launch, ServerId};
+use crate::moment::Moment;
+use crate::pending::Pending;
+use crate::servers::{Limit, Server};
+use crate::settings;
+use std::time::Duration;
+use switchboard_protocol::Method;
+
+/// How long a start counts among those that keep the machine busy.
+const BUSY_START_TIME: Duration = Duration::from_secs(3);
+
+impl Core {
+    /// Starts a process if there is room for it; else the backend stands in line.
+    pub(crate) fn admit(&mut self, backend: BackendId) {
+        if let Some(cause) = self.backends.get(&backend).and_then(|b| self.barred(b.server())) {
+            if let Some(b) = self.backends.get_mut(&backend) {
+                b.state = BackendState::Stopped;
+            }
+            return self.fail_all(backend, &cause);
+        }
+        let is_first = !self.backends.waiting_for_room().any(|waiting| self.is_same_server(waiting, backend));
+        if self.has_room_for(backend) && is_first {
+            return self.start(backend);
+        }
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        b.state = BackendState::Stopped;
+        if self.backends.queue_for_room(backend) {
+            if let Some(moment) = self.next_in_line() {
+                self.clock.wake_at(moment);
+            }
+            self.report(Fact::NoRoom { backend, running: self.running(), limit: self.limit_of(backend) });
+        }
+    }
+
+    /// When the next of those that wait for a start to answer may go on without it.
+    pub(crate) fn next_in_line(&self) -> Option<Moment> {
+        if self.backends.waiting_for_room().next().is_none() {
+            return None;
+        }
+        let calm_at = |b: &Backend| b.launched_at + BUSY_START_TIME;
+        let started = self.backends.values().filter(|b| b.number().is_some());
+        started.map(calm_at).filter(|moment| *moment > self.clock.now()).min()
+    }
+
+    /// Processes that exist, are being made, or are not gone yet.
+    pub(crate) fn running(&self) -> usize {
+        self.backends.values().filter(|b| b.number().is_some()).count()
+    }
+
+    fn running_beside(&self, backend: BackendId) -> usize {
+        let runs = |b: &&Backend| b.number().is_some() && self.is_same_server(b.id(), backend);
+        self.backends.values().filter(runs).count()
+    }
+
+    fn is_same_server(&self, one: BackendId, other: BackendId) -> bool {
+        let server = |backend| self.backends.get(&backend).map(|b| b.server());
+        server(one) == server(other)
+    }
+
+    fn has_room_for(&self, backend: BackendId) -> bool {
+        self.has_place_for(backend) && !self.is_list_start_too_many(backend)
+    }
+
+    /// As far as the number of processes goes.
+    fn has_place_for(&self, backend: BackendId) -> bool {
+        self.limit_of(backend).is_none()
+    }
+
+    /// The limit that keeps a backend from being started now.
+    pub(crate) fn limit_of(&self, backend: BackendId) -> Option<Limit> {
+        let (pool, most) = (self.settings.pool.max_backends, self.most(backend));
+        match () {
+            () if most < pool && self.is_full_beside(backend) => Some(Limit::Server(most)),
+            () if self.running() >= pool => Some(Limit::Pool(pool)),
+            () => None,
+        }
+    }
+
+    /// Nobody has used it, nor is about to: it is wanted for its lists alone.
+    pub(crate) fn is_for_lists(&self, b: &Backend) -> bool {
+        let is_client = |client: ClientId| self.clients.get(&client).is_some_and(|c| c.is_plain());
+        !b.is_used && b.settings().lazy && b.queue().is_empty() && !self.lessees(b.id()).any(is_client)
+    }
+
+    /// Many servers of which nothing is known are started a few at a time. One that does not answer soon waits for something
+    /// other than the processor, and holds up nobody.
+    fn is_list_start_too_many(&self, backend: BackendId) -> bool {
+        if !self.backends.get(&backend).is_some_and(|b| self.is_for_lists(b)) {
+            return false;
+        }
+        let is_busy = |b: &&Backend| {
+            b.number().is_some()
+                && b.offer().is_none()
+                && self.clock.now().since(b.launched_at) < BUSY_START_TIME
+                && self.is_for_lists(b)
+        };
+        self.backends.values().filter(is_busy).count() >= self.settings.pool.max_list_starts
+    }
+
+    /// Its server has as many instances as it may.
+    fn is_full_beside(&self, backend: BackendId) -> bool {
+        self.running_beside(backend) >= self.most(backend)
+    }
+
+    /// How many instances of a backend's server may run. Where each client has its own there are as many as clients: one
+    /// more window must not wait until another is closed.
+    pub(crate) fn most(&self, backend: BackendId) -> usize {
+        let Some(b) = self.backends.get(&backend) else { return 0 };
+        let pool = self.settings.pool.max_backends;
+        if self.is_private(b.server()) { pool } else { b.settings().max_backends.min(pool) }
+    }
+
+    /// Lets those in who stand in line, as far as there is room, and makes more.
+    pub(crate) fn serve_line(&mut self) {
+        if self.backends.waiting_for_room().next().is_none() {
+            return;
+        }
+        let is_wanted = |id: &BackendId| {
+            let is_waited_for = |b: &Backend| !b.queue().is_empty() || self.is_awaited(*id);
+            self.backends
+                .get(id)
+                .is_some_and(|b| matches!(b.state, BackendState::Stopped) && is_waited_for(b))
+        };
+        let wanted = self.backends.waiting_for_room().filter(is_wanted).collect();
+        self.backends.keep_waiting_for_room(wanted);
+        loop {
+            let next = self.backends.waiting_for_room().find(|waiting| self.has_room_for(*waiting));
+            let Some(next) = next else { break };
+            self.backends.stop_waiting_for_room(next);
+            self.start(next);
+            self.give_time_to_start(next);
+        }
+        if let Some(moment) = self.next_in_line() {
+            self.clock.wake_at(moment);
+        }
+        let mut leaving: Vec<BackendId> =
+            self.backends.values().filter(|b| is_leaving(b)).map(|b| b.id()).collect();
+        for waiting in self.backends.waiting_for_room().collect::<Vec<BackendId>>() {
+            // It waits for others to answer, and not for a place.
+            let Some(limit) = self.limit_of(waiting) else { continue };
+            // If its own server has as many as it may, one of those has to go; else anybody.
+            let is_full = self.is_full_beside(waiting);
+            let helps = |id: &BackendId| !is_full || self.is_same_server(*id, waiting);
+            if let Some(at) = leaving.iter().position(helps) {
+                leaving.swap_remove(at);
+                continue;
+            }
+            if let Some(victim) = self.least_recently_used(helps) {
+                self.note_eviction(victim, limit);
+                self.put_to_rest(victim, "another workspace needs its place");
+            }
+        }
+    }
+
+    /// What waited for room has time for the start, too.
+    fn give_time_to_start(&mut self, backend: BackendId) {
+        let Some(b) = self.backends.get(&backend) else { return };
+        let (now, start) = (self.clock.now(), b.settings().start_timeout * 2);
+        for minted in b.queue().requests() {
+            let Some(pending) = self.pending.get_mut(minted) else { continue };
+            let latest = pending.accepted + b.settings().timeout + start;
+            pending.go_on_until((now + start).min(latest));
+        }
+    }
+
+    /// The backend that nobody needs now, and that has been needed the longest ago.
+    pub(crate) fn least_recently_used(&self, helps: impl Fn(&BackendId) -> bool) -> Option<BackendId> {
+        let may_go = |b: &&Backend| {
+            let is_free =
+                matches!(b.state, BackendState::Ready { .. }) && !self.is_in_use(b) && !self.is_kept(b);
+            is_free && helps(&b.id()) && !self.is_standing_by(b.id())
+        };
+        self.backends.values().filter(may_go).min_by_key(|b| b.last_used).map(|b| b.id())
+    }
+
+    /// Someone waits for it, or wants to hear from it.
+    pub(crate) fn is_in_use(&self, b: &Backend) -> bool {
+        !b.queue().is_empty()
+            || !b.subscriptions().is_empty()
+            || b.tasks().is_any_running(self.clock.now())
+            || b.handshake().is_under_way()
+            || b.lists().is_being_fetched()
+            || self.pending.iter().any(|(_, pending)| is_use(pending, b.id()))
+            || self.asked.iter().any(|(_, asked)| asked.is_of(b.id()))
+    }
+
+    /// It keeps what its clients would lose.
+    pub(crate) fn is_kept(&self, b: &Backend) -> bool {
+        match self.state_kept(b.server()) {
+            settings::StatePolicy::None | settings::StatePolicy::Auto => false,
+            settings::StatePolicy::Client | settings::StatePolicy::Backend => {
+                self.lessees(b.id()).next().is_some()
+            }
+        }
+    }
+
+    /// Stops a process that nobody needs now. The next request starts another.
+    pub(crate) fn put_to_rest(&mut self, backend: BackendId, why: &'static str) {
+        let Some(b) = self.backends.get_mut(&backend) else { return };
+        let BackendState::Ready { number, .. } = b.state else { return };
+        b.state = BackendState::Stopping { number, then: AfterStop::Rest };
+        b.is_at_rest = true;
+        self.answer_pings(backend);
+        self.end_process(backend, number, why);
+    }
+
+    /// Whether a backend that may be started at any time lives, is for us to say.
+    fn answer_pings(&mut self, backend: BackendId) {
+        let is_ping = |p: &Pending| p.backend == backend && p.method == Method::Ping && p.is_wanted();
+        for minted in self.pending.ids(is_ping) {
+            self.conclude_empty(minted);
+        }
+    }
+
+    /// There is no process, or soon none, since nobody needs one.
+    pub(crate) fn is_resting(&self, backend: BackendId) -> bool {
+        let is_resting =
+            |b: &Backend| b.is_at_rest && (matches!(b.state, BackendState::Stopped) || is_leaving(b));
+        self.backends.get(&backend).is_some_and(|b| b.queue().is_empty() && is_resting(b))
+    }
+
+    /// Stops those that their clients have left, once they have done what they were asked.
+    pub(crate) fn end_deserted(&mut self) {
+        for (backend, why) in self.followups.take_deserted() {
+            if self.lessees(backend).next().is_some() {
+                continue;
+            }
+            let Some(b) = self.backends.get(&backend) else { continue };
+            let (BackendState::Ready { number, .. } | BackendState::Starting { number, .. }) = b.state else {
+                // Something may still wait for one that is of no use to others.
+                if b.is_retired() && !b.queue().is_empty() {
+                    self.followups.push(Followup::EndDeserted { backend, why });
+                }
+                continue;
+            };
+            let is_wanted = |(_, p): (u64, &Pending)| p.backend == backend && p.is_wanted();
+            let task_ends = b.tasks().last_end(self.clock.now());
+            if let Some(moment) = task_ends {
+                self.clock.wake_at(moment);
+            }
+            if task_ends.is_some() || self.pending.iter().any(is_wanted) {
+                self.followups.push(Followup::EndDeserted { backend, why });
+                continue;
+            }
+            if let Some(b) = self.backends.get_mut(&backend) {
+                b.state = BackendState::Stopping { number, then: AfterStop::Rest };
+            }
+            self.end_process(backend, number, why);
+        }
+    }
+
+    /// Asks a process to end; the state says already what follows.
+    pub(crate) fn end_process(&mut self, backend: BackendId, number: u32, why: &'static str) {
+        self.report(Fact::Stopping { backend, why });
+        let grace = self.settings_of(backend).shutdown_grace;
+        self.stop(Launch { backend, number }, StopHow::Gently { grace });
+    }
+
+    /// When a backend will have been of no use for long enough.
+    pub(crate) fn idle_at(&self, b: &Backend) -> Option<Moment> {
+        if !matches!(b.state, BackendState::Ready { .. }) || !self.is_running() {
+            return None;
+        }
+        self.time_to_live(b).map(|ttl| b.last_used + ttl)
+    }
+
+    /// Stops a backend that has been of no use for long enough.
+    pub(crate) fn tick_idle(&mut self, backend: BackendId) {
+        let Some(b) = self.backends.get(&backend) else { return };
+        if self.idle_at(b).is_none_or(|idle_at| idle_at > self.clock.now()) {
+            return;
+        }
+        if self.is_in_use(b) || self.is_kept(b) {
+            return self.touch(backend);
+        }
+        self.put_to_rest(backend, "nobody has used it for a while");
+    }
+
+    /// It is of use.
+    pub(crate) fn touch(&mut self, backend: BackendId) {
+        if let Some(b) = self.backends.get_mut(&backend) {
+            b.last_used = self.clock.now();
+        }
+    }
+
+    /// Forgets backends that nobody holds and that have nothing to remember.
+    pub(crate) fn forget_unused(&mut self) {
+        let is_over = |b: &Backend| {
+            matches!(b.state, BackendState::Stopped)
+                && b.queue().is_empty()
+                && self.lessees(b.id()).next().is_none()
+        };
+        let over: Vec<BackendId> = self.backends.values().filter(|b| is_over(b)).map(|b| b.id()).collect();
+        for backend in over {
+            if self.pending.iter().all(|(_, pending)| pending.backend != backend) {
+                self.backends.remove(backend);
+            }
+        }
+    }
+
+    /// For the simulator: how many processes there are, and how many there may be.
+    pub fn crowd(&self) -> (usize, usize) {
+        let pool = self.settings.pool.max_backends;
+        let most = |(id, server): (ServerId, &Server)| match self.is_private(id) {
+            true => pool,
+            false => server.settings().max_backends,
+        };
+        (self.running(), self.servers.iter().map(most).sum::<usize>().min(pool))
+    }
+}
+
+/// A ping is none.
+fn is_use(pending: &Pending, backend: BackendId) -> bool {
+    pending.backend == backend && pending.is_wanted() && pending.method != Method::Ping
+}
+
+fn is_leaving(b: &Backend) -> bool {
+    matches!(b.state, BackendState::Stopping { then: AfterStop::Rest, .. })
+}

@@ -1,0 +1,7 @@
+//! Transitions: pool.
+
+mod budget;
+mod crowding;
+mod standby;
+
+pub use standby::StandbyState;

@@ -1,0 +1,136 @@
+//! Clients that may no longer share a process, because nobody could say which of them its server means: each gets a process of
+//! its own. What is open at the old one is still answered there.
+
+use crate::backends::{Backend, is_use};
+use crate::clients::Client;
+use crate::core::{Core, Followup};
+use crate::fact::Fact;
+use crate::ids::{BackendId, ClientId, ServerId};
+use crate::pending::Pending;
+use switchboard_protocol::Method;
+
+impl Core {
+    /// A request of a client is written to a process.
+    pub(crate) fn note_user(&mut self, backend: BackendId, client: ClientId, method: Method) {
+        if !is_use(method) {
+            return;
+        }
+        let connection = self.connection_of(client);
+        let Some(principal) = self.clients.get(&connection).map(|c| c.principal()) else { return };
+        if let Some(b) = self.backends.get_mut(&backend) {
+            b.users.note(connection, principal);
+        }
+    }
+
+    /// The client of a server that speaks through this connection.
+    pub(crate) fn client_at(&self, connection: ClientId, server: ServerId) -> Option<ClientId> {
+        let c = self.clients.get(&connection)?;
+        match c.aggregate() {
+            Some(aggregate) => aggregate.delegates.get(&server).map(|delegate| delegate.client),
+            None => Some(connection).filter(|_| c.server() == server),
+        }
+    }
+
+    /// Clients that hold a lease on a backend. One that only stands in for a client that has left is none.
+    pub(crate) fn real_lessees(&self, backend: BackendId) -> impl Iterator<Item = ClientId> {
+        let is_real = |client: &ClientId| self.clients.get(client).is_some_and(|c| !c.is_stand_in());
+        self.lessees(backend).filter(is_real)
+    }
+
+    /// The one client that can be meant by what a process says unasked: its only user; while nobody has used it, its only
+    /// client.
+    pub(crate) fn sole_user(&self, backend: BackendId) -> Option<ClientId> {
+        let b = self.backends.get(&backend)?;
+        if !b.users.is_empty() {
+            return self.client_at(b.users.sole()?, b.server());
+        }
+        let mut lessees = self.real_lessees(backend);
+        lessees.next().filter(|_| lessees.next().is_none())
+    }
+
+    /// Users of a process that are still there, the longest first.
+    pub(crate) fn present_users(&self, b: &Backend) -> Vec<ClientId> {
+        let is_present = |c: &Client| !c.is_lost();
+        let present = |client: &ClientId| self.clients.get(client).is_some_and(is_present);
+        b.users
+            .iter()
+            .filter_map(|connection| self.client_at(connection, b.server()))
+            .filter(present)
+            .collect()
+    }
+
+    /// Its clients get processes of their own. The longest user of each process keeps it, or else its first client.
+    pub(crate) fn separate_server(&mut self, server: ServerId, except: Option<BackendId>, why: &'static str) {
+        let is_meant = |b: &&Backend| b.server() == server && !b.is_retired() && Some(b.id()) != except;
+        let own = self.backends.values().filter(is_meant);
+        for backend in own.map(|b| b.id()).collect::<Vec<BackendId>>() {
+            let keeper = self.longest_user(backend);
+            // One that is only asked for its lists serves nobody.
+            if keeper.is_some() || self.lessees(backend).next().is_none() {
+                self.separate(backend, keeper, why);
+            }
+        }
+    }
+
+    fn longest_user(&self, backend: BackendId) -> Option<ClientId> {
+        let b = self.backends.get(&backend)?;
+        let lessees: Vec<ClientId> = self.real_lessees(backend).collect();
+        let users = self.present_users(b);
+        users.into_iter().find(|user| lessees.contains(user)).or_else(|| lessees.first().copied())
+    }
+
+    /// A process serves its keeper alone from now on. Without one it takes no more requests, and ends when all are answered.
+    pub(crate) fn separate(&mut self, backend: BackendId, keeper: Option<ClientId>, why: &'static str) {
+        // In the end everybody gets what is under way, and nobody anything new.
+        if !self.is_running() {
+            return;
+        }
+        let Some(b) = self.backends.get_mut(&backend).filter(|b| !b.is_retired()) else { return };
+        if keeper.is_some() && b.owner() == keeper {
+            return;
+        }
+        match keeper {
+            Some(keeper) => b.set_owner(keeper),
+            None => {
+                self.tell_of_loss(backend, why);
+                if let Some(b) = self.backends.get_mut(&backend) {
+                    b.retired = Some(why);
+                }
+                self.end_prefetches(backend);
+                self.followups.push(Followup::EndDeserted { backend, why });
+            }
+        }
+        // Also those that work elsewhere by now, and have something waiting here.
+        let mut others: Vec<ClientId> = self.real_lessees(backend).collect();
+        others.extend(self.waiting_at(backend));
+        others.retain(|&client| Some(client) != keeper);
+        others.sort();
+        others.dedup();
+        if !others.is_empty() {
+            self.report(Fact::Separated { backend, clients: others.len(), why });
+        }
+        self.release_standbys(backend);
+        for client in others {
+            // At once: one in the middle of its handshake moves later, and must have nothing sent here then.
+            self.park_at(client, backend);
+            self.followups.push(Followup::Move { client });
+        }
+    }
+
+    /// Clients with a request that waits at a backend and is not written yet, each once.
+    pub(crate) fn waiting_at(&self, backend: BackendId) -> Vec<ClientId> {
+        let waits = |p: &Pending| p.client().filter(|_| p.backend == backend && p.waiting().is_some());
+        let mut clients: Vec<ClientId> = self.pending.iter().filter_map(|(_, p)| waits(p)).collect();
+        clients.sort();
+        clients.dedup();
+        clients
+    }
+
+    /// Whether a client must leave a backend: it takes no more requests, or is another's alone.
+    pub(crate) fn must_leave(&self, client: ClientId, b: &Backend) -> bool {
+        let is_anothers = b.owner().is_some_and(|owner| owner != client);
+        let holds = |c: &Client| c.holds_lease_on(b.id());
+        let waits = || self.waiting_at(b.id()).contains(&client);
+        b.is_retired() || (is_anothers && (self.clients.get(&client).is_some_and(holds) || waits()))
+    }
+}

@@ -1,0 +1,287 @@
+//! A process that asks `roots/list` has one answer for all of its clients. Clients whose answers differ do not share it.
+
+use crate::backends::{Backend, is_use};
+use crate::clients::{RootsStage, key_of_roots};
+use crate::core::Core;
+use crate::fact::Fact;
+use crate::ids::{BackendId, ClientId, Launch};
+use crate::pending::Pending;
+use crate::settings::Scope;
+use crate::transitions::Route;
+use std::sync::Arc;
+use switchboard_protocol::{Method, RawId};
+
+/// Why clients are separated.
+const DIFFERENT_ROOTS: &str = "its clients have different roots";
+
+impl Core {
+    /// A client's answer to `roots/list`, in a form that is equal for equal answers; `None` while it is unknown.
+    pub(crate) fn roots_key(&self, client: ClientId) -> Option<Arc<str>> {
+        let c = self.clients.get(&client)?;
+        if let Some(root) = &c.known().pinned {
+            return Some(format!("pinned {root}").into());
+        }
+        if !c.has_roots() {
+            return Some("none".into());
+        }
+        let roots = c.told_roots()?;
+        let answer =
+            self.clients.get(&self.connection_of(client)).and_then(|connection| connection.roots_answer());
+        Some(answer.map_or_else(|| key_of_roots(roots), |answer| answer.key().clone()))
+    }
+
+    /// Whether a backend's process asks for roots, or is known to.
+    fn asks_roots(&self, b: &Backend) -> bool {
+        let server = self.servers.get(b.server());
+        let asks = b.roots().matter() || server.is_some_and(|server| server.record().asks_roots);
+        asks && !b.settings().relays && !b.settings().is_split()
+    }
+
+    /// Others are there that hold a lease on a backend, or have used its process.
+    pub(crate) fn has_company(&self, client: ClientId, b: &Backend) -> bool {
+        let mut users = self.present_users(b).into_iter().chain(self.real_lessees(b.id()));
+        users.any(|other| other != client)
+    }
+
+    /// Others have used a backend's process, or are about to.
+    fn has_other_users(&self, client: ClientId, b: &Backend) -> bool {
+        let connection = self.connection_of(client);
+        let is_about_to = |p: &Pending| {
+            let other = p.client().map(|other| self.connection_of(other));
+            p.backend == b.id()
+                && p.waiting().is_some()
+                && is_use(p.method)
+                && other.is_some_and(|it| it != connection)
+        };
+        let mut subscribers = b.subscriptions().iter().flat_map(|(_, clients)| clients);
+        b.users.has_others(connection)
+            || subscribers.any(|other| self.connection_of(*other) != connection)
+            || self.pending.iter().any(|(_, pending)| is_about_to(pending))
+    }
+
+    /// Whether a client may join a backend, as far as its roots go. One that is yet to name them may: it is checked before its
+    /// first request goes there.
+    pub(crate) fn fits_roots(&self, client: ClientId, b: &Backend) -> bool {
+        if !self.asks_roots(b) {
+            return true;
+        }
+        match (b.roots().told(), self.roots_key(client)) {
+            (_, None) => true,
+            (Some(told), Some(mine)) => *told == mine,
+            (None, Some(_)) => !self.has_other_users(client, b),
+        }
+    }
+
+    /// Where a client's request goes, if its home's process answers to the roots of others.
+    pub(crate) fn route_by_roots(&mut self, client: ClientId, home: BackendId, method: Method) -> Route {
+        let Some(b) = self.backends.get(&home) else { return Route::To(home) };
+        if !is_use(method) || !self.asks_roots(b) {
+            return Route::To(home);
+        }
+        let mine = self.roots_key(client);
+        // The usual case, without a look at anybody else.
+        if mine.is_some() && b.roots().told() == mine.as_ref() {
+            return Route::To(home);
+        }
+        let has_company = self.has_company(client, b);
+        let is_greeting = self.clients.get(&client).is_some_and(|c| c.awaits_greeting());
+        match mine {
+            // It makes an end of its handshake first, wherever it moves then.
+            _ if has_company && is_greeting => Route::Wait,
+            // Whoever uses it first decides; others are checked before they do.
+            Some(mine) if b.roots().told().is_none() && !self.has_other_users(client, b) => {
+                if let Some(b) = self.backends.get_mut(&home) {
+                    b.roots_mut().bind(Some(mine));
+                }
+                Route::To(home)
+            }
+            Some(_) if !has_company => Route::To(home),
+            Some(_) => self.leave_other_roots(client, home),
+            None if !has_company => Route::To(home),
+            None if self.may_be_asked(client) => {
+                if self.clients.get(&client).is_some_and(|c| c.roots_stage() == RootsStage::Unasked) {
+                    self.ask_roots(client);
+                }
+                // Another server may have asked before, so that they are known at once.
+                match self.roots_key(client) {
+                    Some(_) => self.route_by_roots(client, home, method),
+                    None => Route::Wait,
+                }
+            }
+            // It has made no whole handshake, and so cannot be asked.
+            None => Route::To(self.lease_alone(client, home)),
+        }
+    }
+
+    /// A client leaves a backend whose clients have other roots than it has.
+    pub(crate) fn leave_other_roots(&mut self, client: ClientId, backend: BackendId) -> Route {
+        let wanted = self.leave_for_roots(client, backend);
+        let route = self.settle_home(client);
+        if let Route::To(home) = route {
+            self.subscribe_at(client, home, wanted);
+        }
+        self.unpark(client);
+        route
+    }
+
+    /// A client leaves its home for a backend that nobody else uses.
+    fn lease_alone(&mut self, client: ClientId, home: BackendId) -> BackendId {
+        let root = self.backends.get(&home).and_then(|b| b.key().root.clone());
+        let wanted = self.leave_for_roots(client, home);
+        let backend = self.lease_apart(client, root);
+        self.subscribe_at(client, backend, wanted);
+        self.unpark(client);
+        backend
+    }
+
+    /// What a client subscribed to at a backend that it leaves.
+    fn leave_for_roots(&mut self, client: ClientId, backend: BackendId) -> Vec<Vec<u8>> {
+        self.report(Fact::Separated { backend, clients: 1, why: DIFFERENT_ROOTS });
+        let wanted =
+            self.backends.get(&backend).map(|b| b.subscriptions().of_client(client)).unwrap_or_default();
+        self.park_waiting(client, backend, None);
+        self.leave(client, backend);
+        wanted
+    }
+
+    fn subscribe_at(&mut self, client: ClientId, backend: BackendId, uris: Vec<Vec<u8>>) {
+        if uris.is_empty() {
+            return;
+        }
+        for uri in uris {
+            self.subscribe_for(client, backend, uri);
+        }
+        self.ensure_started(backend);
+    }
+
+    /// A backend wants to know its roots. `false`: the client is to be asked as for anything else.
+    pub(crate) fn backend_asks_roots(&mut self, launch: Launch, id: &RawId) -> bool {
+        let backend = launch.backend;
+        self.learn(backend, |record| record.asks_roots = true);
+        let is_passed_on = self.find_roots(launch, id);
+        self.retire_misplaced(backend);
+        is_passed_on
+    }
+
+    /// A server that was taken for one that ignores the folder, and asks for roots, runs in the wrong folder. It goes when it has
+    /// its answer, which its open calls may depend on.
+    fn retire_misplaced(&mut self, backend: BackendId) {
+        let is_misplaced = |b: &Backend| b.key().in_home && self.scope_of(b.server()) != Scope::Global;
+        let Some(b) = self.backends.get(&backend).filter(|b| is_misplaced(b) && !b.roots().has_questions())
+        else {
+            return;
+        };
+        let is_one = |other: &&Backend| {
+            other.server == b.server()
+                && is_misplaced(other)
+                && !other.roots().has_questions()
+                && !other.is_retired()
+        };
+        let all: Vec<BackendId> = self.backends.values().filter(is_one).map(|other| other.id).collect();
+        for backend in all {
+            self.separate(backend, None, "it asks for its clients' roots");
+        }
+    }
+
+    fn find_roots(&mut self, launch: Launch, id: &RawId) -> bool {
+        let backend = launch.backend;
+        let Some(b) = self.backends.get(&backend) else { return true };
+        if b.settings().is_split() {
+            let asker = self.lessees(backend).next().unwrap_or(ClientId(0));
+            self.name_roots(launch, id, asker);
+            return true;
+        }
+        let clients = self.clients_meant(b);
+        let Some(&first) = clients.iter().find(|client| self.has_roots(**client)) else {
+            // What a client on another machine, or without a token, calls a folder must not reach a server that works there.
+            let is_elsewhere =
+                |client: &&ClientId| self.clients.get(client).is_some_and(|c| c.is_elsewhere());
+            let Some(&foreign) = clients.iter().find(is_elsewhere) else { return false };
+            self.name_roots(launch, id, foreign);
+            return true;
+        };
+        let is_unready = self.roots_key(first).is_none() && !self.may_be_asked(first);
+        if clients.len() == 1 && self.connection_of(first) == first && is_unready {
+            // It may not be asked yet. When it may, it is, and the server is told that its roots have changed.
+            let key = self
+                .clients
+                .get(&first)
+                .map(|c| key_of_roots(&c.named_roots(self.settings.roots.policy.style)));
+            if let Some(b) = self.backends.get_mut(&backend) {
+                b.roots_mut().bind(key);
+            }
+            self.name_roots(launch, id, first);
+            return true;
+        }
+        if let Some(b) = self.backends.get_mut(&backend) {
+            b.roots_mut().ask(id.clone());
+        }
+        self.answer_roots(launch);
+        true
+    }
+
+    /// A client names its roots itself, or is pinned to one.
+    fn has_roots(&self, client: ClientId) -> bool {
+        self.clients.get(&client).is_some_and(|c| c.has_roots() || c.known().pinned.is_some())
+    }
+
+    /// The clients whose roots a process may mean: those that have used it; while nobody has, its first client.
+    fn clients_meant(&self, b: &Backend) -> Vec<ClientId> {
+        let users = self.present_users(b);
+        if !b.users.is_empty() {
+            return users;
+        }
+        let lessees: Vec<ClientId> = self.real_lessees(b.id()).collect();
+        let with_roots = || lessees.iter().copied().filter(|client| self.has_roots(*client));
+        let is_ready = |client: &ClientId| self.may_be_asked(*client);
+        let first = with_roots().find(is_ready).or_else(|| with_roots().next());
+        first.or_else(|| lessees.first().copied()).into_iter().collect()
+    }
+
+    /// Answers what a process has asked, once all clients that it may mean have named their roots.
+    pub(crate) fn answer_roots(&mut self, launch: Launch) {
+        let backend = launch.backend;
+        let Some(b) = self.backends.get(&backend).filter(|b| b.roots().has_questions()) else { return };
+        let clients = self.clients_meant(b);
+        let keys: Vec<Option<Arc<str>>> = clients.iter().map(|&client| self.roots_key(client)).collect();
+        // One that has moved on since is not asked for the sake of this process.
+        let lessees: Vec<ClientId> = self.real_lessees(backend).collect();
+        let has_moved =
+            clients.iter().zip(&keys).any(|(client, key)| key.is_none() && !lessees.contains(client));
+        if !has_moved && keys.iter().any(Option::is_none) {
+            return clients.into_iter().for_each(|client| self.ask_roots_if_wanted(client));
+        }
+        let waiting = self.backends.get_mut(&backend).map(|b| b.roots_mut().take_questions());
+        let waiting = waiting.unwrap_or_default();
+        let is_equal = keys.windows(2).all(|pair| pair[0] == pair[1]);
+        match (clients.first(), keys.into_iter().next().flatten()) {
+            (Some(&client), Some(key)) if is_equal => {
+                if let Some(b) = self.backends.get_mut(&backend) {
+                    b.roots_mut().bind(Some(key));
+                }
+                waiting.iter().for_each(|id| self.name_roots(launch, id, client));
+                self.check_waiting(backend, &clients);
+                lessees.into_iter().for_each(|client| self.ask_roots_if_wanted(client));
+            }
+            (None, _) => {
+                let error = self.client_gone();
+                waiting.iter().for_each(|id| self.refuse_backend(launch, id, &error));
+            }
+            (Some(_), _) => {
+                let error = self.whose_question(backend);
+                waiting.iter().for_each(|id| self.refuse_backend(launch, id, &error));
+                self.separate(backend, None, DIFFERENT_ROOTS);
+            }
+        }
+        self.retire_misplaced(backend);
+    }
+
+    /// What others have waiting at a process that has just been told roots is routed anew.
+    fn check_waiting(&mut self, backend: BackendId, told: &[ClientId]) {
+        let others = self.waiting_at(backend).into_iter().filter(|client| !told.contains(client));
+        for client in others.collect::<Vec<ClientId>>() {
+            self.park_at(client, backend);
+            self.unpark(client);
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Who shares a backend, and whom its messages concern. What cannot be said for certain is not guessed: an answer
+//! to the wrong client would be worse than an error.
+
+use crate::backends::{Backend, BackendKey, Principals};
+use crate::clients::{Client, rank_in};
+use crate::core::Core;
+use crate::fact::Fact;
+use crate::ids::{BackendId, ClientId, Launch, ServerId};
+use crate::messages::{names_uri, same_spelling};
+use crate::pending::Pending;
+use crate::servers::Server;
+use crate::settings::{Capabilities, Scope, StatePolicy};
+use serde_json::json;
+use switchboard_protocol::{Message, Method, Part};
+
+/// Who a backend's request is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Addressee {
+    Client(ClientId),
+    /// The client that is meant is not there.
+    Absent,
+    /// Nobody can say which client is meant.
+    Several,
+}
+
+impl Core {
+    /// The state that a backend of the server keeps between requests.
+    pub(crate) fn state_kept(&self, server: ServerId) -> StatePolicy {
+        self.servers.get(server).map_or(StatePolicy::None, Server::state_kept)
+    }
+
+    /// Each client has a backend of its own.
+    pub(crate) fn is_private(&self, server: ServerId) -> bool {
+        self.servers.get(server).is_some_and(Server::is_private)
+    }
+
+    /// The scope by which backends of the server are kept apart.
+    pub(crate) fn scope_of(&self, server: ServerId) -> Scope {
+        self.servers.get(server).map_or(Scope::Root, Server::scope)
+    }
+
+    /// Clients of different principals may share a backend of the server.
+    pub(crate) fn is_for_everybody(&self, server: ServerId) -> bool {
+        self.servers.get(server).is_some_and(Server::is_for_everybody)
+    }
+
+    /// Whether a client with one key may use a backend with the other.
+    pub(crate) fn is_alike(&self, server: ServerId, there: &BackendKey, wanted: &BackendKey) -> bool {
+        self.servers.get(server).is_some_and(|server| server.is_alike(there, wanted))
+    }
+
+    /// Learns from an answer what the server offers.
+    pub(crate) fn note_offer(&mut self, backend: BackendId, method: Method, answer: &Message) {
+        if method == Method::Initialize {
+            self.heard_of(backend);
+        }
+        if !matches!(
+            method,
+            Method::Initialize | Method::ToolsList | Method::PromptsList | Method::ResourcesList
+        ) {
+            return;
+        }
+        let Some(result) = answer.part(Part::Result) else { return };
+        let settings = self.settings_of(backend);
+        if method == Method::ToolsList && settings.state == StatePolicy::Auto {
+            self.note_tools(backend, result);
+        }
+        let profile = self.backends.get(&backend).and_then(|b| b.key().profile.clone());
+        let (Some(profile), Some(list)) = (profile, method.name()) else { return };
+        if settings.capabilities != Capabilities::Auto {
+            return;
+        }
+        let Some(origin) = self.origin(backend) else { return };
+        if let Some(offers) = origin.record_answer(profile, list, result) {
+            self.learn(backend, |record| record.offers = offers);
+            self.unite_alike(backend);
+        }
+    }
+
+    /// Whether a server offers clients of two backends exactly the same, as far as anybody has asked.
+    pub(crate) fn offers_same(&self, one: &Backend, other: &Backend) -> bool {
+        self.servers.get(one.server).is_some_and(|server| server.offers_same(&one.key, other.key()))
+    }
+
+    fn note_tools(&mut self, backend: BackendId, result: &[u8]) {
+        let Some(tool) = self.origin(backend).and_then(|origin| origin.learn_state(result)) else { return };
+        self.learn(backend, |record| record.keeps_state = true);
+        self.report(Fact::KeepsState { backend, tool });
+        if let Some(server) = self.backends.get(&backend).map(|b| b.server()) {
+            self.separate_server(server, None, "its tools keep a client's state");
+        }
+    }
+
+    /// The client that a backend's request is for.
+    pub(crate) fn addressee(&self, launch: Launch, message: &Message) -> Addressee {
+        let backend = launch.backend;
+        let Some(b) = self.backends.get(&backend) else { return Addressee::Absent };
+        if let Some(owner) = self.related_owner(backend, message) {
+            return self.if_here(owner);
+        }
+        if let Some(client) = self.sole_user(backend) {
+            return self.if_here(client);
+        }
+        let is_anyone_meant = match b.users.is_empty() {
+            true => self.real_lessees(backend).next().is_some(),
+            false => b.users.sole().is_none() && !b.users.are_forgotten(),
+        };
+        if is_anyone_meant { Addressee::Several } else { Addressee::Absent }
+    }
+
+    fn if_here(&self, client: ClientId) -> Addressee {
+        let is_here = self.clients.get(&client).is_some_and(|c| {
+            // A server may be ready before the client of many servers has its answer to `initialize`.
+            c.is_here() && (!c.is_delegate() || self.may_be_asked(client))
+        });
+        if is_here { Addressee::Client(client) } else { Addressee::Absent }
+    }
+
+    /// The owner of the task that a message belongs to.
+    fn related_owner(&self, backend: BackendId, message: &Message) -> Option<ClientId> {
+        let task = message.part(Part::MetaRelatedTaskId).or_else(|| message.part(Part::TaskId))?;
+        self.backends.get(&backend)?.tasks().owner_of(task)
+    }
+
+    /// The clients that a backend's notification concerns.
+    pub(crate) fn audience(&self, backend: BackendId, message: &Message) -> Vec<ClientId> {
+        let Some(b) = self.backends.get(&backend) else { return Vec::new() };
+        let lessees = || self.lessees(backend);
+        match message.method() {
+            Method::ResourceUpdated => {
+                let uri = same_spelling(message.part(Part::Uri).unwrap_or_default());
+                match b.subscriptions().subscribers(&uri) {
+                    Some(clients) => clients.to_vec(),
+                    None => self.about_to_subscribe(backend, &uri),
+                }
+            }
+            Method::LogMessage => {
+                let mut clients = self.listeners(b);
+                clients.retain(|&client| self.is_loud_enough(client, message));
+                clients
+            }
+            // A client has its lists from its home.
+            method if method.is_list_change() => lessees()
+                .filter(|client| {
+                    // Delegates hear of it when it is known what has changed.
+                    self.clients.get(client).is_some_and(|c| c.home() == Some(backend) && !c.is_delegate())
+                })
+                .collect(),
+            Method::TaskStatus => match self.related_owner(backend, message) {
+                Some(owner) => vec![owner],
+                None => self.sole_user(backend).into_iter().collect(),
+            },
+            _ => self.listeners(b),
+        }
+    }
+
+    /// Nobody gets this because it cannot be said whom it concerns, and not because nobody wants it.
+    pub(crate) fn is_unheard(&self, backend: BackendId, message: &Message) -> bool {
+        match message.method() {
+            Method::LogMessage => self.backends.get(&backend).is_some_and(|b| self.listeners(b).is_empty()),
+            method => !method.is_list_change(),
+        }
+    }
+
+    /// Who hears what may be about any user of a process: its only user; or, if one principal alone has used it, those of its
+    /// clients that have asked for log messages.
+    fn listeners(&self, b: &Backend) -> Vec<ClientId> {
+        if let Some(client) = self.sole_user(b.id()) {
+            return vec![client];
+        }
+        let may_hear = |c: &Client| match b.users.principals() {
+            Principals::Nobody => self.real_lessees(b.id()).all(|other| {
+                self.clients.get(&other).is_some_and(|other| other.principal() == c.principal())
+            }),
+            Principals::One(principal) => c.principal() == principal,
+            Principals::Several => false,
+        };
+        let wants = |client: &ClientId| {
+            let connection = self.clients.get(&self.connection_of(*client));
+            connection.is_some_and(|c| c.level().is_some() && may_hear(c))
+        };
+        self.real_lessees(b.id()).filter(wants).collect()
+    }
+
+    /// Whoever asked for it a moment ago. If nobody did, it speaks unasked: to its one client, as it would without us.
+    fn about_to_subscribe(&self, backend: BackendId, uri: &[u8]) -> Vec<ClientId> {
+        let is_it = |p: &Pending| {
+            p.was_sent_to(backend)
+                && p.method == Method::Subscribe
+                && p.sent().is_some_and(|request| names_uri(request, uri))
+        };
+        let asks = |p: &Pending| p.client().filter(|_| is_it(p));
+        let mut asking: Vec<ClientId> =
+            self.pending.iter().filter_map(|(_, pending)| asks(pending)).collect();
+        asking.sort();
+        asking.dedup();
+        match asking.is_empty() {
+            true => self
+                .sole_user(backend)
+                .filter(|client| self.may_see_uri(*client, Some(uri)))
+                .into_iter()
+                .collect(),
+            false => asking,
+        }
+    }
+
+    /// Whether a log message is one that the client wants to hear. Alone, that is the server's own affair.
+    fn is_loud_enough(&self, client: ClientId, message: &Message) -> bool {
+        // A server that logs without having said so cannot be told, but what it says can be left out.
+        let level = self.clients.get(&self.connection_of(client)).and_then(|c| c.level());
+        match (level, rank_in(message)) {
+            (Some(level), Some(rank)) => level.admits(rank),
+            (None, _) | (_, None) => true,
+        }
+    }
+
+    /// What it offers may depend on what its clients can do.
+    pub(crate) fn note_asking(&mut self, backend: BackendId) {
+        if let Some(origin) = self.origin(backend) {
+            origin.record_question();
+        }
+    }
+
+    /// A server has asked a client something. Its clients share no more processes: nobody but the server knows which request
+    /// a question belongs to.
+    pub(crate) fn note_question(&mut self, backend: BackendId, addressee: &Addressee) {
+        const ASKS_QUESTIONS: &str = "it asks its clients questions";
+        self.note_asking(backend);
+        self.learn(backend, |record| record.asks_questions = true);
+        let Some(b) = self.backends.get(&backend) else { return };
+        let server = b.server();
+        if !self.is_private(server) {
+            return;
+        }
+        // One that is retired is left alone.
+        match addressee {
+            Addressee::Several => self.separate(backend, None, ASKS_QUESTIONS),
+            Addressee::Client(client) => self.separate(backend, Some(*client), ASKS_QUESTIONS),
+            Addressee::Absent => {}
+        }
+        // A question to a client that is not there decides nothing about who keeps the process.
+        let decided = Some(backend).filter(|_| *addressee != Addressee::Absent);
+        self.separate_server(server, decided, ASKS_QUESTIONS);
+    }
+
+    /// Clients of a backend that keeps something for them learn that it is lost.
+    pub(crate) fn tell_of_loss(&mut self, backend: BackendId, why: &str) {
+        let kept = |b: &Backend| b.launches > 0 && self.is_kept(b);
+        if !self.backends.get(&backend).is_some_and(kept) {
+            return;
+        }
+        let server = self.server_name(backend).to_owned();
+        let text = format!("the server `{server}` was stopped ({why}); what it kept between calls is lost");
+        let lessees: Vec<ClientId> = self.lessees(backend).collect();
+        for client in lessees {
+            let params = json!({ "level": "warning", "logger": "switchboard", "data": text });
+            self.notify_client(client, json!({ "method": "notifications/message", "params": params }));
+        }
+        self.report(Fact::StateLost { backend, why: why.to_owned() });
+    }
+}

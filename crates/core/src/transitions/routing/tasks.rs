@@ -1,0 +1,128 @@
+//! Requests that run on after their answer. A task belongs to the client that began it: others on the same process cannot
+//! list, read or cancel it.
+
+use crate::backends::Backend;
+use crate::core::Core;
+use crate::ids::{BackendId, ClientId};
+use crate::pending::{LONGEST_TOKEN, Pending};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use switchboard_protocol::{Message, Method, Outgoing, Part, Patch, Span};
+
+#[derive(Deserialize)]
+struct TaskStatus<'a> {
+    #[serde(borrow)]
+    status: Cow<'a, str>,
+}
+
+/// One page of `tasks/list`.
+#[derive(Deserialize)]
+struct TaskPage<'a> {
+    #[serde(borrow)]
+    tasks: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct ListedTask<'a> {
+    #[serde(borrow, rename = "taskId")]
+    id: &'a RawValue,
+}
+
+impl Core {
+    /// A request about a task was answered, or one was answered with a task.
+    pub(crate) fn note_task(
+        &mut self,
+        backend: BackendId,
+        client: ClientId,
+        pending: &Pending,
+        answer: &Message,
+    ) {
+        if names_task(pending.method) {
+            let is_over = pending.method == Method::TaskResult || is_final(answer.part(Part::Result));
+            if let (true, Some(task)) = (is_over, &pending.task) {
+                self.task_over(backend, &task.clone());
+            }
+        }
+        if let Some(task) = answer.part(Part::ResultTaskId).filter(|task| task.len() <= LONGEST_TOKEN)
+            && self.clients.get(&client).is_some_and(|c| !c.is_lost())
+            && let Some(b) = self.backends.get_mut(&backend)
+        {
+            b.tasks_mut().begin(task, client, self.clock.now());
+        }
+    }
+
+    pub(crate) fn task_status(&mut self, backend: BackendId, message: &Message) {
+        if let Some(task) = message.part(Part::TaskId)
+            && is_final(message.part(Part::Params))
+        {
+            self.task_over(backend, task);
+        }
+    }
+
+    fn task_over(&mut self, backend: BackendId, task: &[u8]) {
+        if let Some(b) = self.backends.get_mut(&backend) {
+            b.tasks_mut().end(task, self.clock.now());
+        }
+    }
+
+    /// Where a client's task runs.
+    pub(crate) fn backend_of_task(&self, client: ClientId, task: &[u8]) -> Option<BackendId> {
+        let has_it = |b: &&Backend| b.tasks().is_owned(task, client);
+        self.backends.values().find(has_it).map(|b| b.id())
+    }
+
+    /// Whether a request that is about to be written names a task that is not its client's. One of which nothing is known may
+    /// be, if nobody else has used the process.
+    pub(crate) fn names_anothers_task(&self, pending: &Pending) -> bool {
+        let Some(task) = pending.task.as_ref().filter(|_| names_task(pending.method)) else { return false };
+        let (Some(client), Some(b)) = (pending.client(), self.backends.get(&pending.backend)) else {
+            return false;
+        };
+        let is_own = b.tasks().is_owned(task, client);
+        !is_own && b.users.has_others(self.connection_of(client))
+    }
+
+    /// Leaves the tasks of others out of a page of `tasks/list`.
+    pub(crate) fn own_tasks_only(
+        &self,
+        backend: BackendId,
+        client: ClientId,
+        answer: &Message,
+        out: &mut Outgoing,
+    ) {
+        let Some(b) = self.backends.get(&backend).filter(|b| b.users.has_others(self.connection_of(client)))
+        else {
+            return;
+        };
+        let (Some(result), whole) = (answer.part(Part::Result), answer.span(Part::Result)) else { return };
+        let is_own = |item: &&&RawValue| {
+            let Ok(ListedTask { id }) = serde_json::from_str(item.get()) else { return false };
+            b.tasks().is_owned_spelled(id.get().as_bytes(), client)
+        };
+        let page = serde_json::from_slice::<TaskPage<'_>>(result).ok();
+        let items =
+            page.as_ref().and_then(|page| serde_json::from_str::<Vec<&RawValue>>(page.tasks.get()).ok());
+        let (Some(page), Some(items)) = (page, items) else {
+            // Nobody can say whose it is.
+            return out.replace(whole, Patch::Text(r#"{"tasks":[]}"#.into()));
+        };
+        let own: Vec<&str> = items.iter().filter(is_own).map(|item| item.get()).collect();
+        if own.len() == items.len() {
+            return;
+        }
+        let at = page.tasks.get().as_ptr() as usize - result.as_ptr() as usize + whole.range().start;
+        let span = Span::new(at, at + page.tasks.get().len());
+        out.replace(span, Patch::Text(format!("[{}]", own.join(",")).into()));
+    }
+}
+
+/// Requests about one task.
+pub(crate) fn names_task(method: Method) -> bool {
+    matches!(method, Method::TasksGet | Method::TasksCancel | Method::TaskResult)
+}
+
+fn is_final(object: Option<&[u8]>) -> bool {
+    let status = object.and_then(|object| serde_json::from_slice::<TaskStatus<'_>>(object).ok());
+    status.is_some_and(|TaskStatus { status }| matches!(&*status, "completed" | "failed" | "cancelled"))
+}

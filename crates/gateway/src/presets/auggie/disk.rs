@@ -1,0 +1,76 @@
+//! The file system, as far as it is looked at in order to find auggie. Behind a trait, so that the layouts of
+//! other machines can be written down as data.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use switchboard_process::child::resolve;
+
+/// Longer files are neither a shim nor a package's description.
+const MAX_TEXT_BYTES: u64 = 64 * 1024;
+
+pub(super) trait Disk {
+    fn is_absolute(&self, path: &Path) -> bool;
+    fn is_file(&self, path: &Path) -> bool;
+    fn is_executable(&self, path: &Path) -> bool;
+    /// With all links followed.
+    fn real(&self, path: &Path) -> Option<PathBuf>;
+    /// The content, if it is a small text.
+    fn text(&self, path: &Path) -> Option<String>;
+    /// The names in a folder; none if there is no such folder.
+    fn names(&self, folder: &Path) -> Vec<String>;
+}
+
+/// This machine's.
+pub(super) struct OurDisk;
+
+impl Disk for OurDisk {
+    fn is_absolute(&self, path: &Path) -> bool {
+        path.is_absolute()
+    }
+
+    fn is_file(&self, path: &Path) -> bool {
+        path.is_file()
+    }
+
+    fn is_executable(&self, path: &Path) -> bool {
+        resolve(path.as_os_str(), None, None).is_ok_and(|found| found == path)
+    }
+
+    fn real(&self, path: &Path) -> Option<PathBuf> {
+        path.canonicalize().ok().map(plain)
+    }
+
+    fn text(&self, path: &Path) -> Option<String> {
+        let is_small = fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_TEXT_BYTES);
+        if is_small { fs::read_to_string(path).ok() } else { None }
+    }
+
+    fn names(&self, folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+    }
+}
+
+/// Node does not take a script in the verbatim form (`\\?\C:\…`) in which Windows names a real path.
+fn plain(path: PathBuf) -> PathBuf {
+    match path.to_str().and_then(|text| text.strip_prefix(r"\\?\")) {
+        Some(rest) if rest.as_bytes().get(1) == Some(&b':') => PathBuf::from(rest),
+        Some(_) | None => path,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verbatim_paths_become_plain() {
+        for (path, expect) in [
+            (r"\\?\C:\a\b.mjs", r"C:\a\b.mjs"),
+            (r"\\?\UNC\host\a", r"\\?\UNC\host\a"),
+            ("/a/b.mjs", "/a/b.mjs"),
+        ] {
+            assert_eq!(plain(PathBuf::from(path)), PathBuf::from(expect));
+        }
+    }
+}

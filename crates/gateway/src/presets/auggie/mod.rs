@@ -1,0 +1,81 @@
+//! The entry point of auggie: node, and auggie's JS file, looked for on this machine. Starts no process: neither `npm` nor a
+//! shell is asked.
+//!
+//! # Layout
+//! - `find`: node and the JS file; `homes`: folders of npm and the version managers; `shim`: targets of the small scripts in
+//!   PATH.
+//! - `template`: the arguments.
+//! - `disk`: the file system behind a trait; nothing else here touches it.
+
+mod disk;
+mod find;
+mod homes;
+mod shim;
+mod template;
+
+#[cfg(test)]
+mod tests;
+
+use super::table::AUGGIE;
+use super::{EnvLookup, PresetCommand};
+use disk::{Disk, OurDisk};
+use find::EntryPoint;
+use std::path::PathBuf;
+
+/// Settings from the command line or a config entry; the rest is looked for.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    pub node: Option<PathBuf>,
+    pub entry: Option<PathBuf>,
+    pub mode: Option<String>,
+    /// Arguments instead of those of the environment or the table.
+    pub args_template: Option<String>,
+    /// For messages: whether the paths were named in a config entry.
+    pub is_configured: bool,
+}
+
+/// The machine as far as it is looked at.
+struct Surroundings<'a> {
+    vars: EnvLookup<'a>,
+    /// The folders of PATH, in their order.
+    path: Vec<PathBuf>,
+    /// The folder that a relative path of the user's starts from.
+    here: PathBuf,
+    /// The ending of programs' names: `.exe`, or empty.
+    exe: &'a str,
+    disk: &'a dyn Disk,
+}
+
+/// The options with node and the JS file filled in; `None` if one of them is missing.
+pub fn resolve(options: &Options, vars: EnvLookup<'_>) -> Option<Options> {
+    let EntryPoint { node, script } = look(vars, |surroundings| find::find(options, surroundings)).ok()?;
+    Some(Options { node: Some(node.into()), entry: Some(script.into()), ..options.clone() })
+}
+
+/// The command line. If something is missing, it says so, and clients that want the server are told.
+pub fn command(options: &Options, vars: EnvLookup<'_>) -> PresetCommand {
+    look(vars, |surroundings| command_on(options, surroundings))
+}
+
+/// Looks around on this machine.
+fn look<T>(vars: EnvLookup<'_>, at: impl FnOnce(&Surroundings<'_>) -> T) -> T {
+    let path = vars("PATH").unwrap_or_default();
+    let surroundings = Surroundings {
+        vars,
+        path: std::env::split_paths(&path).collect(),
+        here: std::env::current_dir().unwrap_or_default(),
+        exe: std::env::consts::EXE_SUFFIX,
+        disk: &OurDisk,
+    };
+    at(&surroundings)
+}
+
+fn command_on(options: &Options, surroundings: &Surroundings<'_>) -> PresetCommand {
+    let args = template::arguments(options, surroundings.vars);
+    let (node, script, missing) = match find::find(options, surroundings) {
+        Ok(EntryPoint { node, script }) => (node, script, None),
+        Err(missing) => ("node".to_owned(), AUGGIE.name.to_owned(), Some(missing)),
+    };
+    let args = [template::literally(&script)].into_iter().chain(args).collect();
+    PresetCommand { command: template::literally(&node), args, missing }
+}
