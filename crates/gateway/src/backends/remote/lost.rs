@@ -15,7 +15,7 @@ const REFUSALS: [&str; 5] = [
     "Bad Request: No valid session ID provided",
     // TypeScript 1 and 2
     "Bad Request: Server not initialized",
-    "Bad Request: Mcp-RemoteSession-Id header is required",
+    "Bad Request: Mcp-Session-Id header is required",
     // Python 1 and 2
     "Bad Request: Missing session ID",
     // HTTP+SSE of Python 1 and 2
@@ -25,14 +25,14 @@ const REFUSALS: [&str; 5] = [
 /// What they say with 404.
 const NOT_FOUND: [&str; 5] = [
     // TypeScript 1 and 2, Python 1 and 2
-    "RemoteSession not found",
+    "Session not found",
     // Python 1 and 2
-    "Not Found: RemoteSession has been terminated",
+    "Not Found: Session has been terminated",
     "Not Found: Invalid or expired session ID",
     // HTTP+SSE of Python 1 and 2
     "Could not find session",
     // rmcp
-    "Not Found: RemoteSession not found",
+    "Not Found: Session not found",
 ];
 
 /// How sure it is that the session is lost.
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn an_answer_of_the_application_is_none() {
         check(400, true, &error("7", -32602, "argument `session` is missing"), Loss::No);
-        check(400, true, &error("7", -32000, "RemoteSession not found"), Loss::No);
+        check(400, true, &error("7", -32000, "Session not found"), Loss::No);
         check(404, true, &error("7", -32601, "Method not found"), Loss::No);
         check(500, true, "session", Loss::No);
         check(400, true, "bad json", Loss::No);
