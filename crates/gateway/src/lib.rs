@@ -50,7 +50,8 @@ mod attach;
 pub mod runtime;
 
 pub use attach::link::DaemonCommand;
-pub use backends::launch::{Examined, Unready, examine};
+pub use backends::examine::{Examined, examine};
+pub use backends::launch::Unready;
 pub use collisions::known_collisions;
 pub use daemon::control;
 pub use daemon::reload::{Overrides, Source};

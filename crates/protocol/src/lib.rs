@@ -14,6 +14,7 @@
 //! - [`outgoing`]: the bytes that go out: those that came in, with a few spans replaced, or our own.
 //! - [`dialect`]: messages with and without `"jsonrpc":"2.0"`.
 //! - [`error`]: error answers of our own.
+//! - [`setup`]: the messages that a new peer must get again.
 
 #![forbid(unsafe_code)]
 
@@ -33,6 +34,7 @@ pub mod recover;
 pub mod outgoing;
 pub mod dialect;
 pub mod error;
+pub mod setup;
 
 pub use dialect::Dialect;
 pub use envelope::{Broken, Parsed, parse};
@@ -42,5 +44,6 @@ pub use id::RawId;
 pub use message::{Kind, Message};
 pub use method::Method;
 pub use outgoing::{Outgoing, OutgoingKind, Patch};
+pub use setup::{PeerSetup, SetupMessage};
 pub use sse::{SseItem, SseParser};
 pub use touch::{Part, Span};

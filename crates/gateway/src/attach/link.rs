@@ -100,7 +100,7 @@ impl Link {
             Err(error) if is_nobody(&error) => return Ok(None),
             Err(error) => return Err(error),
         };
-        let handover = if streams { hello::HANDOVER } else { 0 };
+        let handover = if streams { hello::HANDOVER_FORM } else { 0 };
         let wants = Wants::Client(Box::new(Newcomer { handover, ..self.newcomer.clone() }));
         let reply = match hello::ask(&mut connection, wants).await {
             Ok(reply) => reply,

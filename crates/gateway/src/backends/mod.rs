@@ -1,6 +1,7 @@
 //! Backends: orders to them, their kinds, and which kind serves whom. Must not know which client a backend works for.
 //!
 //! # Layout
+//! - `examine`: what would be run for a server.
 //! - `configured`: backends of the config's servers; `servers`: these servers, by number.
 //! - `launch`: from a server's entry to a command line; `packages`: package runners, kept from a workspace's own packages.
 //! - `process`: a process on this machine; `stderr`: its log lines.
@@ -12,6 +13,7 @@ pub(crate) mod launch;
 mod stderr;
 pub(crate) mod process;
 pub(crate) mod remote;
+pub(crate) mod examine;
 pub(crate) mod configured;
 
 use crate::hub::{self, BackendSetting, Hub};

@@ -1,4 +1,4 @@
-//! What a backend says on stderr: into its own log file, and the last lines into errors about its end.
+//! Standard error of a backend: into its own log file, and the last lines into errors about its end.
 
 use crate::telemetry::Telemetry;
 use bytes::{Buf, BytesMut};
@@ -8,8 +8,8 @@ use switchboard_core::redact::redact;
 use switchboard_process::pipe::ByteReader;
 
 /// More than an error carries: the cause may stand above a long stack.
-const LINES: usize = 100;
-const LINE: usize = 500;
+const MAX_LINES: usize = 100;
+const MAX_LINE_CHARS: usize = 500;
 
 /// The last lines of a process.
 #[derive(Debug, Default)]
@@ -17,10 +17,10 @@ pub(crate) struct Tail(VecDeque<String>);
 
 impl Tail {
     fn push(&mut self, line: &str) {
-        if self.0.len() == LINES {
+        if self.0.len() == MAX_LINES {
             self.0.pop_front();
         }
-        self.0.push_back(line.chars().take(LINE).collect());
+        self.0.push_back(line.chars().take(MAX_LINE_CHARS).collect());
     }
 
     pub(crate) fn text(&self) -> String {
@@ -43,7 +43,7 @@ pub(crate) async fn follow(
             take(&server, &line, &tail, &telemetry);
         }
         // A line without an end is not collected for ever.
-        if buffer.len() > 16 * LINE || (ended && !buffer.is_empty()) {
+        if buffer.len() > 16 * MAX_LINE_CHARS || (ended && !buffer.is_empty()) {
             take(&server, &buffer.split(), &tail, &telemetry);
         }
         if ended {

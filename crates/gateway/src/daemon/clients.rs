@@ -43,7 +43,7 @@ impl DaemonState {
             // It hears nothing, and looks for another.
             return;
         }
-        let offers_streams = newcomer.handover == hello::HANDOVER;
+        let offers_streams = newcomer.handover == hello::HANDOVER_FORM;
         let admission = match Admission::take(&self.arriving, offers_streams) {
             Ok(admission) => admission,
             Err(why) => {

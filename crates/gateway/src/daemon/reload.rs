@@ -72,7 +72,7 @@ impl Overrides {
     }
 }
 
-type Mark = [u8; 32];
+type ContentDigest = [u8; 32];
 
 /// The config that counts, and the file that it came from.
 pub(crate) struct CurrentConfig {
@@ -85,7 +85,7 @@ struct ConfigState {
     config: Config,
     overrides: Overrides,
     /// The content that was applied.
-    applied: Mark,
+    applied: ContentDigest,
     /// The file as it was looked at last.
     seen: Option<FileStamp>,
     /// Why it was not taken over at the last look, and whether that was said.
@@ -115,7 +115,7 @@ impl Applied {
 
 impl CurrentConfig {
     pub(crate) fn new(config: Config, source: Option<Source>, overrides: Overrides) -> Self {
-        let applied = source.as_ref().map(|source| mark(&source.text)).unwrap_or_default();
+        let applied = source.as_ref().map(|source| digest_of(&source.text)).unwrap_or_default();
         let state = ConfigState { config, overrides, applied, seen: None, doubt: None };
         let owners = source.as_ref().map(|source| source.owners).unwrap_or_default();
         Self { state: Mutex::new(state), owners, source: source.map(|source| (source.path, source.origin)) }
@@ -164,7 +164,7 @@ impl DaemonState {
             }
             state.seen = stamp;
             let Some(file) = file else { continue };
-            if file.as_ref().is_ok_and(|file| mark(&file.source) == state.applied) {
+            if file.as_ref().is_ok_and(|file| digest_of(&file.source) == state.applied) {
                 state.doubt = None;
                 continue;
             }
@@ -213,7 +213,7 @@ impl DaemonState {
             let problems: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
             return Err(format!("{} has errors\n{}", file.path.display(), problems.join("\n")));
         };
-        state.applied = mark(&file.source);
+        state.applied = digest_of(&file.source);
         state.doubt = None;
         let before = std::mem::replace(&mut state.config, config);
         let applied = self.apply(&before, &state.config, state.overrides);
@@ -339,7 +339,7 @@ fn needs_restart(
     .collect()
 }
 
-fn mark(text: &str) -> Mark {
+fn digest_of(text: &str) -> ContentDigest {
     Sha256::digest(text).into()
 }
 

@@ -19,19 +19,19 @@ const START_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A server that was started without a client, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Started {
+struct StartedServer {
     server: String,
     root: Option<String>,
 }
 
 /// What `switchboard start` has named.
 pub(crate) struct StartedServers {
-    named: Mutex<Vec<Started>>,
+    named: Mutex<Vec<StartedServer>>,
     /// The file that it is stored in, and the config's place there; nothing if it goes with us.
     store: Option<(PathBuf, String)>,
 }
 
-type StoredStarts = BTreeMap<String, Vec<Started>>;
+type StoredStarts = BTreeMap<String, Vec<StartedServer>>;
 
 impl StartedServers {
     /// `config` is the file whose servers we stay for; nothing if we end with our clients.
@@ -41,15 +41,15 @@ impl StartedServers {
         Self { named: Mutex::new(named.unwrap_or_default()), store }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Started>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<StartedServer>> {
         self.named.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn all(&self) -> Vec<Started> {
+    fn all(&self) -> Vec<StartedServer> {
         self.lock().clone()
     }
 
-    fn note(&self, started: Started) {
+    fn note(&self, started: StartedServer) {
         let mut named = self.lock();
         if !named.contains(&started) {
             named.push(started);
@@ -67,7 +67,7 @@ impl StartedServers {
     }
 
     /// A disk that cannot be written is no reason not to serve.
-    fn write(&self, named: &[Started]) {
+    fn write(&self, named: &[StartedServer]) {
         let Some((file, config)) = &self.store else { return };
         let mut all = read(file);
         match named.is_empty() {
@@ -94,7 +94,7 @@ impl DaemonState {
                 let _ = self.stand_by(id, None);
             }
         }
-        for Started { server, root } in self.started.all() {
+        for StartedServer { server, root } in self.started.all() {
             if let Some((id, _)) = self.servers.find(&server) {
                 let _ = self.stand_by(id, root);
             }
@@ -125,7 +125,7 @@ impl DaemonState {
                 (_, _) => Reply::with(json!({ "instances": restarted })),
             };
         }
-        self.started.note(Started { server: name.to_owned(), root: root.map(str::to_owned) });
+        self.started.note(StartedServer { server: name.to_owned(), root: root.map(str::to_owned) });
         let deadline = Instant::now() + START_WAIT;
         while self.hub.turn().standby_state(id) == StandbyState::Starting && Instant::now() < deadline {
             tokio::time::sleep(START_CHECK_INTERVAL).await;

@@ -14,10 +14,10 @@ use switchboard_protocol::framing::DEFAULT_MESSAGE_LIMIT_BYTES;
 use switchboard_protocol::{Frame, Framer, Framing};
 use tokio::task::JoinHandle;
 
-/// So much of what the program says on stderr is kept.
-const MOST_WORDS: usize = 64 << 10;
-/// How long after its end its last words are waited for.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+/// Bytes of the program's stderr that are kept.
+const MAX_STDERR_BYTES: usize = 64 << 10;
+/// How long the rest of stderr is waited for after the program's end.
+const LAST_STDERR_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Why nothing was heard.
 #[derive(Debug, thiserror::Error)]
@@ -114,7 +114,7 @@ impl Conversation {
         drop(stdin);
         let ended = child.stop(grace).await.ended;
         drop((child, stdout));
-        let _ = tokio::time::timeout(LAST_WORDS, listening).await;
+        let _ = tokio::time::timeout(LAST_STDERR_TIMEOUT, listening).await;
         let words =
             String::from_utf8_lossy(&words.lock().unwrap_or_else(PoisonError::into_inner)).into_owned();
         (ended, words)
@@ -125,7 +125,7 @@ async fn listen(mut stderr: ByteReader, words: Arc<Mutex<Vec<u8>>>) {
     let mut buffer = BytesMut::new();
     while let Ok(1..) = stderr.read(&mut buffer).await {
         let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
-        let room = MOST_WORDS.saturating_sub(words.len()).min(buffer.len());
+        let room = MAX_STDERR_BYTES.saturating_sub(words.len()).min(buffer.len());
         words.extend_from_slice(&buffer[..room]);
         buffer.clear();
     }

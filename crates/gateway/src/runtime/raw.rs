@@ -19,7 +19,7 @@ use switchboard_process::stdio::OwnStdio;
 use switchboard_process::warden::Warden;
 
 /// How long a command has after SIGTERM when a client that is done sends us a signal as well.
-const HASTE: Duration = Duration::from_millis(800);
+const HASTY_GRACE: Duration = Duration::from_millis(800);
 
 /// It could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -99,7 +99,7 @@ async fn end(child: &mut Child, signals: &mut Signals, grace: Duration, why: Why
     if why == Why::ClientGone {
         tokio::select! {
             stopped = child.stop(grace) => return stopped.ended,
-            _ = signals.next() => grace = grace.min(HASTE),
+            _ = signals.next() => grace = grace.min(HASTY_GRACE),
         }
     }
     tokio::select! {

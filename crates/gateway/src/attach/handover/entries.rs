@@ -1,8 +1,8 @@
 //! From messages to entries: what a client says, and what it is told, as its journal has it.
 
-use super::entry::{AskedRequest, Id, JournalEntry, RepeatedKind};
+use super::entry::{AskedRequest, Id, JournalEntry};
 use switchboard_protocol::hunt::Glimpse;
-use switchboard_protocol::{Broken, Kind, Message, Method, Outgoing, OutgoingKind, Part};
+use switchboard_protocol::{Broken, Kind, Message, Method, Outgoing, OutgoingKind, Part, SetupMessage};
 
 /// Longer requests are not repeated.
 pub(super) const MAX_REPEATED_BYTES: usize = 64 << 10;
@@ -18,7 +18,7 @@ impl Entries {
             (Kind::Request, method) => {
                 let is_initialize = method == Method::Initialize;
                 if is_initialize {
-                    self.0.push(JournalEntry::Said { what: RepeatedKind::Initialize, line: line() });
+                    self.0.push(JournalEntry::Said { what: SetupMessage::Initialize, line: line() });
                 }
                 self.effect(message);
                 let is_short = message.bytes().len() <= MAX_REPEATED_BYTES;
@@ -28,7 +28,7 @@ impl Entries {
                 self.0.extend(id.map(|id| JournalEntry::Asked(AskedRequest { id, again })));
             }
             (Kind::Notification, Method::Initialized) => {
-                self.0.push(JournalEntry::Said { what: RepeatedKind::Initialized, line: line() });
+                self.0.push(JournalEntry::Said { what: SetupMessage::Initialized, line: line() });
             }
             (Kind::Notification, Method::Cancelled) => {
                 let id = message.part(Part::RequestId).map(<[u8]>::to_vec);
@@ -47,7 +47,7 @@ impl Entries {
         let uri = || message.part(Part::Uri).unwrap_or_default().to_vec();
         match message.method() {
             Method::SetLevel => {
-                self.0.push(JournalEntry::Said { what: RepeatedKind::Level, line: message.bytes().to_vec() });
+                self.0.push(JournalEntry::Said { what: SetupMessage::Level, line: message.bytes().to_vec() });
             }
             Method::Subscribe => self.0.push(JournalEntry::Subscribed { uri: uri() }),
             Method::Unsubscribe => self.0.push(JournalEntry::Unsubscribed { uri: uri() }),

@@ -1,6 +1,6 @@
 //! Entries of a client's journal, and how they are written down. Pure.
 
-use switchboard_protocol::Framing;
+use switchboard_protocol::{Framing, SetupMessage};
 
 /// One entry of a journal. Entries that are appended together count together or not at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub(crate) enum JournalEntry {
     },
     /// Message to repeat to the next daemon.
     Said {
-        what: RepeatedKind,
+        what: SetupMessage,
         line: Vec<u8>,
     },
     Subscribed {
@@ -60,14 +60,6 @@ pub(crate) struct AskedRequest {
     pub(crate) id: Id,
     /// The whole request, if it is safe to repeat. Empty otherwise.
     pub(crate) again: Vec<u8>,
-}
-
-/// Kind of a message to repeat; the last of each kind counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RepeatedKind {
-    Initialize,
-    Initialized,
-    Level,
 }
 
 pub(crate) fn encode(entry: &JournalEntry, into: &mut Vec<u8>) {
@@ -127,9 +119,9 @@ fn decode_one(rest: &mut &[u8]) -> Option<JournalEntry> {
         7 => JournalEntry::Answered { id: texts.next()? },
         8 => {
             let what = match number {
-                0 => RepeatedKind::Initialize,
-                1 => RepeatedKind::Initialized,
-                _ => RepeatedKind::Level,
+                0 => SetupMessage::Initialize,
+                1 => SetupMessage::Initialized,
+                _ => SetupMessage::Level,
             };
             JournalEntry::Said { what, line: texts.next()? }
         }

@@ -4,7 +4,7 @@
 
 use super::output::JournaledOutput;
 use super::settle::{refuse_open, settle};
-use super::watchdog::{Verdict, Watchdog};
+use super::watchdog::{Watchdog, WatchdogVerdict};
 use crate::attach::link::Link;
 use crate::io::output::StoredOutput;
 use bytes::BytesMut;
@@ -110,59 +110,48 @@ impl Lookout {
         }
     }
 
-    /// While another holds the streams.
+    /// Watches the daemon that holds the streams.
     async fn over(&mut self, connection: &mut Connection, streams: &Streams) -> HoldEnd {
         let mut words = BytesMut::with_capacity(64);
         let mut watchdog = Watchdog::new(Instant::now());
-        let Self { signals, parent, ignore_parent, grace } = self;
         loop {
-            tokio::select! {
+            let Self { signals, parent, ignore_parent, .. } = self;
+            let end = tokio::select! {
                 read = connection.reader.read(&mut words) => {
-                    if !matches!(read, Ok(1..)) {
-                        return HoldEnd::Lost;
-                    }
-                    if words.contains(&OVER) {
-                        return HoldEnd::Over;
-                    }
-                    if words.contains(&EXITED) {
-                        return HoldEnd::Exited;
-                    }
-                    words.clear();
                     watchdog.heard(Instant::now());
+                    hear(read, &mut words)
                 }
                 _ = signals.next() => {
-                    // The first asks to end in order, the second at once; and nobody waits for ever.
-                    let orderly = async {
-                        let _ = say(&connection.writer, END).await;
-                        while matches!(connection.reader.read(&mut words).await, Ok(1..)) && !words.contains(&OVER) {}
-                    };
-                    tokio::select! {
-                        () = orderly => {}
-                        _ = signals.next() => {}
-                        () = tokio::time::sleep(*grace + 2 * LAST_ANSWERS_TIMEOUT) => {}
-                    }
-                    return HoldEnd::Over;
+                    self.end_in_order(connection, &mut words).await;
+                    Some(HoldEnd::Over)
                 }
-                () = parent.gone(), if !*ignore_parent => return HoldEnd::Over,
+                () = parent.gone(), if !*ignore_parent => Some(HoldEnd::Over),
                 // A rest ends with the client's next message. If the system cannot tell of it, timers do as before.
-                _ = streams.readable(), if watchdog.wake().is_none() => watchdog.stir(Instant::now()),
+                _ = streams.readable(), if watchdog.wake().is_none() => {
+                    watchdog.stir(Instant::now());
+                    None
+                }
                 () = sleep_until(watchdog.wake()) => {
                     let has_work = streams.open_requests() > 0 || streams.waiting() == Waiting::Something;
-                    match watchdog.look(Instant::now(), has_work) {
-                        Verdict::Fine => {}
-                        Verdict::Ask => {
-                            if say(&connection.writer, ALIVE).await.is_err() {
-                                return HoldEnd::Lost;
-                            }
-                        }
-                        Verdict::Hung => {
-                            // It must not wake up and go on with what is another's by then. Its guards clear up.
-                            connection.kill_peer();
-                            return HoldEnd::Lost;
-                        }
-                    }
+                    act_upon(watchdog.look(Instant::now(), has_work), connection).await
                 }
+            };
+            if let Some(end) = end {
+                return end;
             }
+        }
+    }
+
+    /// Asks the daemon to end with what is open. A second signal ends at once; and nobody waits for ever.
+    async fn end_in_order(&mut self, connection: &mut Connection, words: &mut BytesMut) {
+        let orderly = async {
+            let _ = say(&connection.writer, END).await;
+            while matches!(connection.reader.read(words).await, Ok(1..)) && !words.contains(&OVER) {}
+        };
+        tokio::select! {
+            () = orderly => {}
+            _ = self.signals.next() => {}
+            () = tokio::time::sleep(self.grace + 2 * LAST_ANSWERS_TIMEOUT) => {}
         }
     }
 
@@ -205,6 +194,33 @@ async fn sleep_until(wake: Option<Instant>) {
     match wake {
         Some(wake) => tokio::time::sleep_until(wake.into()).await,
         None => std::future::pending().await,
+    }
+}
+
+/// What the daemon's bytes mean; nothing if it only gave a sign of life.
+fn hear(read: io::Result<usize>, words: &mut BytesMut) -> Option<HoldEnd> {
+    if !matches!(read, Ok(1..)) {
+        return Some(HoldEnd::Lost);
+    }
+    if words.contains(&OVER) {
+        return Some(HoldEnd::Over);
+    }
+    if words.contains(&EXITED) {
+        return Some(HoldEnd::Exited);
+    }
+    words.clear();
+    None
+}
+
+async fn act_upon(verdict: WatchdogVerdict, connection: &Connection) -> Option<HoldEnd> {
+    match verdict {
+        WatchdogVerdict::Fine => None,
+        WatchdogVerdict::Ask => say(&connection.writer, ALIVE).await.is_err().then_some(HoldEnd::Lost),
+        WatchdogVerdict::Hung => {
+            // It must not wake up and go on with what is another's by then. Its guards clear up.
+            connection.kill_peer();
+            Some(HoldEnd::Lost)
+        }
     }
 }
 

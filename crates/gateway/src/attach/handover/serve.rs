@@ -1,7 +1,6 @@
 //! Serves a client whose streams were handed over: repeats what a predecessor had heard, then reads and writes until the
 //! client's end, or until the streams are another's.
 
-use super::entry::RepeatedKind;
 use super::journal::{ClientJournal, HoldState};
 use super::output::JournaledOutput;
 use super::settle;
@@ -17,7 +16,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use switchboard_core::{ClientId, Event, Peer};
 use switchboard_process::handover::Streams;
-use switchboard_protocol::{Dialect, Framer, Framing, Method, Outgoing, Parsed, Part, Patch, RawId, parse};
+use switchboard_protocol::setup::subscribe_request;
+use switchboard_protocol::{
+    Framer, Framing, Method, Outgoing, Parsed, Part, Patch, RawId, SetupMessage, parse,
+};
 
 /// How long the last answers may take to be read.
 const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_secs(1);
@@ -82,21 +84,22 @@ async fn repeat(
 ) -> io::Result<()> {
     let (lines, open) = journal.with_state(|state| {
         let again: Vec<_> = state.open.iter().filter_map(OpenRequest::again).cloned().collect();
-        let is_greeting = again.iter().any(|asked| Some(&asked.again) == state.initialize.as_ref());
-        let mut lines: Vec<(Option<RepeatedKind>, Vec<u8>)> = Vec::new();
-        let mut put = |what, line: &Option<Vec<u8>>| lines.extend(line.clone().map(|line| (what, line)));
-        if !is_greeting {
-            put(Some(RepeatedKind::Initialize), &state.initialize);
+        let setup = &state.setup;
+        let initialize = setup.get(SetupMessage::Initialize).map(|line| &line[..]);
+        let is_greeting = again.iter().any(|asked| Some(&asked.again[..]) == initialize);
+        let mut lines: Vec<(Option<SetupMessage>, Bytes)> = Vec::new();
+        for what in SetupMessage::ALL {
+            let line = setup.get(what).filter(|_| what != SetupMessage::Initialize || !is_greeting);
+            lines.extend(line.map(|line| (Some(what), line.clone())));
         }
-        put(Some(RepeatedKind::Initialized), &state.initialized);
-        put(Some(RepeatedKind::Level), &state.level);
-        lines.extend(state.subscriptions.iter().map(|uri| (None, subscribing(uri, settle::dialect(state)))));
+        let dialect = settle::dialect(state);
+        lines.extend(setup.subscriptions().iter().map(|uri| (None, subscribe_request(uri, dialect))));
         (lines, again)
     });
     for (what, line) in lines {
         let Some(line) = under_own_id(line, journal) else { continue };
         reading::repeat(hub, client, line, framing, reader).await;
-        if what == Some(RepeatedKind::Initialize) {
+        if what == Some(SetupMessage::Initialize) {
             journal.swallowed(1).await;
         }
     }
@@ -107,17 +110,7 @@ async fn repeat(
     Ok(())
 }
 
-/// A request for a subscription, as the client would have put it.
-fn subscribing(uri: &[u8], dialect: Dialect) -> Vec<u8> {
-    let head: &[u8] = match dialect {
-        Dialect::Standard => br#"{"jsonrpc":"2.0","id":0,"method":"resources/subscribe","params":{"uri":"#,
-        Dialect::Bare => br#"{"id":0,"method":"resources/subscribe","params":{"uri":"#,
-    };
-    [head, uri, b"}}"].concat()
-}
-
-fn under_own_id(line: Vec<u8>, journal: &ClientJournal) -> Option<Bytes> {
-    let line = Bytes::from(line);
+fn under_own_id(line: Bytes, journal: &ClientJournal) -> Option<Bytes> {
     let Ok(Parsed::One(message)) = parse(line.clone()) else { return None };
     if message.method() == Method::Initialized || !message.has(Part::Id) {
         return Some(line);

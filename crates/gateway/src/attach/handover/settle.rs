@@ -5,11 +5,12 @@ use super::entry::{Id, JournalEntry};
 use super::journal::ClientJournal;
 use super::output::JournaledOutput;
 use super::state::{JournalState, OpenRequest};
+use bytes::Bytes;
 use serde_json::json;
 use std::io::{self, IoSlice};
 use std::sync::Arc;
 use switchboard_process::handover::Streams;
-use switchboard_protocol::{Dialect, ErrorAnswer, ErrorKind, RawId};
+use switchboard_protocol::{Dialect, ErrorAnswer, ErrorKind, RawId, SetupMessage};
 
 /// Enters and writes all of it, as far as it goes without waiting.
 pub(super) fn settle(streams: &Streams, server: &str) -> io::Result<JournaledOutput> {
@@ -81,8 +82,12 @@ fn owed(
 
 /// Those who leave `jsonrpc` out do not expect it either.
 pub(super) fn dialect(state: &JournalState) -> Dialect {
-    let has_version = |line: &Vec<u8>| memchr::memmem::find(line, b"\"jsonrpc\"").is_some();
-    if state.initialize.as_ref().is_none_or(has_version) { Dialect::Standard } else { Dialect::Bare }
+    let has_version = |line: &Bytes| memchr::memmem::find(line, b"\"jsonrpc\"").is_some();
+    if state.setup.get(SetupMessage::Initialize).is_none_or(has_version) {
+        Dialect::Standard
+    } else {
+        Dialect::Bare
+    }
 }
 
 /// In the words of the core of an attachment that carries every message itself.

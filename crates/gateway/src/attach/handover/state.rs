@@ -2,9 +2,10 @@
 //! open, and which messages the next daemon must hear again. Pure: a list of entries makes the state, and the state can be
 //! written down as such a list.
 
-use super::entry::{AskedRequest, Id, JournalEntry, RepeatedKind, decode, encode};
+use super::entry::{AskedRequest, Id, JournalEntry, decode, encode};
+use bytes::Bytes;
 use switchboard_core::settings::{MAX_SUBSCRIPTION_BYTES, MAX_SUBSCRIPTIONS};
-use switchboard_protocol::Framing;
+use switchboard_protocol::{Framing, PeerSetup, SetupMessage};
 
 /// Request, or batch, that is to be answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,11 +20,8 @@ pub(crate) struct JournalState {
     pub(crate) written: u64,
     pub(crate) open: Vec<OpenRequest>,
     pub(crate) questions: Vec<Id>,
-    pub(crate) initialize: Option<Vec<u8>>,
-    pub(crate) initialized: Option<Vec<u8>>,
-    pub(crate) level: Option<Vec<u8>>,
-    /// URIs, as JSON. No more than a client may have.
-    pub(crate) subscriptions: Vec<Vec<u8>>,
+    /// With no more subscriptions than a client may have.
+    pub(crate) setup: PeerSetup,
     pub(crate) framing: Option<Framing>,
 }
 
@@ -48,20 +46,19 @@ impl JournalState {
             }
             JournalEntry::Question { id } => self.questions.push(id),
             JournalEntry::Resolved { id } => self.questions.retain(|known| *known != id),
-            JournalEntry::Said { what: RepeatedKind::Initialize, line } => self.initialize = Some(line),
-            JournalEntry::Said { what: RepeatedKind::Initialized, line } => self.initialized = Some(line),
-            JournalEntry::Said { what: RepeatedKind::Level, line } => self.level = Some(line),
+            JournalEntry::Said { what, line } => self.setup.set(what, line.into()),
             JournalEntry::Subscribed { uri } => self.subscribe(uri),
-            JournalEntry::Unsubscribed { uri } => self.subscriptions.retain(|known| *known != uri),
+            JournalEntry::Unsubscribed { uri } => self.setup.unsubscribe(&uri),
             JournalEntry::Speaks { framing } => self.framing = Some(framing),
         }
     }
 
     fn subscribe(&mut self, uri: Vec<u8>) {
-        self.subscriptions.retain(|known| *known != uri);
-        let bytes: usize = self.subscriptions.iter().map(Vec::len).sum();
-        if self.subscriptions.len() < MAX_SUBSCRIPTIONS && bytes + uri.len() <= MAX_SUBSCRIPTION_BYTES {
-            self.subscriptions.push(uri);
+        self.setup.unsubscribe(&uri);
+        let known = self.setup.subscriptions();
+        let bytes: usize = known.iter().map(Bytes::len).sum();
+        if known.len() < MAX_SUBSCRIPTIONS && bytes + uri.len() <= MAX_SUBSCRIPTION_BYTES {
+            self.setup.subscribe(uri.into());
         }
     }
 
@@ -89,18 +86,13 @@ impl JournalState {
         let mut put = |entry: &JournalEntry| encode(entry, &mut bytes);
         put(&JournalEntry::Taken { upto: self.taken });
         put(&JournalEntry::Written { upto: self.written });
-        let said = [
-            (RepeatedKind::Initialize, &self.initialize),
-            (RepeatedKind::Initialized, &self.initialized),
-            (RepeatedKind::Level, &self.level),
-        ];
-        for (what, line) in said {
-            if let Some(line) = line {
-                put(&JournalEntry::Said { what, line: line.clone() });
+        for what in SetupMessage::ALL {
+            if let Some(line) = self.setup.get(what) {
+                put(&JournalEntry::Said { what, line: line.to_vec() });
             }
         }
-        for uri in &self.subscriptions {
-            put(&JournalEntry::Subscribed { uri: uri.clone() });
+        for uri in self.setup.subscriptions() {
+            put(&JournalEntry::Subscribed { uri: uri.to_vec() });
         }
         if let Some(framing) = self.framing {
             put(&JournalEntry::Speaks { framing });
@@ -146,14 +138,14 @@ mod tests {
     fn some() -> Vec<JournalEntry> {
         vec![
             JournalEntry::Speaks { framing: Framing::ContentLength },
-            JournalEntry::Said { what: RepeatedKind::Initialize, line: b"hello".to_vec() },
+            JournalEntry::Said { what: SetupMessage::Initialize, line: b"hello".to_vec() },
             asked("1", "hello"),
             JournalEntry::Taken { upto: 10 },
             JournalEntry::Answered { id: b"1".to_vec() },
             JournalEntry::Written { upto: 99 },
-            JournalEntry::Said { what: RepeatedKind::Initialized, line: b"ready".to_vec() },
-            JournalEntry::Said { what: RepeatedKind::Level, line: b"loud".to_vec() },
-            JournalEntry::Said { what: RepeatedKind::Level, line: b"quiet".to_vec() },
+            JournalEntry::Said { what: SetupMessage::Initialized, line: b"ready".to_vec() },
+            JournalEntry::Said { what: SetupMessage::Level, line: b"loud".to_vec() },
+            JournalEntry::Said { what: SetupMessage::Level, line: b"quiet".to_vec() },
             JournalEntry::Subscribed { uri: b"a".to_vec() },
             JournalEntry::Subscribed { uri: b"b".to_vec() },
             JournalEntry::Unsubscribed { uri: b"a".to_vec() },
@@ -178,8 +170,8 @@ mod tests {
         let mut state = JournalState::default();
         some().into_iter().for_each(|entry| state.enter(entry));
         assert_eq!((state.taken, state.written), (70, 99));
-        assert_eq!(state.level.as_deref(), Some(&b"quiet"[..]));
-        assert_eq!(state.subscriptions, [b"b"]);
+        assert_eq!(state.setup.get(SetupMessage::Level), Some(&"quiet".into()));
+        assert_eq!(state.setup.subscriptions(), ["b"]);
         let one = |id: &str| OpenRequest::One(AskedRequest { id: id.into(), again: Vec::new() });
         assert_eq!(state.open, [one("2"), one("\"2\""), OpenRequest::Together(vec![b"3".to_vec()])]);
     }
@@ -190,15 +182,15 @@ mod tests {
         for number in 0..2 * MAX_SUBSCRIPTIONS {
             state.enter(JournalEntry::Subscribed { uri: number.to_string().into_bytes() });
         }
-        assert_eq!(state.subscriptions.len(), MAX_SUBSCRIPTIONS);
+        assert_eq!(state.setup.subscriptions().len(), MAX_SUBSCRIPTIONS);
         let mut state = JournalState::default();
         for number in 0..60_u8 {
             state.enter(JournalEntry::Subscribed { uri: vec![number; 1 << 19] });
         }
-        assert_eq!(state.subscriptions.len(), 2);
+        assert_eq!(state.setup.subscriptions().len(), 2);
         state.enter(JournalEntry::Unsubscribed { uri: vec![0; 1 << 19] });
         state.enter(JournalEntry::Subscribed { uri: vec![9; 1 << 19] });
-        assert_eq!(state.subscriptions[1][0], 9);
+        assert_eq!(state.setup.subscriptions()[1][0], 9);
     }
 
     #[test]

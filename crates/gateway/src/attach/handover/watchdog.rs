@@ -2,7 +2,7 @@
 //! argument.
 //!
 //! While there is work, a request is seen at the next look, the daemon is asked in the same moment, and has
-//! [`ANSWER_TIMEOUT`] from there: a request that comes to a hung daemon waits for [`GIVE_UP`] at most, whenever it comes.
+//! [`ANSWER_TIMEOUT`] from there: a request that comes to a hung daemon waits for [`GIVE_UP_TIMEOUT`] at most, whenever it comes.
 //! After [`QUIET_LOOKS`] looks without work no timer runs: the client's next message ends the rest.
 
 use std::time::{Duration, Instant};
@@ -12,14 +12,14 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(5);
 /// How long a daemon that has work may take for a sign of life.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(9);
 /// What `docs/daemon.md` promises.
-const GIVE_UP: Duration = Duration::from_secs(15);
+const GIVE_UP_TIMEOUT: Duration = Duration::from_secs(15);
 /// Woken so much later than we wanted to be, we have been suspended, and perhaps the daemon with us.
-const OVERSLEPT: Duration = Duration::from_secs(3);
+const MAX_OVERSLEEP: Duration = Duration::from_secs(3);
 /// Looks without work before a rest. One is not enough: a request that the daemon has just read and not yet entered is
 /// nowhere to be seen.
 const QUIET_LOOKS: u32 = 2;
 
-const _: () = assert!(LOOK_INTERVAL.as_secs() + ANSWER_TIMEOUT.as_secs() < GIVE_UP.as_secs());
+const _: () = assert!(LOOK_INTERVAL.as_secs() + ANSWER_TIMEOUT.as_secs() < GIVE_UP_TIMEOUT.as_secs());
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Watchdog {
@@ -32,7 +32,7 @@ pub(super) enum Watchdog {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum WatchdogVerdict {
     Fine,
     /// It is to be asked for a sign of life.
     Ask,
@@ -63,21 +63,21 @@ impl Watchdog {
     }
 
     /// `has_work`: something is open, or waits to be read.
-    pub(super) fn look(&mut self, now: Instant, has_work: bool) -> Verdict {
+    pub(super) fn look(&mut self, now: Instant, has_work: bool) -> WatchdogVerdict {
         match *self {
-            Self::Asked { wake } if now <= wake + OVERSLEPT => return Verdict::Hung,
+            Self::Asked { wake } if now <= wake + MAX_OVERSLEEP => return WatchdogVerdict::Hung,
             Self::Looking { quiet, .. } if !has_work => {
                 *self = match quiet + 1 {
                     QUIET_LOOKS.. => Self::Resting,
                     quiet => Self::Looking { wake: now + LOOK_INTERVAL, quiet },
                 };
-                return Verdict::Fine;
+                return WatchdogVerdict::Fine;
             }
-            Self::Resting if !has_work => return Verdict::Fine,
+            Self::Resting if !has_work => return WatchdogVerdict::Fine,
             Self::Asked { .. } | Self::Looking { .. } | Self::Resting => {}
         }
         *self = Self::Asked { wake: now + ANSWER_TIMEOUT };
-        Verdict::Ask
+        WatchdogVerdict::Ask
     }
 }
 
@@ -106,9 +106,9 @@ mod tests {
             }
             let has_work = busy.is_some() || now >= asked_at;
             match watchdog.look(now, has_work) {
-                Verdict::Fine => {}
-                Verdict::Ask => answer = busy.map(|time| now + time),
-                Verdict::Hung => return now.saturating_duration_since(asked_at),
+                WatchdogVerdict::Fine => {}
+                WatchdogVerdict::Ask => answer = busy.map(|time| now + time),
+                WatchdogVerdict::Hung => return now.saturating_duration_since(asked_at),
             }
         }
     }
@@ -116,10 +116,10 @@ mod tests {
     #[test]
     fn a_hung_daemon_is_given_up_in_time() {
         let mut after = Duration::ZERO;
-        while after < 4 * GIVE_UP {
+        while after < 4 * GIVE_UP_TIMEOUT {
             for busy in [None, Some(Duration::ZERO), Some(LOOK_INTERVAL), Some(ANSWER_TIMEOUT - STEP)] {
                 let waited = wait_at_hung(after, busy);
-                assert!(waited < GIVE_UP, "{waited:?} for a request after {after:?}, busy: {busy:?}");
+                assert!(waited < GIVE_UP_TIMEOUT, "{waited:?} for a request after {after:?}, busy: {busy:?}");
             }
             after += STEP;
         }
@@ -133,20 +133,20 @@ mod tests {
     fn idle_watchdog_rests_until_stirred() {
         let mut watchdog = Watchdog::new(Instant::now());
         for _ in 0..QUIET_LOOKS {
-            assert_eq!(watchdog.look(wake(&watchdog), false), Verdict::Fine);
+            assert_eq!(watchdog.look(wake(&watchdog), false), WatchdogVerdict::Fine);
         }
         assert_eq!(watchdog.wake(), None);
         let now = Instant::now();
         watchdog.stir(now);
         assert_eq!(watchdog.wake(), Some(now + LOOK_INTERVAL));
-        assert_eq!(watchdog.look(wake(&watchdog), true), Verdict::Ask);
+        assert_eq!(watchdog.look(wake(&watchdog), true), WatchdogVerdict::Ask);
     }
 
     #[test]
     fn a_daemon_that_answers_late_is_kept() {
         let mut watchdog = Watchdog::new(Instant::now());
         for _ in 0..100 {
-            assert_eq!(watchdog.look(wake(&watchdog), true), Verdict::Ask);
+            assert_eq!(watchdog.look(wake(&watchdog), true), WatchdogVerdict::Ask);
             watchdog.heard(wake(&watchdog) - STEP);
         }
     }
@@ -154,9 +154,9 @@ mod tests {
     #[test]
     fn nobody_is_given_up_by_one_who_was_suspended() {
         let mut watchdog = Watchdog::new(Instant::now());
-        assert_eq!(watchdog.look(wake(&watchdog), true), Verdict::Ask);
-        let late = wake(&watchdog) + OVERSLEPT + STEP;
-        assert_eq!(watchdog.look(late, true), Verdict::Ask);
-        assert_eq!(watchdog.look(wake(&watchdog), true), Verdict::Hung);
+        assert_eq!(watchdog.look(wake(&watchdog), true), WatchdogVerdict::Ask);
+        let late = wake(&watchdog) + MAX_OVERSLEEP + STEP;
+        assert_eq!(watchdog.look(late, true), WatchdogVerdict::Ask);
+        assert_eq!(watchdog.look(wake(&watchdog), true), WatchdogVerdict::Hung);
     }
 }

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-const MOST: f64 = 20.0;
-const PER_SECOND: f64 = 1.0;
+const MAX_RETRIES: f64 = 20.0;
+const RETRIES_PER_SECOND: f64 = 1.0;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
 pub(super) struct Budget {
@@ -15,13 +15,13 @@ pub(super) struct Budget {
 
 impl Budget {
     pub(super) fn new(now: Instant) -> Self {
-        Self { tokens: MOST, at: now }
+        Self { tokens: MAX_RETRIES, at: now }
     }
 
     /// Whether once more is within bounds.
     pub(super) fn spend(&mut self, now: Instant) -> bool {
         let since = now.saturating_duration_since(self.at).as_secs_f64();
-        self.tokens = (self.tokens + since * PER_SECOND).min(MOST);
+        self.tokens = (self.tokens + since * RETRIES_PER_SECOND).min(MAX_RETRIES);
         self.at = now;
         let may = self.tokens >= 1.0;
         if may {
@@ -33,7 +33,7 @@ impl Budget {
 
 /// How long to wait before the next of several tries: twice as long each time, a quarter more or less.
 pub(super) fn pause(tries: u32) -> Duration {
-    jittered(FIRST_PAUSE.saturating_mul(2u32.saturating_pow(tries)).min(LONGEST_PAUSE))
+    jittered(FIRST_PAUSE.saturating_mul(2u32.saturating_pow(tries)).min(MAX_PAUSE))
 }
 
 /// A quarter more or less, so that many do not come back at the same instant.
@@ -61,12 +61,12 @@ mod tests {
         let start = Instant::now();
         let mut budget = Budget::new(start);
         let spent = (0..100).filter(|_| budget.spend(start)).count();
-        assert_eq!(spent, MOST as usize);
+        assert_eq!(spent, MAX_RETRIES as usize);
         assert!(!budget.spend(start + Duration::from_millis(500)));
         assert!(budget.spend(start + Duration::from_millis(1600)));
         assert!(!budget.spend(start + Duration::from_millis(1600)));
         let later = start + Duration::from_secs(3600);
-        assert_eq!((0..100).filter(|_| budget.spend(later)).count(), MOST as usize);
+        assert_eq!((0..100).filter(|_| budget.spend(later)).count(), MAX_RETRIES as usize);
     }
 
     #[test]

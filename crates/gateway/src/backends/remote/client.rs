@@ -7,14 +7,14 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-const CONNECT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Node's and uvicorn's servers close a connection that was idle for five seconds. A request that meets the close half
 /// way would be lost, so ours is given up before.
-const IDLE_PLAIN: Duration = Duration::from_secs(4);
+const PLAIN_IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 /// What stands before servers on the net waits for a minute or more.
-const IDLE_SECURE: Duration = Duration::from_secs(50);
+const SECURE_IDLE_TIMEOUT: Duration = Duration::from_secs(50);
 /// A machine that has gone without a word is noticed.
-const ALIVE: Duration = Duration::from_secs(30);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Sort {
@@ -45,16 +45,16 @@ fn make(sort: Sort) -> Result<reqwest::Client, reqwest::Error> {
         .user_agent(concat!("switchboard/", env!("CARGO_PKG_VERSION")))
         .redirect(Policy::none())
         .referer(false)
-        .connect_timeout(CONNECT)
+        .connect_timeout(CONNECT_TIMEOUT)
         .tcp_nodelay(true)
-        .tcp_keepalive(ALIVE);
+        .tcp_keepalive(KEEP_ALIVE_INTERVAL);
     let builder = match sort.is_secure {
         true => builder
-            .pool_idle_timeout(IDLE_SECURE)
-            .http2_keep_alive_interval(ALIVE)
+            .pool_idle_timeout(SECURE_IDLE_TIMEOUT)
+            .http2_keep_alive_interval(KEEP_ALIVE_INTERVAL)
             .http2_adaptive_window(true),
         // No authorities are needed there, and reading them takes a while.
-        false => builder.pool_idle_timeout(IDLE_PLAIN).tls_certs_only([]),
+        false => builder.pool_idle_timeout(PLAIN_IDLE_TIMEOUT).tls_certs_only([]),
     };
     // What is on this machine is behind no proxy.
     let builder = if sort.is_here { builder.no_proxy() } else { builder };

@@ -92,7 +92,7 @@ pub(super) enum Prospect {
 }
 
 /// What a person reads.
-pub(super) struct Words {
+pub(super) struct FaultWords {
     pub(super) kind: ErrorKind,
     pub(super) text: String,
     pub(super) hint: String,
@@ -150,9 +150,9 @@ impl Fault {
         matches!(self, Self::SessionLost | Self::PerhapsLost { .. })
     }
 
-    pub(super) fn words(&self, target: &Target) -> Words {
+    pub(super) fn words(&self, target: &Target) -> FaultWords {
         let at = shown(&target.url);
-        let unavailable = |text: String, hint: &str| Words {
+        let unavailable = |text: String, hint: &str| FaultWords {
             kind: ErrorKind::BackendUnavailable,
             text,
             hint: hint.to_owned(),
@@ -160,7 +160,7 @@ impl Fault {
         };
         let unknown = "whether this request took effect is unknown; it was not sent a second time";
         match self {
-            Self::Unreachable { why, hint, prospect } => Words {
+            Self::Unreachable { why, hint, prospect } => FaultWords {
                 retryable: *prospect != Prospect::Never,
                 ..unavailable(format!("{at} cannot be reached: {why}"), &format!("{hint}; nothing was sent"))
             },
@@ -180,14 +180,14 @@ impl Fault {
                 with(format!("{at} refused this ({status}) and had lost its session; there is a new one"), said),
                 unknown,
             ),
-            Self::Unauthorized { wants_oauth: true, said } => Words {
+            Self::Unauthorized { wants_oauth: true, said } => FaultWords {
                 kind: ErrorKind::Unauthorized,
                 text: with(format!("{at} wants a login with OAuth (401), which Switchboard cannot do yet"), said),
                 hint: "if the server also takes a token, give it in `headers` as \"Authorization\": \"Bearer ${TOKEN}\""
                     .to_owned(),
                 retryable: false,
             },
-            Self::Unauthorized { wants_oauth: false, said } => Words {
+            Self::Unauthorized { wants_oauth: false, said } => FaultWords {
                 kind: ErrorKind::Unauthorized,
                 text: with(format!("{at} does not know who we are (401)"), said),
                 hint: "give a token in `headers`, such as \"Authorization\": \"Bearer ${TOKEN}\", and see that the \
@@ -195,26 +195,26 @@ impl Fault {
                     .to_owned(),
                 retryable: false,
             },
-            Self::Forbidden { said } => Words {
+            Self::Forbidden { said } => FaultWords {
                 kind: ErrorKind::Forbidden,
                 text: with(format!("{at} refuses this (403)"), said),
                 hint: "the token in `headers` may lack a permission, or the server does not accept calls from here"
                     .to_owned(),
                 retryable: false,
             },
-            Self::NotFound => Words {
+            Self::NotFound => FaultWords {
                 kind: ErrorKind::BackendUnavailable,
                 text: format!("there is no MCP server at {at} (404)"),
                 hint: "check `url`; most end in /mcp or /sse".to_owned(),
                 retryable: false,
             },
-            Self::PerhapsLost { status, said, .. } => Words {
+            Self::PerhapsLost { status, said, .. } => FaultWords {
                 retryable: false,
                 ..unavailable(with(format!("{at} refused this request ({status})"), said), unknown)
             },
             Self::NotFollowed { status, to } => {
                 let to = to.as_deref().unwrap_or("nowhere");
-                Words {
+                FaultWords {
                     retryable: false,
                     ..unavailable(
                         format!("{at} redirects to {to} ({status}), which is followed for lists and reads only"),
@@ -222,7 +222,7 @@ impl Fault {
                     )
                 }
             }
-            Self::Refused { status, said } => Words {
+            Self::Refused { status, said } => FaultWords {
                 kind: ErrorKind::BackendUnavailable,
                 text: with(format!("{at} refused this request ({status})"), said),
                 hint: "check `url`, `type` and `headers` of this server".to_owned(),
@@ -230,14 +230,14 @@ impl Fault {
             },
             Self::Busy { status, after, said } => {
                 let wait = after.map_or("in a while".to_owned(), |after| format!("in {} s", after.as_secs().max(1)));
-                Words {
+                FaultWords {
                     kind: if *status == 429 { ErrorKind::RateLimited } else { ErrorKind::BackendUnavailable },
                     text: with(format!("{at} takes no more at the moment ({status})"), said),
                     hint: format!("try again {wait}"),
                     retryable: true,
                 }
             }
-            Self::Failed { status, said } => Words {
+            Self::Failed { status, said } => FaultWords {
                 text: with(format!("{at} failed ({status})"), said),
                 ..unavailable(String::new(), unknown)
             },
@@ -246,7 +246,7 @@ impl Fault {
                     Some(to) => (format!("to {to}"), format!("if that is right, write {to} as `url`")),
                     None => ("to nowhere".to_owned(), "check `url`".to_owned()),
                 };
-                Words {
+                FaultWords {
                     kind: ErrorKind::BackendUnavailable,
                     text: format!(
                         "{at} redirects {to} ({status}), which is not followed: `headers` are for one place only"
@@ -256,7 +256,7 @@ impl Fault {
                 }
             }
             Self::Answered => unavailable(format!("{at} refused this"), "see its answer"),
-            Self::Unexpected { what } => Words {
+            Self::Unexpected { what } => FaultWords {
                 kind: ErrorKind::BadAnswer,
                 text: format!("{at} sent no answer that can be used: {what}"),
                 hint: "check that `url` is that of an MCP server; else it is a fault of that server".to_owned(),
@@ -266,7 +266,7 @@ impl Fault {
     }
 
     pub(super) fn answer(&self, target: &Target, server: &str, root: Option<&str>) -> ErrorAnswer {
-        let Words { kind, text, hint, retryable } = self.words(target);
+        let FaultWords { kind, text, hint, retryable } = self.words(target);
         let answer = ErrorAnswer::new(kind, format!("the server `{server}`: {text}"))
             .server(server)
             .with("root", json!(root))

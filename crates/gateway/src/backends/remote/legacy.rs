@@ -3,10 +3,10 @@
 
 use super::budget::pause;
 use super::fault::{Fault, Prospect};
-use super::post::MOST_CONNECTS;
-use super::session::Session;
+use super::post::MAX_CONNECTS;
+use super::session::RemoteSession;
 use super::streams::{Heard, Mark};
-use super::{Remote, Way};
+use super::{Endpoint, Remote};
 use reqwest::{Response, Url};
 use std::sync::Arc;
 use switchboard_protocol::{SseItem, SseParser};
@@ -14,7 +14,7 @@ use switchboard_protocol::{SseItem, SseParser};
 /// A stream that is lost is asked for again after pauses that grow from a second to half a minute, for some ten minutes.
 /// After that, by whoever has something to say.
 const FIRST_RENEWALS: u32 = 3;
-const MOST_RENEWALS: u32 = 24;
+const MAX_RENEWALS: u32 = 24;
 
 impl Remote {
     /// Opens the stream and waits for its first word.
@@ -23,7 +23,7 @@ impl Remote {
         let (endpoint, rest) = self.endpoint(&mut response).await?;
         let stream = {
             let mut state = self.state();
-            state.way = Way::Legacy(Some(endpoint));
+            state.endpoint = Endpoint::Legacy(Some(endpoint));
             state.stream += 1;
             state.stream
         };
@@ -46,9 +46,9 @@ impl Remote {
     async fn open_patiently(&self) -> Result<Response, Fault> {
         let mut tries = 0;
         loop {
-            match self.open_stream(&Session::default(), None).await {
+            match self.open_stream(&RemoteSession::default(), None).await {
                 Err(Fault::Unreachable { prospect: Prospect::Soon, .. })
-                    if tries < MOST_CONNECTS && self.may_try_again() =>
+                    if tries < MAX_CONNECTS && self.may_try_again() =>
                 {
                     tokio::time::sleep(pause(tries)).await;
                     tries += 1;
@@ -93,10 +93,10 @@ impl Remote {
             let mut state = self.state();
             let is_latest = state.stream == stream;
             if is_latest {
-                state.way = Way::Legacy(None);
+                state.endpoint = Endpoint::Legacy(None);
                 state.own.clear();
             }
-            (state.flights.take_elsewhere(stream), is_latest)
+            (state.in_flight.take_elsewhere(stream), is_latest)
         };
         let fault = Fault::NotResumed { why };
         for id in waiting {
@@ -108,7 +108,7 @@ impl Remote {
         }
         let remote = self.clone();
         self.spawn("listening", async move {
-            for tries in FIRST_RENEWALS..MOST_RENEWALS {
+            for tries in FIRST_RENEWALS..MAX_RENEWALS {
                 match remote.renew(number).await {
                     Ok(()) => return,
                     Err(fault) => {

@@ -3,13 +3,13 @@
 use super::Remote;
 use super::budget::pause;
 use super::fault::Fault;
-use super::session::Session;
+use super::session::RemoteSession;
 use super::streams::{Heard, Mark};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A stream that lasts no longer was none.
-const SHORT: Duration = Duration::from_secs(5);
+const MIN_STREAM_LIFE: Duration = Duration::from_secs(5);
 
 impl Remote {
     /// Listens for as long as there is a session, to whichever there is.
@@ -35,7 +35,7 @@ impl Remote {
     }
 
     /// Until the server says that there is no such stream. Many have none.
-    async fn follow(self: &Arc<Self>, session: &Session) {
+    async fn follow(self: &Arc<Self>, session: &RemoteSession) {
         let mut mark = Mark::default();
         let (mut failures, mut has_one) = (0, false);
         loop {
@@ -50,7 +50,7 @@ impl Remote {
                         Heard::Answer | Heard::End(_) => {}
                     }
                     // Some close it at once, each time: they are not asked every second.
-                    let is_fruitless = begun.elapsed() < SHORT && mark.last_id == before;
+                    let is_fruitless = begun.elapsed() < MIN_STREAM_LIFE && mark.last_id == before;
                     failures = if is_fruitless { failures + 1 } else { 0 };
                 }
                 // That is what restarting a server looks like. What was subscribed to is wanted all the same.

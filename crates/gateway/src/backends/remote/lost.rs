@@ -3,7 +3,7 @@
 //! It matters how sure that is: what was refused by the transport has not been executed and may be sent again, also a
 //! call. What the application says about sessions of its own is none of ours.
 
-use super::session::Session;
+use super::session::RemoteSession;
 use serde::Deserialize;
 use switchboard_protocol::RawId;
 use switchboard_protocol::hunt;
@@ -15,7 +15,7 @@ const REFUSALS: [&str; 5] = [
     "Bad Request: No valid session ID provided",
     // TypeScript 1 and 2
     "Bad Request: Server not initialized",
-    "Bad Request: Mcp-Session-Id header is required",
+    "Bad Request: Mcp-RemoteSession-Id header is required",
     // Python 1 and 2
     "Bad Request: Missing session ID",
     // HTTP+SSE of Python 1 and 2
@@ -25,14 +25,14 @@ const REFUSALS: [&str; 5] = [
 /// What they say with 404.
 const NOT_FOUND: [&str; 5] = [
     // TypeScript 1 and 2, Python 1 and 2
-    "Session not found",
+    "RemoteSession not found",
     // Python 1 and 2
-    "Not Found: Session has been terminated",
+    "Not Found: RemoteSession has been terminated",
     "Not Found: Invalid or expired session ID",
     // HTTP+SSE of Python 1 and 2
     "Could not find session",
     // rmcp
-    "Not Found: Session not found",
+    "Not Found: RemoteSession not found",
 ];
 
 /// How sure it is that the session is lost.
@@ -46,7 +46,7 @@ pub(super) enum Loss {
 }
 
 /// What a refusal of the request with this id means.
-pub(super) fn loss(status: u16, session: &Session, said: &[u8], id: Option<&RawId>) -> Loss {
+pub(super) fn loss(status: u16, session: &RemoteSession, said: &[u8], id: Option<&RawId>) -> Loss {
     let known: &[&str] = match status {
         400 => &REFUSALS,
         404 => &NOT_FOUND,
@@ -110,7 +110,7 @@ mod tests {
     #[track_caller]
     fn check(status: u16, has_id: bool, said: &str, expect: Loss) {
         let id = has_id.then(|| HeaderValue::from_static("x"));
-        let session = Session { id, number: 1, version: None };
+        let session = RemoteSession { id, number: 1, version: None };
         let loss = loss(status, &session, said.as_bytes(), Some(&RawId::from_bytes(b"7")));
         assert_eq!(loss, expect, "{status} {said}");
     }
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn an_answer_of_the_application_is_none() {
         check(400, true, &error("7", -32602, "argument `session` is missing"), Loss::No);
-        check(400, true, &error("7", -32000, "Session not found"), Loss::No);
+        check(400, true, &error("7", -32000, "RemoteSession not found"), Loss::No);
         check(404, true, &error("7", -32601, "Method not found"), Loss::No);
         check(500, true, "session", Loss::No);
         check(400, true, "bad json", Loss::No);

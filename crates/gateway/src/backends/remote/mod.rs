@@ -2,24 +2,23 @@
 //! (found), spoken to, and ends.
 //!
 //! # Layout
-//! - here: one of them, from its start to its end.
-//! - `target`: where it is, and what is sent along; `client`: the pools of connections.
-//! - `letter`: a message to it, and how it is delivered; `parcel`: its bytes.
-//! - `post`: a message is sent, and what comes back is heard; `streams`: events, and how a broken stream is taken up again.
-//! - `listen`: what the server says by itself; `legacy`: the same for servers of 2024-11-05, which say everything there.
-//! - `session`, `renew`: what the server knows of us, and how it is told again; `lost`: how it says that it does not.
-//! - `fault`: what can go wrong, in words; `budget`: how often something is tried again.
+//! - `target`: address and headers; `client`: pools of connections.
+//! - `body`: a message as the body of a request; `requests`: messages on their way, and their order.
+//! - `post`: one message, sent and answered; `streams`: event streams, and how a broken one is resumed.
+//! - `listen`: messages that the server sends by itself; `legacy`: the same for servers of 2024-11-05.
+//! - `session`: what the server knows of us; `renew`: how it is told again; `lost`: how it says that it does not know us.
+//! - `fault`: failures, in words; `budget`: limits of retries.
 //!
-//! What the messages mean to anybody is not known here, apart from the handshake and what has to be said again.
+//! The meaning of messages is not known here, apart from the handshake and what has to be repeated.
 
 mod budget;
 mod client;
 mod fault;
 mod legacy;
-mod letter;
+mod requests;
 mod listen;
 mod lost;
-mod parcel;
+mod body;
 mod post;
 mod renew;
 mod session;
@@ -39,10 +38,10 @@ use crate::io::reader::events;
 use crate::io::task;
 use budget::Budget;
 use bytes::Bytes;
-use fault::{Fault, Words};
-use letter::Flights;
+use fault::{Fault, FaultWords};
+use requests::InFlightRequests;
 use reqwest::Url;
-use session::{Memory, Session};
+use session::{RemoteSession, RepeatedMessages};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -52,7 +51,7 @@ use switchboard_protocol::{Dialect, Frame, Kind, Message, Outgoing, RawId};
 use tokio::sync::{mpsc, oneshot, watch};
 
 /// How long a server may take to hear that we go.
-const FAREWELL: Duration = Duration::from_secs(2);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// One that is spoken to.
 struct Remote {
@@ -64,7 +63,7 @@ struct Remote {
     target: Target,
     /// The largest message that it may send.
     limit: usize,
-    state: Mutex<State>,
+    state: Mutex<RemoteState>,
     /// Held by whoever makes a new session.
     renewing: tokio::sync::Mutex<()>,
     budget: Mutex<Budget>,
@@ -76,13 +75,13 @@ struct Remote {
     over: watch::Sender<bool>,
 }
 
-struct State {
-    way: Way,
+struct RemoteState {
+    endpoint: Endpoint,
     /// The number of the latest stream of events that says everything.
     stream: u32,
-    session: Session,
-    memory: Memory,
-    flights: Flights,
+    session: RemoteSession,
+    repeated: RepeatedMessages,
+    in_flight: InFlightRequests,
     /// Who waits for the answer to a request of our own.
     own: HashMap<RawId, oneshot::Sender<Message>>,
     asked: u32,
@@ -90,7 +89,7 @@ struct State {
 
 /// How messages get there.
 #[derive(Clone, PartialEq, Eq)]
-enum Way {
+enum Endpoint {
     /// To this address, which may be another one than is written in the config.
     Streamable(Url),
     /// To the address that the stream of events has named; nowhere while there is no stream.
@@ -98,9 +97,9 @@ enum Way {
 }
 
 /// What waits to be sent.
-struct Slot(Mutex<Option<mpsc::UnboundedSender<Outgoing>>>);
+struct RemoteMailbox(Mutex<Option<mpsc::UnboundedSender<Outgoing>>>);
 
-impl Mailbox for Slot {
+impl Mailbox for RemoteMailbox {
     fn put(&self, out: Outgoing, _: About) -> usize {
         if let Some(sender) = &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
             // Nobody takes it any more if it is over.
@@ -124,29 +123,19 @@ pub(crate) async fn run(
     mut orders: BackendOrders,
 ) {
     let (vars, clients, limit) = surroundings;
-    let made = Target::prepare(server, root, vars).and_then(|target| match clients.of(&target) {
-        Ok(client) => Ok((target, client)),
-        Err(error) => {
-            let reason = format!("no secure connection can be made here: {}", fault::innermost(&error));
-            Err(Unready {
-                reason,
-                hint: Some("install this machine's certificates (ca-certificates)".to_owned()),
-            })
-        }
-    });
-    let (target, client) = match made {
+    let (target, client) = match reach(server, root, vars, clients) {
         Ok(made) => made,
         // What is wrong here will be wrong the next time.
         Err(Unready { reason, hint }) => return fail(&hub, launch, reason, hint, (false, None)),
     };
     #[expect(clippy::disallowed_methods, reason = "the core's byte credits are its limit")]
-    let (sender, letters) = mpsc::unbounded_channel();
+    let (sender, messages) = mpsc::unbounded_channel();
     let remote = Arc::new(Remote {
         hub: hub.clone(),
         launch,
         name: server.name.clone(),
         root: root.map(|root| root.to_string_lossy().into_owned()),
-        state: Mutex::new(State::new(&target)),
+        state: Mutex::new(RemoteState::new(&target)),
         client,
         target,
         limit,
@@ -156,36 +145,14 @@ pub(crate) async fn run(
         answered: watch::channel((0, false)).0,
         over: watch::channel(false).0,
     });
-    hub.open_mailbox(Peer::Backend(launch), Arc::new(Slot(Mutex::new(Some(sender)))));
+    hub.open_mailbox(Peer::Backend(launch), Arc::new(RemoteMailbox(Mutex::new(Some(sender)))));
     hub.handle(Event::Spawned { launch, pid: 0 });
     remote.spawn("listening", remote.clone().keep_listening());
-    let failed = {
-        let delivering = letter::deliver_all(&remote, letters);
-        tokio::pin!(delivering);
-        tokio::select! {
-            delivered = &mut delivering => match delivered {
-                // Nothing more comes: the order to stop does.
-                Ok(()) => {
-                    let order = orders.recv().await;
-                    remote.say_farewell(order).await;
-                    None
-                }
-                Err(fault) => Some(fault),
-            },
-            order = orders.recv() => {
-                // What was said before it is still sent.
-                if let Some(grace) = order.as_ref().and_then(BackendOrder::grace) {
-                    let _ = tokio::time::timeout(grace.min(FAREWELL), &mut delivering).await;
-                }
-                remote.say_farewell(order).await;
-                None
-            }
-        }
-    };
+    let failed = deliver_until(&remote, messages, &mut orders).await.err();
     remote.over.send_replace(true);
     match failed {
         Some(fault) => {
-            let Words { text, hint, retryable, .. } = fault.words(&remote.target);
+            let FaultWords { text, hint, retryable, .. } = fault.words(&remote.target);
             fail(&hub, launch, text, Some(hint), (retryable, fault.after()));
         }
         None => {
@@ -195,6 +162,49 @@ pub(crate) async fn run(
             turn.handle(Event::BackendEnded { launch, how, stderr, hint: None });
         }
     }
+}
+
+/// Where the server is, and how it is connected to.
+fn reach(
+    server: &ServerConfig,
+    root: Option<&Path>,
+    vars: &Vars,
+    clients: &Clients,
+) -> Result<(Target, reqwest::Client), Unready> {
+    let target = Target::prepare(server, root, vars)?;
+    match clients.of(&target) {
+        Ok(client) => Ok((target, client)),
+        Err(error) => Err(Unready {
+            reason: format!("no secure connection can be made here: {}", fault::innermost(&error)),
+            hint: Some("install this machine's certificates (ca-certificates)".to_owned()),
+        }),
+    }
+}
+
+/// Delivers messages until the order to stop comes, and takes leave of the server. Ends early if the handshake fails.
+async fn deliver_until(
+    remote: &Arc<Remote>,
+    messages: mpsc::UnboundedReceiver<Outgoing>,
+    orders: &mut BackendOrders,
+) -> Result<(), Fault> {
+    let delivering = requests::deliver_all(remote, messages);
+    tokio::pin!(delivering);
+    let order = tokio::select! {
+        delivered = &mut delivering => {
+            delivered?;
+            // Nothing more comes: the order to stop does.
+            orders.recv().await
+        }
+        order = orders.recv() => {
+            // What was said before it is still sent.
+            if let Some(grace) = order.as_ref().and_then(BackendOrder::grace) {
+                let _ = tokio::time::timeout(grace.min(CLOSE_TIMEOUT), &mut delivering).await;
+            }
+            order
+        }
+    };
+    remote.say_farewell(order).await;
+    Ok(())
 }
 
 /// `again` says whether it may work later, and when, if that is known.
@@ -211,20 +221,20 @@ fn fail(
     turn.handle(Event::NotReached { launch, reason, hint, retryable, after });
 }
 
-impl State {
+impl RemoteState {
     fn new(target: &Target) -> Self {
-        let way = match target.transport {
-            crate::config::Transport::Sse => Way::Legacy(None),
+        let endpoint = match target.transport {
+            crate::config::Transport::Sse => Endpoint::Legacy(None),
             crate::config::Transport::Auto | crate::config::Transport::Http => {
-                Way::Streamable(target.url.clone())
+                Endpoint::Streamable(target.url.clone())
             }
         };
         Self {
-            way,
+            endpoint,
             stream: 0,
-            session: Session::default(),
-            memory: Memory::default(),
-            flights: Flights::default(),
+            session: RemoteSession::default(),
+            repeated: RepeatedMessages::default(),
+            in_flight: InFlightRequests::default(),
             own: HashMap::new(),
             asked: 0,
         }
@@ -232,11 +242,11 @@ impl State {
 }
 
 impl Remote {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, RemoteState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn session(&self) -> Session {
+    fn session(&self) -> RemoteSession {
         self.state().session.clone()
     }
 
@@ -282,7 +292,7 @@ impl Remote {
         let (Kind::Response { .. }, Some(id)) = (message.kind(), message.id()) else { return Some(event) };
         *is_answered |= wanted == Some(&id);
         let mut state = self.state();
-        state.flights.arrived(&id);
+        state.in_flight.arrived(&id);
         match state.own.remove(&id) {
             Some(asker) => {
                 let _ = asker.send(message.clone());

@@ -1,13 +1,13 @@
-//! A message is posted, and what comes back is heard, to the answer. Posted again only if that is safe: see `Again`.
+//! A message is posted, and what comes back is heard, to the answer. Posted again only if that is safe: see `Retries`.
 
+use super::body::Trace;
 use super::budget::{jittered, pause};
 use super::fault::{Fault, Prospect};
-use super::letter::Letter;
 use super::lost::{Loss, is_answer, loss};
-use super::parcel::Trace;
-use super::session::Session;
+use super::requests::RemoteRequest;
+use super::session::RemoteSession;
 use super::streams;
-use super::{Remote, Way};
+use super::{Endpoint, Remote};
 use bytes::BytesMut;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Response, Url};
@@ -20,43 +20,43 @@ use tokio::sync::oneshot;
 
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-pub(super) const MOST_CONNECTS: u32 = 5;
-const MOST_WAITS: u32 = 3;
+pub(super) const MAX_CONNECTS: u32 = 5;
+const MAX_WAITS: u32 = 3;
 /// Nobody is kept waiting for longer before a message is sent again.
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
-pub(super) const MOST_REDIRECTS: u32 = 3;
+const MAX_RETRY_WAIT: Duration = Duration::from_secs(30);
+pub(super) const MAX_REDIRECTS: u32 = 3;
 /// How long a server may take to show that it knows a session.
-const CHECKING: Duration = Duration::from_secs(5);
+const SESSION_CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How often a message was posted again, and why.
 #[derive(Default)]
-struct Again {
+struct Retries {
     connects: u32,
     waits: u32,
     is_repeated: bool,
     is_renewed: bool,
 }
 
-impl Again {
+impl Retries {
     /// After which pause it is posted once more, if it is.
-    fn after(&mut self, fault: &Fault, letter: &Letter) -> Option<Duration> {
+    fn after(&mut self, fault: &Fault, request: &RemoteRequest) -> Option<Duration> {
         match fault {
             // Nothing was sent.
-            Fault::Unreachable { prospect: Prospect::Soon, .. } if self.connects < MOST_CONNECTS => {
+            Fault::Unreachable { prospect: Prospect::Soon, .. } if self.connects < MAX_CONNECTS => {
                 self.connects += 1;
                 Some(pause(self.connects - 1))
             }
             // It may have been executed; but then nothing was changed by that.
             Fault::Broken { .. } | Fault::NotResumed { .. }
-                if letter.is_repeatable() && !self.is_repeated =>
+                if request.is_repeatable() && !self.is_repeated =>
             {
                 self.is_repeated = true;
                 Some(pause(0))
             }
-            Fault::Busy { after, .. } if letter.is_repeatable() && self.waits < MOST_WAITS => {
+            Fault::Busy { after, .. } if request.is_repeatable() && self.waits < MAX_WAITS => {
                 self.waits += 1;
                 let wait = after.map_or_else(|| pause(self.waits + 2), jittered_up);
-                Some(wait).filter(|wait| *wait <= LONGEST_WAIT)
+                Some(wait).filter(|wait| *wait <= MAX_RETRY_WAIT)
             }
             _ => None,
         }
@@ -73,25 +73,25 @@ impl Remote {
     /// under `session`, as it is. Gives the id of a session that the server has begun.
     pub(super) async fn post(
         self: &Arc<Self>,
-        letter: &Letter,
-        session: Option<&Session>,
+        request: &RemoteRequest,
+        session: Option<&RemoteSession>,
     ) -> Result<Option<HeaderValue>, Fault> {
-        let mut again = Again::default();
+        let mut again = Retries::default();
         loop {
             let under = session.cloned().unwrap_or_else(|| self.session());
-            let fault = match self.attempt(letter, &under).await {
+            let fault = match self.attempt(request, &under).await {
                 Ok(begun) => return Ok(begun),
                 Err(fault) => fault,
             };
             if fault.is_about_session() && session.is_none() && !again.is_renewed {
                 again.is_renewed = true;
-                match self.make_up_for(fault, letter, &under).await {
-                    Ok(()) if self.is_wanted(letter) => continue,
+                match self.make_up_for(fault, request, &under).await {
+                    Ok(()) if self.is_wanted(request) => continue,
                     Ok(()) | Err(Fault::Answered) => return Ok(None),
                     Err(fault) => return Err(fault),
                 }
             }
-            match again.after(&fault, letter) {
+            match again.after(&fault, request) {
                 Some(pause) if self.may_try_again() => tokio::time::sleep(pause).await,
                 Some(_) | None => return Err(fault),
             }
@@ -102,8 +102,8 @@ impl Remote {
     async fn make_up_for(
         self: &Arc<Self>,
         fault: Fault,
-        letter: &Letter,
-        under: &Session,
+        request: &RemoteRequest,
+        under: &RemoteSession,
     ) -> Result<(), Fault> {
         let Fault::PerhapsLost { status, said, answer } = fault else {
             return self.renew(under.number).await;
@@ -111,7 +111,7 @@ impl Remote {
         if !self.is_forgotten(under).await {
             // It was about something else.
             if let Some(answer) = &answer
-                && self.hear(answer.clone(), letter.id.as_ref()).await
+                && self.hear(answer.clone(), request.id.as_ref()).await
             {
                 return Err(Fault::Answered);
             }
@@ -119,23 +119,23 @@ impl Remote {
         }
         self.renew(under.number).await?;
         // It may have been executed before it was refused.
-        if letter.is_repeatable() { Ok(()) } else { Err(Fault::Forgotten { status, said }) }
+        if request.is_repeatable() { Ok(()) } else { Err(Fault::Forgotten { status, said }) }
     }
 
     /// Whether anybody still waits for the answer. It may have been taken back, or answered with an error when a stream broke.
-    fn is_wanted(&self, letter: &Letter) -> bool {
-        letter.method == Method::Initialize
-            || letter.id.as_ref().is_none_or(|id| self.state().flights.has(id))
+    fn is_wanted(&self, request: &RemoteRequest) -> bool {
+        request.method == Method::Initialize
+            || request.id.as_ref().is_none_or(|id| self.state().in_flight.has(id))
     }
 
     /// Asks for a sign of life under this session.
-    async fn is_forgotten(self: &Arc<Self>, session: &Session) -> bool {
+    async fn is_forgotten(self: &Arc<Self>, session: &RemoteSession) -> bool {
         let id = self.next_id();
         let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
-        let letter = Letter::of(&Outgoing::request(Method::Ping, id.clone(), text.into()));
+        let request = RemoteRequest::of(&Outgoing::request(Method::Ping, id.clone(), text.into()));
         // Asking is posting, which may need this.
-        let asking = Box::pin(self.ask(&letter, session));
-        let asked = tokio::time::timeout(CHECKING, asking).await;
+        let asking = Box::pin(self.ask(&request, session));
+        let asked = tokio::time::timeout(SESSION_CHECK_TIMEOUT, asking).await;
         self.state().own.remove(&id);
         matches!(asked, Ok(Err(fault)) if fault.is_about_session())
     }
@@ -143,13 +143,13 @@ impl Remote {
     /// A request of our own, and its answer.
     pub(super) async fn ask(
         self: &Arc<Self>,
-        letter: &Letter,
-        session: &Session,
+        request: &RemoteRequest,
+        session: &RemoteSession,
     ) -> Result<(Message, Option<HeaderValue>), Fault> {
-        let Some(id) = &letter.id else { return Err(no_answer()) };
+        let Some(id) = &request.id else { return Err(no_answer()) };
         let (asker, answer) = oneshot::channel();
         self.state().own.insert(id.clone(), asker);
-        let posted = self.post(letter, Some(session)).await;
+        let posted = self.post(request, Some(session)).await;
         if posted.is_err() {
             self.state().own.remove(id);
         }
@@ -163,8 +163,12 @@ impl Remote {
         self.budget.lock().unwrap_or_else(PoisonError::into_inner).spend(Instant::now())
     }
 
-    async fn attempt(&self, letter: &Letter, session: &Session) -> Result<Option<HeaderValue>, Fault> {
-        let response = match self.send(letter, session).await {
+    async fn attempt(
+        &self,
+        request: &RemoteRequest,
+        session: &RemoteSession,
+    ) -> Result<Option<HeaderValue>, Fault> {
+        let response = match self.send(request, session).await {
             Err(Fault::Answered) => return Ok(None),
             sent => sent?,
         };
@@ -173,17 +177,18 @@ impl Remote {
             streams::drain(response).await;
             return Ok(None);
         }
-        let Some(id) = &letter.id else {
+        let Some(id) = &request.id else {
             streams::drain(response).await;
             return Ok(None);
         };
         match media_type(response.headers()).as_str() {
-            "application/json" => match self.hear_body(response, letter).await? {
+            "application/json" => match self.hear_body(response, request).await? {
                 true => Ok(begun),
                 false => Err(no_answer()),
             },
             "text/event-stream" => {
-                let session = Session { id: begun.clone().or_else(|| session.id.clone()), ..session.clone() };
+                let session =
+                    RemoteSession { id: begun.clone().or_else(|| session.id.clone()), ..session.clone() };
                 self.hear_to_answer(response, id, &session).await.map(|()| begun)
             }
             "" => Err(Fault::Unexpected { what: format!("nothing ({})", response.status().as_u16()) }),
@@ -195,54 +200,54 @@ impl Remote {
     }
 
     /// Posts it where it belongs. Only a success comes back.
-    async fn send(&self, letter: &Letter, session: &Session) -> Result<Response, Fault> {
-        let (way, stream) = {
+    async fn send(&self, request: &RemoteRequest, session: &RemoteSession) -> Result<Response, Fault> {
+        let (endpoint, stream) = {
             let state = self.state();
-            (state.way.clone(), state.stream)
+            (state.endpoint.clone(), state.stream)
         };
-        let mut url = match &way {
-            Way::Streamable(url) | Way::Legacy(Some(url)) => url.clone(),
-            Way::Legacy(None) => return Err(Fault::SessionLost),
+        let mut url = match &endpoint {
+            Endpoint::Streamable(url) | Endpoint::Legacy(Some(url)) => url.clone(),
+            Endpoint::Legacy(None) => return Err(Fault::SessionLost),
         };
-        for _ in 0..=MOST_REDIRECTS {
+        for _ in 0..=MAX_REDIRECTS {
             let trace = Trace::default();
-            let request = self
+            let sending = self
                 .client
                 .post(url.clone())
                 .headers(self.headers(session))
                 .header(CONTENT_TYPE, "application/json")
                 .header(ACCEPT, "application/json, text/event-stream")
-                .body(letter.parcel.body(&trace));
-            if let (Way::Legacy(_), Some(id)) = (&way, &letter.id) {
+                .body(request.body.stream(&trace));
+            if let (Endpoint::Legacy(_), Some(id)) = (&endpoint, &request.id) {
                 // The answer may be there before the word that the request has been taken.
-                self.state().flights.goes_on_elsewhere(id, stream);
+                self.state().in_flight.goes_on_elsewhere(id, stream);
             }
-            let response = request.send().await.map_err(|error| Fault::sending(error, trace.is_begun()))?;
+            let response = sending.send().await.map_err(|error| Fault::sending(error, trace.is_begun()))?;
             let status = response.status();
             if status.is_success() {
-                self.keep_to(&way, url);
+                self.keep_to(&endpoint, url);
                 return Ok(response);
             }
-            if let Some(id) = &letter.id {
-                self.state().flights.is_refused(id);
+            if let Some(id) = &request.id {
+                self.state().in_flight.is_refused(id);
             }
             if !status.is_redirection() {
-                return Err(self.why_not(response, session, Some(letter)).await);
+                return Err(self.why_not(response, session, Some(request)).await);
             }
-            url = self.redirected(&url, &response, letter.is_repeatable())?;
+            url = self.redirected(&url, &response, request.is_repeatable())?;
         }
         Err(Fault::elsewhere(307, Some(&self.target.url)))
     }
 
     /// Messages go at once where this one was sent on to, which was taken there.
-    fn keep_to(&self, from: &Way, url: Url) {
+    fn keep_to(&self, from: &Endpoint, url: Url) {
         let to = match from {
-            Way::Streamable(_) => Way::Streamable(url),
-            Way::Legacy(_) => Way::Legacy(Some(url)),
+            Endpoint::Streamable(_) => Endpoint::Streamable(url),
+            Endpoint::Legacy(_) => Endpoint::Legacy(Some(url)),
         };
         let mut state = self.state();
-        if *from != to && state.way == *from {
-            state.way = to;
+        if *from != to && state.endpoint == *from {
+            state.endpoint = to;
         }
     }
 
@@ -267,7 +272,7 @@ impl Remote {
         }
     }
 
-    pub(super) fn headers(&self, session: &Session) -> HeaderMap {
+    pub(super) fn headers(&self, session: &RemoteSession) -> HeaderMap {
         let mut headers = self.target.headers.clone();
         headers.extend(session.id.clone().map(|id| (SESSION_ID, id)));
         headers.extend(session.version.clone().map(|version| (VERSION, version)));
@@ -275,16 +280,21 @@ impl Remote {
     }
 
     pub(super) fn is_legacy(&self) -> bool {
-        matches!(self.state().way, Way::Legacy(_))
+        matches!(self.state().endpoint, Endpoint::Legacy(_))
     }
 
     /// What a response without success means.
-    pub(super) async fn why_not(&self, response: Response, session: &Session, to: Option<&Letter>) -> Fault {
+    pub(super) async fn why_not(
+        &self,
+        response: Response,
+        session: &RemoteSession,
+        to: Option<&RemoteRequest>,
+    ) -> Fault {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let said = streams::first_words(response).await;
-        let is_greeting = to.is_some_and(|letter| letter.method == Method::Initialize);
+        let is_greeting = to.is_some_and(|request| request.method == Method::Initialize);
         let is_known = session.number > 0 || session.id.is_some() || self.is_legacy();
-        let id = to.and_then(|letter| letter.id.as_ref());
+        let id = to.and_then(|request| request.id.as_ref());
         if is_known && !is_greeting {
             match loss(status, session, &said, id) {
                 Loss::Surely => return Fault::SessionLost,
@@ -307,15 +317,15 @@ impl Remote {
         }
         let said = self.target.scrub(&streams::gist(&said));
         // The server is there, and may have done something before it said so.
-        if is_known && matches!(status, 404 | 410) && to.is_some_and(|letter| !letter.is_repeatable()) {
+        if is_known && matches!(status, 404 | 410) && to.is_some_and(|request| !request.is_repeatable()) {
             return Fault::Failed { status, said };
         }
         Fault::status(status, &headers, said)
     }
 
     /// One message, or an array of them.
-    async fn hear_body(&self, mut response: Response, letter: &Letter) -> Result<bool, Fault> {
-        let Some(id) = &letter.id else { return Ok(false) };
+    async fn hear_body(&self, mut response: Response, request: &RemoteRequest) -> Result<bool, Fault> {
+        let Some(id) = &request.id else { return Ok(false) };
         let most = response.content_length().map_or(0, |length| (length as usize).min(self.limit));
         let mut body = BytesMut::with_capacity(most);
         let mut hunter: Option<(Box<Hunter>, u64)> = None;
@@ -368,9 +378,9 @@ fn media_type(headers: &HeaderMap) -> String {
 mod tests {
     use super::*;
 
-    fn letter(method: &str) -> Letter {
+    fn request(method: &str) -> RemoteRequest {
         let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}"}}"#);
-        Letter::of(&Outgoing::request(Method::from_name(method), RawId::from_number(1), text.into()))
+        RemoteRequest::of(&Outgoing::request(Method::from_name(method), RawId::from_number(1), text.into()))
     }
 
     #[test]
@@ -383,14 +393,14 @@ mod tests {
             said: String::new(),
         };
         let tries = |method: &str, fault: &Fault| {
-            let (mut again, letter) = (Again::default(), letter(method));
-            std::iter::from_fn(|| again.after(fault, &letter)).take(100).count()
+            let (mut again, request) = (Retries::default(), request(method));
+            std::iter::from_fn(|| again.after(fault, &request)).take(100).count()
         };
-        assert_eq!(tries("tools/call", &unreachable), MOST_CONNECTS as usize);
+        assert_eq!(tries("tools/call", &unreachable), MAX_CONNECTS as usize);
         assert_eq!(tries("tools/call", &broken), 0);
         assert_eq!(tries("tools/call", &busy(1)), 0);
         assert_eq!(tries("tools/list", &broken), 1);
-        assert_eq!(tries("tools/list", &busy(1)), MOST_WAITS as usize);
+        assert_eq!(tries("tools/list", &busy(1)), MAX_WAITS as usize);
         assert_eq!(tries("tools/list", &busy(3600)), 0);
         assert_eq!(tries("some/other", &broken), 0);
         for prospect in [Prospect::Later, Prospect::Never] {

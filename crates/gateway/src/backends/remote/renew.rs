@@ -1,9 +1,9 @@
 //! The handshake, and how it is repeated when the server does not know us any more.
 
 use super::fault::Fault;
-use super::letter::Letter;
-use super::session::{self, Session};
-use super::{FAREWELL, Remote, Way};
+use super::requests::RemoteRequest;
+use super::session::{self, RemoteSession};
+use super::{CLOSE_TIMEOUT, Endpoint, Remote};
 use crate::backends::BackendOrder;
 use crate::config::Transport;
 use crate::io::reader::events;
@@ -17,24 +17,24 @@ const CHANGES: [&str; 3] = ["tools", "prompts", "resources"];
 
 impl Remote {
     /// A client's own handshake. Finds out how the server is spoken to.
-    pub(super) async fn greet(self: &Arc<Self>, letter: &Letter) -> Result<(), Fault> {
+    pub(super) async fn greet(self: &Arc<Self>, request: &RemoteRequest) -> Result<(), Fault> {
         let before = self.session();
         let number = before.number + 1;
         if self.is_legacy() {
             self.open_legacy(number).await?;
         }
-        let (answer, id) = match self.ask(letter, &Session::default()).await {
+        let (answer, id) = match self.ask(request, &RemoteSession::default()).await {
             Err(fault)
                 if fault.may_be_older() && self.target.transport == Transport::Auto && !self.is_legacy() =>
             {
-                self.greet_older(letter, number, fault).await?
+                self.greet_older(request, number, fault).await?
             }
             asked => asked?,
         };
         if !session::is_refusal(&answer) {
             let mut state = self.state();
-            state.memory.welcome(&answer);
-            state.session = Session { number, id, version: session::version(&answer) };
+            state.repeated.welcome(&answer);
+            state.session = RemoteSession { number, id, version: session::version(&answer) };
         }
         if before.id.is_some() {
             // It was left for this one.
@@ -48,14 +48,14 @@ impl Remote {
     /// It takes no POST here; perhaps it is older. If not, the first fault is the one to tell.
     async fn greet_older(
         self: &Arc<Self>,
-        letter: &Letter,
+        request: &RemoteRequest,
         number: u32,
         fault: Fault,
     ) -> Result<(Message, Option<reqwest::header::HeaderValue>), Fault> {
         if self.open_legacy(number).await.is_err() {
             return Err(fault);
         }
-        self.ask(letter, &Session::default()).await
+        self.ask(request, &RemoteSession::default()).await
     }
 
     /// A new session in place of the one with this number, unless somebody else has made one meanwhile. What the server
@@ -73,36 +73,36 @@ impl Remote {
         if self.session().number != number {
             return Ok(());
         }
-        let initialize = self.state().memory.initialize().cloned();
+        let initialize = self.state().repeated.initialize();
         let Some(initialize) = initialize.filter(|_| number > 0) else { return Err(Fault::SessionLost) };
         if self.is_legacy() {
             self.open_legacy(number + 1).await?;
         }
-        let (answer, id) = self.ask(&self.own_letter(&initialize), &Session::default()).await?;
+        let (answer, id) = self.ask(&self.own_request(&initialize), &RemoteSession::default()).await?;
         if session::is_refusal(&answer) {
             let what = "it refuses the handshake that it accepted before".to_owned();
             return Err(Fault::Unexpected { what });
         }
-        let session = Session { number: number + 1, id, version: session::version(&answer) };
+        let session = RemoteSession { number: number + 1, id, version: session::version(&answer) };
         let (initialized, settings) = {
             let state = self.state();
-            (state.memory.initialized().cloned(), state.memory.settings())
+            (state.repeated.initialized().cloned(), state.repeated.settings())
         };
         if let Some(bytes) = &initialized {
             self.post(
-                &Letter::of(&Outgoing::notification(Method::Initialized, bytes.clone())),
+                &RemoteRequest::of(&Outgoing::notification(Method::Initialized, bytes.clone())),
                 Some(&session),
             )
             .await?;
         }
         for message in settings {
             // What it does not want to hear again is not worth failing for.
-            let _ = self.ask(&self.own_letter(&message), &session).await;
+            let _ = self.ask(&self.own_request(&message), &session).await;
         }
         let is_another = {
             let mut state = self.state();
             state.session = session;
-            state.memory.welcome(&answer)
+            state.repeated.welcome(&answer)
         };
         self.note("the server had forgotten the session; a new one was made");
         if is_another {
@@ -114,8 +114,8 @@ impl Remote {
         Ok(())
     }
 
-    fn own_letter(&self, message: &Message) -> Letter {
-        Letter::of(&session::readdressed(message, &self.next_id()))
+    fn own_request(&self, message: &Message) -> RemoteRequest {
+        RemoteRequest::of(&session::readdressed(message, &self.next_id()))
     }
 
     /// It may offer other things than before.
@@ -135,11 +135,13 @@ impl Remote {
     pub(super) async fn say_farewell(&self, order: Option<BackendOrder>) {
         let Some(grace) = order.as_ref().and_then(BackendOrder::grace) else { return };
         let session = self.session();
-        let _ = tokio::time::timeout(grace.min(FAREWELL), self.close(&session)).await;
+        let _ = tokio::time::timeout(grace.min(CLOSE_TIMEOUT), self.close(&session)).await;
     }
 
-    async fn close(&self, session: &Session) {
-        let (Way::Streamable(url), Some(_)) = (self.state().way.clone(), &session.id) else { return };
+    async fn close(&self, session: &RemoteSession) {
+        let (Endpoint::Streamable(url), Some(_)) = (self.state().endpoint.clone(), &session.id) else {
+            return;
+        };
         // Not every server knows how; it is none of our business then.
         let _ = self.client.delete(url).headers(self.headers(session)).send().await;
     }

@@ -4,11 +4,14 @@ use bytes::Bytes;
 use reqwest::header::HeaderValue;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use switchboard_protocol::{Kind, Message, Method, Outgoing, Parsed, Part, Patch, RawId, parse};
+use switchboard_protocol::setup::subscribe_request;
+use switchboard_protocol::{
+    Dialect, Kind, Message, Method, Outgoing, Parsed, Part, Patch, PeerSetup, RawId, SetupMessage, parse,
+};
 
 /// One talk with the server, from `initialize` on.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Session {
+pub(super) struct RemoteSession {
     /// Each has another; 0 is none.
     pub(super) number: u32,
     pub(super) id: Option<HeaderValue>,
@@ -16,48 +19,45 @@ pub(super) struct Session {
     pub(super) version: Option<HeaderValue>,
 }
 
-/// What has to be said again on a new session, in the order of its saying.
+/// What has to be said again on a new session.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
-    initialize: Option<Message>,
-    initialized: Option<Bytes>,
-    level: Option<Message>,
-    subscriptions: Vec<Message>,
-    /// What the server said to it.
+pub(super) struct RepeatedMessages {
+    setup: PeerSetup,
+    /// The server's answer to the handshake.
     welcome: Option<Bytes>,
 }
 
-impl Memory {
+impl RepeatedMessages {
     /// Notes what is on its way to the server.
     pub(super) fn note(&mut self, message: &Message) {
+        let bytes = || message.bytes().clone();
+        let uri = || message.part(Part::Uri).unwrap_or_default();
         match message.method() {
-            Method::Initialize => *self = Self { initialize: Some(message.clone()), ..Self::default() },
-            Method::Initialized => self.initialized = Some(message.bytes().clone()),
-            Method::SetLevel => self.level = Some(message.clone()),
-            Method::Subscribe => {
-                self.unsubscribe(message);
-                self.subscriptions.extend(subscribing(message.part(Part::Uri).unwrap_or_default()));
+            Method::Initialize => {
+                *self = Self::default();
+                self.setup.set(SetupMessage::Initialize, bytes());
             }
-            Method::Unsubscribe => self.unsubscribe(message),
+            Method::Initialized => self.setup.set(SetupMessage::Initialized, bytes()),
+            Method::SetLevel => self.setup.set(SetupMessage::Level, bytes()),
+            Method::Subscribe => self.setup.subscribe(Bytes::copy_from_slice(uri())),
+            Method::Unsubscribe => self.setup.unsubscribe(uri()),
             _ => {}
         }
     }
 
-    fn unsubscribe(&mut self, message: &Message) {
-        self.subscriptions.retain(|other| other.part(Part::Uri) != message.part(Part::Uri));
-    }
-
-    pub(super) fn initialize(&self) -> Option<&Message> {
-        self.initialize.as_ref()
+    pub(super) fn initialize(&self) -> Option<Message> {
+        self.setup.get(SetupMessage::Initialize).and_then(one)
     }
 
     pub(super) fn initialized(&self) -> Option<&Bytes> {
-        self.initialized.as_ref()
+        self.setup.get(SetupMessage::Initialized)
     }
 
     /// Requests that make the new session what the old one was.
     pub(super) fn settings(&self) -> Vec<Message> {
-        self.level.iter().chain(&self.subscriptions).cloned().collect()
+        let level = self.setup.get(SetupMessage::Level).and_then(one);
+        let subscribe = |uri: &Bytes| one(&subscribe_request(uri, Dialect::Standard));
+        level.into_iter().chain(self.setup.subscriptions().iter().filter_map(subscribe)).collect()
     }
 
     /// Notes what the server answered to `initialize`. `true` if it is no longer what it was.
@@ -68,10 +68,9 @@ impl Memory {
     }
 }
 
-/// A request for a subscription, with nothing but what it takes. Clients may add to theirs whatever they like.
-fn subscribing(uri: &[u8]) -> Option<Message> {
-    let head = br#"{"jsonrpc":"2.0","id":0,"method":"resources/subscribe","params":{"uri":"#;
-    match parse([head, uri, b"}}"].concat().into()) {
+/// A message that was one before.
+fn one(bytes: &Bytes) -> Option<Message> {
+    match parse(bytes.clone()) {
         Ok(Parsed::One(message)) => Some(message),
         Ok(Parsed::Batch(_)) | Err(_) => None,
     }
@@ -124,7 +123,7 @@ mod tests {
 
     #[test]
     fn what_was_set_is_said_again() {
-        let mut memory = Memory::default();
+        let mut repeated = RepeatedMessages::default();
         for text in [
             r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#,
             r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
@@ -136,27 +135,27 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":7,"method":"resources/unsubscribe","params":{"uri":"a:c"}}"#,
             r#"{"jsonrpc":"2.0","id":8,"method":"tools/list"}"#,
         ] {
-            memory.note(&message(text));
+            repeated.note(&message(text));
         }
-        let settings = memory.settings();
+        let settings = repeated.settings();
         let set: Vec<_> = settings.iter().map(|it| (it.method(), it.text(Part::Uri))).collect();
         assert_eq!(set, [(Method::SetLevel, None), (Method::Subscribe, Some("a:b".into()))]);
-        assert!(memory.initialized().is_some());
-        let out = readdressed(memory.initialize().unwrap(), &RawId::from_bytes(b"\"x\"")).to_vec();
+        assert!(repeated.initialized().is_some());
+        let out = readdressed(&repeated.initialize().unwrap(), &RawId::from_bytes(b"\"x\"")).to_vec();
         assert_eq!(out, br#"{"jsonrpc":"2.0","id":"x","method":"initialize","params":{}}"#);
     }
 
     #[test]
     fn another_welcome_is_noticed() {
-        let mut memory = Memory::default();
+        let mut repeated = RepeatedMessages::default();
         let answer = |id, name| {
             message(&format!(
                 r#"{{"jsonrpc":"2.0","id":{id},"result":{{"protocolVersion":"2025-06-18","x":"{name}"}}}}"#
             ))
         };
         assert_eq!(version(&answer(1, "a")), Some(HeaderValue::from_static("2025-06-18")));
-        assert!(!memory.welcome(&answer(1, "a")));
-        assert!(!memory.welcome(&answer(2, "a")));
-        assert!(memory.welcome(&answer(3, "b")));
+        assert!(!repeated.welcome(&answer(1, "a")));
+        assert!(!repeated.welcome(&answer(2, "a")));
+        assert!(repeated.welcome(&answer(3, "b")));
     }
 }

@@ -2,9 +2,9 @@
 
 use super::budget::{pause, prolonged};
 use super::fault::{Fault, Prospect, innermost};
-use super::post::MOST_REDIRECTS;
-use super::session::Session;
-use super::{Remote, Way};
+use super::post::MAX_REDIRECTS;
+use super::session::RemoteSession;
+use super::{Endpoint, Remote};
 use reqwest::Response;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderName};
 use serde_json::Value;
@@ -14,17 +14,17 @@ use switchboard_protocol::{RawId, SseItem, SseParser};
 
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 /// How much of what a server says about an error is read, and for how long.
-pub(super) const MOST_SAID: usize = 8 << 10;
-const SAYING: Duration = Duration::from_secs(5);
+pub(super) const MAX_QUOTED_BYTES: usize = 8 << 10;
+const QUOTE_TIMEOUT: Duration = Duration::from_secs(5);
 /// And how much of it is repeated.
-const GIST: usize = 300;
+const MAX_GIST_CHARS: usize = 300;
 /// How long the end of a stream is waited for behind the answer, so that its connection can be used again.
-const EPILOGUE: Duration = Duration::from_secs(5);
+const EPILOGUE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often in a row a stream is not to be had before it is given up.
-const MOST_RESUMES: u32 = 5;
-const SHORTEST_RETRY: Duration = Duration::from_millis(100);
-const USUAL_RETRY: Duration = Duration::from_secs(1);
-const LONGEST_RETRY: Duration = Duration::from_secs(60);
+const MAX_RESUMES: u32 = 5;
+const MIN_RETRY_WAIT: Duration = Duration::from_millis(100);
+const DEFAULT_RETRY_WAIT: Duration = Duration::from_secs(1);
+const MAX_RETRY_PAUSE: Duration = Duration::from_secs(60);
 
 /// How far a stream was heard.
 pub(super) enum Heard {
@@ -43,7 +43,7 @@ pub(super) struct Mark {
 
 impl Mark {
     pub(super) fn pause(&self) -> Duration {
-        prolonged(self.retry.unwrap_or(USUAL_RETRY).clamp(SHORTEST_RETRY, LONGEST_RETRY))
+        prolonged(self.retry.unwrap_or(DEFAULT_RETRY_WAIT).clamp(MIN_RETRY_WAIT, MAX_RETRY_PAUSE))
     }
 }
 
@@ -53,7 +53,7 @@ impl Remote {
         &self,
         mut response: Response,
         id: &RawId,
-        session: &Session,
+        session: &RemoteSession,
     ) -> Result<(), Fault> {
         let mut mark = Mark::default();
         let mut fruitless = 0;
@@ -61,7 +61,7 @@ impl Remote {
             let before = mark.last_id.clone();
             let why = match self.hear_stream(&mut response, Some(id), &mut mark).await {
                 Heard::Answer => {
-                    let _ = tokio::time::timeout(EPILOGUE, drain(response)).await;
+                    let _ = tokio::time::timeout(EPILOGUE_TIMEOUT, drain(response)).await;
                     return Ok(());
                 }
                 Heard::End(why) => why,
@@ -71,12 +71,17 @@ impl Remote {
             }
             fruitless = if mark.last_id == before { fruitless + 1 } else { 0 };
             // A server may let us come again and again while it works.
-            let patience = if fruitless > MOST_RESUMES { pause(fruitless) } else { Duration::ZERO };
+            let patience = if fruitless > MAX_RESUMES { pause(fruitless) } else { Duration::ZERO };
             response = self.resume(session, &mark, patience).await?;
         }
     }
 
-    async fn resume(&self, session: &Session, mark: &Mark, patience: Duration) -> Result<Response, Fault> {
+    async fn resume(
+        &self,
+        session: &RemoteSession,
+        mark: &Mark,
+        patience: Duration,
+    ) -> Result<Response, Fault> {
         let mut tries = 0;
         loop {
             tokio::time::sleep(mark.pause().max(patience)).await;
@@ -92,7 +97,7 @@ impl Remote {
                     | Fault::Busy { .. }
                     | Fault::Failed { .. }
             );
-            if !may_pass || tries >= MOST_RESUMES {
+            if !may_pass || tries >= MAX_RESUMES {
                 let why = match fault {
                     Fault::SessionLost => "the server has forgotten the session".to_owned(),
                     fault => fault.words(&self.target).text,
@@ -145,7 +150,7 @@ impl Remote {
             }
             (SseItem::TooLong { length, glimpses }, None) => {
                 for id in glimpses.iter().filter(|it| it.method.is_none()).filter_map(|it| it.id.as_ref()) {
-                    self.state().flights.arrived(id);
+                    self.state().in_flight.arrived(id);
                 }
                 self.hub.handle(Event::BackendTooLong { launch: self.launch, length, glimpses });
                 false
@@ -156,12 +161,12 @@ impl Remote {
     /// Asks for a stream of events: what the server says by itself, or what follows on an event.
     pub(super) async fn open_stream(
         &self,
-        session: &Session,
+        session: &RemoteSession,
         last_id: Option<&str>,
     ) -> Result<Response, Fault> {
-        let mut url = match self.state().way.clone() {
-            Way::Streamable(url) => url,
-            Way::Legacy(_) => self.target.url.clone(),
+        let mut url = match self.state().endpoint.clone() {
+            Endpoint::Streamable(url) => url,
+            Endpoint::Legacy(_) => self.target.url.clone(),
         };
         let mut redirects = 0;
         let response = loop {
@@ -178,7 +183,7 @@ impl Remote {
             // Nothing is executed by listening.
             let to = self.redirected(&url, &response, true)?;
             redirects += 1;
-            if redirects > MOST_REDIRECTS {
+            if redirects > MAX_REDIRECTS {
                 return Err(Fault::elsewhere(response.status().as_u16(), Some(&to)));
             }
             url = to;
@@ -197,7 +202,7 @@ impl Remote {
 
 /// Reads what nobody needs, so that the connection can be used again; not much of it.
 pub(super) async fn drain(mut response: Response) {
-    let mut left = MOST_SAID;
+    let mut left = MAX_QUOTED_BYTES;
     while let Ok(Some(chunk)) = response.chunk().await {
         let Some(less) = left.checked_sub(chunk.len()) else { return };
         left = less;
@@ -209,13 +214,13 @@ pub(super) async fn first_words(mut response: Response) -> Vec<u8> {
     let mut said = Vec::new();
     let reading = async {
         while let Ok(Some(chunk)) = response.chunk().await {
-            said.extend_from_slice(&chunk[..chunk.len().min(MOST_SAID - said.len())]);
-            if said.len() == MOST_SAID {
+            said.extend_from_slice(&chunk[..chunk.len().min(MAX_QUOTED_BYTES - said.len())]);
+            if said.len() == MAX_QUOTED_BYTES {
                 return;
             }
         }
     };
-    let _ = tokio::time::timeout(SAYING, reading).await;
+    let _ = tokio::time::timeout(QUOTE_TIMEOUT, reading).await;
     said
 }
 
@@ -234,7 +239,7 @@ pub(super) fn gist(said: &[u8]) -> String {
         Err(_) => text.into_owned(),
     };
     let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ").chars().take(GIST).collect()
+    words.join(" ").chars().take(MAX_GIST_CHARS).collect()
 }
 
 #[cfg(test)]

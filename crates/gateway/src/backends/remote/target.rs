@@ -10,7 +10,7 @@ use switchboard_core::redact::redact;
 
 const MASK: &str = "[redacted]";
 /// Shorter values are words like `v1`, which may stand anywhere.
-const SHORTEST_SECRET: usize = 6;
+const MIN_SECRET_BYTES: usize = 6;
 
 pub(crate) struct Target {
     pub(super) url: Url,
@@ -46,7 +46,7 @@ impl Target {
             secrets.extend(text.split_whitespace().map(str::to_owned));
             secrets.push(text);
         }
-        secrets.retain(|secret| secret.len() >= SHORTEST_SECRET);
+        secrets.retain(|secret| secret.len() >= MIN_SECRET_BYTES);
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         Ok(Self { url, headers, transport: remote.transport, secrets })
     }

@@ -1,7 +1,7 @@
 //! What is answered: whole, or piece by piece for as long as there is something to say.
 
 use super::events::Receipt;
-use super::news::News;
+use super::inbox::Inbox;
 use super::session::Session;
 use bytes::Bytes;
 use hyper::body::{Body, Frame};
@@ -16,36 +16,36 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep, sleep};
 
 /// A stream on which nothing happens says so, lest somebody in between takes it for dead.
-const KEEP_ALIVE: Duration = Duration::from_secs(25);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(25);
 
 /// Bytes that the core counts as waiting for a client. Whatever becomes of them, they no longer wait when this is dropped.
 pub(crate) struct Charge {
     client: ClientId,
     count: usize,
-    news: Arc<News>,
+    inbox: Arc<Inbox>,
 }
 
 impl Charge {
-    pub(crate) fn new(client: ClientId, count: usize, news: Arc<News>) -> Self {
-        Self { client, count, news }
+    pub(crate) fn new(client: ClientId, count: usize, inbox: Arc<Inbox>) -> Self {
+        Self { client, count, inbox }
     }
 
     /// The client will never get them.
     pub(crate) fn lose(self) {
-        self.news.dropped(self.client);
+        self.inbox.dropped(self.client);
     }
 }
 
 impl Drop for Charge {
     fn drop(&mut self) {
         if self.count > 0 {
-            self.news.freed(self.client, self.count);
+            self.inbox.freed(self.client, self.count);
         }
     }
 }
 
 /// Bytes on their way to a client.
-pub(crate) struct Parcel {
+pub(crate) struct BodyPart {
     pub(crate) bytes: Bytes,
     /// None if somebody else holds it.
     _charge: Option<Charge>,
@@ -53,7 +53,7 @@ pub(crate) struct Parcel {
     receipt: Option<Receipt>,
 }
 
-impl Parcel {
+impl BodyPart {
     pub(crate) fn new(bytes: Bytes, charge: Option<Charge>) -> Self {
         Self { bytes, _charge: charge, receipt: None }
     }
@@ -71,13 +71,13 @@ impl Parcel {
 }
 
 /// The body of an answer.
-pub(crate) enum Answer {
+pub(crate) enum AnswerBody {
     Whole(Option<Bytes>),
-    Message(Option<Parcel>),
+    Message(Option<BodyPart>),
     Stream(Events),
 }
 
-impl Answer {
+impl AnswerBody {
     pub(crate) fn text(text: impl Into<Bytes>) -> Self {
         Self::Whole(Some(text.into()))
     }
@@ -85,15 +85,15 @@ impl Answer {
 
 /// Server-sent events, until there are no more.
 pub(crate) struct Events {
-    parcels: mpsc::UnboundedReceiver<Parcel>,
+    parts: mpsc::UnboundedReceiver<BodyPart>,
     quiet: Pin<Box<Sleep>>,
     /// The session that ends with this stream.
     ends: Option<Arc<Session>>,
 }
 
 impl Events {
-    pub(crate) fn new(parcels: mpsc::UnboundedReceiver<Parcel>, ends: Option<Arc<Session>>) -> Self {
-        Self { parcels, quiet: Box::pin(sleep(KEEP_ALIVE)), ends }
+    pub(crate) fn new(parts: mpsc::UnboundedReceiver<BodyPart>, ends: Option<Arc<Session>>) -> Self {
+        Self { parts, quiet: Box::pin(sleep(KEEP_ALIVE_INTERVAL)), ends }
     }
 }
 
@@ -105,7 +105,7 @@ impl Drop for Events {
     }
 }
 
-impl Body for Answer {
+impl Body for AnswerBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -115,16 +115,14 @@ impl Body for Answer {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match self.get_mut() {
             Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-            Self::Message(parcel) => {
-                Poll::Ready(parcel.take().map(|parcel| Ok(Frame::data(parcel.hand_over()))))
-            }
-            Self::Stream(events) => match events.parcels.poll_recv(context) {
-                Poll::Ready(parcel) => {
-                    events.quiet.as_mut().reset(Instant::now() + KEEP_ALIVE);
-                    Poll::Ready(parcel.map(|parcel| Ok(Frame::data(parcel.hand_over()))))
+            Self::Message(part) => Poll::Ready(part.take().map(|part| Ok(Frame::data(part.hand_over())))),
+            Self::Stream(events) => match events.parts.poll_recv(context) {
+                Poll::Ready(part) => {
+                    events.quiet.as_mut().reset(Instant::now() + KEEP_ALIVE_INTERVAL);
+                    Poll::Ready(part.map(|part| Ok(Frame::data(part.hand_over()))))
                 }
                 Poll::Pending if events.quiet.as_mut().poll(context).is_ready() => {
-                    events.quiet.as_mut().reset(Instant::now() + KEEP_ALIVE);
+                    events.quiet.as_mut().reset(Instant::now() + KEEP_ALIVE_INTERVAL);
                     context.waker().wake_by_ref();
                     Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b": \n\n")))))
                 }
@@ -138,9 +136,9 @@ impl Body for Answer {
             Self::Whole(bytes) => {
                 hyper::body::SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64)
             }
-            Self::Message(parcel) => hyper::body::SizeHint::with_exact(
-                parcel.as_ref().map_or(0, |parcel| parcel.bytes.len()) as u64,
-            ),
+            Self::Message(part) => {
+                hyper::body::SizeHint::with_exact(part.as_ref().map_or(0, |part| part.bytes.len()) as u64)
+            }
             Self::Stream(_) => hyper::body::SizeHint::default(),
         }
     }
@@ -148,7 +146,7 @@ impl Body for Answer {
     fn is_end_stream(&self) -> bool {
         match self {
             Self::Whole(bytes) => bytes.is_none(),
-            Self::Message(parcel) => parcel.is_none(),
+            Self::Message(part) => part.is_none(),
             Self::Stream(_) => false,
         }
     }

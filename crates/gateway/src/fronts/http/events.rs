@@ -11,14 +11,14 @@ use switchboard_core::ClientId;
 use switchboard_protocol::RawId;
 
 /// What an event costs beside its message.
-const OVERHEAD: usize = 256;
+const EVENT_OVERHEAD_BYTES: usize = 256;
 /// Notifications that wait for a session without a stream may hold so many bytes.
-const MOST_UNREAD: usize = 1 << 20;
+const MAX_UNREAD_BYTES: usize = 1 << 20;
 /// So many questions of one session are kept whatever happens. Far fewer can be open at a time: the oldest are no longer.
-const MOST_QUESTIONS: usize = 4096;
+const MAX_QUESTIONS: usize = 4096;
 /// So many answers that had to go are remembered for one session, and only under ids that are not longer than this.
-const MOST_GONE: usize = 256;
-const LONGEST_ID: usize = 256;
+const MAX_DROPPED_ANSWERS: usize = 256;
+const MAX_ID_BYTES: usize = 256;
 
 /// Which stream of a session, and which of its events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,7 +54,7 @@ pub(crate) enum What {
 
 /// One event to be said again.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Again {
+pub(crate) enum ReplayedEvent {
     Message(EventId, Bytes),
     /// It answered this request, and is gone.
     Dropped(EventId, RawId),
@@ -82,15 +82,15 @@ impl EventLog {
         charge: Option<Charge>,
     ) -> EventId {
         let id = self.mint(stream);
-        let kept = Kept { message: message.clone(), what, charge, is_read: false, is_spent: false };
+        let kept = StoredEvent { message: message.clone(), what, charge, is_read: false, is_spent: false };
         let mut store = self.store.lock();
-        store.change(self.client, |shelf| {
+        store.change(self.client, |events| {
             if let What::Answer { is_last: true, .. } = kept.what {
-                shelf.drop_questions(stream);
+                events.drop_questions(stream);
             }
-            shelf.put(id, kept);
-            shelf.keep_few_unread();
-            shelf.keep_few_questions();
+            events.put(id, kept);
+            events.keep_few_unread();
+            events.keep_few_questions();
         });
         store.make_room();
         id
@@ -104,23 +104,23 @@ impl EventLog {
     }
 
     /// What was said on a stream after this.
-    pub(crate) fn after(&self, id: EventId) -> Vec<Again> {
+    pub(crate) fn after(&self, id: EventId) -> Vec<ReplayedEvent> {
         self.again(id.stream, |number, _| number > id.number)
     }
 
     /// What was said on a stream after this, or was never read.
-    pub(crate) fn after_or_unread(&self, id: EventId) -> Vec<Again> {
+    pub(crate) fn after_or_unread(&self, id: EventId) -> Vec<ReplayedEvent> {
         self.again(id.stream, |number, is_read| number > id.number || !is_read)
     }
 
-    fn again(&self, stream: u64, is_wanted: impl Fn(u64, bool) -> bool) -> Vec<Again> {
+    fn again(&self, stream: u64, is_wanted: impl Fn(u64, bool) -> bool) -> Vec<ReplayedEvent> {
         let store = self.store.lock();
-        let Some(shelf) = store.shelves.get(&self.client) else { return Vec::new() };
-        let kept = shelf.kept.range(all_of(stream)).filter(|(id, kept)| is_wanted(id.number, kept.is_read));
-        let gone = shelf.gone.range(all_of(stream)).filter(|(id, _)| is_wanted(id.number, true));
-        let mut again: Vec<(u64, Again)> = kept
-            .map(|(id, kept)| (id.number, Again::Message(*id, kept.message.clone())))
-            .chain(gone.map(|(id, to)| (id.number, Again::Dropped(*id, to.clone()))))
+        let Some(events) = store.sessions.get(&self.client) else { return Vec::new() };
+        let kept = events.kept.range(all_of(stream)).filter(|(id, kept)| is_wanted(id.number, kept.is_read));
+        let gone = events.gone.range(all_of(stream)).filter(|(id, _)| is_wanted(id.number, true));
+        let mut again: Vec<(u64, ReplayedEvent)> = kept
+            .map(|(id, kept)| (id.number, ReplayedEvent::Message(*id, kept.message.clone())))
+            .chain(gone.map(|(id, to)| (id.number, ReplayedEvent::Dropped(*id, to.clone()))))
             .collect();
         again.sort_unstable_by_key(|(number, _)| *number);
         again.into_iter().map(|(_, again)| again).collect()
@@ -129,8 +129,8 @@ impl EventLog {
     /// The charge of a notification that goes out now: it waits in the stream from here on.
     pub(crate) fn hand_out(&self, id: EventId) -> Option<Charge> {
         let mut charge = None;
-        self.store.lock().change(self.client, |shelf| {
-            shelf.alter(id, |kept| {
+        self.store.lock().change(self.client, |events| {
+            events.alter(id, |kept| {
                 if kept.what == What::Notice {
                     charge = kept.charge.take();
                 }
@@ -165,8 +165,8 @@ pub(crate) struct Receipt {
 impl Receipt {
     pub(crate) fn sign(self) {
         let mut store = self.store.lock();
-        if store.shelves.contains_key(&self.client) {
-            store.change(self.client, |shelf| shelf.read(self.id));
+        if store.sessions.contains_key(&self.client) {
+            store.change(self.client, |events| events.read(self.id));
             // A question counts from now on.
             store.make_room();
         }
@@ -190,34 +190,34 @@ impl EventStore {
 struct Store {
     limit: usize,
     held: usize,
-    shelves: HashMap<ClientId, Shelf>,
+    sessions: HashMap<ClientId, SessionEvents>,
     /// Sessions by the bytes that they hold, and by those of them that are spent.
     by_held: BTreeSet<(usize, ClientId)>,
     by_spent: BTreeSet<(usize, ClientId)>,
 }
 
 impl Store {
-    fn change(&mut self, client: ClientId, change: impl FnOnce(&mut Shelf)) {
-        let shelf = self.shelves.entry(client).or_default();
-        let (held, spent) = (shelf.held, shelf.spent);
-        change(shelf);
-        self.held = self.held + shelf.held - held;
-        move_to(&mut self.by_held, client, held, shelf.held);
-        move_to(&mut self.by_spent, client, spent, shelf.spent);
+    fn change(&mut self, client: ClientId, change: impl FnOnce(&mut SessionEvents)) {
+        let events = self.sessions.entry(client).or_default();
+        let (held, spent) = (events.held, events.spent);
+        change(events);
+        self.held = self.held + events.held - held;
+        move_to(&mut self.by_held, client, held, events.held);
+        move_to(&mut self.by_spent, client, spent, events.spent);
     }
 
     fn make_room(&mut self) {
         while self.held > self.limit {
             let Some(&(_, client)) = self.by_spent.last().or(self.by_held.last()) else { return };
-            self.change(client, Shelf::drop_first);
+            self.change(client, SessionEvents::drop_first);
         }
     }
 
     fn remove(&mut self, client: ClientId) {
-        let Some(shelf) = self.shelves.remove(&client) else { return };
-        self.held -= shelf.held;
-        move_to(&mut self.by_held, client, shelf.held, 0);
-        move_to(&mut self.by_spent, client, shelf.spent, 0);
+        let Some(events) = self.sessions.remove(&client) else { return };
+        self.held -= events.held;
+        move_to(&mut self.by_held, client, events.held, 0);
+        move_to(&mut self.by_spent, client, events.spent, 0);
     }
 }
 
@@ -234,8 +234,8 @@ fn move_to(list: &mut BTreeSet<(usize, ClientId)>, client: ClientId, before: usi
 
 /// What one session has.
 #[derive(Default)]
-struct Shelf {
-    kept: BTreeMap<EventId, Kept>,
+struct SessionEvents {
+    kept: BTreeMap<EventId, StoredEvent>,
     /// Those that may go, the first one first; questions last, which may not.
     order: BTreeSet<(Worth, u64, EventId)>,
     /// Answers that had to go.
@@ -249,7 +249,7 @@ struct Shelf {
     questions: usize,
 }
 
-struct Kept {
+struct StoredEvent {
     message: Bytes,
     what: What,
     charge: Option<Charge>,
@@ -272,7 +272,7 @@ enum Worth {
     Question,
 }
 
-impl Kept {
+impl StoredEvent {
     fn worth(&self) -> Worth {
         match (&self.what, &self.charge) {
             _ if self.is_spent => Worth::Spent,
@@ -285,7 +285,7 @@ impl Kept {
     }
 
     fn size(&self) -> usize {
-        self.message.len() + OVERHEAD
+        self.message.len() + EVENT_OVERHEAD_BYTES
     }
 }
 
@@ -293,15 +293,15 @@ fn all_of(stream: u64) -> std::ops::RangeInclusive<EventId> {
     EventId { stream, number: 0 }..=EventId { stream, number: u64::MAX }
 }
 
-impl Shelf {
-    fn put(&mut self, id: EventId, kept: Kept) {
+impl SessionEvents {
+    fn put(&mut self, id: EventId, kept: StoredEvent) {
         let worth = kept.worth();
         self.order.insert((worth, id.number, id));
         self.count(worth, kept.size(), usize::saturating_add);
         self.kept.insert(id, kept);
     }
 
-    fn take(&mut self, id: EventId) -> Option<Kept> {
+    fn take(&mut self, id: EventId) -> Option<StoredEvent> {
         let kept = self.kept.remove(&id)?;
         let worth = kept.worth();
         self.order.remove(&(worth, id.number, id));
@@ -347,7 +347,7 @@ impl Shelf {
         }
     }
 
-    fn alter(&mut self, id: EventId, change: impl FnOnce(&mut Kept)) {
+    fn alter(&mut self, id: EventId, change: impl FnOnce(&mut StoredEvent)) {
         if let Some(mut kept) = self.take(id) {
             change(&mut kept);
             self.put(id, kept);
@@ -355,7 +355,7 @@ impl Shelf {
     }
 
     fn keep_few_unread(&mut self) {
-        while self.unread > MOST_UNREAD
+        while self.unread > MAX_UNREAD_BYTES
             && let Some(id) = self.first_of(Worth::Unread)
         {
             self.drop_event(id);
@@ -363,7 +363,7 @@ impl Shelf {
     }
 
     fn keep_few_questions(&mut self) {
-        while self.questions > MOST_QUESTIONS
+        while self.questions > MAX_QUESTIONS
             && let Some(id) = self.first_of(Worth::Question)
         {
             self.alter(id, |kept| kept.charge = None);
@@ -388,10 +388,10 @@ impl Shelf {
             charge.lose();
         }
         if let What::Answer { to, .. } = kept.what
-            && to.as_bytes().len() <= LONGEST_ID
+            && to.as_bytes().len() <= MAX_ID_BYTES
         {
             self.gone.insert(id, to);
-            if self.gone.len() > MOST_GONE {
+            if self.gone.len() > MAX_DROPPED_ANSWERS {
                 self.gone.pop_first();
             }
         }
@@ -400,7 +400,7 @@ impl Shelf {
 
 #[cfg(test)]
 mod tests {
-    use super::super::news::{Heap, News};
+    use super::super::inbox::{Inbox, InboxItems};
     use super::*;
 
     const ONE: u32 = 1;
@@ -420,7 +420,7 @@ mod tests {
 
     /// A message of so many bytes, all told.
     fn of(size: usize) -> Bytes {
-        vec![b'x'; size - OVERHEAD].into()
+        vec![b'x'; size - EVENT_OVERHEAD_BYTES].into()
     }
 
     #[test]
@@ -429,7 +429,7 @@ mod tests {
         let first = log.note(1, &"a".into(), What::Notice, None);
         log.note(2, &"other".into(), What::Notice, None);
         let second = log.note(1, &"b".into(), answer(), None);
-        assert_eq!(log.after(first), [Again::Message(second, "b".into())]);
+        assert_eq!(log.after(first), [ReplayedEvent::Message(second, "b".into())]);
         assert_eq!(log.after(second), []);
         assert_eq!(EventId::read(&first.to_string()), Some(first));
         assert_eq!(EventId::read("nonsense"), None);
@@ -443,12 +443,15 @@ mod tests {
         log.note(1, &of(600), What::Notice, None);
         let dropped = log.note(1, &of(700), answer(), None);
         let last = log.note(1, &of(600), answer(), None);
-        assert_eq!(log.after(start), [Again::Dropped(dropped, id("7")), Again::Message(last, of(600))]);
+        assert_eq!(
+            log.after(start),
+            [ReplayedEvent::Dropped(dropped, id("7")), ReplayedEvent::Message(last, of(600))]
+        );
         let never = log.note(2, &of(2000), answer(), None);
-        assert_eq!(log.after(EventId { stream: 2, number: 0 }), [Again::Dropped(never, id("7"))]);
+        assert_eq!(log.after(EventId { stream: 2, number: 0 }), [ReplayedEvent::Dropped(never, id("7"))]);
         drop(log);
         let store = store.lock();
-        assert_eq!((store.held, store.shelves.len(), store.by_held.len()), (0, 0, 0));
+        assert_eq!((store.held, store.sessions.len(), store.by_held.len()), (0, 0, 0));
     }
 
     #[test]
@@ -465,7 +468,7 @@ mod tests {
             let id = one.note(stream, &of(1000), answer(), None);
             one.receipt(id).sign();
         }
-        let kept = waiting.iter().map(|id| Again::Message(*id, of(1000)));
+        let kept = waiting.iter().map(|id| ReplayedEvent::Message(*id, of(1000)));
         assert_eq!(other.after(start), kept.collect::<Vec<_>>());
     }
 
@@ -478,7 +481,7 @@ mod tests {
         for stream in 1..100 {
             one.note(stream, &of(1000), answer(), None);
         }
-        let kept: Vec<Again> = kept.iter().map(|id| Again::Message(*id, of(1000))).collect();
+        let kept: Vec<ReplayedEvent> = kept.iter().map(|id| ReplayedEvent::Message(*id, of(1000))).collect();
         assert_eq!(other.after(start), kept);
         // Notifications go before answers, read ones before unread ones.
         let (read, unread) = (other.mint(2), other.mint(3));
@@ -492,65 +495,70 @@ mod tests {
 
     #[test]
     fn questions_without_end_are_let_go() {
-        let news: Arc<News> = Arc::default();
+        let inbox: Arc<Inbox> = Arc::default();
         let mut log = log(&EventStore::new(1000), ONE);
         let start = log.mint(0);
-        for _ in 0..MOST_QUESTIONS + 10 {
-            log.note(0, &of(300), What::Question, charged(&news, 300));
+        for _ in 0..MAX_QUESTIONS + 10 {
+            log.note(0, &of(300), What::Question, charged(&inbox, 300));
         }
-        assert_eq!(told(&news), (0, 10 * 300));
-        assert_eq!(log.after(start).len(), MOST_QUESTIONS + 3, "there is room for three more");
+        assert_eq!(told(&inbox), (0, 10 * 300));
+        assert_eq!(log.after(start).len(), MAX_QUESTIONS + 3, "there is room for three more");
     }
 
-    fn charged(news: &Arc<News>, count: usize) -> Option<Charge> {
-        Some(Charge::new(ClientId(ONE), count, news.clone()))
+    fn charged(inbox: &Arc<Inbox>, count: usize) -> Option<Charge> {
+        Some(Charge::new(ClientId(ONE), count, inbox.clone()))
     }
 
     /// How many were dropped, and how many bytes were given back.
-    fn told(news: &News) -> (usize, usize) {
-        let mut heap = Heap::default();
-        news.take(&mut heap);
-        (heap.dropped.len(), heap.freed.iter().map(|(_, bytes)| bytes).sum())
+    fn told(inbox: &Inbox) -> (usize, usize) {
+        let mut items = InboxItems::default();
+        inbox.take(&mut items);
+        (items.dropped.len(), items.freed.iter().map(|(_, bytes)| bytes).sum())
     }
 
     #[test]
     fn notices_that_wait_are_few_and_counted() {
-        let news: Arc<News> = Arc::default();
+        let inbox: Arc<Inbox> = Arc::default();
         let mut log = log(&EventStore::new(16 << 20), ONE);
         let start = log.mint(0);
         for _ in 0..200 {
-            log.note(0, &of(300 << 10), What::Notice, charged(&news, 300 << 10));
+            log.note(0, &of(300 << 10), What::Notice, charged(&inbox, 300 << 10));
         }
         assert_eq!(log.after(start).len(), 3);
-        assert_eq!(told(&news), (197, 197 * (300 << 10)));
+        assert_eq!(told(&inbox), (197, 197 * (300 << 10)));
         // One goes out: it is no longer among those that wait here, and its charge goes with it.
-        let Some(Again::Message(first, _)) = log.after(start).into_iter().next() else { panic!("a message") };
+        let Some(ReplayedEvent::Message(first, _)) = log.after(start).into_iter().next() else {
+            panic!("a message")
+        };
         let charge = log.hand_out(first);
-        log.note(0, &of(300 << 10), What::Notice, charged(&news, 300 << 10));
-        assert_eq!((log.after(start).len(), told(&news)), (4, (0, 0)));
+        log.note(0, &of(300 << 10), What::Notice, charged(&inbox, 300 << 10));
+        assert_eq!((log.after(start).len(), told(&inbox)), (4, (0, 0)));
         drop(charge);
         log.clear();
-        assert_eq!(told(&news), (0, 4 * (300 << 10)));
+        assert_eq!(told(&inbox), (0, 4 * (300 << 10)));
     }
 
     #[test]
     fn a_question_is_kept_until_it_is_read() {
-        let news: Arc<News> = Arc::default();
+        let inbox: Arc<Inbox> = Arc::default();
         let mut log = log(&EventStore::new(1000), ONE);
         let start = log.mint(0);
-        let asked = log.note(0, &of(2000), What::Question, charged(&news, 2000));
+        let asked = log.note(0, &of(2000), What::Question, charged(&inbox, 2000));
         for _ in 0..10 {
-            log.note(0, &of(900), What::Notice, charged(&news, 900));
+            log.note(0, &of(900), What::Notice, charged(&inbox, 900));
         }
-        assert_eq!(log.after(start)[0], Again::Message(asked, of(2000)));
-        assert_eq!(told(&news).0, 9);
+        assert_eq!(log.after(start)[0], ReplayedEvent::Message(asked, of(2000)));
+        assert_eq!(told(&inbox).0, 9);
         log.receipt(asked).sign();
-        assert_eq!(told(&news), (0, 2000));
-        assert!(!log.after(start).contains(&Again::Message(asked, of(2000))), "it counts, and is too long");
+        assert_eq!(told(&inbox), (0, 2000));
+        assert!(
+            !log.after(start).contains(&ReplayedEvent::Message(asked, of(2000))),
+            "it counts, and is too long"
+        );
         // With its call answered, nobody waits for it.
-        log.note(1, &of(2000), What::Question, charged(&news, 2000));
+        log.note(1, &of(2000), What::Question, charged(&inbox, 2000));
         log.note(1, &of(400), answer(), None);
         assert_eq!(log.after(EventId { stream: 1, number: 0 }).len(), 1);
-        assert_eq!(told(&news), (1, 2000 + 900));
+        assert_eq!(told(&inbox), (1, 2000 + 900));
     }
 }

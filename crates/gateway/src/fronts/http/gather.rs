@@ -13,13 +13,13 @@ use switchboard_protocol::hunt::{Glimpse, Hunter};
 use tokio::time::{Instant, Sleep, sleep};
 
 /// So much must have come before room is made for all that was announced: to announce costs nothing.
-const AT_FIRST: usize = 512 << 10;
-/// The time that every body has.
-const BODY_TIME: Duration = Duration::from_secs(60);
+const MIN_ARRIVED_BYTES: usize = 512 << 10;
+/// Time that every body has.
+const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 /// Later it is looked this often whether a body still comes.
-const LATER: Duration = Duration::from_secs(10);
+const BODY_CHECK_INTERVAL: Duration = Duration::from_secs(10);
 /// The least that must come in that time.
-const BYTES_PER_SECOND: u64 = 1 << 10;
+const MIN_BYTES_PER_SECOND: u64 = 1 << 10;
 
 /// Why there is no body.
 #[derive(Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ where
     if first.len() == announced || body.body.is_end_stream() {
         return Ok(first);
     }
-    let mut all = BytesMut::with_capacity(announced.min(AT_FIRST).max(first.len()));
+    let mut all = BytesMut::with_capacity(announced.min(MIN_ARRIVED_BYTES).max(first.len()));
     all.extend_from_slice(&first);
     drop(first);
     while let Some(piece) = body.next().await? {
@@ -74,7 +74,7 @@ struct Paced<B> {
 
 impl<B: Body<Data = Bytes> + Unpin> Paced<B> {
     fn new(body: B) -> Self {
-        Self { body, received: 0, alarm: None, wanted: BYTES_PER_SECOND * BODY_TIME.as_secs() }
+        Self { body, received: 0, alarm: None, wanted: MIN_BYTES_PER_SECOND * BODY_TIMEOUT.as_secs() }
     }
 
     async fn next(&mut self) -> Result<Option<Bytes>, Unread> {
@@ -104,13 +104,13 @@ impl<B: Body<Data = Bytes> + Unpin> Paced<B> {
     }
 
     fn is_late(&mut self, context: &mut Context<'_>) -> bool {
-        let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep(BODY_TIME)));
+        let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep(BODY_TIMEOUT)));
         while alarm.as_mut().poll(context).is_ready() {
             if self.received < self.wanted {
                 return true;
             }
-            self.wanted = self.received + BYTES_PER_SECOND * LATER.as_secs();
-            alarm.as_mut().reset(Instant::now() + LATER);
+            self.wanted = self.received + MIN_BYTES_PER_SECOND * BODY_CHECK_INTERVAL.as_secs();
+            alarm.as_mut().reset(Instant::now() + BODY_CHECK_INTERVAL);
         }
         false
     }

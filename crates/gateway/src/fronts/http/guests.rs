@@ -2,7 +2,7 @@
 //! session where there is none. Strangers have few places of their own, and the newest gets in: so probes are answered
 //! however many others are connected, and nobody without a token keeps out those who have it.
 
-use super::listen::Origin;
+use super::listen::CallerOrigin;
 use super::refusal::HttpRefusal;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,9 +11,9 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 
 /// Connections of known clients at a time.
-const MOST_KNOWN: usize = 8192;
+const MAX_KNOWN_CONNECTIONS: usize = 8192;
 /// Connections of strangers at a time.
-const MOST_STRANGERS: usize = 256;
+const MAX_STRANGERS: usize = 256;
 
 pub(crate) struct Guests {
     list: Mutex<List>,
@@ -49,7 +49,7 @@ pub(crate) struct Guest {
 
 /// Where a request comes from.
 pub(crate) struct Caller {
-    pub(super) origin: Origin,
+    pub(super) origin: CallerOrigin,
     /// None if it is one of our own.
     guest: Option<Arc<Guest>>,
 }
@@ -68,7 +68,7 @@ impl Guests {
     /// A stranger comes. The one who has been here longest makes room, if there is none.
     pub(super) fn arrive(self: &Arc<Self>) -> Arc<Guest> {
         let mut list = self.lock();
-        if list.strangers.len() >= MOST_STRANGERS {
+        if list.strangers.len() >= MAX_STRANGERS {
             list.dismiss_oldest();
         }
         let (number, notice) = (list.next, Arc::<Notice>::default());
@@ -139,7 +139,7 @@ impl Guest {
         let mut list = self.guests.lock();
         // Asked again under the lock: two requests of one connection may be worked on at a time.
         if self.is_stranger() {
-            if list.known >= MOST_KNOWN {
+            if list.known >= MAX_KNOWN_CONNECTIONS {
                 return false;
             }
             list.known += 1;
@@ -165,20 +165,20 @@ impl Drop for Guest {
 }
 
 impl Caller {
-    pub(super) fn new(origin: Origin, guest: Arc<Guest>) -> Self {
+    pub(super) fn new(origin: CallerOrigin, guest: Arc<Guest>) -> Self {
         Self { origin, guest: Some(guest) }
     }
 
     /// One of our own, on no connection.
     pub(super) fn ourselves() -> Self {
-        Self { origin: Origin::Here, guest: None }
+        Self { origin: CallerOrigin::Here, guest: None }
     }
 
     /// It has shown that it is no stranger.
     pub(super) fn admit(&self) -> Result<(), HttpRefusal> {
         match &self.guest {
             Some(guest) if !guest.admit() => Err(HttpRefusal::overloaded(
-                format!("there are {MOST_KNOWN} connections already"),
+                format!("there are {MAX_KNOWN_CONNECTIONS} connections already"),
                 "close connections that are not needed, and try again after `Retry-After`",
             )),
             Some(_) | None => Ok(()),
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn the_oldest_stranger_makes_room() {
         let guests = Guests::new();
-        let strangers: Vec<_> = (0..MOST_STRANGERS).map(|_| guests.arrive()).collect();
+        let strangers: Vec<_> = (0..MAX_STRANGERS).map(|_| guests.arrive()).collect();
         assert!(strangers[0].admit());
         let newest = guests.arrive();
         assert!(!strangers.iter().any(|guest| guest.is_dismissed()), "the known one has left a place");
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn strangers_get_in_however_many_are_known() {
         let guests = Guests::new();
-        let known: Vec<_> = (0..MOST_KNOWN).map(|_| guests.arrive()).collect();
+        let known: Vec<_> = (0..MAX_KNOWN_CONNECTIONS).map(|_| guests.arrive()).collect();
         assert!(known.iter().all(|guest| guest.admit()));
         let one_more = guests.arrive();
         assert!(!one_more.admit() && !one_more.is_dismissed(), "it may stay as a stranger");

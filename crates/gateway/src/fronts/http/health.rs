@@ -3,12 +3,12 @@
 //! A server that is required is asked before anybody needs it, by a visitor of our own; so is one that failed when it was
 //! needed last, for nobody is sent to us while we are not ready, and it would fail for ever.
 
-use super::body::Answer;
+use super::body::AnswerBody;
 use super::guests::Caller;
 use super::reply::with;
-use super::route::Target;
-use super::session::{Manner, Reply as Outcome};
-use super::{Front, Reply};
+use super::route::RouteTarget;
+use super::session::{CallOutcome, ClientTransport};
+use super::{Front, HttpReply};
 use crate::config::ServerConfig;
 use crate::io::task;
 use hyper::{HeaderMap, StatusCode};
@@ -21,9 +21,9 @@ use switchboard_core::status::ServerStatus;
 use switchboard_protocol::{ErrorKind, Parsed, RawId, parse};
 
 /// How often a server that fails is asked again.
-const PAUSE: Duration = Duration::from_secs(5);
+const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
-const HELLO: &str = r#"{"jsonrpc":"2.0","id":"ready?","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"switchboard-readiness","version":"1"}}}"#;
+const READINESS_INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":"ready?","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"switchboard-readiness","version":"1"}}}"#;
 
 /// What was asked by a visitor of ours.
 #[derive(Default)]
@@ -49,13 +49,13 @@ enum Condition {
     Broken,
 }
 
-pub(super) fn alive() -> Reply {
-    with(StatusCode::OK, "application/json", Answer::text(r#"{"status":"ok"}"#))
+pub(super) fn alive() -> HttpReply {
+    with(StatusCode::OK, "application/json", AnswerBody::text(r#"{"status":"ok"}"#))
 }
 
 impl Front {
     /// Green if every server that is required answers, and not all of the others are broken.
-    pub(super) fn readiness(self: &Arc<Self>) -> Reply {
+    pub(super) fn readiness(self: &Arc<Self>) -> HttpReply {
         let status = self.hub.turn().status();
         let (mut is_wanting, mut failing, mut starting) = (false, Vec::new(), Vec::new());
         for server in &status.servers {
@@ -76,7 +76,7 @@ impl Front {
         let code = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
         let word = if is_ready { "ready" } else { "not ready" };
         let body = json!({ "status": word, "failing": failing, "starting": starting });
-        with(code, "application/json", Answer::text(body.to_string()))
+        with(code, "application/json", AnswerBody::text(body.to_string()))
     }
 
     /// `required` is its entry in the config, if it is.
@@ -107,16 +107,18 @@ impl Front {
 
     /// Whether it cannot be greeted without a workspace.
     async fn greet(self: &Arc<Self>, name: &str) -> bool {
-        let target = Target::Server(name.to_owned());
-        let opened = self.open(&target, Manner::Streamable, &HeaderMap::new(), &Caller::ourselves());
-        let (Ok(session), Ok(Parsed::One(hello))) = (opened, parse(HELLO.into())) else { return false };
+        let target = RouteTarget::Server(name.to_owned());
+        let opened = self.open(&target, ClientTransport::Streamable, &HeaderMap::new(), &Caller::ourselves());
+        let (Ok(session), Ok(Parsed::One(hello))) = (opened, parse(READINESS_INITIALIZE.into())) else {
+            return false;
+        };
         let id: Vec<RawId> = hello.id().into_iter().collect();
         let mut is_homeless = false;
         if let Some((_, answer)) = session.open_call(&id, false, false) {
             self.tell_one(&session, Ok(hello)).await;
             // There is always one: the core sees to it.
-            if let Ok(Outcome::Whole(parcel)) = answer.await {
-                let answer: Value = serde_json::from_slice(&parcel.bytes).unwrap_or_default();
+            if let Ok(CallOutcome::Whole(part)) = answer.await {
+                let answer: Value = serde_json::from_slice(&part.bytes).unwrap_or_default();
                 is_homeless = answer["error"]["data"]["kind"] == ErrorKind::RoutingFailed.name();
             }
         }
@@ -132,7 +134,7 @@ impl Visits {
         let may = match visits.get(name) {
             None | Some(Visit::Homeless { .. }) => true,
             Some(Visit::UnderWay) => false,
-            Some(Visit::Over { at }) => at.elapsed() >= PAUSE,
+            Some(Visit::Over { at }) => at.elapsed() >= RETRY_INTERVAL,
         };
         if may {
             visits.insert(name.to_owned(), Visit::UnderWay);

@@ -4,10 +4,10 @@ use super::body::Events;
 use super::guests::Caller;
 use super::refusal::{Asked, HttpRefusal};
 use super::reply::{accepted, stream};
-use super::route::{Target, messages_path, query};
-use super::session::Manner;
+use super::route::{RouteTarget, messages_path, query};
+use super::session::ClientTransport;
 use super::streamable::check_type;
-use super::{Front, Reply};
+use super::{Front, HttpReply};
 use hyper::body::Incoming;
 use hyper::{Method, Request};
 use std::sync::Arc;
@@ -17,28 +17,28 @@ impl Front {
     pub(super) async fn old_stream(
         self: &Arc<Self>,
         request: Request<Incoming>,
-        target: Target,
+        target: RouteTarget,
         caller: &Caller,
-    ) -> Reply {
+    ) -> HttpReply {
         if *request.method() != Method::GET {
             return self.refuse(request, &HttpRefusal::method("GET")).await;
         }
-        let session = match self.open(&target, Manner::OneStream, request.headers(), caller) {
+        let session = match self.open(&target, ClientTransport::OneStream, request.headers(), caller) {
             Ok(session) => session,
             Err(refusal) => return refusal.unread(),
         };
-        let Ok(parcels) = session.open_own() else { return self.gone().unread() };
+        let Ok(parts) = session.open_own() else { return self.gone().unread() };
         session.say_endpoint(&messages_path(&target, &session.id));
-        stream(Events::new(parcels, Some(session)))
+        stream(Events::new(parts, Some(session)))
     }
 
     /// Something that it says.
     pub(super) async fn old_message(
         self: &Arc<Self>,
         request: Request<Incoming>,
-        target: &Target,
+        target: &RouteTarget,
         caller: &Caller,
-    ) -> Reply {
+    ) -> HttpReply {
         if *request.method() != Method::POST {
             return HttpRefusal::method("POST").unread();
         }

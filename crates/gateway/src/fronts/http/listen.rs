@@ -1,7 +1,7 @@
 //! Addresses, connections and TLS.
 
 use super::guests::{Caller, Guest, Guests};
-use super::punctual::{Going, HEAD_TIME, Over, Patience, Watched, Work};
+use super::idle_timeout::{Going, HEAD_TIMEOUT, IdleTimeout, Over, Watched, Work};
 use super::{Front, HttpOptions};
 use crate::io::task;
 use hyper::service::service_fn;
@@ -27,9 +27,9 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 /// How often a connection on which several requests can go at a time is asked whether the other side is still there.
-const ALIVE: Duration = Duration::from_secs(30);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(30);
 /// How often it is looked whether a certificate is another now.
-const LOOK: Duration = Duration::from_secs(2);
+const TLS_CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Where to listen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl fmt::Display for Address {
 
 /// Where a client is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum CallerOrigin {
     /// On this machine.
     Here,
     Elsewhere,
@@ -122,14 +122,17 @@ pub(crate) async fn welcome(
                 Ok((stream, peer)) => {
                     // An answer is not to wait for the acknowledgement of the one before.
                     let _ = stream.set_nodelay(true);
-                    let from =
-                        if peer.ip().to_canonical().is_loopback() { Origin::Here } else { Origin::Elsewhere };
+                    let from = if peer.ip().to_canonical().is_loopback() {
+                        CallerOrigin::Here
+                    } else {
+                        CallerOrigin::Elsewhere
+                    };
                     Ok((Stream::Tcp(stream), from))
                 }
                 Err(error) => Err(error),
             },
             Listening::Path(listener) => {
-                listener.accept().await.map(|stream| (Stream::Path(stream), Origin::Here))
+                listener.accept().await.map(|stream| (Stream::Path(stream), CallerOrigin::Here))
             }
         };
         let Ok((stream, from)) = accepted else {
@@ -157,7 +160,7 @@ enum Stream {
 async fn greet<S>(
     front: Arc<Front>,
     stream: S,
-    from: Origin,
+    from: CallerOrigin,
     tls: Option<Arc<Tls>>,
     guests: &Guests,
     guest: Arc<Guest>,
@@ -167,7 +170,7 @@ async fn greet<S>(
     let Some(tls) = tls else { return serve(front, stream, from, guests, guest).await };
     let Some(acceptor) = tls.acceptor() else { return };
     tokio::select! {
-        accepted = tokio::time::timeout(HEAD_TIME, acceptor.accept(stream)) => {
+        accepted = tokio::time::timeout(HEAD_TIMEOUT, acceptor.accept(stream)) => {
             if let Ok(Ok(stream)) = accepted {
                 serve(front, stream, from, guests, guest).await;
             }
@@ -184,14 +187,14 @@ enum Next {
     Farewell,
 }
 
-async fn serve<S>(front: Arc<Front>, stream: S, from: Origin, guests: &Guests, guest: Arc<Guest>)
+async fn serve<S>(front: Arc<Front>, stream: S, from: CallerOrigin, guests: &Guests, guest: Arc<Guest>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let mut closing = guests.closing();
     let work: Arc<Work> = Arc::default();
     let stream = Watched::new(stream, work.clone());
-    let mut patience = Patience::new(work.clone());
+    let mut idle_timeout = IdleTimeout::new(work.clone());
     let caller = Arc::new(Caller::new(from, guest.clone()));
     let service = service_fn(move |request| {
         let (front, caller) = (front.clone(), caller.clone());
@@ -204,9 +207,13 @@ where
     });
     let mut builder = Builder::new(TokioExecutor::new());
     // Without `pipeline_flush`: it has every answer copied into a buffer that the connection keeps, however large it was.
-    // `Patience` looks at the time.
+    // `IdleTimeout` looks at the time.
     builder.http1().header_read_timeout(None);
-    builder.http2().timer(TokioTimer::new()).max_concurrent_streams(256).keep_alive_interval(ALIVE);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(256)
+        .keep_alive_interval(KEEP_ALIVE_INTERVAL);
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     let mut seen_off = pin!(closing.wait_for(|is_closing| *is_closing));
@@ -218,7 +225,7 @@ where
             if connection.as_mut().poll(context).is_ready() {
                 return Poll::Ready(Next::Gone);
             }
-            match patience.check(context, guest.is_stranger()) {
+            match idle_timeout.check(context, guest.is_stranger()) {
                 Some(Over::Idle) if !is_leaving => return Poll::Ready(Next::Farewell),
                 Some(Over::Idle | Over::Late) => return Poll::Ready(Next::Gone),
                 None => {}
@@ -240,7 +247,7 @@ where
             Next::Gone => return,
             Next::Farewell => {
                 connection.as_mut().graceful_shutdown();
-                patience.leave();
+                idle_timeout.leave();
                 is_leaving = true;
             }
         }
@@ -250,10 +257,10 @@ where
 /// A certificate that may become another while we serve.
 pub(crate) struct Tls {
     files: TlsFiles,
-    state: Mutex<Loaded>,
+    state: Mutex<LoadedTls>,
 }
 
-struct Loaded {
+struct LoadedTls {
     config: Arc<ServerConfig>,
     stamps: Stamps,
     looked: Instant,
@@ -265,13 +272,13 @@ impl Tls {
     pub(crate) fn load(files: TlsFiles) -> io::Result<Arc<Self>> {
         let stamps = stamps(&files);
         let config = read(&files)?;
-        Ok(Arc::new(Self { files, state: Mutex::new(Loaded { config, stamps, looked: Instant::now() }) }))
+        Ok(Arc::new(Self { files, state: Mutex::new(LoadedTls { config, stamps, looked: Instant::now() }) }))
     }
 
     /// A certificate that cannot be read leaves the one before.
     fn acceptor(&self) -> Option<TlsAcceptor> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.looked.elapsed() >= LOOK {
+        if state.looked.elapsed() >= TLS_CHECK_INTERVAL {
             state.looked = Instant::now();
             let now = stamps(&self.files);
             if now != state.stamps

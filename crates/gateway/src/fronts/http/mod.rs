@@ -1,11 +1,13 @@
 //! Clients over HTTP: Streamable HTTP, and HTTP+SSE for those who have nothing else.
 //!
-//! - `gate`: who is let in; `token`: by what. `route`: where a path leads. `gather`: the body of a request.
-//! - `listen`: addresses, connections, TLS; `guests`: how many there are; `punctual`: clients that take too long.
-//! - `reply`: answers of HTTP; `refusal`: why a request is not served.
-//! - `streamable`, `legacy`: the two ways to talk. `health`: whether we live, and can serve. `page`: for people.
-//! - `session`: one client, and which message goes where; `sessions`: all of them; `events`: what was said, kept for those
-//!   who come back; `slow`: calls that take long; `frames`: messages as bytes. `body`: what is answered. `news`: what the core is told.
+//! # Layout
+//! - `token`: the bearer token; `gate`: checks of host, origin and token; `route`: from paths to targets.
+//! - `listen`: addresses, connections, TLS; `guests`: numbers of connections; `idle_timeout`: closes connections that stall.
+//! - `gather`: the body of a request; `body`: the body of an answer; `frames`: messages as bytes; `reply`: answers of HTTP;
+//!   `refusal`: reasons why a request is not served.
+//! - `inbox`: what the core is to be told; `events`: stored events for clients that come back; `session`: one client;
+//!   `slow`: calls that take long; `sessions`: all clients.
+//! - `streamable`, `legacy`: the two transports. `health`: liveness and readiness. `page`: the page for people.
 
 mod body;
 mod events;
@@ -16,9 +18,9 @@ mod guests;
 mod health;
 mod legacy;
 pub mod listen;
-mod news;
+mod inbox;
 mod page;
-mod punctual;
+mod idle_timeout;
 mod refusal;
 mod reply;
 mod route;
@@ -30,7 +32,7 @@ pub mod token;
 
 use super::ClientHost;
 use crate::hub::Hub;
-use body::Answer;
+use body::AnswerBody;
 use events::EventStore;
 use gate::{Gate, Refused};
 use guests::Caller;
@@ -39,7 +41,7 @@ use hyper::body::Incoming;
 use hyper::header::{ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue, ORIGIN};
 use hyper::http::uri::Authority;
 use hyper::{Method, Request, Response, StatusCode};
-use news::News;
+use inbox::Inbox;
 use refusal::HttpRefusal;
 use reply::status;
 use route::{Door, Route};
@@ -74,13 +76,13 @@ pub(crate) struct Front {
     gate: Gate,
     sessions: Mutex<HashMap<String, Arc<Session>>>,
     events: Arc<EventStore>,
-    news: Arc<News>,
+    inbox: Arc<Inbox>,
     gone: mpsc::UnboundedSender<String>,
     visits: health::Visits,
     slow: slow::Slow,
 }
 
-type Reply = Response<Answer>;
+type HttpReply = Response<AnswerBody>;
 
 impl Front {
     pub(crate) fn new(
@@ -100,7 +102,7 @@ impl Front {
             gate,
             sessions: Mutex::default(),
             events: EventStore::new(options.event_bytes),
-            news: Arc::default(),
+            inbox: Arc::default(),
             gone,
             visits: health::Visits::default(),
             slow: slow::Slow::default(),
@@ -110,7 +112,7 @@ impl Front {
     }
 
     /// One request, from its head to the head of its answer.
-    pub(crate) async fn serve(self: &Arc<Self>, request: Request<Incoming>, caller: &Caller) -> Reply {
+    pub(crate) async fn serve(self: &Arc<Self>, request: Request<Incoming>, caller: &Caller) -> HttpReply {
         let authority = request.uri().authority().map(Authority::as_str);
         if let Err(refused) = self.gate.check_way(request.headers(), authority) {
             return denied(&refused).unread();
@@ -123,7 +125,7 @@ impl Front {
         reply
     }
 
-    async fn answer(self: &Arc<Self>, request: Request<Incoming>, caller: &Caller) -> Reply {
+    async fn answer(self: &Arc<Self>, request: Request<Incoming>, caller: &Caller) -> HttpReply {
         let route = route::route(request.uri().path());
         match (&route, request.method()) {
             // A page asks whether it may; its real request comes after.
@@ -176,7 +178,7 @@ fn denied(refused: &Refused) -> HttpRefusal {
 }
 
 /// The page was let in; its browser is told so.
-fn allow_page(reply: &mut Reply, origin: HeaderValue) {
+fn allow_page(reply: &mut HttpReply, origin: HeaderValue) {
     let headers = reply.headers_mut();
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     headers.insert(

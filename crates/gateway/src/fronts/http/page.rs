@@ -1,9 +1,9 @@
 //! The page for people who open the address in a browser: what this is, and how to connect a client. It is shown without a
 //! token, so it names no server and holds no secret.
 
-use super::body::Answer;
+use super::body::AnswerBody;
 use super::reply::with;
-use super::{Front, Reply, gate};
+use super::{Front, HttpReply, gate};
 use hyper::header::{CACHE_CONTROL, HOST, HeaderValue};
 use hyper::{Request, StatusCode};
 
@@ -13,13 +13,13 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'n
 
 impl Front {
     /// The host was checked before.
-    pub(super) fn page<B>(&self, request: &Request<B>) -> Reply {
+    pub(super) fn page<B>(&self, request: &Request<B>) -> HttpReply {
         let authority = request.uri().authority().map(|authority| authority.as_str());
         let host = gate::text(request.headers(), &HOST).or(authority).unwrap_or("localhost");
         let scheme = if self.options.tls.is_some() { "https" } else { "http" };
         let address = format!("{scheme}://{host}/mcp");
         let body = html(&address, self.options.token.is_some());
-        let mut reply = with(StatusCode::OK, "text/html; charset=utf-8", Answer::text(body));
+        let mut reply = with(StatusCode::OK, "text/html; charset=utf-8", AnswerBody::text(body));
         let headers = reply.headers_mut();
         headers.insert("content-security-policy", HeaderValue::from_static(POLICY));
         headers.insert("x-content-type-options", HeaderValue::from_static("nosniff"));

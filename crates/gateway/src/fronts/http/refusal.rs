@@ -1,7 +1,7 @@
 //! Refusals: a status of HTTP, and in the body a JSON-RPC error under the id of each request that is refused. Pure.
 
-use super::Reply;
-use super::body::Answer;
+use super::HttpReply;
+use super::body::AnswerBody;
 use super::reply::with;
 use hyper::StatusCode;
 use hyper::header::{ALLOW, CONNECTION, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -117,12 +117,12 @@ impl HttpRefusal {
     }
 
     /// The answer to a request whose body was not read.
-    pub(super) fn unread(&self) -> Reply {
+    pub(super) fn unread(&self) -> HttpReply {
         self.reply(&Asked::default())
     }
 
     /// The answer, under the ids of these requests; under `null` if there are none.
-    pub(super) fn reply(&self, to: &Asked) -> Reply {
+    pub(super) fn reply(&self, to: &Asked) -> HttpReply {
         let body = match &to.ids[..] {
             [] => self.error.to_bytes(&RawId::null(), Dialect::Standard).to_vec(),
             [id] if !to.is_batch => self.error.to_bytes(id, Dialect::Standard).to_vec(),
@@ -132,7 +132,7 @@ impl HttpRefusal {
                 [&b"["[..], &errors.join(&b","[..]), b"]"].concat()
             }
         };
-        let mut reply = with(self.status, "application/json", Answer::text(body));
+        let mut reply = with(self.status, "application/json", AnswerBody::text(body));
         let headers = reply.headers_mut();
         if let Some(methods) = self.allow {
             headers.insert(ALLOW, HeaderValue::from_static(methods));

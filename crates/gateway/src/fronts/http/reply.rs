@@ -1,12 +1,12 @@
 //! Answers of HTTP: messages, streams, and what needs no message.
 
-use super::Reply;
-use super::body::{Answer, Parcel};
+use super::HttpReply;
+use super::body::{AnswerBody, BodyPart};
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde_json::json;
 
-pub(super) fn with(status: StatusCode, kind: &'static str, body: Answer) -> Reply {
+pub(super) fn with(status: StatusCode, kind: &'static str, body: AnswerBody) -> HttpReply {
     let mut reply = Response::new(body);
     *reply.status_mut() = status;
     reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
@@ -14,27 +14,27 @@ pub(super) fn with(status: StatusCode, kind: &'static str, body: Answer) -> Repl
 }
 
 /// For people and probes.
-pub(super) fn status(code: StatusCode, text: &str) -> Reply {
-    with(code, "application/json", Answer::text(json!({ "error": text }).to_string()))
+pub(super) fn status(code: StatusCode, text: &str) -> HttpReply {
+    with(code, "application/json", AnswerBody::text(json!({ "error": text }).to_string()))
 }
 
-pub(super) fn accepted() -> Reply {
-    let mut reply = Response::new(Answer::Whole(None));
+pub(super) fn accepted() -> HttpReply {
+    let mut reply = Response::new(AnswerBody::Whole(None));
     *reply.status_mut() = StatusCode::ACCEPTED;
     reply
 }
 
 /// The headers of the request are emptied for it: they have all the room that is needed.
-pub(super) fn message(parcel: Parcel, mut headers: HeaderMap) -> Reply {
+pub(super) fn message(part: BodyPart, mut headers: HeaderMap) -> HttpReply {
     headers.clear();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    let mut reply = Response::new(Answer::Message(Some(parcel)));
+    let mut reply = Response::new(AnswerBody::Message(Some(part)));
     *reply.headers_mut() = headers;
     reply
 }
 
-pub(super) fn stream(events: super::body::Events) -> Reply {
-    let mut reply = with(StatusCode::OK, "text/event-stream", Answer::Stream(events));
+pub(super) fn stream(events: super::body::Events) -> HttpReply {
+    let mut reply = with(StatusCode::OK, "text/event-stream", AnswerBody::Stream(events));
     let headers = reply.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
     // For proxies that would gather what is meant to be seen at once.
@@ -43,8 +43,8 @@ pub(super) fn stream(events: super::body::Events) -> Reply {
 }
 
 /// What a page that was let in may do.
-pub(super) fn preflight() -> Reply {
-    let mut reply = Response::new(Answer::Whole(None));
+pub(super) fn preflight() -> HttpReply {
+    let mut reply = Response::new(AnswerBody::Whole(None));
     *reply.status_mut() = StatusCode::NO_CONTENT;
     let headers = reply.headers_mut();
     headers.insert("access-control-allow-methods", HeaderValue::from_static("GET, POST, DELETE"));

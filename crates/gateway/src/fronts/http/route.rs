@@ -5,7 +5,7 @@ use switchboard_core::text::percent;
 
 /// What a client wants to talk to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Target {
+pub(crate) enum RouteTarget {
     /// All servers, as one.
     Everything,
     /// One server, as it is.
@@ -27,7 +27,7 @@ pub(crate) enum Door {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Route {
-    To(Target, Door),
+    To(RouteTarget, Door),
     /// The page for people.
     Home,
     Health,
@@ -41,9 +41,9 @@ pub(crate) fn route(path: &str) -> Route {
         "/healthz" => return Route::Health,
         "/readyz" => return Route::Readiness,
         _ => match path.strip_prefix('/').unwrap_or_default().split('/').collect::<Vec<_>>()[..] {
-            [door] => (Some(Target::Everything), door),
-            ["servers", name, door] => (decoded(name).map(Target::Server), door),
-            ["profiles", name, door] => (decoded(name).map(Target::Profile), door),
+            [door] => (Some(RouteTarget::Everything), door),
+            ["servers", name, door] => (decoded(name).map(RouteTarget::Server), door),
+            ["profiles", name, door] => (decoded(name).map(RouteTarget::Profile), door),
             _ => (None, ""),
         },
     };
@@ -57,11 +57,11 @@ pub(crate) fn route(path: &str) -> Route {
 }
 
 /// Where the messages of a client of HTTP+SSE go, if its stream came from there.
-pub(crate) fn messages_path(target: &Target, session: &str) -> String {
+pub(crate) fn messages_path(target: &RouteTarget, session: &str) -> String {
     let prefix = match target {
-        Target::Everything => String::new(),
-        Target::Server(name) => format!("/servers/{}", percent::encode_segment(name)),
-        Target::Profile(name) => format!("/profiles/{}", percent::encode_segment(name)),
+        RouteTarget::Everything => String::new(),
+        RouteTarget::Server(name) => format!("/servers/{}", percent::encode_segment(name)),
+        RouteTarget::Profile(name) => format!("/profiles/{}", percent::encode_segment(name)),
     };
     format!("{prefix}/messages?session={session}")
 }
@@ -84,12 +84,12 @@ mod tests {
     fn paths_lead_where_they_should() {
         let to = |target, door| Route::To(target, door);
         for (path, expect) in [
-            ("/mcp", to(Target::Everything, Door::Streamable)),
-            ("/sse", to(Target::Everything, Door::Events)),
-            ("/messages", to(Target::Everything, Door::Messages)),
-            ("/servers/files/mcp", to(Target::Server("files".into()), Door::Streamable)),
-            ("/servers/a%20b%2Fc/sse", to(Target::Server("a b/c".into()), Door::Events)),
-            ("/profiles/work/mcp", to(Target::Profile("work".into()), Door::Streamable)),
+            ("/mcp", to(RouteTarget::Everything, Door::Streamable)),
+            ("/sse", to(RouteTarget::Everything, Door::Events)),
+            ("/messages", to(RouteTarget::Everything, Door::Messages)),
+            ("/servers/files/mcp", to(RouteTarget::Server("files".into()), Door::Streamable)),
+            ("/servers/a%20b%2Fc/sse", to(RouteTarget::Server("a b/c".into()), Door::Events)),
+            ("/profiles/work/mcp", to(RouteTarget::Profile("work".into()), Door::Streamable)),
             ("/healthz", Route::Health),
             ("/readyz", Route::Readiness),
             ("/", Route::Home),
@@ -106,10 +106,10 @@ mod tests {
 
     #[test]
     fn a_stream_names_where_its_messages_go() {
-        let path = messages_path(&Target::Server("a b/c".into()), "7");
+        let path = messages_path(&RouteTarget::Server("a b/c".into()), "7");
         assert_eq!(path, "/servers/a%20b%2Fc/messages?session=7");
         let (path, words) = path.split_once('?').unwrap();
-        assert_eq!(route(path), Route::To(Target::Server("a b/c".into()), Door::Messages));
+        assert_eq!(route(path), Route::To(RouteTarget::Server("a b/c".into()), Door::Messages));
         assert_eq!(query(Some(words), "session"), Some("7"));
     }
 }

@@ -2,11 +2,11 @@
 
 use super::gate::{credentials, is_forwarded, same, text};
 use super::guests::Caller;
-use super::listen::Origin;
-use super::news::Heap;
+use super::inbox::InboxItems;
+use super::listen::CallerOrigin;
 use super::refusal::HttpRefusal;
-use super::route::Target;
-use super::session::{Manner, Session, Who};
+use super::route::RouteTarget;
+use super::session::{ClientTransport, Session, Who};
 use super::{Front, token};
 use crate::fronts::Wanted;
 use crate::io::reader::ClientReader;
@@ -28,26 +28,26 @@ impl Front {
     }
 
     /// Whether there is such a thing. Asked at every request, so nothing is made for it.
-    pub(super) fn check_target(&self, target: &Target) -> Result<(), HttpRefusal> {
+    pub(super) fn check_target(&self, target: &RouteTarget) -> Result<(), HttpRefusal> {
         let is_there = match target {
-            Target::Everything => true,
-            Target::Server(name) => self.host.servers().find(name).is_some(),
-            Target::Profile(_) => false,
+            RouteTarget::Everything => true,
+            RouteTarget::Server(name) => self.host.servers().find(name).is_some(),
+            RouteTarget::Profile(_) => false,
         };
         if is_there { Ok(()) } else { self.wanted(target).map(drop) }
     }
 
     /// What a target stands for, if there is such a thing.
-    fn wanted(&self, target: &Target) -> Result<Wanted, HttpRefusal> {
+    fn wanted(&self, target: &RouteTarget) -> Result<Wanted, HttpRefusal> {
         let host = &self.host;
         let unknown = |what: String| Err(HttpRefusal::unknown_name(what));
         match target {
-            Target::Everything => Ok(Wanted::All(host.environments())),
-            Target::Server(name) => match host.servers().find(name) {
+            RouteTarget::Everything => Ok(Wanted::All(host.environments())),
+            RouteTarget::Server(name) => match host.servers().find(name) {
                 Some((id, _)) => Ok(Wanted::One(id)),
                 None => unknown(host.servers().there_is_no(name)),
             },
-            Target::Profile(name) => match host.profile(name) {
+            RouteTarget::Profile(name) => match host.profile(name) {
                 Some(servers) => Ok(Wanted::Some(host.environments(), servers)),
                 None => unknown(format!("there is no profile `{name}` in the config")),
             },
@@ -57,8 +57,8 @@ impl Front {
     /// A new client.
     pub(super) fn open(
         self: &Arc<Self>,
-        target: &Target,
-        manner: Manner,
+        target: &RouteTarget,
+        transport: ClientTransport,
         headers: &HeaderMap,
         caller: &Caller,
     ) -> Result<Arc<Session>, HttpRefusal> {
@@ -84,10 +84,10 @@ impl Front {
             client,
             target: target.clone(),
             credentials: credentials(headers).map(Box::from),
-            manner,
+            transport,
             reader,
         };
-        let session = Session::new(who, &self.events, self.news.clone(), self.gone.clone());
+        let session = Session::new(who, &self.events, self.inbox.clone(), self.gone.clone());
         {
             let mut sessions = self.sessions();
             if sessions.len() >= self.options.max_sessions {
@@ -107,7 +107,7 @@ impl Front {
             environment,
             pinned,
             default: host.default_root(),
-            goes_by_request: manner == Manner::Streamable,
+            goes_by_request: transport == ClientTransport::Streamable,
             is_elsewhere: !may_name_folders,
             ..Surroundings::default()
         };
@@ -123,8 +123,8 @@ impl Front {
 
     /// Whether folders count that a client names, by a header, by MCP's roots or in arguments. What a client on another
     /// machine calls a folder is no folder of ours; and without a token anybody could have a server work in any folder.
-    fn may_name_folders(&self, from: Origin) -> bool {
-        from == Origin::Here && self.options.token.is_some()
+    fn may_name_folders(&self, from: CallerOrigin) -> bool {
+        from == CallerOrigin::Here && self.options.token.is_some()
     }
 
     /// The root that a client is pinned to, if it names one: a folder of this machine, or a name that the config gives one.
@@ -152,7 +152,7 @@ impl Front {
     pub(super) fn find(
         &self,
         id: &str,
-        target: &Target,
+        target: &RouteTarget,
         headers: &HeaderMap,
         caller: &Caller,
     ) -> Result<Arc<Session>, HttpRefusal> {
@@ -170,7 +170,7 @@ impl Front {
         let Some(session) = self.sessions().remove(id) else { return };
         let client = session.client;
         // What it has said before counts.
-        self.tell_news(&mut Heap::default());
+        self.empty_inbox(&mut InboxItems::default());
         self.host.leave(client);
         let mut turn = self.hub.turn();
         turn.handle(Event::ClientLost { client });
@@ -186,9 +186,9 @@ impl Front {
 
     /// Ends those that nobody has used for long, and forgets those that have ended.
     pub(crate) async fn tidy(self: Arc<Self>) {
-        const LOOK: Duration = Duration::from_secs(5);
+        const TIDY_INTERVAL: Duration = Duration::from_secs(5);
         loop {
-            tokio::time::sleep(LOOK.min(self.options.session_ttl)).await;
+            tokio::time::sleep(TIDY_INTERVAL.min(self.options.session_ttl)).await;
             let now = Instant::now();
             let is_over = |session: &&Arc<Session>| {
                 let is_idle = |since: Instant| now.duration_since(since) >= self.options.session_ttl;
@@ -209,25 +209,25 @@ impl Front {
 
     /// Tells the core what clients say, and which bytes no longer wait for them.
     pub(crate) async fn account(self: Arc<Self>) {
-        let mut heap = Heap::default();
+        let mut items = InboxItems::default();
         loop {
-            self.news.wait().await;
-            self.tell_news(&mut heap);
+            self.inbox.wait().await;
+            self.empty_inbox(&mut items);
         }
     }
 
-    fn tell_news(&self, heap: &mut Heap) {
+    fn empty_inbox(&self, items: &mut InboxItems) {
         // In the turn: of two who take, the first is to be the first who tells.
         let mut turn = self.hub.turn();
-        self.news.take(heap);
-        for (client, bytes) in heap.freed.drain(..) {
+        self.inbox.take(items);
+        for (client, bytes) in items.freed.drain(..) {
             turn.handle(Event::Flushed { peer: Peer::Client(client), bytes });
         }
-        for client in heap.dropped.drain(..) {
+        for client in items.dropped.drain(..) {
             turn.handle(Event::Dropped { client });
         }
         let is_ending = !turn.is_serving();
-        for event in heap.said.drain(..) {
+        for event in items.said.drain(..) {
             if !is_ending || !self.refuse_late(&event) {
                 turn.handle(event);
             }

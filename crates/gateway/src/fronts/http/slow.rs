@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
 /// A call that takes longer is answered by a stream, so that its client can come back to it.
-const SOON: Duration = Duration::from_secs(1);
+const STREAM_AFTER: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 pub(super) struct Slow {
@@ -30,7 +30,11 @@ impl Slow {
 
     pub(super) fn may_be(&self, session: &Arc<Session>, call: u64) {
         let mut calls = self.lock();
-        calls.push_back(Waiting { until: Instant::now() + SOON, session: Arc::downgrade(session), call });
+        calls.push_back(Waiting {
+            until: Instant::now() + STREAM_AFTER,
+            session: Arc::downgrade(session),
+            call,
+        });
         if calls.len() == 1 {
             self.some.notify_one();
         }

@@ -8,9 +8,9 @@ use super::gather::{Unread, gather};
 use super::guests::Caller;
 use super::refusal::{Asked, HttpRefusal};
 use super::reply::{accepted, message, stream};
-use super::route::Target;
-use super::session::{Manner, NoStream, Reply as Outcome, Session};
-use super::{Front, Reply};
+use super::route::RouteTarget;
+use super::session::{CallOutcome, ClientTransport, NoStream, Session};
+use super::{Front, HttpReply};
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method as HttpMethod, Request, StatusCode};
@@ -25,15 +25,15 @@ static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 static LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
 /// Longer bodies are scanned on another thread.
-const LONG: usize = 256 << 10;
+const MAX_INLINE_BYTES: usize = 256 << 10;
 
 impl Front {
     pub(super) async fn streamable(
         self: &Arc<Self>,
         request: Request<Incoming>,
-        target: Target,
+        target: RouteTarget,
         caller: &Caller,
-    ) -> Reply {
+    ) -> HttpReply {
         if let Some(version) = text(request.headers(), &VERSION)
             && !HANDSHAKE_VERSIONS.contains(&version)
         {
@@ -50,7 +50,12 @@ impl Front {
         }
     }
 
-    async fn post(self: &Arc<Self>, request: Request<Incoming>, target: Target, caller: &Caller) -> Reply {
+    async fn post(
+        self: &Arc<Self>,
+        request: Request<Incoming>,
+        target: RouteTarget,
+        caller: &Caller,
+    ) -> HttpReply {
         if let Err(refusal) = check_type(request.headers()) {
             return refusal.unread();
         }
@@ -80,7 +85,7 @@ impl Front {
         let is_new = named.is_none() && is_opening;
         let session = match session {
             Some(session) => session,
-            None if is_new => self.open(&target, Manner::Streamable, &head.headers, caller),
+            None if is_new => self.open(&target, ClientTransport::Streamable, &head.headers, caller),
             None => Err(HttpRefusal::not_initialized()),
         };
         let session = match session {
@@ -94,7 +99,7 @@ impl Front {
     }
 
     /// Refuses a request under the ids in its body, as far as it has a body that can be read.
-    pub(super) async fn refuse(&self, request: Request<Incoming>, refusal: &HttpRefusal) -> Reply {
+    pub(super) async fn refuse(&self, request: Request<Incoming>, refusal: &HttpRefusal) -> HttpReply {
         if *request.method() != HttpMethod::POST || check_type(request.headers()).is_err() {
             return refusal.unread();
         }
@@ -122,13 +127,13 @@ impl Front {
             }
         };
         Ok(match bytes.len() {
-            0..LONG => parse(bytes),
+            0..MAX_INLINE_BYTES => parse(bytes),
             _ => aside::run(move || parse(bytes)).await,
         })
     }
 
     /// Passes what a client says to the core, and waits for what comes of it.
-    async fn pass(&self, session: &Arc<Session>, posted: Posted, headers: HeaderMap) -> Reply {
+    async fn pass(&self, session: &Arc<Session>, posted: Posted, headers: HeaderMap) -> HttpReply {
         let Posted { said, asked, takes_streams } = posted;
         let call = match asked.ids.is_empty() {
             true => None,
@@ -152,8 +157,8 @@ impl Front {
             self.slow.may_be(session, number);
         }
         match answer.await {
-            Ok(Outcome::Whole(parcel)) => message(parcel, headers),
-            Ok(Outcome::Stream(parcels)) => stream(Events::new(parcels, None)),
+            Ok(CallOutcome::Whole(part)) => message(part, headers),
+            Ok(CallOutcome::Stream(parts)) => stream(Events::new(parts, None)),
             Err(_) => self.gone().reply(&asked),
         }
     }
@@ -178,18 +183,18 @@ impl Front {
     pub(super) async fn tell_one(&self, session: &Arc<Session>, member: Result<Message, Broken>) {
         let frame = member.map(Parsed::One);
         let places = session.places(&frame).await;
-        self.news.said(Event::FromClient { client: session.client, frame, paths: places });
+        self.inbox.said(Event::FromClient { client: session.client, frame, paths: places });
     }
 
     /// The answer to a handshake says which session it began; without an answer there is none.
-    fn introduce(&self, session: &Arc<Session>, mut reply: Reply, is_new: bool) -> Reply {
+    fn introduce(&self, session: &Arc<Session>, mut reply: HttpReply, is_new: bool) -> HttpReply {
         if !is_new {
             return reply;
         }
         let version = match reply.body() {
-            super::body::Answer::Message(Some(parcel)) => negotiated(&parcel.bytes),
-            super::body::Answer::Stream(_) => Some(String::new()),
-            super::body::Answer::Message(None) | super::body::Answer::Whole(_) => None,
+            super::body::AnswerBody::Message(Some(part)) => negotiated(&part.bytes),
+            super::body::AnswerBody::Stream(_) => Some(String::new()),
+            super::body::AnswerBody::Message(None) | super::body::AnswerBody::Whole(_) => None,
         };
         match (version, HeaderValue::from_str(&session.id)) {
             (Some(version), Ok(id)) => {
@@ -204,9 +209,9 @@ impl Front {
     fn get(
         &self,
         request: &Request<Incoming>,
-        target: &Target,
+        target: &RouteTarget,
         caller: &Caller,
-    ) -> Result<Reply, HttpRefusal> {
+    ) -> Result<HttpReply, HttpRefusal> {
         let headers = request.headers();
         if !Accepts::read(headers).streams {
             return Err(HttpRefusal::malformed(
@@ -216,7 +221,7 @@ impl Front {
             ));
         }
         let session = self.session_of(headers, target, caller)?;
-        let parcels = match text(headers, &LAST_EVENT) {
+        let parts = match text(headers, &LAST_EVENT) {
             None => session.open_own(),
             Some(last) => session.resume(EventId::read(last).ok_or_else(|| {
                 HttpRefusal::malformed(
@@ -226,8 +231,8 @@ impl Front {
                 )
             })?),
         };
-        match parcels {
-            Ok(parcels) => Ok(stream(Events::new(parcels, None))),
+        match parts {
+            Ok(parts) => Ok(stream(Events::new(parts, None))),
             Err(NoStream::Taken) => Err(HttpRefusal::malformed(
                 StatusCode::CONFLICT,
                 "this session has its stream already",
@@ -240,18 +245,18 @@ impl Front {
     fn delete(
         &self,
         request: &Request<Incoming>,
-        target: &Target,
+        target: &RouteTarget,
         caller: &Caller,
-    ) -> Result<Reply, HttpRefusal> {
+    ) -> Result<HttpReply, HttpRefusal> {
         let session = self.session_of(request.headers(), target, caller)?;
         self.end(&session.id);
-        Ok(super::reply::with(StatusCode::OK, "application/json", super::body::Answer::text("{}")))
+        Ok(super::reply::with(StatusCode::OK, "application/json", super::body::AnswerBody::text("{}")))
     }
 
     fn session_of(
         &self,
         headers: &HeaderMap,
-        target: &Target,
+        target: &RouteTarget,
         caller: &Caller,
     ) -> Result<Arc<Session>, HttpRefusal> {
         let id = text(headers, &SESSION).ok_or_else(HttpRefusal::not_initialized)?;
@@ -319,7 +324,7 @@ impl Accepts {
 /// The version that a handshake ended with; nothing if it failed.
 fn negotiated(answer: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
-    struct Answer {
+    struct AnswerBody {
         result: Welcome,
     }
     #[derive(Deserialize)]
@@ -327,7 +332,7 @@ fn negotiated(answer: &[u8]) -> Option<String> {
         #[serde(rename = "protocolVersion", default)]
         version: String,
     }
-    serde_json::from_slice::<Answer>(answer).ok().map(|answer| answer.result.version)
+    serde_json::from_slice::<AnswerBody>(answer).ok().map(|answer| answer.result.version)
 }
 
 #[cfg(test)]

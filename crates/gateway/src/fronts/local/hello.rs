@@ -26,10 +26,10 @@ pub(crate) fn version() -> String {
     env!("CARGO_PKG_VERSION").to_owned()
 }
 
-/// An environment may be large, but not that large.
-const LONGEST: usize = 4 << 20;
-/// Who is there says so at once.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Longest line. An environment may be large, but not that large.
+const MAX_LINE_BYTES: usize = 4 << 20;
+/// Time for a line: a daemon that is there answers at once.
+const HEAR_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Hello {
@@ -74,9 +74,9 @@ pub(crate) enum OrderWord {
     Forget,
 }
 
-/// The form of the file that goes along with a client's streams. The first one was announced in another way, and is
-/// not taken any more: it held addresses of the one who served.
-pub(crate) const HANDOVER: u32 = 2;
+/// Form of the file that goes along with a client's streams. The first form was announced in another way, and is not taken
+/// any more: it held addresses of the process that served.
+pub(crate) const HANDOVER_FORM: u32 = 2;
 
 /// A client that comes through an attachment, with all that it would have had for itself.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -94,7 +94,7 @@ pub(crate) struct Newcomer {
     pub(crate) default: Option<String>,
     /// Variables that are no text are left out: no setting could name them.
     pub(crate) env: Vec<(String, String)>,
-    /// It offers its client's own streams, with a file of this [form](HANDOVER); 0 is none. Whoever does not know it
+    /// It offers its client's own streams, with a file of this [form](HANDOVER_FORM); 0 is none. Whoever does not know it
     /// takes no notice.
     pub(crate) handover: u32,
     /// What its refusals are to be marked with, for it alone to know.
@@ -242,13 +242,13 @@ pub(crate) async fn hear<T: for<'a> Deserialize<'a>>(reader: &mut ByteReader) ->
             if reader.read(&mut buffer).await? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            if buffer.len() > LONGEST {
+            if buffer.len() > MAX_LINE_BYTES {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, "too long a line"));
             }
         }
         serde_json::from_slice(&buffer).map_err(io::Error::from)
     };
-    tokio::time::timeout(PATIENCE, line).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+    tokio::time::timeout(HEAR_TIMEOUT, line).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
 }
 
 /// Whether one version is newer than another: by its numbers, from the left.

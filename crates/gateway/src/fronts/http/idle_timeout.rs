@@ -1,8 +1,8 @@
-//! The times that the other side of a connection has. Counted from when nothing is being done for it until a whole head has
+//! Closes connections that stall: the times that the other side of a connection has. Counted from when nothing is being done for it until a whole head has
 //! come; while it is sent something, it must take some of it; and a stranger must say who it is. hyper can do some of that
 //! too, with an alarm of its own for every request; here a connection has one, which goes off once in such a time at most.
 
-use super::body::Answer;
+use super::body::AnswerBody;
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use std::convert::Infallible;
@@ -17,19 +17,19 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 /// The time for the head of a request.
-pub(super) const HEAD_TIME: Duration = Duration::from_secs(10);
+pub(super) const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// The time that a connection of HTTP/2 may be without a request, after the first.
-const HTTP2_IDLE_TIME: Duration = Duration::from_secs(60);
+const HTTP2_IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// The time that a stranger has to say who it is.
-const STRANGER_TIME: Duration = Duration::from_secs(30);
+const STRANGER_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often it is looked whether what is sent is taken.
-const SEND_TIME: Duration = Duration::from_secs(60);
+const SEND_CHECK_INTERVAL: Duration = Duration::from_secs(60);
 /// The least that must be taken in that time.
-const SEND_BYTES: u64 = SEND_TIME.as_secs() << 10;
+const MIN_SENT_BYTES: u64 = SEND_CHECK_INTERVAL.as_secs() << 10;
 /// Less than this is written as one piece.
-const SHORT: usize = 512;
+const MAX_JOINED_WRITE_BYTES: usize = 512;
 /// The first words of HTTP/2.
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// What goes on on a connection.
 #[derive(Default)]
@@ -47,7 +47,7 @@ pub(super) struct Work {
 
 /// Whose turn it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Turn {
+enum ConnectionTurn {
     /// Ours: a request is worked on, or a stream is open.
     Ours,
     /// The other side's, to say something; so many requests came before.
@@ -63,14 +63,14 @@ impl Work {
         Job(self.clone())
     }
 
-    fn turn(&self) -> Turn {
+    fn turn(&self) -> ConnectionTurn {
         let begun = self.begun.load(Ordering::Relaxed);
         if self.is_blocked.load(Ordering::Relaxed) || self.ready.load(Ordering::Relaxed) > 0 {
-            Turn::Taking
+            ConnectionTurn::Taking
         } else if begun != self.done.load(Ordering::Relaxed) {
-            Turn::Ours
+            ConnectionTurn::Ours
         } else {
-            Turn::Theirs { after: begun }
+            ConnectionTurn::Theirs { after: begun }
         }
     }
 }
@@ -86,14 +86,14 @@ impl Drop for Job {
 
 /// An answer on its way.
 pub(super) struct Going {
-    answer: Answer,
+    answer: AnswerBody,
     is_whole: bool,
     job: Job,
 }
 
 impl Going {
-    pub(super) fn new(answer: Answer, job: Job) -> Self {
-        let is_whole = !matches!(answer, Answer::Stream(_));
+    pub(super) fn new(answer: AnswerBody, job: Job) -> Self {
+        let is_whole = !matches!(answer, AnswerBody::Stream(_));
         job.0.ready.fetch_add(usize::from(is_whole), Ordering::Relaxed);
         Self { answer, is_whole, job }
     }
@@ -134,8 +134,8 @@ pub(super) enum Over {
     Late,
 }
 
-/// Looks at the time, each time the connection has been looked after.
-pub(super) struct Patience {
+/// Timeouts of one connection, checked each time that it was polled.
+pub(super) struct IdleTimeout {
     work: Arc<Work>,
     opened: Instant,
     wait: Option<Wait>,
@@ -147,16 +147,16 @@ pub(super) struct Patience {
 /// Since when it has been this turn, and how much had been written by then.
 #[derive(Clone, Copy)]
 struct Wait {
-    turn: Turn,
+    turn: ConnectionTurn,
     since: Instant,
     written: u64,
 }
 
-impl Patience {
+impl IdleTimeout {
     pub(super) fn new(work: Arc<Work>) -> Self {
         let opened = Instant::now();
-        let wait = Some(Wait { turn: Turn::Theirs { after: 0 }, since: opened, written: 0 });
-        Self { work, opened, wait, is_leaving: false, alarm: Box::pin(sleep_until(opened + HEAD_TIME)) }
+        let wait = Some(Wait { turn: ConnectionTurn::Theirs { after: 0 }, since: opened, written: 0 });
+        Self { work, opened, wait, is_leaving: false, alarm: Box::pin(sleep_until(opened + HEAD_TIMEOUT)) }
     }
 
     pub(super) fn leave(&mut self) {
@@ -167,11 +167,11 @@ impl Patience {
     pub(super) fn check(&mut self, context: &mut Context<'_>, is_stranger: bool) -> Option<Over> {
         loop {
             let turn = match self.work.turn() {
-                Turn::Theirs { .. } if self.is_leaving => Turn::Taking,
+                ConnectionTurn::Theirs { .. } if self.is_leaving => ConnectionTurn::Taking,
                 turn => turn,
             };
             let until = self.deadline(turn);
-            let introduced = is_stranger.then(|| self.opened + STRANGER_TIME);
+            let introduced = is_stranger.then(|| self.opened + STRANGER_TIMEOUT);
             let next = until.into_iter().chain(introduced).min()?;
             // Set for an earlier wait it goes off too early, and is set anew only then: most waits end long before.
             if self.alarm.deadline() > next {
@@ -185,11 +185,13 @@ impl Patience {
                 return Some(Over::Late);
             }
             if until.is_some_and(|until| now >= until) {
-                let is_first = turn == (Turn::Theirs { after: 0 });
+                let is_first = turn == (ConnectionTurn::Theirs { after: 0 });
                 match turn {
-                    Turn::Theirs { .. } if self.is_http2() && !is_first => return Some(Over::Idle),
-                    Turn::Taking if self.is_taken() => self.wait = None,
-                    Turn::Theirs { .. } | Turn::Taking | Turn::Ours => return Some(Over::Late),
+                    ConnectionTurn::Theirs { .. } if self.is_http2() && !is_first => return Some(Over::Idle),
+                    ConnectionTurn::Taking if self.is_taken() => self.wait = None,
+                    ConnectionTurn::Theirs { .. } | ConnectionTurn::Taking | ConnectionTurn::Ours => {
+                        return Some(Over::Late);
+                    }
                 }
                 continue;
             }
@@ -198,15 +200,15 @@ impl Patience {
     }
 
     /// Until when this turn may last.
-    fn deadline(&mut self, turn: Turn) -> Option<Instant> {
+    fn deadline(&mut self, turn: ConnectionTurn) -> Option<Instant> {
         let time = match turn {
-            Turn::Ours => {
+            ConnectionTurn::Ours => {
                 self.wait = None;
                 return None;
             }
-            Turn::Theirs { after } if after > 0 && self.is_http2() => HTTP2_IDLE_TIME,
-            Turn::Theirs { .. } => HEAD_TIME,
-            Turn::Taking => SEND_TIME,
+            ConnectionTurn::Theirs { after } if after > 0 && self.is_http2() => HTTP2_IDLE_TIMEOUT,
+            ConnectionTurn::Theirs { .. } => HEAD_TIMEOUT,
+            ConnectionTurn::Taking => SEND_CHECK_INTERVAL,
         };
         let wait = match self.wait.filter(|wait| wait.turn == turn) {
             Some(wait) => wait,
@@ -217,7 +219,7 @@ impl Patience {
 
     /// Whether enough was taken since the wait began.
     fn is_taken(&self) -> bool {
-        self.wait.is_some_and(|wait| self.written() - wait.written >= SEND_BYTES)
+        self.wait.is_some_and(|wait| self.written() - wait.written >= MIN_SENT_BYTES)
     }
 
     fn written(&self) -> u64 {
@@ -244,10 +246,10 @@ impl<S> Watched<S> {
 
     fn hear(&mut self, said: &[u8]) {
         let Some(known) = self.preface else { return };
-        let rest = &PREFACE[known..];
+        let rest = &HTTP2_PREFACE[known..];
         let length = said.len().min(rest.len());
         self.preface = (said[..length] == rest[..length]).then_some(known + length);
-        if self.preface == Some(PREFACE.len()) {
+        if self.preface == Some(HTTP2_PREFACE.len()) {
             self.work.is_http2.store(true, Ordering::Relaxed);
             self.preface = None;
         }
@@ -291,9 +293,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
         bytes: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         // Most answers are a short head and a short body: to copy them together takes less time than the system needs for two.
-        let mut short = [0; SHORT];
+        let mut short = [0; MAX_JOINED_WRITE_BYTES];
         let length: usize = bytes.iter().map(|piece| piece.len()).sum();
-        if length > SHORT {
+        if length > MAX_JOINED_WRITE_BYTES {
             let written = Pin::new(&mut self.stream).poll_write_vectored(context, bytes);
             return self.note(written);
         }
@@ -336,9 +338,9 @@ mod tests {
 
     #[test]
     fn http2_is_known_by_its_preface_however_it_comes() {
-        assert!(is_http2(&[PREFACE]));
-        assert!(is_http2(&[b"P", b"", &PREFACE[1..20], &PREFACE[20..], b"more"]));
-        assert!(is_http2(&[&[PREFACE, b"more"].concat()]));
+        assert!(is_http2(&[HTTP2_PREFACE]));
+        assert!(is_http2(&[b"P", b"", &HTTP2_PREFACE[1..20], &HTTP2_PREFACE[20..], b"more"]));
+        assert!(is_http2(&[&[HTTP2_PREFACE, b"more"].concat()]));
         for other in [
             &b""[..],
             b"PRI * HTTP/2.0\r\n",
@@ -347,13 +349,13 @@ mod tests {
         ] {
             assert!(!is_http2(&[other]));
         }
-        assert!(!is_http2(&[b"x", PREFACE]));
+        assert!(!is_http2(&[b"x", HTTP2_PREFACE]));
     }
 
     /// Seconds until a connection is not waited for any longer, and why.
-    async fn over(patience: &mut Patience, is_stranger: bool) -> (u64, Over) {
+    async fn over(idle_timeout: &mut IdleTimeout, is_stranger: bool) -> (u64, Over) {
         let began = Instant::now();
-        let over = poll_fn(|context| match patience.check(context, is_stranger) {
+        let over = poll_fn(|context| match idle_timeout.check(context, is_stranger) {
             Some(over) => Poll::Ready(over),
             None => Poll::Pending,
         });
@@ -362,50 +364,50 @@ mod tests {
     }
 
     /// Whether it is waited for, for as long as anybody is.
-    async fn is_waited_for(patience: &mut Patience) -> bool {
-        tokio::time::timeout(Duration::from_secs(3600), over(patience, false)).await.is_err()
+    async fn is_waited_for(idle_timeout: &mut IdleTimeout) -> bool {
+        tokio::time::timeout(Duration::from_secs(3600), over(idle_timeout, false)).await.is_err()
     }
 
     #[tokio::test(start_paused = true)]
     async fn time_counts_from_when_all_is_done_and_sent() {
         let work: Arc<Work> = Arc::default();
-        let mut patience = Patience::new(work.clone());
-        assert_eq!(over(&mut patience, false).await, (10, Over::Late));
+        let mut idle_timeout = IdleTimeout::new(work.clone());
+        assert_eq!(over(&mut idle_timeout, false).await, (10, Over::Late));
 
         let job = work.begin();
-        assert!(is_waited_for(&mut patience).await, "it is worked on");
+        assert!(is_waited_for(&mut idle_timeout).await, "it is worked on");
         drop(job);
-        assert_eq!(over(&mut patience, false).await, (10, Over::Late), "counted anew");
+        assert_eq!(over(&mut idle_timeout, false).await, (10, Over::Late), "counted anew");
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_stranger_has_its_time_whatever_it_does() {
         let work: Arc<Work> = Arc::default();
-        let mut patience = Patience::new(work.clone());
+        let mut idle_timeout = IdleTimeout::new(work.clone());
         let _job = work.begin();
-        assert_eq!(over(&mut patience, true).await, (30, Over::Late));
-        let mut patience = Patience::new(work.clone());
+        assert_eq!(over(&mut idle_timeout, true).await, (30, Over::Late));
+        let mut idle_timeout = IdleTimeout::new(work.clone());
         work.is_blocked.store(true, Ordering::Relaxed);
-        assert_eq!(over(&mut patience, true).await, (30, Over::Late));
+        assert_eq!(over(&mut idle_timeout, true).await, (30, Over::Late));
     }
 
     #[tokio::test(start_paused = true)]
     async fn blocked_writes_are_given_up() {
         let work: Arc<Work> = Arc::default();
-        let mut patience = Patience::new(work.clone());
+        let mut idle_timeout = IdleTimeout::new(work.clone());
         let _job = work.begin();
         work.is_blocked.store(true, Ordering::Relaxed);
-        assert_eq!(over(&mut patience, false).await, (60, Over::Late));
+        assert_eq!(over(&mut idle_timeout, false).await, (60, Over::Late));
 
         // Enough is taken for a while.
-        let mut patience = Patience::new(work.clone());
+        let mut idle_timeout = IdleTimeout::new(work.clone());
         let taking = tokio::spawn(async move {
             for _ in 0..200 {
                 work.written.fetch_add(1 << 10, Ordering::Relaxed);
                 tokio::time::sleep(Duration::from_secs(1)).await;
             }
         });
-        let (seconds, why) = over(&mut patience, false).await;
+        let (seconds, why) = over(&mut idle_timeout, false).await;
         assert!((200..=300).contains(&seconds) && why == Over::Late, "{seconds} {why:?}");
         taking.await.unwrap();
     }
@@ -413,24 +415,24 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn answers_that_are_not_taken_are_given_up() {
         let work: Arc<Work> = Arc::default();
-        let mut patience = Patience::new(work.clone());
-        let answer = Going::new(Answer::text("{}"), work.begin());
+        let mut idle_timeout = IdleTimeout::new(work.clone());
+        let answer = Going::new(AnswerBody::text("{}"), work.begin());
         let (stream, _open) = (work.begin(), work.begin());
-        assert_eq!(over(&mut patience, false).await, (60, Over::Late));
+        assert_eq!(over(&mut idle_timeout, false).await, (60, Over::Late));
         drop((answer, stream));
-        assert!(is_waited_for(&mut patience).await, "a stream is open");
+        assert!(is_waited_for(&mut idle_timeout).await, "a stream is open");
     }
 
     #[tokio::test(start_paused = true)]
     async fn idle_http2_is_told_first() {
         let work: Arc<Work> = Arc::default();
         work.is_http2.store(true, Ordering::Relaxed);
-        let mut patience = Patience::new(work.clone());
-        assert_eq!(over(&mut patience, false).await, (10, Over::Late), "a bare preface");
+        let mut idle_timeout = IdleTimeout::new(work.clone());
+        assert_eq!(over(&mut idle_timeout, false).await, (10, Over::Late), "a bare preface");
         drop(work.begin());
-        assert_eq!(over(&mut patience, false).await, (60, Over::Idle));
-        patience.leave();
-        assert_eq!(over(&mut patience, false).await, (60, Over::Late));
+        assert_eq!(over(&mut idle_timeout, false).await, (60, Over::Idle));
+        idle_timeout.leave();
+        assert_eq!(over(&mut idle_timeout, false).await, (60, Over::Late));
     }
 
     #[tokio::test]
@@ -440,10 +442,10 @@ mod tests {
         let mut stream = Watched::new(server, work.clone());
         let writing = tokio::spawn(async move { stream.write_all(&[0; 2000]).await });
         tokio::task::yield_now().await;
-        assert_eq!(work.turn(), Turn::Taking);
+        assert_eq!(work.turn(), ConnectionTurn::Taking);
         client.read_exact(&mut [0; 2000]).await.unwrap();
         writing.await.unwrap().unwrap();
-        assert_eq!(work.turn(), Turn::Theirs { after: 0 });
+        assert_eq!(work.turn(), ConnectionTurn::Theirs { after: 0 });
         assert_eq!(work.written.load(Ordering::Relaxed), 2000);
     }
 }

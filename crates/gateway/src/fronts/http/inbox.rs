@@ -1,20 +1,20 @@
-//! What the core is to be told of clients over HTTP. Requests that come together are told together, so that what they bring
-//! forth is written together: a server is woken up once for all of them, and not for each.
+//! The core's inbox for clients over HTTP. Requests that come together are handed over together, so that what they cause is
+//! written together: a server is woken up once for all of them, and not for each.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use switchboard_core::{ClientId, Event};
 use tokio::sync::Notify;
 
 #[derive(Default)]
-pub(crate) struct News {
-    heap: Mutex<Heap>,
+pub(crate) struct Inbox {
+    items: Mutex<InboxItems>,
     some: Notify,
 }
 
-/// All that is new.
+/// Content of the inbox.
 #[derive(Default)]
-pub(crate) struct Heap {
-    /// What clients said, in their order.
+pub(crate) struct InboxItems {
+    /// Messages of clients, in their order.
     pub(crate) said: Vec<Event>,
     /// Bytes that have been sent, or will never be, by client: the core counts those that wait.
     pub(crate) freed: Vec<(ClientId, usize)>,
@@ -22,9 +22,9 @@ pub(crate) struct Heap {
     pub(crate) dropped: Vec<ClientId>,
 }
 
-impl News {
-    fn lock(&self) -> MutexGuard<'_, Heap> {
-        self.heap.lock().unwrap_or_else(PoisonError::into_inner)
+impl Inbox {
+    fn lock(&self) -> MutexGuard<'_, InboxItems> {
+        self.items.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn said(&self, event: Event) {
@@ -42,13 +42,13 @@ impl News {
         self.some.notify_one();
     }
 
-    /// Waits until there is some.
+    /// Waits until there is something.
     pub(crate) async fn wait(&self) {
         self.some.notified().await;
     }
 
-    /// Takes it, and leaves room for as much as there was.
-    pub(crate) fn take(&self, into: &mut Heap) {
+    /// Takes all of it, and leaves room for as much as there was.
+    pub(crate) fn take(&self, into: &mut InboxItems) {
         std::mem::swap(&mut *self.lock(), into);
     }
 }

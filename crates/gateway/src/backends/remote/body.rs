@@ -1,5 +1,4 @@
-//! A message on its way to a remote server: as the body of a request, as often as it has to be sent, without being
-//! copied; and how far it has got.
+//! A message as the body of a request: sent as often as needed without a copy; and how far it has got.
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
@@ -12,8 +11,9 @@ use switchboard_protocol::Outgoing;
 use switchboard_protocol::outgoing::Piece;
 use tokio::sync::watch;
 
+/// Bytes of one message.
 #[derive(Clone)]
-pub(super) struct Parcel {
+pub(super) struct RequestBody {
     pieces: Arc<[Bytes]>,
     length: usize,
     /// All of it has been handed to a connection once.
@@ -30,7 +30,7 @@ impl Trace {
     }
 }
 
-impl Parcel {
+impl RequestBody {
     pub(super) fn of(out: &Outgoing) -> Self {
         let piece = |piece: Piece<'_>| match piece {
             Piece::Original(range) => out.original().slice(range),
@@ -60,20 +60,21 @@ impl Parcel {
         self.sent.send_replace(true);
     }
 
-    pub(super) fn body(&self, trace: &Trace) -> reqwest::Body {
+    pub(super) fn stream(&self, trace: &Trace) -> reqwest::Body {
         let left = self.length as u64;
-        reqwest::Body::wrap(Courier { parcel: self.clone(), next: 0, left, trace: trace.clone() })
+        reqwest::Body::wrap(BodyStream { body: self.clone(), next: 0, left, trace: trace.clone() })
     }
 }
 
-struct Courier {
-    parcel: Parcel,
+/// The body of one attempt.
+struct BodyStream {
+    body: RequestBody,
     next: usize,
     left: u64,
     trace: Trace,
 }
 
-impl Body for Courier {
+impl Body for BodyStream {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -82,13 +83,13 @@ impl Body for Courier {
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         self.trace.0.store(true, Ordering::Release);
-        let piece = self.parcel.pieces.get(self.next).cloned();
+        let piece = self.body.pieces.get(self.next).cloned();
         if let Some(piece) = &piece {
             self.next += 1;
             self.left -= piece.len() as u64;
         }
         if self.left == 0 {
-            self.parcel.settle();
+            self.body.settle();
         }
         Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))))
     }

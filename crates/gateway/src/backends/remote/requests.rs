@@ -4,8 +4,8 @@
 //! after what it cancels.
 
 use super::Remote;
+use super::body::RequestBody;
 use super::fault::Fault;
-use super::parcel::Parcel;
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,21 +16,21 @@ use switchboard_protocol::{Kind, Message, Method, Outgoing, Parsed, Part, RawId,
 use tokio::sync::{Notify, mpsc, watch};
 
 /// Longer messages are only looked at for what is needed, and on another thread.
-const LONG: usize = 256 << 10;
+const MAX_INLINE_BYTES: usize = 256 << 10;
 /// How long the answer to a cancelled request is still listened for. The server decides whether there is one.
-const AFTERMATH: Duration = Duration::from_secs(60);
+const CANCELLED_ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How long a server may take to hear that we are ready before it is taken to have heard it.
-const CONFIRMING: Duration = Duration::from_secs(10);
+const INITIALIZED_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long is waited for the stream on which the server speaks by itself. Some say nothing before they have something to
 /// say.
-const LISTENING: Duration = Duration::from_millis(500);
+const LISTEN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// One message to the server.
 #[derive(Clone)]
-pub(super) struct Letter {
-    pub(super) parcel: Parcel,
+pub(super) struct RemoteRequest {
+    pub(super) body: RequestBody,
     pub(super) method: Method,
     /// Of a request; others are not answered.
     pub(super) id: Option<RawId>,
@@ -40,9 +40,9 @@ pub(super) struct Letter {
 
 /// Requests that are on their way or being worked on, by their ids.
 #[derive(Default)]
-pub(super) struct Flights(HashMap<RawId, Flight>);
+pub(super) struct InFlightRequests(HashMap<RawId, InFlightRequest>);
 
-struct Flight {
+struct InFlightRequest {
     sent: watch::Receiver<bool>,
     cancelled: Arc<Notify>,
     /// The common stream of events by which its answer comes.
@@ -50,7 +50,7 @@ struct Flight {
     method: Method,
 }
 
-impl Flights {
+impl InFlightRequests {
     pub(super) fn arrived(&mut self, id: &RawId) {
         self.0.remove(id);
     }
@@ -59,61 +59,61 @@ impl Flights {
         self.0.contains_key(id)
     }
 
-    fn begin(&mut self, letter: &Letter) -> Arc<Notify> {
+    fn begin(&mut self, request: &RemoteRequest) -> Arc<Notify> {
         let cancelled = Arc::new(Notify::new());
-        let flight = Flight {
-            sent: letter.parcel.sent(),
+        let entry = InFlightRequest {
+            sent: request.body.sent(),
             cancelled: cancelled.clone(),
             elsewhere: None,
-            method: letter.method,
+            method: request.method,
         };
-        if let Some(id) = &letter.id {
-            self.0.insert(id.clone(), flight);
+        if let Some(id) = &request.id {
+            self.0.insert(id.clone(), entry);
         }
         cancelled
     }
 
     /// It has been taken; the answer comes by this stream of events.
     pub(super) fn goes_on_elsewhere(&mut self, id: &RawId, stream: u32) {
-        if let Some(flight) = self.0.get_mut(id) {
-            flight.elsewhere = Some(stream);
+        if let Some(entry) = self.0.get_mut(id) {
+            entry.elsewhere = Some(stream);
         }
     }
 
     /// It was refused: no stream owes its answer.
     pub(super) fn is_refused(&mut self, id: &RawId) {
-        if let Some(flight) = self.0.get_mut(id) {
-            flight.elsewhere = None;
+        if let Some(entry) = self.0.get_mut(id) {
+            entry.elsewhere = None;
         }
     }
 
     /// Those whose answers this stream of events owes; they are taken out.
     pub(super) fn take_elsewhere(&mut self, stream: u32) -> Vec<RawId> {
-        let gone = self.0.extract_if(|_, flight| flight.elsewhere == Some(stream));
+        let gone = self.0.extract_if(|_, entry| entry.elsewhere == Some(stream));
         // Whoever looks for a sign of life is to find none.
-        let gone = gone.filter(|(_, flight)| flight.method != Method::Ping);
+        let gone = gone.filter(|(_, entry)| entry.method != Method::Ping);
         gone.map(|(id, _)| id).collect()
     }
 
     /// Nobody needs its answer any more. Gives what a cancellation has to wait for.
     fn cancel(&mut self, id: &RawId) -> Option<watch::Receiver<bool>> {
-        let flight = self.0.remove(id)?;
-        flight.cancelled.notify_one();
-        Some(flight.sent)
+        let entry = self.0.remove(id)?;
+        entry.cancelled.notify_one();
+        Some(entry.sent)
     }
 }
 
-impl Letter {
+impl RemoteRequest {
     pub(super) async fn read(out: &Outgoing) -> Self {
-        let parcel = Parcel::of(out);
-        let bytes = parcel.to_bytes();
-        if bytes.len() <= LONG {
-            return Self::short(parcel, bytes);
+        let body = RequestBody::of(out);
+        let bytes = body.to_bytes();
+        if bytes.len() <= MAX_INLINE_BYTES {
+            return Self::short(body, bytes);
         }
         let Glimpse { id, method, is_answer, .. } = aside::run(move || hunt::look(&bytes)).await;
         let method = method.filter(|_| !is_answer);
         Self {
-            parcel,
+            body,
             id: id.filter(|_| method.is_some()),
             method: method.map_or(Method::Other, |name| Method::from_name(&name)),
             message: None,
@@ -122,19 +122,19 @@ impl Letter {
 
     /// One that is known to be short.
     pub(super) fn of(out: &Outgoing) -> Self {
-        let parcel = Parcel::of(out);
-        let bytes = parcel.to_bytes();
-        Self::short(parcel, bytes)
+        let body = RequestBody::of(out);
+        let bytes = body.to_bytes();
+        Self::short(body, bytes)
     }
 
-    fn short(parcel: Parcel, bytes: Bytes) -> Self {
+    fn short(body: RequestBody, bytes: Bytes) -> Self {
         let message = match parse(bytes) {
             Ok(Parsed::One(message)) => Some(message),
             Ok(Parsed::Batch(_)) | Err(_) => None,
         };
         let is_request = message.as_ref().is_some_and(|message| message.kind() == Kind::Request);
         Self {
-            parcel,
+            body,
             method: message.as_ref().map_or(Method::Other, Message::method),
             id: message.as_ref().filter(|_| is_request).and_then(Message::id),
             message,
@@ -147,43 +147,43 @@ impl Letter {
     }
 }
 
-/// Takes letters until no more come, and what must be waited for is done. Ends early if the handshake fails.
+/// Takes messages until no more come, and what must be waited for is done. Ends early if the handshake fails.
 pub(super) async fn deliver_all(
     remote: &Arc<Remote>,
-    mut letters: mpsc::UnboundedReceiver<Outgoing>,
+    mut messages: mpsc::UnboundedReceiver<Outgoing>,
 ) -> Result<(), Fault> {
     // Whoever still has one of these is not done.
     let (busy, mut idle) = mpsc::channel::<()>(1);
     let mut before: Option<watch::Receiver<bool>> = None;
-    while let Some(out) = letters.recv().await {
-        let letter = Letter::read(&out).await;
+    while let Some(out) = messages.recv().await {
+        let request = RemoteRequest::read(&out).await;
         drop(out);
-        if let Some(message) = &letter.message {
-            remote.state().memory.note(message);
+        if let Some(message) = &request.message {
+            remote.state().repeated.note(message);
         }
-        match letter.method {
+        match request.method {
             Method::Initialize => {
-                let greeted = remote.greet(&letter).await;
-                remote.settle(&letter);
+                let greeted = remote.greet(&request).await;
+                remote.settle(&request);
                 greeted?;
             }
             Method::Initialized => {
                 // Some have something to say as soon as they hear it.
                 remote.begin_listening().await;
                 // What follows must not come before it; but nobody has to be answered.
-                let sent = tokio::time::timeout(CONFIRMING, remote.post(&letter, None)).await;
-                remote.settle(&letter);
-                remote.report(&letter, sent.ok().and_then(Result::err));
+                let sent = tokio::time::timeout(INITIALIZED_TIMEOUT, remote.post(&request, None)).await;
+                remote.settle(&request);
+                remote.report(&request, sent.ok().and_then(Result::err));
                 remote.listen_again().await;
             }
-            _ if letter.id.is_some() => {
-                let cancelled = remote.state().flights.begin(&letter);
-                remote.spawn("exchange", remote.clone().ask_for_core(letter, cancelled));
+            _ if request.id.is_some() => {
+                let cancelled = remote.state().in_flight.begin(&request);
+                remote.spawn("exchange", remote.clone().ask_for_core(request, cancelled));
             }
             _ => {
-                let after = [before.take(), remote.cancelled_by(&letter)];
-                before = Some(letter.parcel.sent());
-                remote.spawn("exchange", remote.clone().tell(letter, after, busy.clone()));
+                let after = [before.take(), remote.cancelled_by(&request)];
+                before = Some(request.body.sent());
+                remote.spawn("exchange", remote.clone().tell(request, after, busy.clone()));
             }
         }
     }
@@ -200,7 +200,8 @@ impl Remote {
         if number > 0 && !self.is_legacy() {
             let mut answered = self.answered.subscribe();
             let _ =
-                tokio::time::timeout(LISTENING, answered.wait_for(|(answered, _)| *answered >= number)).await;
+                tokio::time::timeout(LISTEN_TIMEOUT, answered.wait_for(|(answered, _)| *answered >= number))
+                    .await;
         }
     }
 
@@ -213,63 +214,63 @@ impl Remote {
     }
 
     /// What a cancellation has to wait for; the one that is meant hears of it.
-    fn cancelled_by(&self, letter: &Letter) -> Option<watch::Receiver<bool>> {
-        if letter.method != Method::Cancelled {
+    fn cancelled_by(&self, request: &RemoteRequest) -> Option<watch::Receiver<bool>> {
+        if request.method != Method::Cancelled {
             return None;
         }
-        let id = RawId::from_bytes(letter.message.as_ref()?.part(Part::RequestId)?);
-        self.state().flights.cancel(&id)
+        let id = RawId::from_bytes(request.message.as_ref()?.part(Part::RequestId)?);
+        self.state().in_flight.cancel(&id)
     }
 
     /// A request: its answer, or an error in its place.
-    async fn ask_for_core(self: Arc<Self>, letter: Letter, cancelled: Arc<Notify>) {
-        let mut sent = letter.parcel.sent();
+    async fn ask_for_core(self: Arc<Self>, request: RemoteRequest, cancelled: Arc<Notify>) {
+        let mut sent = request.body.sent();
         let flushing = async {
             let _ = sent.wait_for(|sent| *sent).await;
-            self.hub.flushed(self.peer(), letter.parcel.len());
+            self.hub.flushed(self.peer(), request.body.len());
         };
         let asking = async {
             let posted = tokio::select! {
-                posted = self.post(&letter, None) => posted.map(drop),
-                () = async { cancelled.notified().await; tokio::time::sleep(AFTERMATH).await } => Ok(()),
+                posted = self.post(&request, None) => posted.map(drop),
+                () = async { cancelled.notified().await; tokio::time::sleep(CANCELLED_ANSWER_TIMEOUT).await } => Ok(()),
             };
-            letter.parcel.settle();
+            request.body.settle();
             posted
         };
         let ((), posted) = tokio::join!(flushing, asking);
-        self.report(&letter, posted.err());
+        self.report(&request, posted.err());
     }
 
     /// A notification or an answer.
     async fn tell(
         self: Arc<Self>,
-        letter: Letter,
+        request: RemoteRequest,
         after: [Option<watch::Receiver<bool>>; 2],
         busy: mpsc::Sender<()>,
     ) {
         for mut earlier in after.into_iter().flatten() {
             let _ = earlier.wait_for(|sent| *sent).await;
         }
-        let posted = self.post(&letter, None).await;
-        self.settle(&letter);
-        self.report(&letter, posted.err());
+        let posted = self.post(&request, None).await;
+        self.settle(&request);
+        self.report(&request, posted.err());
         drop(busy);
     }
 
     /// Whatever became of it, it does not wait any more.
-    fn settle(&self, letter: &Letter) {
-        letter.parcel.settle();
-        self.hub.flushed(self.peer(), letter.parcel.len());
+    fn settle(&self, request: &RemoteRequest) {
+        request.body.settle();
+        self.hub.flushed(self.peer(), request.body.len());
     }
 
     /// A request that failed is answered with why. Whoever looks for a sign of life is to find none.
-    fn report(&self, letter: &Letter, fault: Option<Fault>) {
+    fn report(&self, request: &RemoteRequest, fault: Option<Fault>) {
         let Some(fault) = fault else { return };
-        let name = letter.method.name().unwrap_or("a message");
+        let name = request.method.name().unwrap_or("a message");
         self.note(&format!("{name} failed: {}", fault.words(&self.target).text));
-        if let Some(id) = &letter.id {
-            self.state().flights.arrived(id);
-            if letter.method != Method::Ping {
+        if let Some(id) = &request.id {
+            self.state().in_flight.arrived(id);
+            if request.method != Method::Ping {
                 self.answer(id, &fault);
             }
         }

@@ -1,0 +1,235 @@
+//! One client over HTTP: its open requests and its streams.
+//!
+//! # Layout
+//! - `delivery`: which message goes where.
+
+mod delivery;
+
+use super::body::BodyPart;
+use super::events::{EventLog, EventStore};
+use super::inbox::Inbox;
+use super::route::RouteTarget;
+use crate::io::reader::ClientReader;
+use bytes::Bytes;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use switchboard_core::{ClientId, MemberPath};
+use switchboard_protocol::{Broken, Parsed, RawId};
+use tokio::sync::{mpsc, oneshot};
+
+/// Number of the client's own stream.
+const OWN_STREAM: u64 = 0;
+
+pub(crate) struct Session {
+    pub(crate) id: String,
+    pub(crate) client: ClientId,
+    pub(crate) target: RouteTarget,
+    /// The credentials that it was begun with: nobody else may use it.
+    pub(crate) credentials: Option<Box<[u8]>>,
+    pub(crate) transport: ClientTransport,
+    inbox: Arc<Inbox>,
+    gone: mpsc::UnboundedSender<String>,
+    /// What is read out of its messages besides their envelopes.
+    reader: tokio::sync::Mutex<ClientReader>,
+    inside: Mutex<SessionState>,
+}
+
+/// Who begins a session, and with whom.
+pub(crate) struct Who {
+    pub(crate) id: String,
+    pub(crate) client: ClientId,
+    pub(crate) target: RouteTarget,
+    pub(crate) credentials: Option<Box<[u8]>>,
+    pub(crate) transport: ClientTransport,
+    pub(crate) reader: ClientReader,
+}
+
+/// How a client is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ClientTransport {
+    Streamable,
+    /// HTTP+SSE: all of it on one stream.
+    OneStream,
+}
+
+struct SessionState {
+    /// Open requests, and the call that brought each.
+    open: HashMap<RawId, u64>,
+    calls: HashMap<u64, Call, BuildHasherDefault<OwnNumber>>,
+    /// Open SSE streams by number.
+    streams: HashMap<u64, mpsc::UnboundedSender<BodyPart>>,
+    next: u64,
+    log: EventLog,
+    version: String,
+    used: Instant,
+    is_closed: bool,
+}
+
+/// Numbers that we give ourselves need no protection from those who would choose them.
+#[derive(Default)]
+struct OwnNumber(u64);
+
+impl Hasher for OwnNumber {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64((*byte).into()));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0 ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+}
+
+/// One POST with requests in it.
+struct Call {
+    missing: usize,
+    is_batch: bool,
+    takes_streams: bool,
+    shape: Shape,
+}
+
+enum Shape {
+    /// It may be answered whole as yet.
+    Undecided {
+        reply: oneshot::Sender<CallOutcome>,
+        answers: Vec<(RawId, Bytes)>,
+        bytes: usize,
+    },
+    Stream,
+}
+
+/// What becomes of a call.
+pub(crate) enum CallOutcome {
+    Whole(BodyPart),
+    Stream(mpsc::UnboundedReceiver<BodyPart>),
+}
+
+/// Why a stream cannot be had.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum NoStream {
+    /// It has one.
+    Taken,
+    Closed,
+}
+
+impl Session {
+    pub(crate) fn new(
+        who: Who,
+        events: &Arc<EventStore>,
+        inbox: Arc<Inbox>,
+        gone: mpsc::UnboundedSender<String>,
+    ) -> Arc<Self> {
+        let inside = SessionState {
+            open: HashMap::new(),
+            calls: HashMap::default(),
+            streams: HashMap::new(),
+            next: OWN_STREAM + 1,
+            log: EventLog::new(events.clone(), who.client),
+            version: String::new(),
+            used: Instant::now(),
+            is_closed: false,
+        };
+        let Who { id, client, target, credentials, transport, reader } = who;
+        let reader = tokio::sync::Mutex::new(reader);
+        let inside = Mutex::new(inside);
+        Arc::new(Self { id, client, target, credentials, transport, inbox, gone, reader, inside })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, SessionState> {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn set_version(&self, version: &str) {
+        self.lock().version = version.to_owned();
+    }
+
+    /// The places that a frame names.
+    pub(crate) async fn places(&self, frame: &Result<Parsed, Broken>) -> Vec<MemberPath> {
+        if let Ok(reader) = self.reader.try_lock()
+            && let Some(places) = reader.places_now(frame)
+        {
+            return places;
+        }
+        self.reader.lock().await.places(frame).await
+    }
+
+    /// Since when it has been of no use, if it is.
+    pub(crate) fn idle_since(&self) -> Option<Instant> {
+        let inside = &mut *self.lock();
+        // A stream that its client has left is still here until something would be said on it.
+        inside.streams.retain(|_, stream| !stream.is_closed());
+        if !inside.calls.is_empty() || !inside.streams.is_empty() {
+            // It is in use, and only from when it is not any more does its time count.
+            inside.used = Instant::now();
+            return None;
+        }
+        Some(inside.used)
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.lock().is_closed
+    }
+
+    /// Its client has gone.
+    pub(crate) fn leave(&self) {
+        let _ = self.gone.send(self.id.clone());
+    }
+
+    /// Its client says something, and by which version: the answer to a handshake may have gone where it is not looked at.
+    pub(crate) fn touch(&self, version: Option<&str>) {
+        let mut inside = self.lock();
+        inside.used = Instant::now();
+        if let Some(version) = version.filter(|_| inside.version.is_empty()) {
+            inside.version = version.to_owned();
+        }
+    }
+
+    /// A call with these requests; nothing if one of their ids is in use.
+    pub(crate) fn open_call(
+        &self,
+        ids: &[RawId],
+        is_batch: bool,
+        takes_streams: bool,
+    ) -> Option<(u64, oneshot::Receiver<CallOutcome>)> {
+        let mut inside = self.lock();
+        let is_twice = ids.iter().enumerate().any(|(at, id)| ids[..at].contains(id));
+        if inside.is_closed || is_twice || ids.iter().any(|id| inside.open.contains_key(id)) {
+            return None;
+        }
+        let number = inside.next;
+        inside.next += 1;
+        let (reply, answer) = oneshot::channel();
+        let shape = Shape::Undecided { reply, answers: Vec::new(), bytes: 0 };
+        inside.calls.insert(number, Call { missing: ids.len(), is_batch, takes_streams, shape });
+        inside.open.extend(ids.iter().map(|id| (id.clone(), number)));
+        inside.used = Instant::now();
+        Some((number, answer))
+    }
+
+    /// Drops the call of one request, as if it had not been made. `false` if something was said of it already.
+    pub(crate) fn drop_call(&self, id: &RawId) -> bool {
+        let inside = &mut *self.lock();
+        let Some(number) = inside.open.get(id).copied() else { return false };
+        let is_whole = |call: &Call| !call.is_batch && matches!(call.shape, Shape::Undecided { .. });
+        if !inside.calls.get(&number).is_some_and(is_whole) {
+            return false;
+        }
+        inside.open.remove(id);
+        inside.calls.remove(&number);
+        true
+    }
+
+    /// It takes long: the client shall know that it is heard, and be able to come back for the answer.
+    pub(crate) fn begin_stream(&self, call: u64) {
+        let inside = &mut *self.lock();
+        if inside.calls.get(&call).is_none_or(|call| !call.takes_streams) {
+            return;
+        }
+        self.to_stream(inside, call);
+    }
+}

@@ -1,0 +1,101 @@
+//! What a new peer must be told again: the handshake, the log level, the subscriptions. Whoever replaces a peer, or its session,
+//! keeps one of these.
+
+use crate::dialect::Dialect;
+use bytes::Bytes;
+
+/// Messages that a new peer must be told again, in the order of their telling.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PeerSetup {
+    initialize: Option<Bytes>,
+    initialized: Option<Bytes>,
+    level: Option<Bytes>,
+    /// URIs, as JSON.
+    subscriptions: Vec<Bytes>,
+}
+
+/// A message of the setup; the last of each kind counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetupMessage {
+    Initialize,
+    Initialized,
+    Level,
+}
+
+impl SetupMessage {
+    pub const ALL: [Self; 3] = [Self::Initialize, Self::Initialized, Self::Level];
+}
+
+impl PeerSetup {
+    pub fn get(&self, which: SetupMessage) -> Option<&Bytes> {
+        match which {
+            SetupMessage::Initialize => self.initialize.as_ref(),
+            SetupMessage::Initialized => self.initialized.as_ref(),
+            SetupMessage::Level => self.level.as_ref(),
+        }
+    }
+
+    pub fn set(&mut self, which: SetupMessage, message: Bytes) {
+        let place = match which {
+            SetupMessage::Initialize => &mut self.initialize,
+            SetupMessage::Initialized => &mut self.initialized,
+            SetupMessage::Level => &mut self.level,
+        };
+        *place = Some(message);
+    }
+
+    /// URIs, as JSON, in the order of their subscriptions.
+    pub fn subscriptions(&self) -> &[Bytes] {
+        &self.subscriptions
+    }
+
+    pub fn subscribe(&mut self, uri: Bytes) {
+        self.unsubscribe(&uri);
+        self.subscriptions.push(uri);
+    }
+
+    pub fn unsubscribe(&mut self, uri: &[u8]) {
+        self.subscriptions.retain(|known| known != uri);
+    }
+}
+
+/// A request for a subscription, with nothing but what it takes: clients may add to theirs whatever they like. Its id is to be
+/// replaced.
+pub fn subscribe_request(uri: &[u8], dialect: Dialect) -> Bytes {
+    let head: &[u8] = match dialect {
+        Dialect::Standard => br#"{"jsonrpc":"2.0","id":0,"method":"resources/subscribe","params":{"uri":"#,
+        Dialect::Bare => br#"{"id":0,"method":"resources/subscribe","params":{"uri":"#,
+    };
+    [head, uri, b"}}"].concat().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Method, Parsed, Part, parse};
+
+    #[test]
+    fn last_message_of_each_kind_counts() {
+        let mut setup = PeerSetup::default();
+        setup.set(SetupMessage::Level, "loud".into());
+        setup.set(SetupMessage::Level, "quiet".into());
+        assert_eq!(setup.get(SetupMessage::Level), Some(&"quiet".into()));
+        for uri in ["a", "b", "a"] {
+            setup.subscribe(uri.into());
+        }
+        assert_eq!(setup.subscriptions(), ["b", "a"]);
+        setup.unsubscribe(b"b");
+        assert_eq!(setup.subscriptions(), ["a"]);
+    }
+
+    #[test]
+    fn subscribe_request_is_a_message() {
+        for dialect in [Dialect::Standard, Dialect::Bare] {
+            let Ok(Parsed::One(message)) = parse(subscribe_request(br#""a:b""#, dialect)) else { panic!() };
+            assert_eq!(
+                (message.method(), message.part(Part::Uri)),
+                (Method::Subscribe, Some(&br#""a:b""#[..]))
+            );
+        }
+    }
+}
