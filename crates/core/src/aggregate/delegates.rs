@@ -136,6 +136,12 @@ impl Core {
         };
         let Some(c) = self.clients.get(&client) else { return };
         let with_capabilities = settings.capabilities != Capabilities::Shared;
+        let mut declared = Declared::of(initialize, with_capabilities).here(!c.is_elsewhere);
+        // Most likely the delegate before it has the same.
+        let before = self.clients.get(&ClientId(id.0 - 1)).map(|before| &before.declared.profile);
+        if let Some(profile) = before.filter(|profile| **profile == declared.profile) {
+            declared.profile.clone_from(profile);
+        }
         let delegate = Client {
             role: Role::Delegate { of: client },
             principal: c.principal,
@@ -145,7 +151,7 @@ impl Core {
                 .cloned()
                 .unwrap_or_default(),
             known: c.known.clone(),
-            declared: Declared::of(initialize, with_capabilities).here(!c.is_elsewhere),
+            declared,
             is_elsewhere: c.is_elsewhere,
             handshake: Handshake::Answered(Greeting {
                 initialize: initialize.clone(),

@@ -72,8 +72,11 @@ impl Processes {
 
     /// What a client with these variables brings along for each server, if it has all of them.
     pub(crate) fn environments_of(&self, vars: &Arc<Vars>) -> Vec<(ServerId, Environment)> {
-        let brought =
-            |(id, server): (ServerId, Arc<ServerConfig>)| (id, environments::environment(&server, vars));
+        let mut last = Environment::default();
+        let brought = |(id, server): (ServerId, Arc<ServerConfig>)| {
+            last = environments::environment(&server, vars).or_same(&last);
+            (id, last.clone())
+        };
         self.register.listed().into_iter().map(brought).collect()
     }
 }
