@@ -6,9 +6,10 @@ use crate::places::{self, Resolver};
 use crate::register::Habit;
 use crate::spare;
 use bytes::Bytes;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use switchboard_core::roots::path::{self, Style};
 use switchboard_core::roots::places::{named, roots_in_initialize};
 use switchboard_core::roots::{NamedBy, Place};
@@ -19,9 +20,13 @@ use switchboard_protocol::envelope::parse_knowing;
 use switchboard_protocol::recover::recover;
 use switchboard_protocol::{Broken, Frame, Framer, Framing, Kind, Message, Method, Parsed, Part, parse};
 use tokio::sync::watch;
+use tokio::time::Sleep;
 
 /// Longer messages are scanned on another thread, so that they do not hold up everyone else.
 const LONG: usize = 256 << 10;
+
+/// How long a peer says nothing before its buffers are given back.
+const QUIET_TIME: Duration = Duration::from_secs(2);
 
 /// What is known of where a frame comes from.
 #[derive(Debug, Clone, Copy, Default)]
@@ -222,8 +227,21 @@ async fn read_all(
 ) {
     let read = own.ledger.as_ref().map_or(0, |ledger| ledger.taken().load(Ordering::Acquire));
     let mut source = Source { read, ..Source::default() };
-    // An error is an end too: there is nothing more to be had from this peer.
-    while let Ok(count @ 1..) = reader.read(framer.buffer()).await {
+    let mut quiet = Quiet::default();
+    loop {
+        let read = tokio::select! {
+            biased;
+            read = reader.read(framer.buffer()) => read,
+            () = quiet.begins() => {
+                reader.trim();
+                framer.trim();
+                hub.turn().trim(peer);
+                continue;
+            }
+        };
+        // An error is an end too: there is nothing more to be had from this peer.
+        let Ok(count @ 1..) = read else { break };
+        quiet.interrupt();
         source.read += count as u64;
         spare::enlarge(framer.buffer());
         take_frames(hub, peer, &mut framer, &mut source, own).await;
@@ -238,6 +256,34 @@ async fn read_all(
         source.plain = false;
         source.upto = source.read;
         handle_frame(hub, peer, frame, source, own).await;
+    }
+}
+
+/// Tells when a peer has said nothing for a while. One timer for a whole stretch of messages: it is set again only when
+/// it goes off.
+#[derive(Default)]
+struct Quiet {
+    alarm: Option<Pin<Box<Sleep>>>,
+    is_interrupted: bool,
+}
+
+impl Quiet {
+    fn interrupt(&mut self) {
+        self.is_interrupted = true;
+        self.alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep(QUIET_TIME)));
+    }
+
+    /// Once for each stretch of messages, after its end. Cancel-safe.
+    async fn begins(&mut self) {
+        loop {
+            let Some(alarm) = &mut self.alarm else { return std::future::pending().await };
+            alarm.as_mut().await;
+            if !std::mem::take(&mut self.is_interrupted) {
+                self.alarm = None;
+                return;
+            }
+            alarm.as_mut().reset(tokio::time::Instant::now() + QUIET_TIME);
+        }
     }
 }
 

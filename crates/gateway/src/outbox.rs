@@ -108,6 +108,16 @@ impl Outbox {
             }
     }
 
+    /// Gives back memory that is not needed while the peer is quiet.
+    pub(crate) fn trim(&mut self) {
+        if self.holds_nothing() {
+            (self.queue, self.small) = (VecDeque::new(), Vec::new());
+        }
+        if let Way::Kept(kept) = &*self.way {
+            kept.trim();
+        }
+    }
+
     fn holds_nothing(&self) -> bool {
         self.queue.is_empty() && self.small.is_empty()
     }

@@ -36,8 +36,9 @@ pub(crate) use windows::{NamedPipe, both_ways};
 
 pub use sealed::Sealed;
 
-/// With less spare room than this a read is not worth its system call.
-const LEAST_ROOM: usize = 4 * 1024;
+/// With less spare room than this a read is not worth its system call. A buffer that is made as large as this, and emptied
+/// before each read, never grows.
+pub const LEAST_ROOM: usize = 4 * 1024;
 /// What is reserved then: as much as a pipe holds.
 const ROOM: usize = 64 * 1024;
 /// So much of one message makes it a large one, for which pipes are widened and reads are longer.
@@ -65,7 +66,7 @@ impl ByteReader {
     /// is dropped has read nothing.
     pub async fn read(&mut self, buf: &mut BytesMut) -> io::Result<usize> {
         let times = if buf.len() > LARGE { 8 } else { 1 };
-        if buf.capacity() - buf.len() < LEAST_ROOM * times {
+        if buf.capacity() - buf.len() < LEAST_ROOM * times && !(self.copies() && times == 1) {
             buf.reserve(ROOM * times);
         }
         if times > 1 {
@@ -81,6 +82,22 @@ impl ByteReader {
             #[cfg(target_os = "linux")]
             Reader::Handed(handed) => handed.read(buf).await,
             Reader::Threaded(threaded) => threaded.read(buf).await,
+        }
+    }
+
+    /// Whether bytes are read elsewhere first, and room for them is made when their number is known.
+    fn copies(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        return matches!(self.0, Reader::Handed(_));
+        #[cfg(not(target_os = "linux"))]
+        return false;
+    }
+
+    /// Gives back memory that the next read can do without. For a stream that has been quiet for a while.
+    pub fn trim(&mut self) {
+        #[cfg(target_os = "linux")]
+        if let Reader::Handed(handed) = &mut self.0 {
+            handed.trim();
         }
     }
 

@@ -9,7 +9,7 @@ use bytes::BytesMut;
 use std::sync::Arc;
 use switchboard_process::handover::Streams;
 use switchboard_process::local::Connection;
-use switchboard_process::pipe::{ByteReader, ByteWriter};
+use switchboard_process::pipe::{ByteReader, ByteWriter, LEAST_ROOM};
 use tokio::sync::Notify;
 
 pub(crate) async fn hold(
@@ -30,14 +30,15 @@ pub(crate) async fn hold(
 
 /// Until the other's end.
 async fn listen(reader: &mut ByteReader, writer: &ByteWriter, end: &Notify) {
-    let mut words = BytesMut::with_capacity(64);
+    let mut words = BytesMut::with_capacity(LEAST_ROOM);
     while let Ok(1..) = reader.read(&mut words).await {
-        for word in words.split() {
-            match word {
+        for at in 0..words.len() {
+            match words[at] {
                 ALIVE if lend::say(writer, ALIVE).await.is_err() => return,
                 END => end.notify_one(),
                 _ => {}
             }
         }
+        words.clear();
     }
 }

@@ -198,6 +198,20 @@ impl Ledger {
         true
     }
 
+    /// Gives back memory that is not needed while the client is quiet.
+    pub(crate) fn trim(&self) {
+        let mut inner = self.inner();
+        inner.note = Vec::new();
+        if inner.state == State::Serving && inner.journal.can_shrink() {
+            let summed_up = inner.books.summed_up();
+            if inner.journal.renew(&[summed_up]).is_err() {
+                inner.state = State::LetGo;
+                drop(inner);
+                self.changed.notify_waiters();
+            }
+        }
+    }
+
     pub(crate) fn speaks(&self, framing: Framing) {
         let mut inner = self.inner();
         if inner.books.framing != Some(framing) {

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use switchboard_process::handover::{Streams, Waiting};
 use switchboard_process::local::Connection;
 use switchboard_process::parent::Parent;
-use switchboard_process::pipe::ByteWriter;
+use switchboard_process::pipe::{ByteWriter, LEAST_ROOM};
 use switchboard_process::signals::Signals;
 
 /// What is said on the connection while the streams are elsewhere: a byte each.
@@ -111,7 +111,7 @@ impl Watch {
 
     /// While another holds the streams.
     async fn over(&mut self, connection: &mut Connection, streams: &Streams) -> End {
-        let mut words = BytesMut::with_capacity(64);
+        let mut words = BytesMut::with_capacity(LEAST_ROOM);
         let mut watchdog = Watchdog::new(Instant::now());
         let Self { signals, parent, ignore_parent, grace } = self;
         loop {

@@ -66,6 +66,13 @@ impl Kept {
         true
     }
 
+    /// Gives back memory that is not needed while the client is quiet.
+    pub(crate) fn trim(&self) {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).shrink_to_fit();
+        self.log.trim();
+        self.ledger.trim();
+    }
+
     /// Whole messages. From here on they are given out, whatever happens to us.
     pub(crate) fn keep(&self, bufs: &[IoSlice<'_>]) -> io::Result<()> {
         let entries = std::mem::take(&mut *self.entries.lock().unwrap_or_else(PoisonError::into_inner));

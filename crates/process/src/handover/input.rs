@@ -17,6 +17,10 @@ use tokio::io::unix::AsyncFd;
 const WINDOW: u64 = 1 << 20;
 /// So much is read at a time: what a pipe holds.
 const ROOM: u64 = 64 << 10;
+/// So much is read at a time until a read has filled it: pages are made ahead of a read, and most messages are short.
+const FIRST_ROOM: u64 = 8 << 10;
+/// So much is reserved when the caller's buffer is full.
+const BUFFER: usize = 16 << 10;
 /// What was dealt with is given back in pieces of this size.
 const PIECE: u64 = 256 << 10;
 /// Of something too long to be kept, so much is: whose it is stands at its beginning.
@@ -33,6 +37,8 @@ pub(crate) struct Input {
     given: u64,
     /// What was read.
     end: u64,
+    /// How much the next read may read.
+    room: u64,
     /// So far the pages are there.
     touched: u64,
     freed: u64,
@@ -49,7 +55,18 @@ impl Input {
         let given = taken.load(Ordering::Acquire);
         let end = end_of(store, given)?;
         let (store, limit) = (store.clone(), limit as u64 + ROOM);
-        Ok(Self { store, fd, taken, limit, given, end, touched: 0, freed: given, window: None })
+        Ok(Self {
+            store,
+            fd,
+            taken,
+            limit,
+            given,
+            end,
+            room: FIRST_ROOM,
+            touched: 0,
+            freed: given,
+            window: None,
+        })
     }
 
     pub(crate) async fn read(&mut self, buf: &mut BytesMut) -> io::Result<usize> {
@@ -63,7 +80,7 @@ impl Input {
         self.free();
         loop {
             let mut ready = poll_fn(|cx| self.fd.poll_read_ready(cx)).await?;
-            let room = ROOM.min(WINDOW - self.end % WINDOW) as usize;
+            let room = self.room.min(WINDOW - self.end % WINDOW) as usize;
             let base = self.end / WINDOW * WINDOW;
             if self.window.as_ref().is_none_or(|(at, _)| *at != base) {
                 self.window = Some((base, self.store.map(INPUT + base, WINDOW as usize)?));
@@ -86,6 +103,10 @@ impl Input {
                     if 0 < count && count < room {
                         ready.clear_ready();
                     }
+                    self.room = if count < room { FIRST_ROOM } else { (2 * self.room).min(ROOM) };
+                    if buf.capacity() - buf.len() < count {
+                        buf.reserve(count.max(BUFFER));
+                    }
                     // SAFETY: the read has filled these.
                     buf.extend_from_slice(unsafe { std::slice::from_raw_parts(start, count) });
                     self.end += count as u64;
@@ -97,6 +118,15 @@ impl Input {
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    /// Gives back all pages that were dealt with, and those that were made ahead.
+    pub(crate) fn trim(&mut self) {
+        let taken = self.taken.load(Ordering::Acquire);
+        self.store.give_back(INPUT + self.freed / PAGE * PAGE, INPUT + taken / PAGE * PAGE);
+        self.freed = self.freed.max(taken / PAGE * PAGE);
+        self.store.give_back(INPUT + self.end, INPUT + self.touched.max(self.end));
+        self.window = None;
     }
 
     fn free(&mut self) {

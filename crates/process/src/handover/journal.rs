@@ -72,6 +72,11 @@ impl Journal {
         self.end > self.begun * 2 + LONG
     }
 
+    /// Whether a new one would be shorter by pages.
+    pub fn can_shrink(&self) -> bool {
+        self.end > self.begun + super::store::PAGE
+    }
+
     /// Begins anew with these notes, which say all that the old ones said.
     pub fn renew(&mut self, notes: &[Vec<u8>]) -> io::Result<()> {
         let other = 1 - self.half;
