@@ -418,6 +418,6 @@ mod tests {
     /// A window has one of these for each server.
     #[test]
     fn client_stays_small() {
-        assert!(size_of::<Client>() <= 432, "{} bytes", size_of::<Client>());
+        assert!(size_of::<Client>() <= 400, "{} bytes", size_of::<Client>());
     }
 }

@@ -27,6 +27,13 @@ struct Opening {
 }
 
 impl Declared {
+    /// Holds the profile once, if the other is equal.
+    pub(super) fn share_profile(&mut self, other: &Self) {
+        if self.profile == other.profile {
+            self.profile.clone_from(&other.profile);
+        }
+    }
+
     pub(crate) fn of(initialize: &Message, settings: &ServerSettings) -> Self {
         let with_capabilities = settings.capabilities != Capabilities::Shared;
         let params = initialize.part(Part::Params).unwrap_or_default();

@@ -264,6 +264,13 @@ impl<'a> Turn<'a> {
         }
     }
 
+    /// Gives back memory that is not needed while a peer is quiet.
+    pub(crate) fn trim(&mut self, peer: Peer) {
+        if let Some(outbox) = self.inside.outboxes.get_mut(&peer) {
+            outbox.trim();
+        }
+    }
+
     /// Closes the way to a peer. `true` if it was open.
     fn shut(&mut self, peer: Peer) -> bool {
         let mailbox = self.inside.mailboxes.remove(&peer);

@@ -148,4 +148,9 @@ impl Client {
     pub(crate) fn declare(&mut self, initialize: &Message) {
         self.declared = Declared::of(initialize, &self.settings).here(!self.is_elsewhere);
     }
+
+    /// Holds the profile once, if another client declared the same.
+    pub(crate) fn share_profile(&mut self, other: &Self) {
+        self.declared.share_profile(&other.declared);
+    }
 }

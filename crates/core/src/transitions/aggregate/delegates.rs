@@ -108,7 +108,11 @@ impl Core {
         let Some(c) = self.clients.get(&client) else { return };
         let greeting = Greeting::new(initialize.clone(), initialized_notice());
         let id = self.numbers.new_delegate();
-        let delegate = c.delegate(self.newcomer(id, server, settings.clone()), greeting);
+        let mut delegate = c.delegate(self.newcomer(id, server, settings.clone()), greeting);
+        // The delegate before it most likely declared the same.
+        if let Some(before) = self.clients.get(&ClientId(id.0 - 1)) {
+            delegate.share_profile(before);
+        }
         self.clients.insert(id, delegate);
         if let Some(aggregate) = self.aggregate_mut(client) {
             aggregate.delegates.insert(server, Delegate { client: id, news: News::Unasked });
