@@ -412,14 +412,14 @@ impl<'a> Turn<'a> {
                     hub.handle(Event::OfferRead { launch, round, offer });
                 });
             }
-            Action::KeepOffer { server, key, offer } => {
+            Action::StoreOffer { server, key, offer } => {
                 if let Plan::Processes(processes) = &self.hub.plan
                     && let Some(server) = processes.register.server(server)
                 {
                     self.hub.keeping.offer(processes.shelf.clone(), server, key, offer);
                 }
             }
-            Action::KeepRecord { server, record } => {
+            Action::StoreRecord { server, record } => {
                 if let Plan::Processes(processes) = &self.hub.plan
                     && let Some(config) = processes.register.server(server)
                 {

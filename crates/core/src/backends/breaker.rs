@@ -67,7 +67,8 @@ impl Breaker {
     /// The delay before the next start. Doubles with each crash; a quarter more or less, so that many backends do not come
     /// back at the same instant.
     pub(crate) fn backoff(&self, random: u64) -> Duration {
-        let doubled = FIRST_BACKOFF * 2u32.saturating_pow(self.crashes.len().saturating_sub(1).min(16) as u32);
+        let doubled =
+            FIRST_BACKOFF * 2u32.saturating_pow(self.crashes.len().saturating_sub(1).min(16) as u32);
         let jitter = 0.75 + 0.5 * (random % 1024) as f64 / 1024.0;
         doubled.min(MAX_BACKOFF).mul_f64(jitter)
     }

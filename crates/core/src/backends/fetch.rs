@@ -168,8 +168,14 @@ impl ListFetch {
 
     /// The lists are read. Returns the offer under the present naming, and whether a list is missing, which is asked for
     /// again later.
-    pub(super) fn finish(&mut self, offer: Arc<Offer>, naming: &Arc<Naming>, now: Moment) -> (Arc<Offer>, bool) {
-        let before = std::mem::replace(&mut self.stage, FetchStage::Resting { until: now + MIN_FETCH_INTERVAL });
+    pub(super) fn finish(
+        &mut self,
+        offer: Arc<Offer>,
+        naming: &Arc<Naming>,
+        now: Moment,
+    ) -> (Arc<Offer>, bool) {
+        let before =
+            std::mem::replace(&mut self.stage, FetchStage::Resting { until: now + MIN_FETCH_INTERVAL });
         let offer = match before {
             FetchStage::Reading(read) if !Arc::ptr_eq(&read, naming) => Arc::new(offer.under(naming)),
             FetchStage::Reading(_) | FetchStage::Asking(_) | FetchStage::Resting { .. } => offer,

@@ -179,8 +179,8 @@ impl BackendHandshake {
         self.greeting = greeting;
         self.greeted_by = Some(client);
         // If it did not wait for the answer, perhaps neither did we.
-        let was_told = self.early.take() == Some(client)
-            || (self.is_initialized && self.initialized_by == Some(client));
+        let was_told =
+            self.early.take() == Some(client) || (self.is_initialized && self.initialized_by == Some(client));
         self.is_initialized = is_ready && was_told;
         self.initialized_by = Some(client);
         self.welcome = Some(answer);

@@ -26,7 +26,10 @@ enum Inquiry {
     #[default]
     Unasked,
     /// A request to the client is on its way, or its answer is being looked up. The roots before count until then.
-    Asked { before: Vec<ClientRoot>, said: Vec<ClientRoot> },
+    Asked {
+        before: Vec<ClientRoot>,
+        said: Vec<ClientRoot>,
+    },
     Told(Vec<ClientRoot>),
 }
 

@@ -90,7 +90,7 @@ impl Client {
     /// The delegate of a client of several servers at one of them. To the server's backends it is a client that has been
     /// greeted: it made its handshake with us.
     pub(crate) fn delegate(&self, new: NewClient, greeting: Greeting) -> Self {
-        let environment = self.aggregate().and_then(|it| it.environments.get(&new.server));
+        let environment = self.aggregate().and_then(|it| it.environment_at(new.server));
         let mut delegate = Self {
             principal: self.principal,
             environment: environment.cloned().unwrap_or_default(),
