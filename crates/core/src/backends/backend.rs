@@ -3,8 +3,10 @@
 //!
 //! # Layout
 //! - `life`: processes that are started, ready, stopped, crashed.
+//! - `parts`: access to the parts that have methods of their own.
 
 mod life;
+mod parts;
 
 use crate::backends::{
     BackendFraming, BackendHandshake, BackendKey, BackendLists, BackendOutbox, BackendQueue, BackendRoots,
@@ -156,62 +158,6 @@ impl Backend {
         }
     }
 
-    pub(crate) fn handshake(&self) -> &BackendHandshake {
-        &self.handshake
-    }
-
-    pub(crate) fn handshake_mut(&mut self) -> &mut BackendHandshake {
-        &mut self.handshake
-    }
-
-    pub(crate) fn roots(&self) -> &BackendRoots {
-        &self.roots
-    }
-
-    pub(crate) fn roots_mut(&mut self) -> &mut BackendRoots {
-        &mut self.roots
-    }
-
-    pub(crate) fn subscriptions(&self) -> &Subscriptions {
-        &self.subscriptions
-    }
-
-    pub(crate) fn subscriptions_mut(&mut self) -> &mut Subscriptions {
-        &mut self.subscriptions
-    }
-
-    pub(crate) fn tasks(&self) -> &Tasks {
-        &self.tasks
-    }
-
-    pub(crate) fn tasks_mut(&mut self) -> &mut Tasks {
-        &mut self.tasks
-    }
-
-    pub(crate) fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    pub(crate) fn counters_mut(&mut self) -> &mut Counters {
-        &mut self.counters
-    }
-
-    pub(crate) fn quarantine(&self) -> &Quarantine {
-        &self.quarantine
-    }
-
-    pub(crate) fn quarantine_mut(&mut self) -> &mut Quarantine {
-        &mut self.quarantine
-    }
-
-    pub(crate) fn lists(&self) -> &BackendLists {
-        &self.lists
-    }
-
-    pub(crate) fn lists_mut(&mut self) -> &mut BackendLists {
-        &mut self.lists
-    }
-
     /// The lists that it offers, as far as anybody wanted to know.
     pub(crate) fn offer(&self) -> Option<&Arc<Offer>> {
         self.lists.offer()
@@ -311,30 +257,6 @@ impl Backend {
         self.breaker.forgive();
     }
 
-    pub(crate) fn breaker(&self) -> &Breaker {
-        &self.breaker
-    }
-
-    pub(crate) fn breaker_mut(&mut self) -> &mut Breaker {
-        &mut self.breaker
-    }
-
-    pub(crate) fn outbox(&self) -> &BackendOutbox {
-        &self.outbox
-    }
-
-    pub(crate) fn outbox_mut(&mut self) -> &mut BackendOutbox {
-        &mut self.outbox
-    }
-
-    pub(crate) fn queue(&self) -> &BackendQueue {
-        &self.queue
-    }
-
-    pub(crate) fn queue_mut(&mut self) -> &mut BackendQueue {
-        &mut self.queue
-    }
-
     /// Whether a request can be sent now, and does not have to wait its turn.
     pub(crate) fn can_take(&self, method: Method) -> bool {
         let has_turn = || self.has_free_turn() && self.queue.is_empty();
@@ -344,22 +266,6 @@ impl Backend {
     /// Fewer requests are at work than may be.
     pub(crate) fn has_free_turn(&self) -> bool {
         self.queue.at_work() < self.settings.max_in_flight
-    }
-
-    pub(crate) fn health(&self) -> &Health {
-        &self.health
-    }
-
-    pub(crate) fn health_mut(&mut self) -> &mut Health {
-        &mut self.health
-    }
-
-    pub(crate) fn framing(&self) -> &BackendFraming {
-        &self.framing
-    }
-
-    pub(crate) fn framing_mut(&mut self) -> &mut BackendFraming {
-        &mut self.framing
     }
 
     /// No framing was answered: the next start begins from the first.
