@@ -4,19 +4,19 @@ use crate::ids::ClientId;
 
 /// The URIs of a client's subscriptions that are not those of their servers.
 #[derive(Debug, Default)]
-pub(super) struct Aliases(Vec<Alias>);
+pub(super) struct UriAliases(Vec<UriAlias>);
 
 /// One URI, in the client's own spelling, and the server's as `same_spelling` gives it; both JSON.
 #[derive(Debug)]
-struct Alias {
+struct UriAlias {
     delegate: ClientId,
     original: Vec<u8>,
     public: Vec<u8>,
 }
 
-impl Aliases {
+impl UriAliases {
     pub(super) fn add(&mut self, delegate: ClientId, original: Vec<u8>, public: Vec<u8>) {
-        self.0.push(Alias { delegate, original, public });
+        self.0.push(UriAlias { delegate, original, public });
     }
 
     pub(super) fn remove(&mut self, delegate: ClientId, original: &[u8]) {

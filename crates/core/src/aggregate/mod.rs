@@ -21,7 +21,7 @@ use crate::environment::Environment;
 use crate::ids::{ClientId, ServerId};
 use crate::moment::Moment;
 use crate::pending::Unrouted;
-use aliases::Aliases;
+use aliases::UriAliases;
 use shown::ShownViews;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub(crate) struct Aggregate {
     views: ShownViews,
     /// When the client is told of lists that have changed.
     renew_at: Option<Moment>,
-    aliases: Aliases,
+    aliases: UriAliases,
     /// The client has said that its roots are others now.
     has_other_roots: bool,
 }

@@ -244,9 +244,8 @@ impl Core {
 
     /// Clients of a backend, with those that moved and still have requests waiting here.
     pub(crate) fn speakers(&self, backend: BackendId) -> Vec<ClientId> {
-        let waits = |p: &Pending| p.client().filter(|_| p.backend() == backend && p.is_wanted());
         let mut waiting: Vec<ClientId> =
-            self.pending.iter().filter_map(|(_, pending)| waits(pending)).collect();
+            self.pending.wanted_at(backend).filter_map(Pending::client).collect();
         waiting.sort();
         self.lessees(backend).chain(waiting).collect()
     }

@@ -180,7 +180,7 @@ impl Core {
             || b.tasks().is_any_running(self.clock.now())
             || b.handshake().is_under_way()
             || b.lists().is_being_fetched()
-            || self.pending.iter().any(|(_, pending)| is_use(pending, b.id()))
+            || self.pending.wanted_at(b.id()).any(|pending| pending.method() != Method::Ping)
             || self.questions.iter().any(|(_, asked)| asked.is_of(b.id()))
     }
 
@@ -229,12 +229,11 @@ impl Core {
                 }
                 continue;
             };
-            let is_wanted = |(_, p): (u64, &Pending)| p.backend() == backend && p.is_wanted();
             let task_ends = b.tasks().last_end(self.clock.now());
             if let Some(moment) = task_ends {
                 self.clock.wake_at(moment);
             }
-            if task_ends.is_some() || self.pending.iter().any(is_wanted) {
+            if task_ends.is_some() || self.pending.wanted_at(backend).next().is_some() {
                 self.followups.push(Followup::EndDeserted { backend, why });
                 continue;
             }
@@ -300,9 +299,4 @@ impl Core {
         };
         (self.running(), self.servers.iter().map(most).sum::<usize>().min(pool))
     }
-}
-
-/// A ping is none.
-fn is_use(pending: &Pending, backend: BackendId) -> bool {
-    pending.backend() == backend && pending.is_wanted() && pending.method() != Method::Ping
 }
