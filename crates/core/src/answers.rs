@@ -1,7 +1,7 @@
 //! Wording of all error answers: what happened, which server it concerns, and what to do next. No other module writes an
 //! error that a client or its user reads; none of these functions changes anything.
 
-use crate::backends::{AfterStop, BackendState};
+use crate::backends::Backend;
 use crate::catalogue::List;
 use crate::core::Core;
 use crate::ids::{BackendId, ClientId};
@@ -58,9 +58,9 @@ pub(crate) enum Cause {
         why: &'static str,
     },
     Stopped,
-    /// Its owner has stopped it.
+    /// Stopped by its owner.
     Held,
-    /// Its owner has taken it out of the config.
+    /// Removed from the config.
     Removed,
 }
 
@@ -275,14 +275,7 @@ impl Core {
     pub(crate) fn timed_out(&self, of: BackendId, waited: Duration, was_sent: bool) -> ErrorAnswer {
         let server = self.name_of(Some(of));
         let seconds = waited.as_secs_f64();
-        let state = self.backends.get(&of).map(|b| &b.state);
-        let is_greeted = matches!(
-            state,
-            Some(
-                BackendState::Starting { is_spawned: true, .. }
-                    | BackendState::Stopping { then: AfterStop::Fail(_), .. }
-            )
-        );
+        let is_greeted = self.backends.get(&of).is_some_and(Backend::is_short_of_handshake);
         let (text, hint) = if !was_sent && is_greeted {
             (
                 format!(
@@ -308,7 +301,7 @@ impl Core {
             .with("timeoutMs", json!(waited.as_millis() as u64))
     }
 
-    /// It waited for others that the backend works on.
+    /// A request did not get its turn in time.
     pub(crate) fn no_turn(&self, of: BackendId, waited: Duration, at_work: usize) -> ErrorAnswer {
         let (server, seconds) = (self.name_of(Some(of)), waited.as_secs_f64());
         let text = format!(
@@ -321,7 +314,7 @@ impl Core {
             .with("timeoutMs", json!(waited.as_millis() as u64))
     }
 
-    /// It waited for room: as many run as may, and all of them were needed.
+    /// A start did not get room in time: all running backends were needed.
     pub(crate) fn no_room(&self, of: BackendId, waited: Duration) -> ErrorAnswer {
         let (server, seconds, most) = (self.name_of(Some(of)), waited.as_secs_f64(), self.most(of));
         let own =
@@ -332,9 +325,9 @@ impl Core {
             Limit::Pool(most) => format!("{most} of all servers may run"),
             Limit::Memory(bytes) => format!("all servers may use {} MiB", bytes >> 20),
         };
-        let running = self.backends.values().filter(|b| matches!(b.state, BackendState::Ready { .. }));
-        let shown = |b: &crate::backends::Backend| {
-            let open = self.pending.iter().filter(|(_, p)| p.backend == b.id() && p.is_wanted()).count();
+        let running = self.backends.values().filter(|b| b.is_ready());
+        let shown = |b: &Backend| {
+            let open = self.pending.wanted_at(b.id()).count();
             let root = b.root().unwrap_or("no workspace");
             format!("{root} ({open} open)")
         };
@@ -361,7 +354,7 @@ impl Core {
         )
     }
 
-    /// Nobody can say which of its clients a backend's question concerns.
+    /// A backend's question does not say which of several clients it concerns.
     pub(crate) fn whose_question(&self, of: BackendId) -> ErrorAnswer {
         ErrorAnswer::new(
             ErrorKind::RoutingFailed,
@@ -441,7 +434,7 @@ impl Core {
             .hint("send `initialize` instead")
     }
 
-    /// Nobody offers that, to clients of many servers.
+    /// No server is known to offer a method, for clients of several servers.
     pub(crate) fn nobodys_method(&self, method: &str) -> ErrorAnswer {
         let text = format!("no server is known to offer the method `{method}`");
         ErrorAnswer::new(ErrorKind::MethodNotFound, text)
@@ -475,7 +468,7 @@ impl Core {
             .hint("the task has ended, or was not started here")
     }
 
-    /// Nobody has it, or several could.
+    /// No server has a resource, or several could.
     pub(crate) fn unknown_resource(&self, uri: &str, owners: &[&str]) -> ErrorAnswer {
         let answer = match owners {
             [] => ErrorAnswer::new(ErrorKind::UnknownResource, format!("Resource not found: {uri}"))

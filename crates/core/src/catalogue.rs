@@ -1,13 +1,15 @@
-//! What servers offer, and many servers as one. Pure values: read from a server's answers, named, merged, and
-//! kept as bytes that are ready to be sent. Nothing here knows of clients, backends or time.
+//! The tools, prompts and resources that servers offer, and those of several servers as one. Pure values: read from a
+//! server's answers, named, merged, and stored as bytes ready to be sent. Nothing here knows of clients, backends or time.
 //!
-//! - [`names`]: what tools and prompts are called; [`uris`]: what resources and templates are called.
-//! - [`filter`]: which of them are shown; `readings`: what a URI may mean.
-//! - [`list`]: what can be listed; [`listing`]: one list of one server, read and named.
-//! - [`offer`]: all that one server offers, also as it is kept on disk; `kept`: not read yet; `offers`: by kind of client.
+//! # Layout
+//! - [`names`]: public names of tools and prompts. [`uris`]: public URIs of resources and templates.
+//! - [`filter`]: the items that are shown. `readings`: the possible meanings of a URI.
+//! - [`list`]: the kinds of lists. [`listing`]: one list of one server, read and named.
+//! - [`offer`]: all lists of one server, also as bytes on disk. `stored`: an offer that is read when first used. `offers`:
+//!   offers by kind of client. `raw`: lists as they came, not read yet.
 //! - [`view`]: several servers as one. [`single`]: one server alone, under its own names.
-//! - [`cursor`]: a place in a list, as clients carry it.
-//! - `scan`, `index`, `template`: what these are made of.
+//! - [`cursor`]: a position in a list, as clients carry it.
+//! - `scan`, `index`, `template`: parts of the above.
 
 mod index;
 mod stored;

@@ -43,21 +43,25 @@ impl fmt::Debug for Source {
     }
 }
 
-/// The environment that a client brings for a server, or that a backend's process has.
+/// The environment that a client brings for a server, or that a backend's process has. A pointer: a client has one for
+/// each server, and most of them are the same.
 #[derive(Debug, Clone, Default)]
-pub struct Environment {
+pub struct Environment(Arc<Content>);
+
+#[derive(Debug, Clone, Default)]
+struct Content {
     /// Variables that the server's entry names. A client shares only a backend with exactly these.
     named: Variables,
     /// Variables that every server gets. A client shares a backend that has at least these.
     common: Variables,
     /// The clients' variables themselves, the richest environment first.
-    sources: Arc<[(usize, Source)]>,
+    sources: Vec<(usize, Source)>,
 }
 
 /// Two environments are equal if neither tells clients apart that the other does not.
 impl PartialEq for Environment {
     fn eq(&self, other: &Self) -> bool {
-        self.named == other.named && self.common == other.common
+        Arc::ptr_eq(&self.0, &other.0) || (self.0.named == other.0.named && self.0.common == other.0.common)
     }
 }
 
@@ -66,34 +70,43 @@ impl Eq for Environment {}
 impl Environment {
     pub fn new(named: Variables, common: Variables, source: Option<Source>) -> Self {
         let sources = source.into_iter().map(|source| (common.len(), source)).collect();
-        Self { named, common, sources }
+        Self(Arc::new(Content { named, common, sources }))
+    }
+
+    /// Takes the place of an equal one of the same client, so that the two are held once.
+    pub fn or_same(self, other: &Self) -> Self {
+        let pairs = || self.0.sources.iter().zip(&other.0.sources);
+        let is_drawn_from_same = self.0.sources.len() == other.0.sources.len()
+            && pairs().all(|((_, one), (_, other))| Arc::ptr_eq(&one.0, &other.0));
+        if is_drawn_from_same && self == *other { other.clone() } else { self }
     }
 
     pub fn sources(&self) -> impl Iterator<Item = &Source> {
-        self.sources.iter().map(|(_, source)| source)
+        self.0.sources.iter().map(|(_, source)| source)
     }
 
     /// Whether a client loses nothing in a backend with this environment.
     pub fn serves(&self, client: &Self) -> bool {
         let is_same = |one: &Variables, other: &Variables| Arc::ptr_eq(one, other) || one == other;
-        is_same(&self.named, &client.named)
-            && (is_same(&self.common, &client.common)
-                || pairs(&client.common, &self.common).all(|(mine, there)| mine.is_none() || mine == there))
+        is_same(&self.0.named, &client.0.named)
+            && (is_same(&self.0.common, &client.0.common)
+                || pairs(&client.0.common, &self.0.common)
+                    .all(|(mine, there)| mine.is_none() || mine == there))
     }
 
     /// An environment that serves both, if no variable has two values.
     pub fn merged(&self, other: &Self) -> Option<Self> {
-        if self.named != other.named {
+        if self.0.named != other.0.named {
             return None;
         }
         let mut common = Vec::new();
-        for pair in pairs(&self.common, &other.common) {
+        for pair in pairs(&self.0.common, &other.0.common) {
             match pair {
                 (Some(one), Some(other)) if one != other => return None,
                 (one, other) => common.extend(one.or(other).cloned()),
             }
         }
-        let mut merged = Self { named: self.named.clone(), common: common.into(), sources: Arc::default() };
+        let mut merged = Self::new(self.0.named.clone(), common.into(), None);
         merged.draw_from([self, other]);
         Some(merged)
     }
@@ -101,29 +114,29 @@ impl Environment {
     /// Replaces the sources. Where the clients' values differ and it does not matter, the richest environment counts.
     pub(crate) fn draw_from<'a>(&mut self, environments: impl IntoIterator<Item = &'a Self>) {
         let mut sources: Vec<(usize, Source)> = Vec::new();
-        for (size, source) in environments.into_iter().flat_map(|environment| &*environment.sources) {
+        for (size, source) in environments.into_iter().flat_map(|environment| &environment.0.sources) {
             if !sources.iter().any(|(_, known)| Arc::ptr_eq(&known.0, &source.0)) {
                 sources.push((*size, source.clone()));
             }
         }
         sources.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
-        self.sources = sources.into();
+        Arc::make_mut(&mut self.0).sources = sources;
     }
 
     /// The same for comparisons, which must not keep a client's values.
     pub(crate) fn without_sources(&self) -> Self {
-        Self { sources: Arc::default(), ..self.clone() }
+        Self::new(self.0.named.clone(), self.0.common.clone(), None)
     }
 
     /// How many variables every server gets.
     pub(crate) fn size(&self) -> usize {
-        self.common.len()
+        self.0.common.len()
     }
 
     /// The names of the variables that keep clients of the two apart, for people to read.
     pub(crate) fn differences(&self, other: &Self) -> String {
-        let named = pairs(&self.named, &other.named);
-        let common = pairs(&self.common, &other.common);
+        let named = pairs(&self.0.named, &other.0.named);
+        let common = pairs(&self.0.common, &other.0.common);
         let different: Vec<_> = named.chain(common).filter(|(one, other)| one != other).collect();
         // Variables that only one of them has keep nobody apart where others have two values.
         let are_two =

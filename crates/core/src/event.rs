@@ -234,13 +234,13 @@ pub enum Action {
         raw: Box<RawOffer>,
     },
     /// Remember what a server offers to clients of this profile, beyond our own end.
-    KeepOffer {
+    StoreOffer {
         server: ServerId,
         key: OfferKey,
         offer: Arc<Offer>,
     },
     /// Remember what was learnt about a server's launch, beyond our own end.
-    KeepRecord {
+    StoreRecord {
         server: ServerId,
         record: Record,
     },

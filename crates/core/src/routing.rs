@@ -1,8 +1,9 @@
-//! Workspaces: which one a request belongs to. Pure; the file system is asked by others, before.
+//! Workspaces: the one that a request belongs to. Pure values; the gateway looks at the disk before.
 //!
+//! # Layout
 //! - [`path`]: paths out of URIs, cleaned and compared, as each system writes them.
 //! - [`paths`]: the paths and roots that messages name.
-//! - [`decide`](decide()): the decision, and why.
+//! - [`decide`](decide()): the decision and its reason.
 
 mod decide;
 pub mod path;

@@ -22,7 +22,7 @@ pub struct Status {
 #[serde(rename_all = "camelCase")]
 pub struct ClientStatus {
     pub id: String,
-    /// What it calls itself.
+    /// The client's own name.
     pub name: Option<String>,
     pub server: String,
     pub root: Option<String>,
@@ -35,24 +35,24 @@ pub struct ClientStatus {
 #[serde(rename_all = "camelCase")]
 pub struct ServerStatus {
     pub name: String,
-    /// What its instances are kept apart by, and why.
+    /// The scope of its instances, and the reason for it.
     pub scope: &'static str,
     pub scope_reason: String,
-    /// What it keeps between calls.
+    /// The state that it keeps between calls.
     pub keeps: &'static str,
     pub is_held: bool,
-    /// It was tried, and nothing of it works at the moment.
+    /// Its last start failed, and none of its instances works.
     pub is_failing: bool,
     #[serde(skip)]
     pub last_start: LastStart,
-    /// What earlier starts have shown, and is stored.
+    /// The stored record of earlier starts.
     pub learnt: Vec<String>,
     /// Why it failed last, if it has not worked since.
     pub last_error: Option<LastError>,
     /// How many tools it offers, if that is known.
     pub tools: Option<usize>,
     pub max_backends: usize,
-    /// Its backends were stopped to make room, and started again soon after.
+    /// Backends that were stopped to make room, and started again soon after.
     pub crowding: Option<Crowding>,
     pub instances: Vec<InstanceStatus>,
 }
@@ -63,9 +63,9 @@ pub struct InstanceStatus {
     pub id: String,
     pub state: &'static str,
     pub root: Option<String>,
-    /// It belongs to no workspace, and runs in the user's home folder.
+    /// Runs in the user's home folder, for no workspace.
     pub in_home: bool,
-    /// What tells it apart from others at the same root.
+    /// The difference to other backends at the same root.
     pub apart: Option<String>,
     pub pid: Option<u32>,
     pub clients: usize,
@@ -131,11 +131,12 @@ impl Core {
         let own = || self.backends.values().filter(|b| b.server() == server && !b.is_retired());
         // A process that runs has yet to show that it is more than that.
         let works = |b: &Backend| {
-            b.proven && matches!(b.state, BackendState::Ready { .. } | BackendState::Starting { .. })
+            b.has_answered()
+                && matches!(b.state(), BackendState::Ready { .. } | BackendState::Starting { .. })
         };
-        let is_down = |b: &Backend| match b.state {
+        let is_down = |b: &Backend| match b.state() {
             BackendState::Failed { .. } | BackendState::Backoff { .. } => true,
-            BackendState::Stopped => b.launches > 0 && !b.proven,
+            BackendState::Stopped => b.has_never_worked(),
             BackendState::Starting { .. } | BackendState::Ready { .. } | BackendState::Stopping { .. } => {
                 false
             }
@@ -145,7 +146,7 @@ impl Core {
     }
 
     /// Notes what came of a start. What becomes of one whose settings have changed says nothing of the next.
-    pub(crate) fn note_start(&mut self, backend: BackendId, last_start: LastStart) {
+    pub(crate) fn record_start(&mut self, backend: BackendId, last_start: LastStart) {
         let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired()) else { return };
         if let Some(server) = self.servers.get_mut(b.server()) {
             server.record_start(last_start);
@@ -154,7 +155,7 @@ impl Core {
 
     /// In what clients of many servers see now.
     fn collisions(&self) -> Vec<String> {
-        let views = self.clients.values().filter_map(|c| c.aggregate()?.view.as_ref());
+        let views = self.clients.values().filter_map(|c| c.aggregate()?.view());
         let mut all: Vec<String> = views.flat_map(|view| view.collisions().iter().map(told)).collect();
         all.sort();
         all.dedup();
@@ -162,10 +163,10 @@ impl Core {
     }
 
     fn instance(&self, b: &Backend) -> InstanceStatus {
-        let state = match b.state {
+        let state = match b.state() {
             BackendState::Stopped if self.backends.waits_for_room(b.id()) => "waits for room",
             // It was started, and has never worked.
-            BackendState::Stopped if b.launches > 0 && !b.proven => "failed",
+            BackendState::Stopped if b.has_never_worked() => "failed",
             BackendState::Stopped => "stopped",
             BackendState::Starting { .. } => "starting",
             BackendState::Ready { .. } => "ready",
@@ -179,11 +180,11 @@ impl Core {
             root: b.key().root.clone(),
             in_home: b.key().in_home,
             apart: self.apart(b),
-            pid: b.number().and(b.pid),
+            pid: b.pid(),
             clients: self.real_lessees(b.id()).count(),
-            open: self.pending.iter().filter(|(_, p)| p.backend == b.id() && p.is_wanted()).count(),
-            idle_seconds: self.clock.now().since(b.last_used).as_secs(),
-            launches: b.launches,
+            open: self.pending.wanted_at(b.id()).count(),
+            idle_seconds: self.clock.now().since(b.last_used()).as_secs(),
+            launches: b.launches(),
             crashes: b.breaker().crashes(),
             requests: b.counters().requests(),
             errors: b.counters().errors(),
@@ -195,10 +196,10 @@ impl Core {
     /// Why there is a second instance at the same root.
     fn apart(&self, b: &Backend) -> Option<String> {
         let is_beside = |other: &&Backend| {
-            other.server == b.server()
-                && other.id != b.id()
+            other.server() == b.server()
+                && other.id() != b.id()
                 && other.key().root == b.key().root
-                && other.number().is_some()
+                && other.has_process()
         };
         let others = || self.backends.values().filter(is_beside);
         let other = others().find(|other| other.key() == b.key()).or_else(|| others().next())?;

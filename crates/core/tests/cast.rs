@@ -340,8 +340,8 @@ impl Stage {
                     let offer = Arc::new(raw.read());
                     self.tell(Event::OfferRead { launch, round, offer }, seen);
                 }
-                Action::KeepOffer { server, .. } => seen.push(format!("keep {}", server.0)),
-                Action::KeepRecord { server, record } => {
+                Action::StoreOffer { server, .. } => seen.push(format!("keep {}", server.0)),
+                Action::StoreRecord { server, record } => {
                     let tries = record.slow.map(|slow| slow.tries);
                     let before = self.slow.insert(server.0, tries).flatten();
                     let new = tries.filter(|tries| before != Some(*tries));

@@ -242,9 +242,9 @@ impl Stage {
                 format!("client< {}", String::from_utf8_lossy(&out.to_vec()))
             }
             Action::LookUp { .. } => panic!("these stories have no workspaces"),
-            Action::ReadOffer { .. } | Action::KeepOffer { .. } => panic!("these clients have one server"),
+            Action::ReadOffer { .. } | Action::StoreOffer { .. } => panic!("these clients have one server"),
             // Shown as the facts that it is made of.
-            Action::KeepRecord { .. } => return None,
+            Action::StoreRecord { .. } => return None,
             Action::Disconnect { .. } => "let go".into(),
             Action::Report(fact) => format!("- {}", show(&fact)?),
             Action::Finished => "finished".into(),

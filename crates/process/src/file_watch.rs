@@ -66,7 +66,7 @@ mod os {
 
     /// File systems on which nothing changes without this machine's kernel, by `f_type`: ext4, xfs, btrfs, tmpfs, ramfs, f2fs,
     /// zfs, overlayfs, bcachefs.
-    const LOCAL: [i64; 9] = [
+    const LOCAL: [i128; 9] = [
         0xEF53,
         0x5846_5342,
         0x9123_683E,
@@ -190,7 +190,7 @@ mod os {
     }
 
     fn is_local(folder: &Path) -> bool {
-        rustix::fs::statfs(folder).is_ok_and(|stat| LOCAL.contains(&{ stat.f_type as i64 }))
+        rustix::fs::statfs(folder).is_ok_and(|stat| LOCAL.contains(&i128::from(stat.f_type)))
     }
 
     /// The name of the file and of every symbolic link on the way to it, each with its folder.

@@ -38,8 +38,9 @@ pub(crate) use windows::{NamedPipe, both_ways};
 
 pub use sealed::Sealed;
 
-/// With less spare room than this a read is not worth its system call.
-const MIN_SPARE_BYTES: usize = 4 * 1024;
+/// With less spare room than this a read is not worth its system call. A buffer that is made as large as this, and emptied
+/// before each read, never grows.
+pub const MIN_SPARE_BYTES: usize = 4 * 1024;
 /// Bytes reserved then: the capacity of a pipe.
 const RESERVED_BYTES: usize = 64 * 1024;
 /// A message above this is a large one, for which pipes are widened and reads are longer.
@@ -64,6 +65,9 @@ enum Reader {
 pub(crate) trait PollRead: Send + Sync {
     /// Appends what has arrived to `buf` and says how much; 0 is the end of the stream.
     fn poll_read(&mut self, cx: &mut Context<'_>, buf: &mut BytesMut) -> Poll<io::Result<usize>>;
+
+    /// Gives back memory that the next read can do without.
+    fn trim(&mut self);
 }
 
 impl ByteReader {
@@ -74,7 +78,7 @@ impl ByteReader {
     /// is dropped has read nothing.
     pub async fn read(&mut self, buf: &mut BytesMut) -> io::Result<usize> {
         let times = if buf.len() > LARGE_MESSAGE_BYTES { 8 } else { 1 };
-        if buf.capacity() - buf.len() < MIN_SPARE_BYTES * times {
+        if buf.capacity() - buf.len() < MIN_SPARE_BYTES * times && !(self.copies() && times == 1) {
             buf.reserve(RESERVED_BYTES * times);
         }
         if times > 1 {
@@ -90,6 +94,22 @@ impl ByteReader {
             #[cfg(target_os = "linux")]
             Reader::Custom(source) => std::future::poll_fn(|cx| source.poll_read(cx, buf)).await,
             Reader::Threaded(threaded) => threaded.read(buf).await,
+        }
+    }
+
+    /// Whether bytes are read elsewhere first, and room for them is made when their number is known.
+    fn copies(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        return matches!(self.0, Reader::Custom(_));
+        #[cfg(not(target_os = "linux"))]
+        return false;
+    }
+
+    /// Gives back memory that the next read can do without. For a stream that has been quiet for a while.
+    pub fn trim(&mut self) {
+        #[cfg(target_os = "linux")]
+        if let Reader::Custom(source) = &mut self.0 {
+            source.trim();
         }
     }
 

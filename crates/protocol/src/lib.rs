@@ -14,7 +14,7 @@
 //! - [`outgoing`]: the bytes that go out: those that came in, with a few spans replaced, or our own.
 //! - [`dialect`]: messages with and without `"jsonrpc":"2.0"`.
 //! - [`error`]: error answers of our own.
-//! - [`setup`]: what a new peer must be told again.
+//! - [`setup`]: the messages that a new peer must get again.
 
 #![forbid(unsafe_code)]
 

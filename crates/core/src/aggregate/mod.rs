@@ -1,81 +1,233 @@
 //! Aggregates: the state of a client that sees several servers as one. Such a client has a delegate at each server, which to
-//! the server's backends is a client like any other. This folder holds the client's own side, shared by its delegates.
+//! the server's backends is a client like any other. This folder holds the client's own side, shared by its delegates; it
+//! must not know the delegates' own state.
 //!
 //! # Layout
 //! - `views`: the servers as they look to clients, prepared once for all that see the same.
+//! - `shown`: the views that a client has been shown.
+//! - `delegate`: a client's delegate at one server, and how far the server's offer has come.
+//! - `aliases`: resources that a client knows under other URIs than their servers.
 
 mod views;
+mod shown;
+mod delegate;
+mod aliases;
 
+pub(crate) use delegate::{Delegate, OfferState};
 pub(crate) use views::Views;
 
-use crate::catalogue::View;
+use crate::catalogue::{List, View};
 use crate::environment::Environment;
 use crate::ids::{ClientId, ServerId};
 use crate::moment::Moment;
-use crate::routing::NamedPath;
-use std::collections::{BTreeMap, VecDeque};
+use crate::pending::Unrouted;
+use aliases::UriAliases;
+use shown::ShownViews;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The side of a client that its delegates have in common.
 #[derive(Debug, Default)]
 pub(crate) struct Aggregate {
     /// The client's environment for each server.
-    pub(crate) environments: BTreeMap<ServerId, Environment>,
-    /// The servers that it wants, if not all.
-    pub(crate) only: Option<Vec<ServerId>>,
-    pub(crate) delegates: BTreeMap<ServerId, Delegate>,
-    /// Its handshake, which waits for the servers that are being started.
-    pub(crate) opening: Option<u64>,
-    /// Until when it waits for servers; `None` once that is over.
-    pub(crate) budget: Option<Moment>,
-    /// Requests that wait until it is known what all servers offer.
-    pub(crate) held: Vec<Held>,
-    /// How the servers look to it. Nothing if that is to be made out anew.
-    pub(crate) view: Option<Arc<View>>,
-    /// What it was shown or told of, by list: if that is no longer so, it is told.
-    pub(crate) shown: [Option<Arc<View>>; 4],
-    /// What it was shown, by list: names mean what they meant there, whoever has come since.
-    pub(crate) seen: [Option<Arc<View>>; 4],
-    /// For pages that it has not asked for yet.
-    pub(crate) older: VecDeque<Arc<View>>,
-    /// When it is looked whether it must be told of changes.
-    pub(crate) renew_at: Option<Moment>,
-    /// Resources that it listens to under other names than their servers'.
-    pub(crate) spellings: Vec<Spelling>,
-    /// It has said that its roots are others now.
-    pub(crate) has_other_roots: bool,
+    environments: BTreeMap<ServerId, Environment>,
+    /// The servers that the client wants; `None` means all.
+    only: Option<Vec<ServerId>>,
+    delegates: BTreeMap<ServerId, Delegate>,
+    /// The client's handshake, which waits for the servers that are being started.
+    opening: Option<u64>,
+    /// Until when the client waits for servers; `None` once that is over.
+    budget: Option<Moment>,
+    /// Requests that wait until the offers of all servers are known.
+    held: Vec<Unrouted>,
+    views: ShownViews,
+    /// When the client is told of lists that have changed.
+    renew_at: Option<Moment>,
+    aliases: UriAliases,
+    /// The client has said that its roots are others now.
+    has_other_roots: bool,
 }
 
-/// A client's stand-in at one server.
-#[derive(Debug)]
-pub(crate) struct Delegate {
-    pub(crate) client: ClientId,
-    /// What is known of the server.
-    pub(crate) news: News,
-}
+impl Aggregate {
+    pub(crate) fn new(environments: Vec<(ServerId, Environment)>, only: Option<Vec<ServerId>>) -> Self {
+        Self { environments: environments.into_iter().collect(), only, ..Self::default() }
+    }
 
-/// Whether others should wait for what a server has to offer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum News {
-    /// Nobody has asked it.
-    Unasked,
-    /// It is being started, or asked. The client waits until then, and is told later if it comes later.
-    Awaited { until: Moment },
-    /// It could not be started, or said nothing in time.
-    Missed,
-}
+    /// Whether the client wants to see a server.
+    pub(crate) fn wants(&self, server: ServerId) -> bool {
+        self.only.as_ref().is_none_or(|only| only.contains(&server))
+    }
 
-/// A request that waits to be understood.
-#[derive(Debug)]
-pub(crate) struct Held {
-    pub(crate) minted: u64,
-    pub(crate) paths: Vec<NamedPath>,
-}
+    pub(crate) fn environment_at(&self, server: ServerId) -> Option<&Environment> {
+        self.environments.get(&server)
+    }
 
-/// What a client calls a resource, in its own spelling, and what its server does, as `same_spelling` gives it; both JSON.
-#[derive(Debug)]
-pub(crate) struct Spelling {
-    pub(crate) delegate: ClientId,
-    pub(crate) original: Vec<u8>,
-    pub(crate) public: Vec<u8>,
+    pub(crate) fn set_environment_at(&mut self, server: ServerId, environment: Environment) {
+        self.environments.insert(server, environment);
+    }
+
+    pub(crate) fn delegates(&self) -> impl Iterator<Item = (ServerId, &Delegate)> {
+        self.delegates.iter().map(|(server, delegate)| (*server, delegate))
+    }
+
+    pub(crate) fn delegate_at(&self, server: ServerId) -> Option<&Delegate> {
+        self.delegates.get(&server)
+    }
+
+    pub(crate) fn has_delegate_at(&self, server: ServerId) -> bool {
+        self.delegates.contains_key(&server)
+    }
+
+    pub(crate) fn add_delegate(&mut self, server: ServerId, client: ClientId) {
+        self.delegates.insert(server, Delegate::new(client));
+    }
+
+    pub(crate) fn remove_delegate(&mut self, server: ServerId) {
+        self.delegates.remove(&server);
+    }
+
+    /// Notes how far the offer of a server has come, unless the delegate there is another one by now.
+    pub(crate) fn set_offer_state(&mut self, server: ServerId, delegate: ClientId, offer: OfferState) {
+        if let Some(known) = self.delegates.get_mut(&server).filter(|known| known.client() == delegate) {
+            known.set_offer(offer);
+        }
+    }
+
+    /// The latest moment until which the client waits for an offer.
+    pub(crate) fn longest_wait(&self) -> Option<Moment> {
+        self.delegates.values().filter_map(|delegate| delegate.offer().awaited_until()).max()
+    }
+
+    /// The client makes its handshake, and waits for servers within its budget.
+    pub(crate) fn open(&mut self, minted: u64, budget: Option<Moment>) {
+        self.budget = budget;
+        self.opening = Some(minted);
+    }
+
+    /// Forgets the delegates and everything shown: a client that makes its handshake has said nothing before.
+    pub(crate) fn begin_anew(&mut self) {
+        self.delegates.clear();
+        self.views.forget_seen();
+        self.aliases.clear();
+    }
+
+    /// The handshake that is not answered yet.
+    pub(crate) fn opening(&self) -> Option<u64> {
+        self.opening
+    }
+
+    pub(crate) fn take_opening(&mut self) -> Option<u64> {
+        self.opening.take()
+    }
+
+    pub(crate) fn budget(&self) -> Option<Moment> {
+        self.budget
+    }
+
+    /// Ends the budget if its time is over. The lists of other kinds of clients may have to stand in then.
+    pub(crate) fn end_budget(&mut self, now: Moment) -> bool {
+        let is_over = self.budget.is_some_and(|ends| ends <= now);
+        if is_over {
+            self.budget = None;
+            self.views.outdate();
+        }
+        is_over
+    }
+
+    /// Keeps a request until the offers of all servers are known.
+    pub(crate) fn hold(&mut self, request: Unrouted) {
+        self.held.push(request);
+    }
+
+    pub(crate) fn has_held(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    pub(crate) fn take_held(&mut self) -> Vec<Unrouted> {
+        std::mem::take(&mut self.held)
+    }
+
+    /// How the servers look to the client now, if that was made out.
+    pub(crate) fn view(&self) -> Option<&Arc<View>> {
+        self.views.current()
+    }
+
+    pub(crate) fn set_view(&mut self, view: Arc<View>) {
+        self.views.set_current(view);
+    }
+
+    /// The view in which the client saw a list last, if that is another than the present one.
+    pub(crate) fn seen_before(&self, list: List, view: &Arc<View>) -> Option<&Arc<View>> {
+        self.views.seen(list).filter(|seen| !Arc::ptr_eq(seen, view))
+    }
+
+    /// The view that a cursor leads through, if the client still needs it.
+    pub(crate) fn earlier_view(&self, number: u64) -> Option<&Arc<View>> {
+        self.views.earlier(number)
+    }
+
+    /// The client was shown the first page of a list.
+    pub(crate) fn show_list(&mut self, list: List, view: Arc<View>) {
+        self.views.show(list, view);
+    }
+
+    /// The client was told that a list is another one now.
+    pub(crate) fn tell_list(&mut self, list: List, view: Arc<View>) {
+        self.views.tell(list, view);
+    }
+
+    /// Ends a renewal, and gives the lists that differ from those that the client knows.
+    pub(crate) fn renew(&mut self, view: &View) -> Vec<List> {
+        self.renew_at = None;
+        self.views.changed(view)
+    }
+
+    /// The offers have changed: the client is told at this moment, or earlier if that was planned.
+    pub(crate) fn plan_renewal(&mut self, at: Moment) {
+        self.views.outdate();
+        self.renew_at.get_or_insert(at);
+    }
+
+    pub(crate) fn postpone_renewal(&mut self, at: Moment) {
+        self.renew_at = Some(at);
+    }
+
+    pub(crate) fn is_renewal_due(&self, now: Moment) -> bool {
+        self.renew_at.is_some_and(|at| at <= now)
+    }
+
+    /// The next moment at which something is due.
+    pub(crate) fn next_deadline(&self, now: Moment) -> Option<Moment> {
+        let waits = self.opening.is_some() || self.has_held();
+        let awaited = self.delegates.values().filter_map(|delegate| delegate.offer().awaited_until());
+        let awaited = awaited.filter(|until| waits && *until > now);
+        awaited.chain(self.renew_at).chain(self.budget).min()
+    }
+
+    /// Notes that the client has subscribed to a resource under a URI of its own.
+    pub(crate) fn add_alias(&mut self, delegate: ClientId, original: Vec<u8>, public: Vec<u8>) {
+        self.aliases.add(delegate, original, public);
+    }
+
+    pub(crate) fn remove_alias(&mut self, delegate: ClientId, original: &[u8]) {
+        self.aliases.remove(delegate, original);
+    }
+
+    /// The client's URI for a resource of one of its servers.
+    pub(crate) fn alias(&self, delegate: ClientId, original: &[u8]) -> Option<&[u8]> {
+        self.aliases.public(delegate, original)
+    }
+
+    pub(crate) fn alias_bytes(&self) -> usize {
+        self.aliases.bytes()
+    }
+
+    pub(crate) fn note_other_roots(&mut self) {
+        self.has_other_roots = true;
+    }
+
+    /// Whether the client has said that its roots are others now; asked once.
+    pub(crate) fn take_other_roots(&mut self) -> bool {
+        std::mem::take(&mut self.has_other_roots)
+    }
 }

@@ -1,12 +1,13 @@
-//! Clients that see the same servers in the same state share what was prepared for them.
+//! All views: clients that see the same servers in the same state share one.
 
 use crate::catalogue::{Member, View};
 use std::sync::{Arc, Weak};
 
+/// All views that clients see or page through.
 #[derive(Debug)]
 pub(crate) struct Views {
-    /// Cursors name the view that they go on in: each run of ours counts from elsewhere, so that a cursor of an earlier
-    /// one is known for what it is.
+    /// Number of the last view. Cursors name their view, and each run counts from elsewhere, so that the cursor of an earlier
+    /// run is recognised.
     next: u64,
     known: Vec<Weak<View>>,
 }
@@ -16,6 +17,7 @@ impl Views {
         Self { next: (seed >> 20) << 20, known: Vec::new() }
     }
 
+    /// The view of these servers, shared or made.
     pub(crate) fn of(&mut self, members: Vec<Member>) -> Arc<View> {
         self.known.retain(|view| view.strong_count() > 0);
         let known = self.known.iter().filter_map(Weak::upgrade);
@@ -29,7 +31,7 @@ impl Views {
     }
 }
 
-/// The very same things, not only equal ones.
+/// Whether the members are identical, and not only equal.
 fn are_same(some: &[Member], others: &[Member]) -> bool {
     let is_same = |(one, other): (&Member, &Member)| {
         let offers = match (&one.offer, &other.offer) {

@@ -1,60 +1,56 @@
-//! A backend: the life of its process, and what waits for it. See `LIFECYCLE.md` beside this file.
+//! A backend: one running instance of a server, with its processes one after the other. Each part of its state has a type of
+//! its own; here are its identity, and the methods that concern several parts. Must not know clients or other backends.
+//!
+//! # Layout
+//! - `life`: processes that are started, ready, stopped, crashed.
+//! - `parts`: access to the parts that have methods of their own.
+
+mod life;
+mod parts;
 
 use crate::backends::{
     BackendFraming, BackendHandshake, BackendKey, BackendLists, BackendOutbox, BackendQueue, BackendRoots,
-    BackendState, Breaker, Counters, FramingGuess, Health, Quarantine, Subscriptions, Tasks, Users,
+    Breaker, Counters, FramingGuess, Health, Lifecycle, Quarantine, Subscriptions, Tasks, Usage, Users,
     takes_turn,
 };
 use crate::catalogue::{List, Offer, RawOffer};
 use crate::environment::Environment;
-use crate::ids::{BackendId, ClientId, Launch, ServerId};
+use crate::ids::{BackendId, ClientId, ServerId};
 use crate::moment::Moment;
 use crate::settings::ServerSettings;
 use bytes::Bytes;
 use std::sync::Arc;
-use std::time::Duration;
 use switchboard_protocol::dialect::LearntDialect;
 use switchboard_protocol::{Framing, Kind, Message, Method, Part, RawId};
 
+/// One running instance of a server.
 #[derive(Debug)]
 pub(crate) struct Backend {
-    pub(crate) id: BackendId,
-    pub(crate) server: ServerId,
-    pub(crate) settings: Arc<ServerSettings>,
-    pub(crate) key: BackendKey,
-    /// The variables of its process, or of the one that is started next.
-    pub(crate) environment: Environment,
-    pub(crate) state: BackendState,
+    id: BackendId,
+    server: ServerId,
+    settings: Arc<ServerSettings>,
+    key: BackendKey,
+    environment: Environment,
+    lifecycle: Lifecycle,
     handshake: BackendHandshake,
     lists: BackendLists,
     roots: BackendRoots,
     subscriptions: Subscriptions,
     tasks: Tasks,
-    /// The log level that it was told.
-    pub(crate) level: Option<Vec<u8>>,
-    /// Why nobody joins it any more: its settings have changed, or its clients are separated. `None` while it may be joined.
-    pub(crate) retired: Option<&'static str>,
-    pub(crate) pid: Option<u32>,
+    /// The log level that the present process was told.
+    level: Option<Vec<u8>>,
+    /// Why no client joins it any more: its settings have changed, or its clients are separated.
+    retired: Option<&'static str>,
+    usage: Usage,
     counters: Counters,
-    /// When it was last of use.
-    pub(crate) last_used: Moment,
     health: Health,
-    /// The last process was stopped because nobody needed it.
-    pub(crate) is_at_rest: bool,
     outbox: BackendOutbox,
     queue: BackendQueue,
-    /// How many processes were started so far, and when the last was.
-    pub(crate) launches: u32,
-    pub(crate) launched_at: Moment,
-    /// The present process was sent a request of a client. Others were started only to be asked for their lists.
-    pub(crate) is_used: bool,
-    /// Who has used the present process.
-    pub(crate) users: Users,
     framing: BackendFraming,
     /// The dialect that its messages have shown.
     dialect: LearntDialect,
-    /// It has answered something at least once.
-    pub(crate) proven: bool,
+    /// It has answered a request at least once.
+    has_answered: bool,
     breaker: Breaker,
     quarantine: Quarantine,
 }
@@ -74,7 +70,7 @@ impl Backend {
             settings,
             key,
             environment,
-            state: BackendState::Stopped,
+            lifecycle: Lifecycle::new(id, now),
             handshake: BackendHandshake::default(),
             lists: BackendLists::default(),
             roots: BackendRoots::default(),
@@ -82,20 +78,14 @@ impl Backend {
             tasks: Tasks::default(),
             level: None,
             retired: None,
-            pid: None,
+            usage: Usage::new(now),
             counters: Counters::default(),
-            last_used: now,
             health: Health::default(),
-            is_at_rest: true,
             outbox: BackendOutbox::default(),
             queue: BackendQueue::default(),
-            launches: 0,
-            launched_at: now,
-            is_used: false,
-            users: Users::default(),
             framing: BackendFraming::new(framing),
             dialect: LearntDialect::Open,
-            proven: false,
+            has_answered: false,
             breaker: Breaker::default(),
             quarantine: Quarantine::default(),
         }
@@ -168,62 +158,6 @@ impl Backend {
         }
     }
 
-    pub(crate) fn handshake(&self) -> &BackendHandshake {
-        &self.handshake
-    }
-
-    pub(crate) fn handshake_mut(&mut self) -> &mut BackendHandshake {
-        &mut self.handshake
-    }
-
-    pub(crate) fn roots(&self) -> &BackendRoots {
-        &self.roots
-    }
-
-    pub(crate) fn roots_mut(&mut self) -> &mut BackendRoots {
-        &mut self.roots
-    }
-
-    pub(crate) fn subscriptions(&self) -> &Subscriptions {
-        &self.subscriptions
-    }
-
-    pub(crate) fn subscriptions_mut(&mut self) -> &mut Subscriptions {
-        &mut self.subscriptions
-    }
-
-    pub(crate) fn tasks(&self) -> &Tasks {
-        &self.tasks
-    }
-
-    pub(crate) fn tasks_mut(&mut self) -> &mut Tasks {
-        &mut self.tasks
-    }
-
-    pub(crate) fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    pub(crate) fn counters_mut(&mut self) -> &mut Counters {
-        &mut self.counters
-    }
-
-    pub(crate) fn quarantine(&self) -> &Quarantine {
-        &self.quarantine
-    }
-
-    pub(crate) fn quarantine_mut(&mut self) -> &mut Quarantine {
-        &mut self.quarantine
-    }
-
-    pub(crate) fn lists(&self) -> &BackendLists {
-        &self.lists
-    }
-
-    pub(crate) fn lists_mut(&mut self) -> &mut BackendLists {
-        &mut self.lists
-    }
-
     /// The lists that it offers, as far as anybody wanted to know.
     pub(crate) fn offer(&self) -> Option<&Arc<Offer>> {
         self.lists.offer()
@@ -258,75 +192,64 @@ impl Backend {
         welcome.has(Part::Result).then(|| welcome.bytes().slice(welcome.span(Part::Result).range()))
     }
 
-    /// A process exists, is being made, or is not gone yet.
-    pub(crate) fn has_process(&self) -> bool {
-        self.number().is_some()
-    }
-
-    /// The number of the process that exists or is being made.
-    pub(crate) fn number(&self) -> Option<u32> {
-        match self.state {
-            BackendState::Starting { number, .. }
-            | BackendState::Ready { number, .. }
-            | BackendState::Stopping { number, .. } => Some(number),
-            BackendState::Stopped | BackendState::Backoff { .. } | BackendState::Failed { .. } => None,
-        }
-    }
-
-    /// Whether this is the process of now, and not a late word of an earlier one.
-    pub(crate) fn is_current(&self, launch: Launch) -> bool {
-        self.number() == Some(launch.number)
-    }
-
-    pub(crate) fn launch(&self) -> Option<Launch> {
-        self.number().map(|number| Launch { backend: self.id, number })
-    }
-
-    /// The process, if it takes messages.
-    pub(crate) fn ready_launch(&self) -> Option<Launch> {
-        self.launch().filter(|_| self.is_ready())
-    }
-
-    /// The process takes messages.
-    pub(crate) fn is_ready(&self) -> bool {
-        matches!(self.state, BackendState::Ready { .. })
-    }
-
-    /// A process that is ready hears a handshake again.
-    pub(crate) fn begin_handshake_again(&mut self, now: Moment) -> Option<Launch> {
-        let launch = self.ready_launch()?;
-        self.state = BackendState::Starting { number: launch.number, since: now, is_spawned: true };
-        Some(launch)
-    }
-
-    /// When there must be a process, while there is none; and its number.
-    pub(crate) fn spawn_by(&self, within: Duration) -> Option<(u32, Moment)> {
-        match self.state {
-            BackendState::Starting { number, since, is_spawned: false } => Some((number, since + within)),
-            BackendState::Starting { .. }
-            | BackendState::Stopped
-            | BackendState::Ready { .. }
-            | BackendState::Stopping { .. }
-            | BackendState::Backoff { .. }
-            | BackendState::Failed { .. } => None,
-        }
-    }
-
-    /// Nobody joins it any more.
     pub(crate) fn is_retired(&self) -> bool {
         self.retired.is_some()
     }
 
-    /// A process starts: nothing of the one before counts any more. Returns the framing that it is spoken to in.
-    pub(crate) fn begin_process(&mut self) -> Framing {
-        self.health.begin_process();
-        self.outbox = BackendOutbox::default();
-        self.queue.begin_process();
-        self.handshake.begin_process();
-        self.lists.begin_process();
-        // They went with the process before; the next may use the same ids.
-        self.tasks.clear();
-        self.framing.begin_process()
+    /// Why no client joins it any more.
+    pub(crate) fn retirement(&self) -> Option<&'static str> {
+        self.retired
+    }
+
+    pub(crate) fn retire(&mut self, why: &'static str) {
+        self.retired = Some(why);
+    }
+
+    /// The log level that the present process was told.
+    pub(crate) fn level(&self) -> Option<&[u8]> {
+        self.level.as_deref()
+    }
+
+    pub(crate) fn set_level(&mut self, level: Option<Vec<u8>>) {
+        self.level = level;
+    }
+
+    /// Notes that a backend is in use.
+    pub(crate) fn touch(&mut self, now: Moment) {
+        self.usage.touch(now);
+    }
+
+    pub(crate) fn last_used(&self) -> Moment {
+        self.usage.last_used()
+    }
+
+    /// The present process was sent a request of a client. Others were started only to be asked for their lists.
+    pub(crate) fn is_used(&self) -> bool {
+        self.usage.is_used()
+    }
+
+    pub(crate) fn mark_used(&mut self) {
+        self.usage.mark_used();
+    }
+
+    /// The clients that have used the present process.
+    pub(crate) fn users(&self) -> &Users {
+        self.usage.users()
+    }
+
+    pub(crate) fn users_mut(&mut self) -> &mut Users {
+        self.usage.users_mut()
+    }
+
+    /// It has answered a request at least once.
+    pub(crate) fn has_answered(&self) -> bool {
+        self.has_answered
+    }
+
+    /// A request is answered. `is_error`: with an error.
+    pub(crate) fn record_answer(&mut self, is_error: bool) {
+        self.has_answered |= !is_error;
+        self.breaker.end_trial();
     }
 
     /// Its owner has seen to it: earlier crashes do not count.
@@ -334,69 +257,15 @@ impl Backend {
         self.breaker.forgive();
     }
 
-    pub(crate) fn record_crash(&mut self, now: Moment) {
-        let ready_since = match self.state {
-            BackendState::Ready { since, .. } => Some(since),
-            BackendState::Stopped
-            | BackendState::Starting { .. }
-            | BackendState::Stopping { .. }
-            | BackendState::Backoff { .. }
-            | BackendState::Failed { .. } => None,
-        };
-        self.breaker.record_crash(now, ready_since);
-    }
-
-    pub(crate) fn breaker(&self) -> &Breaker {
-        &self.breaker
-    }
-
-    pub(crate) fn breaker_mut(&mut self) -> &mut Breaker {
-        &mut self.breaker
-    }
-
-    pub(crate) fn outbox(&self) -> &BackendOutbox {
-        &self.outbox
-    }
-
-    pub(crate) fn outbox_mut(&mut self) -> &mut BackendOutbox {
-        &mut self.outbox
-    }
-
-    pub(crate) fn queue(&self) -> &BackendQueue {
-        &self.queue
-    }
-
-    pub(crate) fn queue_mut(&mut self) -> &mut BackendQueue {
-        &mut self.queue
-    }
-
     /// Whether a request can be sent now, and does not have to wait its turn.
     pub(crate) fn can_take(&self, method: Method) -> bool {
         let has_turn = || self.has_free_turn() && self.queue.is_empty();
-        matches!(self.state, BackendState::Ready { .. })
-            && !self.queue.is_turned_away()
-            && (!takes_turn(method) || has_turn())
+        self.is_ready() && !self.queue.is_turned_away() && (!takes_turn(method) || has_turn())
     }
 
     /// Fewer requests are at work than may be.
     pub(crate) fn has_free_turn(&self) -> bool {
         self.queue.at_work() < self.settings.max_in_flight
-    }
-
-    pub(crate) fn health(&self) -> &Health {
-        &self.health
-    }
-
-    pub(crate) fn health_mut(&mut self) -> &mut Health {
-        &mut self.health
-    }
-
-    pub(crate) fn framing(&self) -> &BackendFraming {
-        &self.framing
-    }
-
-    pub(crate) fn framing_mut(&mut self) -> &mut BackendFraming {
-        &mut self.framing
     }
 
     /// No framing was answered: the next start begins from the first.
@@ -408,7 +277,7 @@ impl Backend {
     /// now, and was not before.
     pub(crate) fn record_word(&mut self, answers: bool) -> Option<Framing> {
         self.health.end_probe();
-        self.framing.record_word(answers, matches!(self.state, BackendState::Stopping { .. }))
+        self.framing.record_word(answers, self.is_stopping())
     }
 
     /// Learns the dialect from a message. `false`: this is no message of MCP.

@@ -3,23 +3,23 @@
 use crate::clients::Profile;
 use crate::ids::{ClientId, Principal};
 
-/// Equal keys and enough variables, one backend. The server is the same for all of them.
+/// Requests with equal keys, whose variables the backend has, share one. The server is the same for all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BackendKey {
-    /// What the launch is filled in with.
+    /// The workspace that the launch is filled in with.
     pub(crate) root: Option<String>,
-    /// It belongs to no workspace, and runs in the user's home folder.
+    /// Belongs to no workspace, and runs in the user's home folder.
     pub(crate) in_home: bool,
-    /// What its client can do; nothing before a handshake, or where it does not matter.
+    /// The abilities of its clients; `None` before a handshake, or where they do not matter.
     pub(crate) profile: Option<Profile>,
-    /// Whose clients it serves; `None`: everybody's.
+    /// The principal whose clients it serves; `None`: all principals.
     pub(crate) principal: Option<Principal>,
-    /// The only client it serves.
+    /// The only client that it serves.
     pub(crate) owner: Option<ClientId>,
 }
 
 impl BackendKey {
-    /// Equal in everything but what the clients can do.
+    /// Equal in everything but the abilities of the clients.
     pub(crate) fn differs_only_in_profile(&self, other: &Self) -> bool {
         Self { profile: self.profile.clone(), ..other.clone() } == *self
     }

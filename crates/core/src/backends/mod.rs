@@ -1,9 +1,10 @@
-//! Backends: the life of a server's processes, who uses them, and the messages that wait for them.
+//! Backends: the life of a server's processes, their users, and the messages that wait for them. Must not know the state of
+//! clients or of pending requests.
 //!
 //! # Layout
 //! - `key`: the properties that two requests must share to be served by one backend.
 //! - `framing`: the framing that a server uses, as far as it is known.
-//! - `unfit`: reasons to stop a process whose handshake failed.
+//! - `handshake_failure`: reasons to stop a process whose handshake failed.
 //! - `state`: the states of a backend's life. `LIFECYCLE.md` beside this file has the picture.
 //! - `users`: the clients that have used a process.
 //! - `tasks`: requests that run on after their answer.
@@ -12,6 +13,8 @@
 //! - `counters`: counts for `switchboard status`.
 //! - `quarantine`: lines on stdout that are no messages.
 //! - `handshake`: the handshake with its processes.
+//! - `lifecycle`: the state, and the processes that there were.
+//! - `usage`: the use of a backend.
 //! - `outbox`: bytes that are not written yet.
 //! - `queue`: messages that wait, and requests at work.
 //! - `health`: signs of life, and memory.
@@ -23,7 +26,7 @@
 
 mod key;
 mod framing;
-mod unfit;
+mod handshake_failure;
 mod state;
 mod users;
 mod tasks;
@@ -32,6 +35,8 @@ mod roots;
 mod counters;
 mod quarantine;
 mod handshake;
+mod lifecycle;
+mod usage;
 mod outbox;
 mod queue;
 mod health;
@@ -48,8 +53,10 @@ pub(crate) use counters::Counters;
 pub(crate) use fetch::AfterPage;
 pub(crate) use framing::{BackendFraming, FramingGuess};
 pub(crate) use handshake::BackendHandshake;
+pub(crate) use handshake_failure::HandshakeFailure;
 pub(crate) use health::{Health, MemoryVerdict};
 pub(crate) use key::BackendKey;
+pub(crate) use lifecycle::Lifecycle;
 pub(crate) use lists::BackendLists;
 pub(crate) use outbox::BackendOutbox;
 pub(crate) use quarantine::Quarantine;
@@ -58,5 +65,5 @@ pub(crate) use roots::BackendRoots;
 pub(crate) use state::{AfterStop, BackendState};
 pub(crate) use subscriptions::Subscriptions;
 pub(crate) use tasks::Tasks;
-pub(crate) use unfit::HandshakeFailure;
+pub(crate) use usage::Usage;
 pub(crate) use users::{Principals, Users, is_use};

@@ -3,7 +3,7 @@
 use crate::backends::HandshakeFailure;
 use crate::moment::Moment;
 
-/// Where a backend is in its life. Each state has the data that only it needs.
+/// The state of a backend's life. Each state has the data that only it needs.
 #[derive(Debug)]
 pub(crate) enum BackendState {
     /// No process, and none wanted at the moment.
@@ -18,27 +18,28 @@ pub(crate) enum BackendState {
         number: u32,
         since: Moment,
     },
-    /// Being stopped; `then` says what follows.
+    /// A process is being stopped; `then` says what follows.
     Stopping {
         number: u32,
         then: AfterStop,
     },
-    /// It crashed, and is started again at `until`.
+    /// A process crashed; the next one is started at `until`.
     Backoff {
         until: Moment,
     },
-    /// It crashed too often: requests fail fast until `until`, then one start is tried.
+    /// Too many processes crashed: requests fail fast until `until`, then one start is tried.
     Failed {
         until: Moment,
         why: String,
     },
 }
 
+/// The next step once a process is gone that was being stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum AfterStop {
-    /// Start again at once; what waits is served by the new process.
+    /// Start another at once; it serves the messages that wait.
     Restart,
     Rest,
-    /// Tell whoever waits why, with the process's last words; then as after a crash: see `unfit`.
+    /// Tell the clients that wait the reason, with the process's last words; then go on as after a crash.
     Fail(HandshakeFailure),
 }

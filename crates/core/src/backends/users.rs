@@ -1,5 +1,5 @@
-//! The clients that have used a process. What a server says unasked may be about any of them, whatever became of their
-//! requests, so only a process with one user can be heard without doubt.
+//! The clients that have used a process. A message that a server sends unasked may be about any of them, even after their
+//! requests are over, so only a process with one user can be heard without doubt.
 
 use crate::ids::{ClientId, Principal};
 use switchboard_protocol::Method;
@@ -8,7 +8,7 @@ use switchboard_protocol::Method;
 #[derive(Debug, Default)]
 pub(crate) struct Users {
     known: Vec<User>,
-    /// Whose users were forgotten after they had left.
+    /// Principals of users that have left.
     gone: Principals,
 }
 
@@ -39,13 +39,13 @@ impl Principals {
 }
 
 impl Users {
-    pub(crate) fn note(&mut self, client: ClientId, principal: Principal) {
+    pub(crate) fn record(&mut self, client: ClientId, principal: Principal) {
         if !self.known.iter().any(|user| user.client == client) {
             self.known.push(User { client, principal });
         }
     }
 
-    /// A client's number will not be seen again. That it used the process is remembered.
+    /// Forgets a client whose number will not be seen again. Its principal is remembered.
     pub(crate) fn forget(&mut self, client: ClientId) {
         for user in self.known.extract_if(.., |user| user.client == client) {
             self.gone = self.gone.and(user.principal);
@@ -64,7 +64,7 @@ impl Users {
         }
     }
 
-    /// All users are known to have left.
+    /// There were users, and all have left.
     pub(crate) fn are_forgotten(&self) -> bool {
         self.known.is_empty() && self.gone != Principals::Nobody
     }
@@ -112,12 +112,12 @@ mod tests {
     fn a_user_that_left_still_counts() {
         let mut users = Users::default();
         assert!(users.is_empty() && users.sole().is_none());
-        users.note(ONE, Principal::OWNER);
-        users.note(ONE, Principal::OWNER);
+        users.record(ONE, Principal::OWNER);
+        users.record(ONE, Principal::OWNER);
         assert_eq!(users.sole(), Some(ONE));
         users.forget(ONE);
         assert!(users.are_forgotten() && !users.is_empty());
-        users.note(TWO, Principal::OWNER);
+        users.record(TWO, Principal::OWNER);
         assert_eq!(users.sole(), None);
         assert!(users.has_others(TWO));
         assert_eq!(users.principals(), Principals::One(Principal::OWNER));
@@ -126,10 +126,10 @@ mod tests {
     #[test]
     fn principals_of_users_are_told_apart() {
         let mut users = Users::default();
-        users.note(ONE, Principal::OWNER);
+        users.record(ONE, Principal::OWNER);
         assert_eq!(users.principals(), Principals::One(Principal::OWNER));
         assert!(!users.has_others(ONE));
-        users.note(TWO, OTHER);
+        users.record(TWO, OTHER);
         assert_eq!(users.principals(), Principals::Several);
         assert!(users.has_others(ONE));
         users.forget(TWO);

@@ -1,5 +1,5 @@
-//! What a server offered to one kind of client when it was asked last. What lies on the disk is read when somebody wants
-//! to know: there may be many servers, each with what it offered to clients that will never come.
+//! The latest offer of a server to one kind of client. An offer on disk is read when it is first used: there may be many
+//! servers, each with offers to clients that never come.
 
 use super::list::Naming;
 use super::offer::Offer;

@@ -5,8 +5,8 @@ use crate::ids::ClientId;
 use std::collections::btree_map::{self, BTreeMap};
 use std::ops::RangeFrom;
 
-/// All clients by number. Each is boxed: a client of many servers has one delegate for each, whose numbers follow each
-/// other, and the nodes of a tree that grows at its end stay half empty.
+/// All clients by number. Each is boxed: the numbers of a client's delegates follow each other, and the nodes of a tree that
+/// grows at its end stay half empty.
 #[derive(Debug, Default)]
 pub(crate) struct Clients(BTreeMap<ClientId, Box<Client>>);
 

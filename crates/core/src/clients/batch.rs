@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use switchboard_protocol::RawId;
 
+/// The batches of one client that are not answered yet.
 #[derive(Debug, Default)]
-pub(crate) struct Batches {
+pub(super) struct Batches {
     next: u32,
     open: BTreeMap<u32, Batch>,
 }
@@ -19,21 +20,21 @@ struct Batch {
 }
 
 impl Batches {
-    pub(crate) fn open(&mut self, members: usize) -> u32 {
+    pub(super) fn open(&mut self, members: usize) -> u32 {
         let id = self.next;
         self.next = self.next.wrapping_add(1);
         self.open.insert(id, Batch { missing: members, first: None, answers: Vec::new() });
         id
     }
 
-    /// How many bytes of answers wait here for the rest of their batches.
-    pub(crate) fn bytes(&self) -> usize {
+    /// Bytes of answers that wait for the rest of their batches.
+    pub(super) fn bytes(&self) -> usize {
         self.open.values().flat_map(|batch| &batch.answers).map(Vec::len).sum()
     }
 
-    /// A member is done, with an answer or (a notification, a cancelled request) without. When it was the
-    /// last, the whole array comes back with the id of its first answer, unless nobody was to be answered.
-    pub(crate) fn done(&mut self, id: u32, answer: Option<(&RawId, Vec<u8>)>) -> Option<(RawId, Vec<u8>)> {
+    /// Closes a member, with an answer or (a notification, a cancelled request) without. The last one gives the whole array,
+    /// unless no member has an answer.
+    pub(super) fn done(&mut self, id: u32, answer: Option<(&RawId, Vec<u8>)>) -> Option<(RawId, Vec<u8>)> {
         let batch = self.open.get_mut(&id)?;
         if let Some((id, answer)) = answer {
             batch.first.get_or_insert_with(|| id.clone());

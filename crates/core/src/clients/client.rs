@@ -1,20 +1,31 @@
-//! A client: its handshake, its dialect, and what waits for it.
+//! A client: the state of its connection, and the requests that wait for it. Must not know how requests are routed.
+//!
+//! # Layout
+//! - `new`: new clients of each role.
+//! - `role`: what a client is to us.
+//! - `greeting`: its side of the handshake.
+//! - `workspace`: its roots, and the folders known of it.
+//! - `leases`: the backends that it uses.
+//! - `outbox`: bytes that wait to be written to it.
 
-mod leases;
 mod new;
-mod outbox;
+mod role;
+mod greeting;
 mod workspace;
+mod leases;
+mod outbox;
 
 pub(crate) use new::{ClientOrigin, NewClient};
+pub(crate) use role::Role;
 
 use self::leases::Leases;
 use self::outbox::ClientOutbox;
-use crate::aggregate::Aggregate;
 use crate::catalogue::Listing;
 use crate::clients::declared::Declared;
 use crate::clients::handshake::Handshake;
 use crate::clients::roots::ClientRoots;
-use crate::clients::{Greeting, Level, Profile};
+use crate::clients::shared::Shared;
+use crate::clients::{Farewell, Level};
 use crate::environment::Environment;
 use crate::ids::{ClientId, Principal, ServerId};
 use crate::moment::Moment;
@@ -22,7 +33,6 @@ use crate::pending::Unrouted;
 use crate::routing::Known;
 use crate::settings::ServerSettings;
 use std::collections::VecDeque;
-use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::time::Duration;
 use switchboard_protocol::dialect::LearntDialect;
@@ -30,83 +40,42 @@ use switchboard_protocol::{Dialect, Message, RawId};
 
 /// Whether the client is there, and in which directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Presence {
+enum Presence {
     Here,
-    /// It sends nothing more, but may still read its answers.
+    /// The client sends nothing more, but may still read its answers.
     Listening,
     /// Nobody reads.
     Lost,
 }
 
-/// `shutdown` was asked for.
-#[derive(Debug)]
-pub(crate) struct Farewell {
-    id: RawId,
-    batch: Option<u32>,
-    answered: bool,
-}
-
-impl Farewell {
-    pub(crate) fn new(id: RawId, batch: Option<u32>) -> Self {
-        Self { id, batch, answered: false }
-    }
-
-    pub(crate) fn answered(self) -> Self {
-        Self { answered: true, ..self }
-    }
-
-    fn answer(&mut self) -> Option<(RawId, Option<u32>)> {
-        let is_open = !std::mem::replace(&mut self.answered, true);
-        is_open.then(|| (self.id.clone(), self.batch))
-    }
-}
-
-/// A client of one server is what it is. One of many has a delegate at each of them, which to the server's backends is
-/// a client like any other.
-#[derive(Debug)]
-pub(crate) enum Role {
-    Plain,
-    Aggregate(Box<Aggregate>),
-    Delegate {
-        of: ClientId,
-    },
-    /// Nobody: it stands in for a client that has left before its server's lists were known, until they are stored.
-    Prefetch {
-        until: Moment,
-    },
-    /// Nobody: it keeps a server running that was started without a client.
-    Standby,
-}
-
 #[derive(Debug)]
 pub(crate) struct Client {
     id: ClientId,
-    /// What it is to us.
     role: Role,
     server: ServerId,
     settings: Arc<ServerSettings>,
     since: Moment,
     principal: Principal,
     environment: Environment,
-    /// What is known of its workspaces.
+    /// The folders known of the client.
     known: Shared<Known>,
     roots: ClientRoots,
     declared: Declared,
     handshake: Handshake,
     leases: Leases,
-    /// Requests that cannot be routed before its roots, or its handshake, are known.
+    /// Requests that cannot be routed before the roots, or the handshake, are known.
     parked: VecDeque<Unrouted>,
-    /// The stored lists that it was shown before its server was there.
+    /// The stored lists that the client was shown before its server was there.
     shown: Vec<Arc<Listing>>,
-    /// The log level that it asked for.
+    /// The log level that the client asked for.
     level: Option<Level>,
     /// The dialect that the client has shown.
     dialect: LearntDialect,
-    /// It wants to know what messages are about.
+    /// The client wants to know which of its requests a message belongs to.
     goes_by_request: bool,
-    /// What tells it that a refusal is ours.
+    /// The mark by which the client recognises a refusal of ours.
     refusal_mark: Option<Arc<str>>,
-    /// Its folders are none of ours.
+    /// The client's folders are none of this machine.
     is_elsewhere: bool,
     presence: Presence,
     farewell: Option<Box<Farewell>>,
@@ -116,47 +85,8 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub(crate) fn aggregate(&self) -> Option<&Aggregate> {
-        match &self.role {
-            Role::Aggregate(aggregate) => Some(aggregate),
-            Role::Plain | Role::Delegate { .. } | Role::Prefetch { .. } | Role::Standby => None,
-        }
-    }
-
-    pub(crate) fn aggregate_mut(&mut self) -> Option<&mut Aggregate> {
-        match &mut self.role {
-            Role::Aggregate(aggregate) => Some(aggregate),
-            Role::Plain | Role::Delegate { .. } | Role::Prefetch { .. } | Role::Standby => None,
-        }
-    }
-
-    /// Whose connection it speaks through.
-    pub(crate) fn connection(&self) -> ClientId {
-        match self.role {
-            Role::Delegate { of } => of,
-            Role::Plain | Role::Aggregate(_) | Role::Prefetch { .. } | Role::Standby => self.id,
-        }
-    }
-
-    pub(crate) fn is_delegate(&self) -> bool {
-        matches!(self.role, Role::Delegate { .. })
-    }
-
-    pub(crate) fn is_prefetch(&self) -> bool {
-        matches!(self.role, Role::Prefetch { .. })
-    }
-
-    /// Nobody is behind it: it only holds a lease.
-    pub(crate) fn is_stand_in(&self) -> bool {
-        matches!(self.role, Role::Prefetch { .. } | Role::Standby)
-    }
-
     pub(crate) fn id(&self) -> ClientId {
         self.id
-    }
-
-    pub(crate) fn role(&self) -> &Role {
-        &self.role
     }
 
     pub(crate) fn server(&self) -> ServerId {
@@ -187,15 +117,6 @@ impl Client {
     /// How long the client has been connected.
     pub(crate) fn connected_for(&self, now: Moment) -> Duration {
         now.since(self.since)
-    }
-
-    /// A client of one server, with a connection of its own.
-    pub(crate) fn is_plain(&self) -> bool {
-        matches!(self.role, Role::Plain)
-    }
-
-    pub(crate) fn is_standby(&self) -> bool {
-        matches!(self.role, Role::Standby)
     }
 
     /// The client has a connection, may send, and reads its answers.
@@ -277,62 +198,6 @@ impl Client {
         self.farewell.as_mut()?.answer()
     }
 
-    /// The protocol version and the capabilities that the client declared.
-    pub(crate) fn profile(&self) -> Option<&Profile> {
-        self.declared.profile()
-    }
-
-    /// The client answers `roots/list`.
-    pub(crate) fn has_roots(&self) -> bool {
-        self.declared.has_roots()
-    }
-
-    /// The handshake that a server has answered, to be replayed to its next process.
-    pub(crate) fn greeting(&self) -> Option<&Greeting> {
-        self.handshake.to_replay()
-    }
-
-    /// The client has made no handshake at all.
-    pub(crate) fn is_new(&self) -> bool {
-        self.handshake.is_new()
-    }
-
-    /// The client waits for the answer to its `initialize`.
-    pub(crate) fn awaits_greeting(&self) -> bool {
-        self.handshake.is_asked()
-    }
-
-    /// The client's last `initialize` was answered.
-    pub(crate) fn is_greeted(&self) -> bool {
-        self.handshake.is_answered()
-    }
-
-    /// Both halves of the handshake are done: the client may be asked things.
-    pub(crate) fn is_initialized(&self) -> bool {
-        self.handshake.is_complete()
-    }
-
-    /// The `initialized` of a client that did not wait for the answer to its `initialize`.
-    pub(crate) fn confirmed_early(&self) -> Option<&Message> {
-        self.handshake.confirmed_early()
-    }
-
-    pub(crate) fn begin_handshake(&mut self) {
-        self.handshake.ask();
-    }
-
-    pub(crate) fn answer_handshake(&mut self, initialize: &Message) {
-        self.handshake.answer(initialize);
-    }
-
-    pub(crate) fn fail_handshake(&mut self) {
-        self.handshake.fail();
-    }
-
-    pub(crate) fn confirm_handshake(&mut self, initialized: &Message) {
-        self.handshake.confirm(initialized);
-    }
-
     /// Keeps a request until it can be routed.
     pub(crate) fn park(&mut self, request: Unrouted) {
         self.parked.push_back(request);
@@ -369,45 +234,14 @@ impl Client {
         self.level = Some(level);
     }
 
-    /// Speaks as another client does.
+    /// Speaks the dialect of another client.
     pub(crate) fn adopt_dialect(&mut self, dialect: LearntDialect) {
         self.dialect = dialect;
     }
 
+    /// What is known of the client's dialect.
     pub(crate) fn shown_dialect(&self) -> LearntDialect {
         self.dialect
-    }
-
-    /// It has a connection of its own.
-    pub(crate) fn is_connected(&self) -> bool {
-        match self.role {
-            Role::Plain | Role::Aggregate(_) => true,
-            Role::Delegate { .. } | Role::Prefetch { .. } | Role::Standby => false,
-        }
-    }
-}
-
-/// A value that copies have in common until one of them is changed. The delegates of a client are equal in most.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Shared<T>(Arc<T>);
-
-impl<T> From<T> for Shared<T> {
-    fn from(value: T) -> Self {
-        Self(Arc::new(value))
-    }
-}
-
-impl<T> Deref for Shared<T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
-
-impl<T: Clone> DerefMut for Shared<T> {
-    fn deref_mut(&mut self) -> &mut T {
-        Arc::make_mut(&mut self.0)
     }
 }
 
@@ -418,6 +252,6 @@ mod tests {
     /// A window has one of these for each server.
     #[test]
     fn client_stays_small() {
-        assert!(size_of::<Client>() <= 432, "{} bytes", size_of::<Client>());
+        assert!(size_of::<Client>() <= 400, "{} bytes", size_of::<Client>());
     }
 }

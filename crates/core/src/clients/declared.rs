@@ -6,15 +6,14 @@ use serde_json::Value;
 use std::sync::Arc;
 use switchboard_protocol::{Message, Part};
 
-/// What a client said in its handshake that a server may act upon: the version and the capabilities, in one
-/// spelling.
+/// The version and the capabilities of a client's handshake, which a server may act upon, in one spelling.
 pub(crate) type Profile = Arc<str>;
 
-/// What we read of `initialize`.
+/// The parts of `initialize` that we read.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Declared {
     profile: Option<Profile>,
-    /// It answers `roots/list`.
+    /// The client answers `roots/list`.
     has_roots: bool,
 }
 
@@ -27,6 +26,13 @@ struct Opening {
 }
 
 impl Declared {
+    /// Holds the profile once, if the other is equal.
+    pub(super) fn share_profile(&mut self, other: &Self) {
+        if self.profile == other.profile {
+            self.profile.clone_from(&other.profile);
+        }
+    }
+
     pub(crate) fn of(initialize: &Message, settings: &ServerSettings) -> Self {
         let with_capabilities = settings.capabilities != Capabilities::Shared;
         let params = initialize.part(Part::Params).unwrap_or_default();
@@ -47,7 +53,7 @@ impl Declared {
         self.has_roots
     }
 
-    /// What a client on another machine calls its roots is no folder here.
+    /// The same, without the roots of a client on another machine: they are no folders here.
     pub(crate) fn here(self, is_here: bool) -> Self {
         Self { has_roots: self.has_roots && is_here, ..self }
     }
@@ -58,7 +64,7 @@ impl Declared {
     }
 }
 
-/// With the keys of objects sorted, so that equal capabilities are spelled the same.
+/// Sorts the keys of objects, so that equal values are spelled the same.
 pub(super) fn in_order(value: Value) -> Value {
     match value {
         Value::Object(members) => {

@@ -1,11 +1,11 @@
-//! The client's half of the handshake.
+//! The client's half of the handshake. Must not know which servers hear it.
 
 use switchboard_protocol::Message;
 
-/// The client's half of the handshake. What it said is kept, to be replayed to a backend that is started anew.
+/// The client's half of the handshake. Its messages are kept, to be replayed to a process that is started anew.
 #[derive(Debug)]
 pub(crate) enum Handshake {
-    /// Nothing yet. Requests pass all the same: what a server makes of them is its affair.
+    /// None yet. Requests pass all the same: the server decides about them.
     New,
     /// `initialize` is on its way. Some clients send `initialized` without waiting for the answer. An earlier
     /// handshake counts until this one is answered.
@@ -16,7 +16,7 @@ pub(crate) enum Handshake {
     Answered(Greeting),
 }
 
-/// What a client said, and a server answered.
+/// A handshake that a server has answered.
 #[derive(Debug, Clone)]
 pub(crate) struct Greeting {
     initialize: Message,
@@ -70,7 +70,7 @@ impl Handshake {
         *self = Self::Answered(Greeting { initialize: initialize.detached(), initialized });
     }
 
-    /// The server refused, or nobody answered: what was before counts again.
+    /// The server refused, or nobody answered: the handshake before counts again.
     pub(crate) fn fail(&mut self) {
         if let Self::Asked { before, .. } = self {
             *self = before.take().map_or(Self::New, |greeting| Self::Answered(*greeting));
@@ -85,7 +85,7 @@ impl Handshake {
         }
     }
 
-    /// What a new process must hear first, if this client was greeted by an earlier one.
+    /// The handshake that a new process must hear first, if this client was greeted by an earlier one.
     pub(crate) fn to_replay(&self) -> Option<&Greeting> {
         match self {
             Self::New => None,
@@ -94,7 +94,7 @@ impl Handshake {
         }
     }
 
-    /// Both halves are done: it may be asked things.
+    /// Both halves are done: the client may be asked things.
     pub(crate) fn is_complete(&self) -> bool {
         matches!(self, Self::Answered(Greeting { initialized: Some(_), .. }))
     }
@@ -107,7 +107,7 @@ impl Handshake {
         matches!(self, Self::Asked { .. })
     }
 
-    /// What followed an `initialize` that is still on its way.
+    /// The `initialized` that followed an `initialize` which is still on its way.
     pub(crate) fn confirmed_early(&self) -> Option<&Message> {
         match self {
             Self::New | Self::Answered(_) => None,

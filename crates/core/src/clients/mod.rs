@@ -6,6 +6,8 @@
 //! - `roots`: the client's answers to `roots/list`.
 //! - `level`: log levels that clients ask for.
 //! - `batch`: JSON-RPC batches whose answers are gathered.
+//! - `farewell`: the `shutdown` of a client.
+//! - `shared`: values that copies share until one of them is changed.
 //! - `client`: the client itself.
 //! - `all`: all clients by number.
 
@@ -14,14 +16,15 @@ mod handshake;
 mod roots;
 mod level;
 mod batch;
+mod farewell;
+mod shared;
 mod client;
 mod all;
 
 pub(crate) use all::Clients;
-pub(crate) use client::{Client, ClientOrigin, Farewell, NewClient, Role};
+pub(crate) use client::{Client, ClientOrigin, NewClient, Role};
 pub(crate) use declared::Profile;
+pub(crate) use farewell::Farewell;
 pub(crate) use handshake::Greeting;
 pub(crate) use level::{Level, rank, rank_in};
 pub(crate) use roots::{ClientRoot, RootsStage, key_of_roots};
-
-use client::{Presence, Shared};

@@ -27,13 +27,13 @@ use crate::event::Action;
 use crate::fact::Fact;
 use crate::ids::{BackendId, Peer};
 use crate::moment::Moment;
-use crate::pending::{Asked, ClosedTokens, Merge, Pending, QuestionTokens, Table};
+use crate::pending::{Merging, PendingRequests, Questions};
 use crate::servers::{Server, Servers};
 use crate::settings::{ServerSettings, Settings};
 use std::sync::Arc;
 use switchboard_protocol::ErrorAnswer;
 
-/// Asked with an event and the time, it answers with actions. It cannot block and cannot fail.
+/// The whole state. Takes an event and the time, and answers with actions; cannot block and cannot fail.
 #[derive(Debug)]
 pub struct Core {
     pub(crate) settings: Settings,
@@ -43,7 +43,7 @@ pub struct Core {
     pub(crate) clients: Clients,
     pub(crate) backends: Backends,
     pub(crate) numbers: Numbers,
-    /// How several servers look as one, for all who see the same.
+    /// Merged catalogues, shared by clients that see the same.
     pub(crate) views: Views,
     pub(crate) servers: Servers,
     /// Stands in where a client or a backend has no server.
@@ -54,11 +54,9 @@ pub struct Core {
     unused_since: Option<Moment>,
     /// All backends together held more memory than they may at the last look.
     is_over_memory: bool,
-    pub(crate) merging: Vec<Merge>,
-    pub(crate) pending: Table<Pending>,
-    pub(crate) asked: Table<Asked>,
-    pub(crate) closed_tokens: ClosedTokens,
-    pub(crate) question_tokens: QuestionTokens,
+    pub(crate) merging: Merging,
+    pub(crate) pending: PendingRequests,
+    pub(crate) questions: Questions,
     pub(crate) ending: Ending,
     pub(crate) random: Random,
     pub(crate) followups: Followups,
@@ -83,11 +81,9 @@ impl Core {
             has_standbys: false,
             unused_since: None,
             is_over_memory: false,
-            merging: Vec::new(),
-            pending: Table::new(),
-            asked: Table::starting_at(first_question),
-            closed_tokens: ClosedTokens::default(),
-            question_tokens: QuestionTokens::default(),
+            merging: Merging::default(),
+            pending: PendingRequests::new(),
+            questions: Questions::starting_at(first_question),
             ending: Ending::Running,
             random: Random::new(seed),
             followups: Followups::default(),
@@ -95,7 +91,7 @@ impl Core {
         }
     }
 
-    /// One that has nothing to serve, and answers every request with this error.
+    /// A core without servers, which answers every request with this error.
     pub fn refusing(settings: Settings, error: ErrorAnswer) -> Self {
         Self { refusal: Some(error), ..Self::new(settings) }
     }
@@ -136,7 +132,7 @@ impl Core {
 
     /// Requests that wait for an answer, in both directions.
     pub fn unanswered(&self) -> usize {
-        self.pending.len() + self.asked.len()
+        self.pending.len() + self.questions.len()
     }
 
     /// Nothing has told the program to end yet.
@@ -144,7 +140,7 @@ impl Core {
         self.ending == Ending::Running
     }
 
-    /// We go on without clients.
+    /// A daemon: goes on without clients.
     pub(crate) fn lives_on(&self) -> bool {
         self.settings.linger.is_some()
     }
@@ -185,9 +181,9 @@ impl Core {
         self.actions.push(Action::Report(fact));
     }
 
-    /// What is known of a backend's server. One that is not as the server is now says nothing about it.
+    /// The server of a backend, unless the backend is retired: then it says nothing about its server.
     pub(crate) fn origin(&mut self, backend: BackendId) -> Option<&mut Server> {
-        let server = self.backends.get(&backend).filter(|b| !b.is_retired())?.server;
+        let server = self.backends.get(&backend).filter(|b| !b.is_retired())?.server();
         self.servers.get_mut(server)
     }
 

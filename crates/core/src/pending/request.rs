@@ -3,8 +3,10 @@
 use crate::catalogue::List;
 use crate::ids::{BackendId, ClientId};
 use crate::moment::Moment;
+use crate::settings::{LIST_TIMEOUT, ServerSettings};
 use std::borrow::Cow;
-use switchboard_protocol::{Message, Method, RawId};
+use std::time::Duration;
+use switchboard_protocol::{Message, Method, Part, RawId};
 
 /// Who waits for the answer.
 #[derive(Debug, Clone)]
@@ -17,7 +19,7 @@ pub(crate) enum Asker {
     Probe,
     /// We ourselves: what an earlier process had been told.
     Restore,
-    /// We ourselves: a page of what it offers.
+    /// We ourselves: a page of a list.
     Catalogue { list: List, round: u32 },
 }
 
@@ -26,10 +28,10 @@ pub(crate) const NOWHERE: BackendId = BackendId(0);
 
 /// How far a request has got.
 #[derive(Debug)]
-pub(crate) enum Progress {
+pub(crate) enum RequestState {
     /// In the backend's queue, not written: may go to any process.
     Waiting(Message),
-    /// Handed to the backend's outbox. What may be repeated after a crash is kept.
+    /// Handed to the backend's outbox. A message that may be repeated after a crash is kept.
     Sent(Option<Message>),
     /// The client took it back; an answer that comes all the same is still passed on.
     Cancelled,
@@ -38,33 +40,129 @@ pub(crate) enum Progress {
 /// A request from us to a backend.
 #[derive(Debug)]
 pub(crate) struct Pending {
-    pub(crate) asker: Asker,
-    pub(crate) backend: BackendId,
-    pub(crate) method: Method,
-    pub(crate) name: Cow<'static, str>,
-    pub(crate) progress: Progress,
-    /// The task that it speaks of.
-    pub(crate) task: Option<Vec<u8>>,
+    asker: Asker,
+    backend: BackendId,
+    method: Method,
+    name: Cow<'static, str>,
+    state: RequestState,
+    /// The task that the request speaks of.
+    task: Option<Vec<u8>>,
     /// The client's progress token; ours is the minted id.
-    pub(crate) token: Option<RawId>,
-    /// It runs as a task, whose progress may go on long after its answer.
-    pub(crate) is_task: bool,
-    pub(crate) retried: bool,
-    /// Whether it may be sent depends on what its server lists: see `filters`.
-    pub(crate) is_undecided: bool,
-    /// The backend works on it, and on one fewer of the others.
-    pub(crate) has_turn: bool,
-    pub(crate) accepted: Moment,
-    pub(crate) deadline: Moment,
+    token: Option<RawId>,
+    /// The request runs as a task, whose progress may go on long after its answer.
+    is_task: bool,
+    is_retried: bool,
+    /// Whether the request may be sent depends on the lists of its server: see `filters`.
+    is_undecided: bool,
+    /// The backend works on the request, and on one fewer of the others.
+    has_turn: bool,
+    accepted: Moment,
+    deadline: Moment,
     /// Progress moves the deadline, but not beyond this.
-    pub(crate) latest: Option<Moment>,
+    latest: Option<Moment>,
 }
 
 impl Pending {
-    /// What waits to be sent cannot have been answered: that would be the word of a process that is being
-    /// stopped, and the next one will be asked.
+    /// A client's request, which waits to be sent until the deadline, and is answered until the latest moment.
+    pub(crate) fn of_client(
+        asker: Asker,
+        backend: BackendId,
+        message: Message,
+        accepted: Moment,
+        (deadline, latest): (Moment, Option<Moment>),
+    ) -> Self {
+        Self {
+            asker,
+            backend,
+            method: message.method(),
+            name: name_of(&message),
+            task: message.part(Part::TaskId).map(<[u8]>::to_vec),
+            token: message.part(Part::MetaProgressToken).map(RawId::from_bytes),
+            is_task: message.has(Part::Task),
+            state: RequestState::Waiting(message),
+            is_retried: false,
+            is_undecided: false,
+            has_turn: false,
+            accepted,
+            deadline: latest.map_or(deadline, |latest| deadline.min(latest)),
+            latest,
+        }
+    }
+
+    /// A request of our own, which is sent at once.
+    pub(crate) fn of_ours(
+        asker: Asker,
+        backend: BackendId,
+        method: Method,
+        accepted: Moment,
+        deadline: Moment,
+    ) -> Self {
+        Self {
+            asker,
+            backend,
+            method,
+            name: Cow::Borrowed(method.name().unwrap_or("?")),
+            state: RequestState::Sent(None),
+            task: None,
+            token: None,
+            is_task: false,
+            is_retried: false,
+            is_undecided: false,
+            has_turn: false,
+            accepted,
+            deadline,
+            latest: None,
+        }
+    }
+
+    pub(crate) fn asker(&self) -> &Asker {
+        &self.asker
+    }
+
+    pub(crate) fn backend(&self) -> BackendId {
+        self.backend
+    }
+
+    pub(crate) fn method(&self) -> Method {
+        self.method
+    }
+
+    /// The name of the method.
+    pub(crate) fn name(&self) -> &Cow<'static, str> {
+        &self.name
+    }
+
+    pub(crate) fn state(&self) -> &RequestState {
+        &self.state
+    }
+
+    /// The task that the request speaks of.
+    pub(crate) fn task(&self) -> Option<&[u8]> {
+        self.task.as_deref()
+    }
+
+    /// The client's progress token.
+    pub(crate) fn token(&self) -> Option<&RawId> {
+        self.token.as_ref()
+    }
+
+    /// The request runs as a task.
+    pub(crate) fn is_task(&self) -> bool {
+        self.is_task
+    }
+
+    pub(crate) fn accepted(&self) -> Moment {
+        self.accepted
+    }
+
+    pub(crate) fn deadline(&self) -> Moment {
+        self.deadline
+    }
+
+    /// Whether it was sent to this backend. A request that waits to be sent cannot have been answered: the answer would be
+    /// from a process that is being stopped, and the next one will be asked.
     pub(crate) fn was_sent_to(&self, backend: BackendId) -> bool {
-        self.backend == backend && !matches!(self.progress, Progress::Waiting(_))
+        self.backend == backend && self.waiting().is_none()
     }
 
     /// The client that asked.
@@ -75,42 +173,158 @@ impl Pending {
         }
     }
 
-    /// What waits to be sent.
+    /// The message that waits to be sent.
     pub(crate) fn waiting(&self) -> Option<&Message> {
-        match &self.progress {
-            Progress::Waiting(message) => Some(message),
-            Progress::Sent(_) | Progress::Cancelled => None,
+        match &self.state {
+            RequestState::Waiting(message) => Some(message),
+            RequestState::Sent(_) | RequestState::Cancelled => None,
         }
     }
 
-    /// What was sent, if it was kept.
+    /// The message that was sent, if it was kept.
     pub(crate) fn sent(&self) -> Option<&Message> {
-        match &self.progress {
-            Progress::Sent(message) => message.as_ref(),
-            Progress::Waiting(_) | Progress::Cancelled => None,
+        match &self.state {
+            RequestState::Sent(message) => message.as_ref(),
+            RequestState::Waiting(_) | RequestState::Cancelled => None,
         }
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        matches!(self.state, RequestState::Cancelled)
     }
 
     pub(crate) fn is_of(&self, client: ClientId) -> bool {
-        matches!(self.asker, Asker::Client { client: owner, .. } if owner == client)
+        self.client() == Some(client)
     }
 
     /// Someone waits for it to be answered.
     pub(crate) fn is_wanted(&self) -> bool {
-        matches!(self.asker, Asker::Client { .. }) && !matches!(self.progress, Progress::Cancelled)
+        self.client().is_some() && !self.is_cancelled()
     }
 
-    /// Gives it more time, never less: `Core::wake` is not told.
+    /// Bytes that are kept for the request.
+    pub(crate) fn bytes_kept(&self) -> usize {
+        let id = match &self.asker {
+            Asker::Client { id, .. } => id.as_bytes().len(),
+            Asker::Replay | Asker::Probe | Asker::Restore | Asker::Catalogue { .. } => 0,
+        };
+        let token = self.token.as_ref().map_or(0, |token| token.as_bytes().len());
+        let message = self.waiting().or(self.sent()).map_or(0, |message| message.bytes().len());
+        id + token + self.task.as_ref().map_or(0, Vec::len) + message
+    }
+
+    pub(crate) fn route_to(&mut self, backend: BackendId) {
+        self.backend = backend;
+    }
+
+    /// The request waits to be routed anew.
+    pub(crate) fn unroute(&mut self) {
+        self.backend = NOWHERE;
+    }
+
+    /// Whether the request waits for its server's lists before it may be sent.
+    pub(crate) fn is_undecided(&self) -> bool {
+        self.is_undecided
+    }
+
+    pub(crate) fn set_undecided(&mut self, is_undecided: bool) {
+        self.is_undecided = is_undecided;
+    }
+
+    pub(crate) fn has_turn(&self) -> bool {
+        self.has_turn
+    }
+
+    pub(crate) fn begin_turn(&mut self) {
+        self.has_turn = true;
+    }
+
+    /// Ends the request's turn, if it has one, and gives the backend that has room for another then.
+    pub(crate) fn end_turn(&mut self) -> Option<BackendId> {
+        std::mem::take(&mut self.has_turn).then_some(self.backend)
+    }
+
+    /// The client takes the request back. Gives the state that it was in.
+    pub(crate) fn cancel(&mut self) -> RequestState {
+        std::mem::replace(&mut self.state, RequestState::Cancelled)
+    }
+
+    /// The request counts as sent, and its message is not kept. Gives the state that it was in.
+    pub(crate) fn mark_sent(&mut self) -> RequestState {
+        std::mem::replace(&mut self.state, RequestState::Sent(None))
+    }
+
+    /// Keeps the message of a request that was sent, for another process.
+    pub(crate) fn keep_sent(&mut self, message: Message) {
+        self.state = RequestState::Sent(Some(message));
+    }
+
+    /// A request that was sent waits to be sent again; `false` if its message was not kept.
+    pub(crate) fn wait_again(&mut self) -> bool {
+        match self.mark_sent() {
+            RequestState::Sent(Some(message)) => {
+                self.state = RequestState::Waiting(message);
+                true
+            }
+            other => {
+                self.state = other;
+                false
+            }
+        }
+    }
+
+    /// The request is sent a second time, once.
+    pub(crate) fn retry(&mut self, message: Message) {
+        self.is_retried = true;
+        self.state = RequestState::Waiting(message);
+    }
+
+    pub(crate) fn is_retried(&self) -> bool {
+        self.is_retried
+    }
+
+    /// When the request must be answered, if it is sent now.
+    pub(crate) fn deadline_if_sent(&self, server: &ServerSettings, now: Moment) -> Moment {
+        let within = match self.method {
+            Method::Initialize => server.start_timeout,
+            // Waits for the end of a task, which has no time limit of its own.
+            Method::TaskResult => server.hard_timeout.unwrap_or(Duration::MAX),
+            // Another Switchboard has its own time for them, and says more about what took so long.
+            method if method.is_short() && !server.relays => server.timeout.min(LIST_TIMEOUT),
+            _ => server.timeout,
+        };
+        self.limited(now + within)
+    }
+
+    /// When the request must be answered, if its backend waits for room.
+    pub(crate) fn deadline_in_line(&self, server: &ServerSettings, now: Moment) -> Moment {
+        match self.method {
+            // Once it is there, it may take as long as it likes; until then, as long as any other.
+            Method::TaskResult => self.limited(now + server.timeout),
+            _ => self.deadline_if_sent(server, now),
+        }
+    }
+
+    fn limited(&self, deadline: Moment) -> Moment {
+        self.latest.map_or(deadline, |latest| deadline.min(latest))
+    }
+
+    /// Sets the deadline. `Core::wake` must be told.
+    pub(crate) fn set_deadline(&mut self, deadline: Moment) {
+        self.deadline = deadline;
+    }
+
+    /// Gives the request more time, never less: `Core::wake` is not told.
     pub(crate) fn go_on_until(&mut self, moment: Moment) {
-        self.deadline = self.deadline.max(self.latest.map_or(moment, |latest| moment.min(latest)));
+        self.deadline = self.deadline.max(self.limited(moment));
     }
 }
 
 /// The name of a message's method, without an allocation where it is a known one.
 pub(crate) fn name_of(message: &Message) -> Cow<'static, str> {
-    const LONGEST: usize = 80;
+    const MAX_NAME_CHARS: usize = 80;
     match message.method().name() {
         Some(name) => Cow::Borrowed(name),
-        None => Cow::Owned(message.method_name().chars().take(LONGEST).collect()),
+        None => Cow::Owned(message.method_name().chars().take(MAX_NAME_CHARS).collect()),
     }
 }

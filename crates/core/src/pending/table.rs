@@ -5,7 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 /// Numbers that were minted, with what stands behind them.
 #[derive(Debug)]
-pub(crate) struct Table<T> {
+pub(super) struct Table<T> {
     first: u64,
     next: u64,
     entries: HashMap<u64, T, BuildHasherDefault<Spread>>,
@@ -33,45 +33,41 @@ impl Hasher for Spread {
 }
 
 impl<T> Table<T> {
-    pub(crate) fn new() -> Self {
-        Self::starting_at(1)
-    }
-
-    pub(crate) fn starting_at(first: u64) -> Self {
+    pub(super) fn starting_at(first: u64) -> Self {
         // Not 0: some servers take it for no id at all.
         let first = first.max(1);
         Self { first, next: first, entries: HashMap::default() }
     }
 
-    pub(crate) fn mint(&mut self) -> u64 {
+    pub(super) fn mint(&mut self) -> u64 {
         let id = self.next;
         self.next += 1;
         id
     }
 
     /// The id that is given out next.
-    pub(crate) fn next_id(&self) -> u64 {
+    pub(super) fn next_id(&self) -> u64 {
         self.next
     }
 
     /// Whether an id was given out, whatever became of its entry.
-    pub(crate) fn has_minted(&self, id: u64) -> bool {
+    pub(super) fn has_minted(&self, id: u64) -> bool {
         (self.first..self.next).contains(&id)
     }
 
-    pub(crate) fn insert(&mut self, id: u64, entry: T) {
+    pub(super) fn insert(&mut self, id: u64, entry: T) {
         self.entries.insert(id, entry);
     }
 
-    pub(crate) fn get(&self, id: u64) -> Option<&T> {
+    pub(super) fn get(&self, id: u64) -> Option<&T> {
         self.entries.get(&id)
     }
 
-    pub(crate) fn get_mut(&mut self, id: u64) -> Option<&mut T> {
+    pub(super) fn get_mut(&mut self, id: u64) -> Option<&mut T> {
         self.entries.get_mut(&id)
     }
 
-    pub(crate) fn remove(&mut self, id: u64) -> Option<T> {
+    pub(super) fn remove(&mut self, id: u64) -> Option<T> {
         let entry = self.entries.remove(&id);
         // After a burst the table gives its memory back.
         if self.entries.is_empty() && self.entries.capacity() > 1024 {
@@ -80,20 +76,20 @@ impl<T> Table<T> {
         entry
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
         self.entries.iter().map(|(&id, entry)| (id, entry))
     }
 
-    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+    pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.entries.values_mut()
     }
 
-    pub(crate) fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// The ids of the entries for which `pick` holds, in the order in which they were minted.
-    pub(crate) fn ids(&self, mut pick: impl FnMut(&T) -> bool) -> Vec<u64> {
+    pub(super) fn ids(&self, mut pick: impl FnMut(&T) -> bool) -> Vec<u64> {
         let mut ids: Vec<u64> = self.iter().filter(|(_, entry)| pick(entry)).map(|(id, _)| id).collect();
         ids.sort_unstable();
         ids

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// A backend that is started again within this time was stopped too early.
 const TOO_EARLY: Duration = Duration::from_secs(2 * 60);
 
-/// How long such a start is counted, and how long a warning is not repeated.
+/// How long such a start is counted, and the least time between two warnings.
 const COUNTED_FOR: Duration = Duration::from_secs(10 * 60);
 
 /// How many evictions and starts of a server are remembered.

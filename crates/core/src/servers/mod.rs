@@ -1,4 +1,5 @@
-//! Servers: the state that all backends of one config entry share, and what is learnt about them.
+//! Servers: the state that all backends of one config entry share, and the facts that their starts have shown. Must not know
+//! single backends or clients.
 //!
 //! # Layout
 //! - `last_words`: the output of a process that ended.

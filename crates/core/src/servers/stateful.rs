@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use std::borrow::Cow;
 
-/// What the names of a server's tools say about its state.
+/// Verdict on a server's state, by the names of its tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StateHint {
     /// This tool shows that the server keeps a client's state: a browser, a login, a session.

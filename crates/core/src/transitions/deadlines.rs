@@ -1,17 +1,17 @@
-//! What time does: requests expire, a silent backend is probed, one in backoff is started.
+//! Timeouts: requests expire, a silent backend is probed, a backend in backoff is started.
 //!
 //! There is no queue of deadlines. `Clock::wake` is a lower bound of all of them: a new deadline can only lower
 //! it, and a tick that comes too early costs one look at what is open. Deadlines move with progress and most
 //! requests end long before theirs, so keeping a queue in order would cost every request something.
 
 use crate::answers::Cause;
-use crate::backends::{AfterStop, BackendState, HandshakeFailure};
+use crate::backends::{AfterStop, HandshakeFailure};
 use crate::core::Core;
 use crate::event::StopHow;
-use crate::fact::{Fact, Outcome};
-use crate::ids::{BackendId, Launch};
+use crate::fact::Fact;
+use crate::ids::BackendId;
 use crate::moment::Moment;
-use crate::pending::{AskedBy, Asker, Pending, Progress};
+use crate::pending::{Asker, Pending, RequestState};
 use crate::record::FramingChoice;
 use crate::servers::{LastStart, LastWords};
 use crate::settings::OnTimeout;
@@ -25,17 +25,13 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 impl Core {
     pub(crate) fn tick(&mut self) {
         let now = self.clock.now();
-        for minted in self.pending.ids(|pending| pending.deadline <= now) {
+        for minted in self.pending.ids(|pending| pending.deadline() <= now) {
             self.expire(minted);
         }
-        for minted in self.asked.ids(|asked| asked.deadline.is_some_and(|deadline| deadline <= now)) {
-            let Some(asked) = self.asked.remove(minted) else { continue };
+        for minted in self.questions.ids(|asked| asked.deadline().is_some_and(|deadline| deadline <= now)) {
+            let Some(asked) = self.questions.remove(minted) else { continue };
             let error = self.client_silent();
-            self.report_asked(&asked, Outcome::Refused(error.kind));
-            match asked.by {
-                AskedBy::Backend { launch, id } => self.refuse_backend(launch, &id, &error),
-                AskedBy::Ourselves => self.roots_unknown(asked.client),
-            }
+            self.refuse_question(&asked, &error);
         }
         let backends: Vec<BackendId> = self.backends.ids();
         for backend in backends {
@@ -51,23 +47,14 @@ impl Core {
 
     /// The true next deadline, by looking at everything.
     pub fn next_deadline(&self) -> Option<Moment> {
-        let pending = self.pending.iter().map(|(_, pending)| pending.deadline);
-        let asked = self.asked.iter().filter_map(|(_, asked)| asked.deadline);
+        let pending = self.pending.iter().map(|(_, pending)| pending.deadline());
+        let asked = self.questions.iter().filter_map(|(_, question)| question.deadline());
         let backends = self.backends.values().flat_map(|b| {
-            let backoff = match b.state {
-                BackendState::Backoff { until } => Some(until),
-                BackendState::Stopped
-                | BackendState::Starting { .. }
-                | BackendState::Ready { .. }
-                | BackendState::Stopping { .. }
-                | BackendState::Failed { .. } => None,
-            };
             let probe = b.health().probe_deadline();
-            let spawn_by = b.spawn_by(b.settings().start_timeout).map(|(_, by)| by);
-            backoff
+            b.backoff_end()
                 .into_iter()
                 .chain(probe)
-                .chain(spawn_by)
+                .chain(b.spawn_deadline())
                 .chain(b.health().next_check())
                 .chain(self.idle_at(b))
         });
@@ -75,7 +62,7 @@ impl Core {
             .chain(asked)
             .chain(backends)
             .chain(self.ending.deadline())
-            .chain(self.next_merge())
+            .chain(self.merging.next_end())
             .chain(self.next_in_line())
             .chain(self.next_of_aggregates())
             .chain(self.unused_at())
@@ -86,27 +73,25 @@ impl Core {
     fn tick_backend(&mut self, backend: BackendId) {
         let now = self.clock.now();
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        if let BackendState::Backoff { until } = b.state
-            && until <= now
-        {
+        if b.backoff_end().is_some_and(|until| until <= now) {
             if self.lives_on() && self.is_nobodys(backend) {
                 // Nobody is there to serve any more.
                 if let Some(b) = self.backends.get_mut(&backend) {
-                    b.state = BackendState::Stopped;
+                    b.mark_stopped();
                 }
                 return self.forget_unused();
             }
             return self.admit(backend);
         }
-        let spawn_by = b.spawn_by(b.settings().start_timeout);
-        if let Some((number, _)) = spawn_by.filter(|(_, by)| *by <= now) {
-            return self.spawn_expired(backend, number);
+        if b.spawn_deadline().is_some_and(|deadline| deadline <= now) {
+            return self.spawn_expired(backend);
         }
         let Some(probe) = b.health().overdue_probe(now) else { return };
         // A server that does one thing at a time answers nothing while it works on a call that still has time.
         // What came after the probe is no excuse.
         let relays = b.settings().relays;
-        let is_before = |id: u64, p: &Pending| !relays && id < probe && p.backend == backend && is_clients(p);
+        let is_before =
+            |id: u64, p: &Pending| !relays && id < probe && p.backend() == backend && is_clients(p);
         if self.pending.iter().any(|(id, pending)| is_before(id, pending)) {
             b.health_mut().postpone_probe(now + PROBE_TIMEOUT);
             return;
@@ -118,17 +103,17 @@ impl Core {
 
     fn expire(&mut self, minted: u64) {
         // Another that expired at the same time may have had consequences for it.
-        if self.pending.get(minted).is_none_or(|pending| pending.deadline > self.clock.now()) {
+        if self.pending.get(minted).is_none_or(|pending| pending.deadline() > self.clock.now()) {
             return;
         }
         let Some(pending) = self.close(minted) else { return };
-        let backend = pending.backend;
-        match (&pending.asker, &pending.progress) {
-            (Asker::Client { .. }, Progress::Cancelled) => {}
-            (Asker::Client { .. }, Progress::Waiting(_)) => {
+        let backend = pending.backend();
+        match (pending.asker(), pending.state()) {
+            (Asker::Client { .. }, RequestState::Cancelled) => {}
+            (Asker::Client { .. }, RequestState::Waiting(_)) => {
                 self.unqueue(backend, minted);
-                let waited = self.clock.now().since(pending.accepted);
-                let b = self.backends.get(&backend).filter(|b| matches!(b.state, BackendState::Ready { .. }));
+                let waited = self.clock.now().since(pending.accepted());
+                let b = self.backends.get(&backend).filter(|b| b.is_ready());
                 let error = match b.map(|b| b.queue().at_work()) {
                     Some(at_work) => self.no_turn(backend, waited, at_work),
                     None if self.backends.waits_for_room(backend) => self.no_room(backend, waited),
@@ -136,15 +121,15 @@ impl Core {
                 };
                 self.fail(&pending, &error);
             }
-            (Asker::Client { .. }, Progress::Sent(_)) if pending.method == Method::Initialize => {
+            (Asker::Client { .. }, RequestState::Sent(_)) if pending.method() == Method::Initialize => {
                 self.handshake_expired(minted, pending);
             }
-            (Asker::Client { .. }, Progress::Sent(_)) => {
-                let error = self.timed_out(backend, self.clock.now().since(pending.accepted), true);
+            (Asker::Client { .. }, RequestState::Sent(_)) => {
+                let error = self.timed_out(backend, self.clock.now().since(pending.accepted()), true);
                 self.fail(&pending, &error);
                 self.cancel_at_backend(backend, minted, "timed out");
-                if let (Method::SetLevel, Asker::Client { client, .. }) = (pending.method, &pending.asker) {
-                    self.keep_level(backend, Some(*client));
+                if pending.method() == Method::SetLevel {
+                    self.keep_level(backend, pending.client());
                 }
                 self.after_timeout(backend);
             }
@@ -163,10 +148,10 @@ impl Core {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let Some(launch) = b.launch() else { return };
         let within = b.settings().start_timeout * b.framing().tries();
-        if let (true, BackendState::Starting { number, .. }) = (b.framing().has_other_to_try(), &b.state) {
-            b.state = BackendState::Stopping { number: *number, then: AfterStop::Restart };
+        if b.framing().has_other_to_try() && b.is_starting() {
+            b.begin_stop(AfterStop::Restart);
             let tried = b.framing_mut().try_other();
-            self.note_failure(backend, &Cause::Silent { within, said: LastWords::default() });
+            self.record_failure(backend, &Cause::Silent { within, said: LastWords::default() });
             self.doubt_framing(backend, tried);
             self.report(Fact::Stopping { backend, why: "it did not answer; trying the other framing" });
             return self.stop(launch, StopHow::Kill);
@@ -188,48 +173,43 @@ impl Core {
 
     /// Nothing came back to `initialize`: it may want the other framing.
     fn handshake_expired(&mut self, minted: u64, mut pending: Pending) {
-        let backend = pending.backend;
+        let backend = pending.backend();
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        let BackendState::Ready { number, .. } = b.state else {
-            let error = self.timed_out(backend, self.clock.now().since(pending.accepted), true);
+        let Some(launch) = b.ready_launch() else {
+            let error = self.timed_out(backend, self.clock.now().since(pending.accepted()), true);
             return self.fail(&pending, &error);
         };
-        let launch = Launch { backend, number };
-        if b.framing().is_first_try_unheard()
-            && let Progress::Sent(Some(message)) =
-                std::mem::replace(&mut pending.progress, Progress::Sent(None))
-        {
+        if b.framing().is_first_try_unheard() && pending.wait_again() {
             let tried = b.framing_mut().try_other();
-            b.state = BackendState::Stopping { number, then: AfterStop::Restart };
-            pending.progress = Progress::Waiting(message);
-            pending.deadline = self.clock.now() + b.settings().start_timeout * 2;
-            let within = self.clock.now().since(pending.accepted);
-            self.note_failure(backend, &Cause::Silent { within, said: LastWords::default() });
+            b.begin_stop(AfterStop::Restart);
+            pending.set_deadline(self.clock.now() + b.settings().start_timeout * 2);
+            let within = self.clock.now().since(pending.accepted());
+            self.record_failure(backend, &Cause::Silent { within, said: LastWords::default() });
             self.doubt_framing(backend, tried);
             self.report(Fact::Stopping { backend, why: "it did not answer; trying the other framing" });
             self.settle_sent(backend, &Cause::Restarted { why: "it did not answer" });
             let Some(b) = self.backends.get_mut(&backend) else { return };
-            let Asker::Client { client, .. } = pending.asker else { return };
+            let Some(client) = pending.client() else { return };
             let early = self.clients.get(&client).and_then(|c| c.confirmed_early()).map(|message| {
                 let mut out = Outgoing::of(message);
                 dialect::translate(message, Dialect::Standard, &mut out);
                 out
             });
             b.queue_mut().push_handshake(minted, early);
-            self.clock.wake_at(pending.deadline);
+            self.clock.wake_at(pending.deadline());
             self.pending.insert(minted, pending);
             return self.stop(launch, StopHow::Kill);
         }
         b.begin_framing_anew();
         b.record_crash(self.clock.now());
         // If something waits by then, another process is tried.
-        b.state = BackendState::Stopping { number, then: AfterStop::Restart };
-        let within = self.clock.now().since(pending.accepted);
+        b.begin_stop(AfterStop::Restart);
+        let within = self.clock.now().since(pending.accepted());
         let cause = Cause::Silent { within, said: LastWords::default() };
         let error = self.cause(Some(backend), &cause);
         self.fail(&pending, &error);
-        self.note_start(backend, LastStart::Failed);
-        self.note_failure(backend, &cause);
+        self.record_start(backend, LastStart::Failed);
+        self.record_failure(backend, &cause);
         self.report(Fact::Stopping { backend, why: "it did not answer `initialize`" });
         self.settle_sent(backend, &Cause::Restarted { why: "it did not answer `initialize`" });
         let how = self.stop_hung(backend);
@@ -257,8 +237,7 @@ impl Core {
     pub(crate) fn probe(&mut self, backend: BackendId, is_regular: bool) {
         let deadline = self.clock.now() + PROBE_TIMEOUT;
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        let (BackendState::Ready { number, .. }, false) = (&b.state, b.health().is_probed()) else { return };
-        let launch = Launch { backend, number: *number };
+        let Some(launch) = b.ready_launch().filter(|_| !b.health().is_probed()) else { return };
         let id = self.pending.mint();
         b.health_mut().begin_probe(id, deadline);
         self.clock.wake_at(deadline);
@@ -274,5 +253,5 @@ impl Core {
 }
 
 fn is_clients(pending: &Pending) -> bool {
-    matches!((&pending.asker, &pending.progress), (Asker::Client { .. }, Progress::Sent(_)))
+    matches!((pending.asker(), pending.state()), (Asker::Client { .. }, RequestState::Sent(_)))
 }

@@ -1,4 +1,4 @@
-//! The way in: an event is handed to its transition, and the follow-ups of whatever changed are run.
+//! The entry point: each event goes to its transition, then the follow-ups are run. Nothing is decided here.
 
 use crate::answers::Cause;
 use crate::core::{Core, Followup};

@@ -1,13 +1,11 @@
-//! The end: no new requests, what is in flight may finish within a grace time, then the backends are stopped.
+//! The end of clients and of the program: no new requests, a grace time for those in flight, then the backends are stopped.
 
 use crate::answers::Cause;
-use crate::backends::{AfterStop, BackendState};
 use crate::core::{Core, Ending, Followup};
 use crate::event::{Action, StopHow};
-use crate::fact::{Fact, Outcome};
-use crate::ids::{BackendId, ClientId, Launch};
+use crate::fact::Fact;
+use crate::ids::{BackendId, ClientId};
 use crate::messages::own_result;
-use crate::pending::{AskedBy, Asker, Pending, Progress};
 use std::time::Duration;
 use switchboard_protocol::Method;
 
@@ -66,19 +64,13 @@ impl Core {
         for backend in backends {
             self.fail_all(backend, &Cause::Stopped);
             let Some(b) = self.backends.get_mut(&backend) else { continue };
-            let Some(number) = b.number() else {
-                b.state = BackendState::Stopped;
-                continue;
-            };
-            b.state = BackendState::Stopping { number, then: AfterStop::Rest };
+            let Some(launch) = b.stop_for_good() else { continue };
             let how = how(b.settings().shutdown_grace);
             self.report(Fact::Stopping { backend, why: "switchboard ends" });
-            self.stop(Launch { backend, number }, how);
+            self.stop(launch, how);
         }
         self.fail_parked(&Cause::Stopped);
-        for minted in self.asked.ids(|asked| asked.launch().is_none()) {
-            self.asked.remove(minted);
-        }
+        self.questions.drop_our_own(None);
         self.backends.clear_start_queue();
         self.merging.clear();
         self.answer_farewells();
@@ -101,7 +93,7 @@ impl Core {
 
     pub(crate) fn check_finished(&mut self) {
         let Ending::Stopping { leave: true } = self.ending else { return };
-        if self.backends.values().all(|b| matches!(b.state, BackendState::Stopped)) {
+        if self.backends.values().all(|b| b.is_stopped()) {
             self.ending = Ending::Finished;
             self.report(Fact::Finished);
             self.actions.push(Action::Finished);
@@ -166,30 +158,8 @@ impl Core {
         self.followups.push(Followup::ForgetLost);
         let are_others = self.lives_on() || self.clients.values().any(|c| c.is_here());
         // Nobody reads the answers: they need not be waited for.
-        let is_theirs =
-            |asker: &Asker| matches!(asker, Asker::Client { client: owner, .. } if *owner == client);
-        for minted in self.pending.ids(|p| is_theirs(&p.asker)) {
-            match self.pending.get_mut(minted) {
-                Some(&mut Pending { progress: Progress::Waiting(_), backend, method, .. }) => {
-                    self.unqueue(backend, minted);
-                    self.close(minted);
-                    if method == Method::Initialize {
-                        let c = self.clients.get(&client);
-                        let early = c.and_then(|c| c.confirmed_early().cloned());
-                        self.forget_early(backend, client, early);
-                        // It was to be the backend's first: another takes its place.
-                        self.followups.push(Followup::GreetNext { backend, client });
-                    }
-                }
-                Some(pending) => {
-                    pending.progress = Progress::Cancelled;
-                    let (backend, method) = (pending.backend, pending.method);
-                    if are_others && method != Method::Initialize {
-                        self.cancel_at_backend(backend, minted, "the client is gone");
-                    }
-                }
-                None => {}
-            }
+        for minted in self.pending.ids(|p| p.is_of(client)) {
+            self.drop_request(client, minted, are_others);
             self.give_up_turn(minted);
         }
         self.refuse_asked(client);
@@ -198,16 +168,33 @@ impl Core {
         }
     }
 
+    /// Takes back a request of a lost client, or tells its backend to cancel it.
+    fn drop_request(&mut self, client: ClientId, minted: u64, are_others: bool) {
+        let Some(pending) = self.pending.get_mut(minted) else { return };
+        let (backend, method) = (pending.backend(), pending.method());
+        if pending.waiting().is_none() {
+            pending.cancel();
+            if are_others && method != Method::Initialize {
+                self.cancel_at_backend(backend, minted, "the client is gone");
+            }
+            return;
+        }
+        self.unqueue(backend, minted);
+        self.close(minted);
+        if method == Method::Initialize {
+            let early = self.clients.get(&client).and_then(|c| c.confirmed_early().cloned());
+            self.forget_early(backend, client, early);
+            // It was to be the backend's first: another takes its place.
+            self.followups.push(Followup::GreetNext { backend, client });
+        }
+    }
+
     /// The client can no longer answer what servers asked of it.
     pub(crate) fn refuse_asked(&mut self, client: ClientId) {
-        for minted in self.asked.ids(|asked| asked.client == client) {
-            let Some(asked) = self.asked.remove(minted) else { continue };
+        for minted in self.questions.ids(|asked| asked.client() == client) {
+            let Some(asked) = self.questions.remove(minted) else { continue };
             let error = self.client_gone();
-            self.report_asked(&asked, Outcome::Refused(error.kind));
-            match asked.by {
-                AskedBy::Backend { launch, id } => self.refuse_backend(launch, &id, &error),
-                AskedBy::Ourselves => self.roots_unknown(asked.client),
-            }
+            self.refuse_question(&asked, &error);
         }
     }
 

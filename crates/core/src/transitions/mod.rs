@@ -1,9 +1,9 @@
-//! Transitions: how each event changes the state, and which actions follow. All are methods of [`Core`](crate::Core); the
-//! state itself, and the rules that concern one part of it alone, are in the folders below.
+//! Transitions: how each event changes the state, and which actions follow. All are methods of [`Core`](crate::Core). The
+//! state, and rules that concern one part of it alone, are in the folders of the concepts.
 //!
 //! # Layout
-//! - `outgoing`: the one place through which messages leave, with the byte credits of the outboxes.
-//! - `dispatch`: events, and the transition that each leads to.
+//! - `outgoing`: the only way out for messages, with the byte credits of the outboxes.
+//! - `dispatch`: the transition for each event, and the follow-ups.
 //! - `routing`: the backend that a message goes to, and the clients that share one.
 //! - `clients`: messages and notifications from clients, handshakes, roots, leases.
 //! - `backends`: messages from backends, starts, ends, health.
@@ -11,7 +11,7 @@
 //! - `aggregate`: clients of several servers.
 //! - `owner`: orders of the owner and changes of the config.
 //! - `debounce`: notifications in quick succession.
-//! - `deadlines`: timeouts.
+//! - `deadlines`: timeouts, and the next moment at which one is due.
 //! - `drain`: the end of the program.
 
 mod outgoing;

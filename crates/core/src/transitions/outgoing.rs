@@ -1,5 +1,5 @@
-//! The one place through which messages leave, with the byte credits of the outboxes. A message that does not
-//! fit becomes a small error (a request, an answer) or is counted and dropped (a notification).
+//! The only way out for messages, with the byte credits of the outboxes. A request or an answer that does not fit becomes a
+//! small error; a notification is counted and dropped.
 
 use crate::core::Core;
 use crate::event::{About, Action};
@@ -64,7 +64,7 @@ impl Core {
         self.tell_client_about(client, out, About::Nothing)
     }
 
-    /// The same, of something that belongs to one of its requests.
+    /// Like `tell_client`, of a message that belongs to one of the client's requests.
     pub(crate) fn tell_client_about(&mut self, client: ClientId, out: Outgoing, about: About) -> bool {
         let limit = self.settings.limits.client_bytes / 2;
         let client = self.connection_of(client);
@@ -95,7 +95,7 @@ impl Core {
         }
         let is_open = |pending: &Pending| pending.was_sent_to(backend) && pending.is_wanted();
         let own = self.pending.iter().filter(|(_, pending)| pending.is_of(client) && is_open(pending));
-        match own.max_by_key(|(minted, _)| *minted).map(|(_, pending)| &pending.asker) {
+        match own.max_by_key(|(minted, _)| *minted).map(|(_, pending)| pending.asker()) {
             Some(Asker::Client { id, .. }) => About::Request(id.clone()),
             Some(_) | None => About::Nothing,
         }

@@ -44,8 +44,11 @@ impl ConfiguredBackends {
 
     /// Environment that a client with these variables has at each server.
     pub(crate) fn environments_of(&self, vars: &Arc<Vars>) -> Vec<(ServerId, Environment)> {
-        let brought =
-            |(id, server): (ServerId, Arc<ServerConfig>)| (id, environments::environment(&server, vars));
+        let mut last = Environment::default();
+        let brought = |(id, server): (ServerId, Arc<ServerConfig>)| {
+            last = environments::environment(&server, vars).or_same(&last);
+            (id, last.clone())
+        };
         self.servers.listed().into_iter().map(brought).collect()
     }
 

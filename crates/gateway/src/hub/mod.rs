@@ -5,11 +5,13 @@
 //! - `backends`: backends as the hub sees them, a trait.
 //! - `turn`: events in, actions out, under the lock.
 //! - `reading`: reads a peer to its end, and hands its messages to the core.
+//! - `quiet`: the end of a stretch of messages.
 //! - `alarm`: wakes the core; `memory`: measures processes.
 
 mod backends;
 mod turn;
 pub(crate) mod reading;
+mod quiet;
 mod alarm;
 mod memory;
 

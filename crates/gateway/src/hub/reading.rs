@@ -1,5 +1,6 @@
 //! Reads a peer to its end, and hands what it says to the core. The same loop for clients and backends.
 
+use super::quiet::Quiet;
 use super::{Hub, Turn};
 use crate::io::input::Input;
 use crate::io::reader::events::{FrameSource, MAX_INLINE_BYTES, from_backend, from_client, understand};
@@ -62,8 +63,21 @@ enum Held {
 
 impl Reading<'_> {
     async fn read_all(mut self, mut input: Input) {
-        // An error is an end too: there is nothing more to be had from this peer.
-        while let Ok(count @ 1..) = input.read(self.framer.buffer()).await {
+        let mut quiet = Quiet::default();
+        loop {
+            let read = tokio::select! {
+                biased;
+                read = input.read(self.framer.buffer()) => read,
+                () = quiet.begins() => {
+                    input.trim();
+                    self.framer.trim();
+                    self.hub.turn().trim(self.peer);
+                    continue;
+                }
+            };
+            // An error is an end too: there is nothing more to be had from this peer.
+            let Ok(count @ 1..) = read else { break };
+            quiet.interrupt();
             self.source.read += count as u64;
             spare::enlarge(self.framer.buffer());
             self.take_frames().await;

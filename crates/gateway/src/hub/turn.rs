@@ -118,8 +118,8 @@ impl<'a> Turn<'a> {
             }
             Action::LookUp { client, inquiry, paths } => self.look_up(client, inquiry, paths),
             Action::ReadOffer { launch, round, raw } => self.read_offer(launch, round, raw),
-            Action::KeepOffer { server, key, offer } => self.hub.backends.store_offer(server, key, offer),
-            Action::KeepRecord { server, record } => self.hub.backends.store_record(server, record),
+            Action::StoreOffer { server, key, offer } => self.hub.backends.store_offer(server, key, offer),
+            Action::StoreRecord { server, record } => self.hub.backends.store_record(server, record),
             Action::Stop { launch, how } => {
                 let peer = Peer::Backend(launch);
                 self.flush(peer);
@@ -261,6 +261,13 @@ impl<'a> Turn<'a> {
             if bytes > 0 {
                 self.handle(Event::Flushed { peer, bytes });
             }
+        }
+    }
+
+    /// Gives back memory that is not needed while a peer is quiet.
+    pub(crate) fn trim(&mut self, peer: Peer) {
+        if let Some(outbox) = self.inside.outboxes.get_mut(&peer) {
+            outbox.trim();
         }
     }
 

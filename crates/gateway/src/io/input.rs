@@ -20,6 +20,14 @@ impl Input {
             Self::Stream(stream) => stream.read_buf(buf).await,
         }
     }
+
+    /// Gives back memory that the next read can do without.
+    pub(crate) fn trim(&mut self) {
+        match self {
+            Self::Pipe(reader) => reader.trim(),
+            Self::Stream(_) => {}
+        }
+    }
 }
 
 impl From<ByteReader> for Input {

@@ -107,6 +107,17 @@ impl Outbox {
             }
     }
 
+    /// Gives back memory that is not needed while the peer is quiet.
+    pub(crate) fn trim(&mut self) {
+        if self.holds_nothing() {
+            (self.queue, self.small) = (VecDeque::new(), Vec::new());
+        }
+        match &*self.output {
+            Output::Direct(_) | Output::Buffered(_) => {}
+            Output::Stored(stored) => stored.trim(),
+        }
+    }
+
     fn holds_nothing(&self) -> bool {
         self.queue.is_empty() && self.small.is_empty()
     }

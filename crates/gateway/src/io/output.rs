@@ -33,6 +33,9 @@ pub(crate) trait StoredOutput: Send + Sync {
 
     /// The peer does not read any more.
     fn lost(&self);
+
+    /// Gives back memory that is not needed while the peer is quiet.
+    fn trim(&self);
 }
 
 impl From<ByteWriter> for Output {

@@ -17,6 +17,10 @@ use tokio::io::unix::AsyncFd;
 const WINDOW_BYTES: u64 = 1 << 20;
 /// Length of one read at most: the capacity of a pipe.
 const MAX_READ_BYTES: u64 = 64 << 10;
+/// Length of one read until a read has filled it: pages are made ahead of a read, and most messages are short.
+const FIRST_READ_BYTES: u64 = 8 << 10;
+/// Bytes reserved when the caller's buffer is full.
+const RESERVED_BYTES: usize = 16 << 10;
 /// Processed input is given back to the system in pieces of this size.
 const FREED_PIECE_BYTES: u64 = 256 << 10;
 /// Beginning and end of an oversized message that stay: its id stands in one of them.
@@ -40,6 +44,8 @@ struct InputFile {
     store: Arc<Store>,
     /// End of the input that was read.
     end: u64,
+    /// Length of the next read at most.
+    read_bytes: u64,
     /// End of the pages that are present.
     touched: u64,
     window: Option<(u64, Mapping)>,
@@ -53,7 +59,13 @@ impl Input {
         limit: usize,
     ) -> io::Result<Self> {
         let given = taken.load(Ordering::Acquire);
-        let file = InputFile { store: store.clone(), end: end_of(store, given)?, touched: 0, window: None };
+        let file = InputFile {
+            store: store.clone(),
+            end: end_of(store, given)?,
+            read_bytes: FIRST_READ_BYTES,
+            touched: 0,
+            window: None,
+        };
         Ok(Self { fd, file, taken, limit: limit as u64 + MAX_READ_BYTES, given, freed: given })
     }
 
@@ -85,7 +97,7 @@ impl InputFile {
     /// Maps the pages that the next read goes to and makes them present. Says where they start, and how many bytes may
     /// be read there.
     fn prepare_pages(&mut self) -> io::Result<(*mut u8, usize)> {
-        let room = MAX_READ_BYTES.min(WINDOW_BYTES - self.end % WINDOW_BYTES) as usize;
+        let room = self.read_bytes.min(WINDOW_BYTES - self.end % WINDOW_BYTES) as usize;
         let base = self.end / WINDOW_BYTES * WINDOW_BYTES;
         if self.window.as_ref().is_none_or(|(at, _)| *at != base) {
             self.window = Some((base, self.store.map(INPUT + base, WINDOW_BYTES as usize)?));
@@ -120,6 +132,11 @@ impl PollRead for Input {
                     if 0 < count && count < room {
                         ready.clear_ready();
                     }
+                    let longer = (2 * self.file.read_bytes).min(MAX_READ_BYTES);
+                    self.file.read_bytes = if count < room { FIRST_READ_BYTES } else { longer };
+                    if buf.capacity() - buf.len() < count {
+                        buf.reserve(count.max(RESERVED_BYTES));
+                    }
                     // SAFETY: the read has filled these.
                     buf.extend_from_slice(unsafe { std::slice::from_raw_parts(start, count) });
                     self.file.end += count as u64;
@@ -131,6 +148,17 @@ impl PollRead for Input {
                 Err(error) => return Poll::Ready(Err(error.into())),
             }
         }
+    }
+
+    /// Gives back all processed pages, and those that were made ahead of a read.
+    fn trim(&mut self) {
+        let taken = self.taken.load(Ordering::Acquire);
+        let end_of_pages = taken / PAGE_BYTES * PAGE_BYTES;
+        let InputFile { store, end, touched, window, .. } = &mut self.file;
+        store.give_back(INPUT + self.freed / PAGE_BYTES * PAGE_BYTES, INPUT + end_of_pages);
+        self.freed = self.freed.max(end_of_pages);
+        store.give_back(INPUT + *end, INPUT + (*touched).max(*end));
+        *window = None;
     }
 }
 

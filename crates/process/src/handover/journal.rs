@@ -75,6 +75,11 @@ impl Journal {
         self.end > self.begun * 2 + MIN_RENEWAL_BYTES
     }
 
+    /// Whether a new one would be shorter by pages.
+    pub fn can_shrink(&self) -> bool {
+        self.end > self.begun + super::store::PAGE_BYTES
+    }
+
     /// Begins anew with these entries, which say all that the old ones said.
     pub fn renew(&mut self, entries: &[Vec<u8>]) -> io::Result<()> {
         let other = 1 - self.half;

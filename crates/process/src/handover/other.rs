@@ -67,6 +67,10 @@ impl Journal {
         false
     }
 
+    pub fn can_shrink(&self) -> bool {
+        false
+    }
+
     pub fn renew(&mut self, _: &[Vec<u8>]) -> io::Result<()> {
         unsupported()
     }
@@ -82,6 +86,8 @@ impl Output {
     }
 
     pub fn commit(&self) {}
+
+    pub fn trim(&self) {}
 
     pub fn unsent(&self) -> u64 {
         0

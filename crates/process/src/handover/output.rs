@@ -187,6 +187,23 @@ impl Output {
         Ok((count as usize).min(length))
     }
 
+    /// Gives back all pages that have gone and were read. For a stream that has been quiet for a while.
+    pub fn trim(&self) {
+        let mut state = self.state();
+        let fd = self.fd.get_ref();
+        let in_pipe = match fd.kind() {
+            Kind::Pipe => rustix::io::ioctl_fionread(fd),
+            Kind::StreamSocket | Kind::PacketSocket | Kind::Unpollable => Ok(0),
+        };
+        let Ok(in_pipe) = in_pipe else { return };
+        let to = state.sent.saturating_sub(in_pipe) / PAGE_BYTES * PAGE_BYTES;
+        if to > state.freed {
+            self.store.give_back(OUTPUT + state.freed / PAGE_BYTES * PAGE_BYTES, OUTPUT + to);
+            state.freed = to;
+        }
+        (state.window, state.tail) = (None, None);
+    }
+
     /// What lies in the pipe is left alone: it holds no more than this, and the rest was read.
     fn free(&self, state: &mut OutputState) {
         let done = state.sent;

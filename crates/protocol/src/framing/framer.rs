@@ -83,6 +83,13 @@ impl Framer {
         &mut self.buffer
     }
 
+    /// Gives back an empty buffer.
+    pub fn trim(&mut self) {
+        if self.buffer.is_empty() {
+            self.buffer = BytesMut::new();
+        }
+    }
+
     /// What the stream turned out to be.
     pub fn framing(&self) -> Option<Framing> {
         self.framing

@@ -184,13 +184,13 @@ impl World {
                 Ok(())
             }
             Action::ReadOffer { launch, round, raw } => self.read_later(launch, round, raw),
-            Action::KeepOffer { server, key, offer } => {
+            Action::StoreOffer { server, key, offer } => {
                 self.stats.kept += 1;
                 self.known.insert((server.0 as usize, key.profile.to_string()));
                 self.kept.insert((server.0 as usize, key.profile.to_string()), offer.store());
                 Ok(())
             }
-            Action::KeepRecord { .. } => Ok(()),
+            Action::StoreRecord { .. } => Ok(()),
             Action::Disconnect { client } => self.let_go(client),
             Action::Report(fact) => self.listen(&fact),
             Action::Finished => self.finish(),

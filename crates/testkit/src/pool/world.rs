@@ -155,8 +155,10 @@ impl World {
             Action::ToBackend { launch, out } => self.at_process(launch, &out.to_vec()),
             Action::ToClient { client, out, .. } => self.at_client(client, &out.to_vec()),
             Action::LookUp { client, inquiry, paths } => self.look_up(client, inquiry, &paths),
-            Action::ReadOffer { .. } | Action::KeepOffer { .. } => Err("clients here have one server".into()),
-            Action::KeepRecord { .. } => Ok(()),
+            Action::ReadOffer { .. } | Action::StoreOffer { .. } => {
+                Err("clients here have one server".into())
+            }
+            Action::StoreRecord { .. } => Ok(()),
             Action::Disconnect { client } => Err(format!("{client} is let go, and we are no daemon")),
             Action::Report(fact) => self.listen(fact),
             Action::Finished => self.finish(),

@@ -47,8 +47,8 @@ impl Trace {
             }
             Action::Stop { launch, how } => format!("    => stop {launch} {how:?}"),
             Action::ReadOffer { launch, .. } => format!("    => read what {launch} offers"),
-            Action::KeepOffer { server, .. } => format!("    => keep what {server:?} offers"),
-            Action::KeepRecord { server, record } => format!("    => keep {record:?} of {server:?}"),
+            Action::StoreOffer { server, .. } => format!("    => keep what {server:?} offers"),
+            Action::StoreRecord { server, record } => format!("    => keep {record:?} of {server:?}"),
             Action::LookUp { client, paths, .. } => format!("    => look up {paths:?} of {client}"),
             Action::Disconnect { client } => format!("    => disconnect {client}"),
             Action::Report(fact) => format!("    -- {fact:?}"),

@@ -115,8 +115,10 @@ impl World {
             Action::ToBackend { launch, out } => self.at_backend(launch, &out),
             Action::ToClient { client, out, .. } => self.at_client(client, &out),
             Action::LookUp { .. } => Err("nobody here has workspaces".into()),
-            Action::ReadOffer { .. } | Action::KeepOffer { .. } => Err("clients here have one server".into()),
-            Action::KeepRecord { .. } => Ok(()),
+            Action::ReadOffer { .. } | Action::StoreOffer { .. } => {
+                Err("clients here have one server".into())
+            }
+            Action::StoreRecord { .. } => Ok(()),
             Action::Disconnect { client } => Err(format!("{client} is let go, and we are no daemon")),
             Action::Report(fact) => self.listen(fact),
             Action::Finished => self.finish(),

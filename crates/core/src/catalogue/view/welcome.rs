@@ -34,18 +34,15 @@ impl View {
     fn capabilities(&self) -> Value {
         let mut union = Map::new();
         for member in &self.members {
-            match &member.offer {
-                Some(offer) => {
-                    if let Value::Object(capabilities) = offer.capabilities() {
-                        merge(&mut union, capabilities);
-                    }
+            let Some(offer) = &member.offer else {
+                // Its capabilities are not known yet, and none can be added later.
+                for capability in ["tools", "prompts", "resources", "logging", "completions"] {
+                    union.entry(capability).or_insert_with(|| json!({}));
                 }
-                // What it has is not known yet, and capabilities cannot be added later.
-                None => {
-                    for capability in ["tools", "prompts", "resources", "logging", "completions"] {
-                        union.entry(capability).or_insert_with(|| json!({}));
-                    }
-                }
+                continue;
+            };
+            if let Value::Object(capabilities) = offer.capabilities() {
+                merge(&mut union, capabilities);
             }
         }
         // Lists change when servers come and go, also those of servers whose own never do.

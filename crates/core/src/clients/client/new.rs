@@ -1,11 +1,12 @@
 //! New clients of each role.
 
 use crate::aggregate::Aggregate;
-use crate::clients::client::{ClientOutbox, Leases};
+use crate::clients::client::{ClientOutbox, Leases, Presence, Role};
 use crate::clients::declared::Declared;
 use crate::clients::handshake::Handshake;
 use crate::clients::roots::ClientRoots;
-use crate::clients::{Client, Greeting, Presence, Role, Shared};
+use crate::clients::shared::Shared;
+use crate::clients::{Client, Greeting};
 use crate::environment::Environment;
 use crate::ids::{BackendId, ClientId, Principal, ServerId};
 use crate::moment::Moment;
@@ -13,7 +14,6 @@ use crate::routing::Known;
 use crate::settings::ServerSettings;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use switchboard_protocol::Message;
 use switchboard_protocol::dialect::LearntDialect;
 
 /// The start of a new client, of whatever role.
@@ -90,7 +90,7 @@ impl Client {
     /// The delegate of a client of several servers at one of them. To the server's backends it is a client that has been
     /// greeted: it made its handshake with us.
     pub(crate) fn delegate(&self, new: NewClient, greeting: Greeting) -> Self {
-        let environment = self.aggregate().and_then(|it| it.environments.get(&new.server));
+        let environment = self.aggregate().and_then(|it| it.environment_at(new.server));
         let mut delegate = Self {
             principal: self.principal,
             environment: environment.cloned().unwrap_or_default(),
@@ -142,10 +142,5 @@ impl Client {
         standby.declared = std::mem::take(&mut standby.declared).without_roots();
         standby.handshake = Handshake::Answered(greeting);
         standby
-    }
-
-    /// Notes what a client says of itself in `initialize`.
-    pub(crate) fn declare(&mut self, initialize: &Message) {
-        self.declared = Declared::of(initialize, &self.settings).here(!self.is_elsewhere);
     }
 }

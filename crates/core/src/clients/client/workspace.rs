@@ -1,7 +1,8 @@
 //! A client's workspaces: the roots that it has named, and the folders known of it.
 
+use crate::clients::Client;
 use crate::clients::roots::{ClientRoot, RootsAnswer, RootsStage};
-use crate::clients::{Client, Shared};
+use crate::clients::shared::Shared;
 use crate::routing::Known;
 use crate::routing::path::Style;
 use switchboard_protocol::Message;

@@ -1,6 +1,7 @@
-//! A client's delegates: made, renewed and lost; and how they share its connection, its dialect and its roots.
+//! Delegates of a client of several servers, one per server: made, renewed and lost. They share the client's connection,
+//! dialect and roots, and know nothing of each other.
 
-use crate::aggregate::{Aggregate, Delegate, News};
+use crate::aggregate::{Aggregate, Delegate, OfferState};
 use crate::clients::{Client, ClientOrigin, ClientRoot, Greeting, RootsStage};
 use crate::core::{Core, Followup};
 use crate::environment::Environment;
@@ -31,7 +32,7 @@ impl Core {
     pub(crate) fn delegates(&self, client: ClientId) -> Vec<ClientId> {
         let aggregate = self.clients.get(&client).and_then(Client::aggregate);
         aggregate
-            .map(|aggregate| aggregate.delegates.values().map(|it| it.client).collect())
+            .map(|aggregate| aggregate.delegates().map(|(_, delegate)| delegate.client()).collect())
             .unwrap_or_default()
     }
 
@@ -57,8 +58,7 @@ impl Core {
         environments: Vec<(ServerId, Environment)>,
         only: Option<Vec<ServerId>>,
     ) {
-        let aggregate =
-            Aggregate { environments: environments.into_iter().collect(), only, ..Aggregate::default() };
+        let aggregate = Aggregate::new(environments, only);
         // Each of its delegates has an environment of its own.
         let origin = ClientOrigin { environment: Environment::default(), ..self.origin_of(surroundings) };
         let new = self.newcomer(id, ServerId::EVERY, self.no_server());
@@ -69,8 +69,8 @@ impl Core {
     /// The servers that a client of all of them, or of some, sees.
     pub(super) fn servers_of(&self, client: ClientId) -> Vec<ServerId> {
         let listed = self.servers.iter().filter(|(_, it)| !it.is_removed() && it.settings().is_listed);
-        let only = self.aggregate(client).and_then(|aggregate| aggregate.only.as_ref());
-        let is_wanted = |server: &ServerId| only.is_none_or(|only| only.contains(server));
+        let aggregate = self.aggregate(client);
+        let is_wanted = |server: &ServerId| aggregate.is_none_or(|aggregate| aggregate.wants(*server));
         listed.map(|(server, _)| server).filter(is_wanted).collect()
     }
 
@@ -80,10 +80,7 @@ impl Core {
             self.retire_delegate(delegate);
         }
         if let Some(aggregate) = self.aggregate_mut(client) {
-            aggregate.delegates.clear();
-            aggregate.view = None;
-            aggregate.seen = Default::default();
-            aggregate.spellings.clear();
+            aggregate.begin_anew();
         }
         let initialize = initialize.detached();
         for server in self.servers_of(client) {
@@ -91,7 +88,7 @@ impl Core {
         }
     }
 
-    /// Its client is still there, and has no use for it: what it has asked for is answered all the same.
+    /// Ends a delegate whose client is still connected; its open requests are answered all the same.
     fn retire_delegate(&mut self, delegate: ClientId) {
         let Some(c) = self.clients.get_mut(&delegate) else { return };
         c.mark_lost();
@@ -108,10 +105,14 @@ impl Core {
         let Some(c) = self.clients.get(&client) else { return };
         let greeting = Greeting::new(initialize.clone(), initialized_notice());
         let id = self.numbers.new_delegate();
-        let delegate = c.delegate(self.newcomer(id, server, settings.clone()), greeting);
+        let mut delegate = c.delegate(self.newcomer(id, server, settings.clone()), greeting);
+        // The delegate before it most likely declared the same.
+        if let Some(before) = self.clients.get(&ClientId(id.0 - 1)) {
+            delegate.share_profile(before);
+        }
         self.clients.insert(id, delegate);
         if let Some(aggregate) = self.aggregate_mut(client) {
-            aggregate.delegates.insert(server, Delegate { client: id, news: News::Unasked });
+            aggregate.add_delegate(server, id);
         }
         if !settings.lazy || self.offer_for(id).is_none() {
             self.rouse(id);
@@ -123,12 +124,12 @@ impl Core {
         let Some(c) = self.clients.get(&delegate) else { return };
         let server = c.server();
         if !self.may_try(server) {
-            return self.set_news(delegate, News::Missed);
+            return self.set_offer_state(delegate, OfferState::Missed);
         }
         self.start_for_lists(delegate);
     }
 
-    /// The same, however soon after the last try.
+    /// Like `rouse`, however soon after the last try.
     pub(super) fn start_for_lists(&mut self, delegate: ClientId) {
         if !self.is_running() {
             return;
@@ -140,7 +141,7 @@ impl Core {
             && c.roots_stage() != RootsStage::Told;
         let (home, server, is_lazy) = (c.home(), c.server(), c.settings().lazy);
         let until = self.waits_until(c.connection(), server);
-        self.set_news(delegate, News::Awaited { until });
+        self.set_offer_state(delegate, OfferState::Awaited { until });
         self.clock.wake_at(until);
         let route = match home {
             Some(home) => Route::To(home),
@@ -151,7 +152,7 @@ impl Core {
         match route {
             // Which lists are stored for it may depend on its root, which is known only now.
             Route::To(_) if is_lazy && self.offer_for(delegate).is_some() => {
-                self.set_news(delegate, News::Unasked);
+                self.set_offer_state(delegate, OfferState::Unasked);
             }
             Route::To(home) => {
                 self.ensure_started(home);
@@ -165,23 +166,22 @@ impl Core {
                 }
             }
             Route::Wait => {}
-            Route::Refused(_) => self.set_news(delegate, News::Missed),
+            Route::Refused(_) => self.set_offer_state(delegate, OfferState::Missed),
         }
     }
 
-    /// Where it works has been settled, and nobody knows yet what its server offers.
+    /// Starts a delegate's server if its offer is unknown.
     pub(crate) fn rouse_if_unknown(&mut self, delegate: ClientId) {
         if self.offer_for(delegate).is_none() {
             self.rouse(delegate);
         }
     }
 
-    pub(super) fn set_news(&mut self, delegate: ClientId, news: News) {
+    pub(super) fn set_offer_state(&mut self, delegate: ClientId, offer: OfferState) {
         let Some(c) = self.clients.get(&delegate) else { return };
         let (connection, server) = (c.connection(), c.server());
-        let known = self.aggregate_mut(connection).and_then(|aggregate| aggregate.delegates.get_mut(&server));
-        if let Some(known) = known.filter(|known| known.client == delegate) {
-            known.news = news;
+        if let Some(aggregate) = self.aggregate_mut(connection) {
+            aggregate.set_offer_state(server, delegate, offer);
         }
     }
 
@@ -202,9 +202,9 @@ impl Core {
         for delegate in self.delegates(client) {
             self.ask_roots_if_wanted(delegate);
             // One that had to make room, after it was greeted, is yet to be asked what it offers.
-            let news =
-                self.clients.get(&delegate).and_then(|c| self.aggregate(client)?.delegates.get(&c.server()));
-            if news.is_some_and(|it| matches!(it.news, News::Awaited { until } if until > self.clock.now())) {
+            let known =
+                self.clients.get(&delegate).and_then(|c| self.aggregate(client)?.delegate_at(c.server()));
+            if known.is_some_and(|it| it.offer().is_awaited(self.clock.now())) {
                 self.rouse_if_unknown(delegate);
             }
         }
@@ -215,7 +215,7 @@ impl Core {
         if message.method() == Method::RootsChanged
             && let Some(aggregate) = self.aggregate_mut(client)
         {
-            aggregate.has_other_roots = true;
+            aggregate.note_other_roots();
         }
         let name = message.method_name();
         let rule = self.settings.aggregates.notifications.iter().find(|(method, _)| *method == *name);
@@ -238,9 +238,7 @@ impl Core {
         if let Some(c) = self.clients.get_mut(&delegate) {
             c.begin_roots_inquiry(style);
         }
-        let is_stale = self
-            .aggregate_mut(client)
-            .is_some_and(|aggregate| std::mem::take(&mut aggregate.has_other_roots));
+        let is_stale = self.aggregate_mut(client).is_some_and(Aggregate::take_other_roots);
         let Some(c) = self.clients.get(&client) else { return };
         match c.roots_stage() {
             RootsStage::Told if !is_stale => {
@@ -264,13 +262,13 @@ impl Core {
         }
     }
 
-    /// What of a client's environment reaches a server is for the server's settings to say.
+    /// Replaces a client's environment for one server; the server's settings say which variables count.
     pub(crate) fn set_environment(&mut self, client: ClientId, server: ServerId, environment: Environment) {
         let Some(c) = self.clients.get_mut(&client) else { return };
         let delegate = match c.aggregate_mut() {
             Some(aggregate) => {
-                aggregate.environments.insert(server, environment.clone());
-                aggregate.delegates.get(&server).map(|it| it.client)
+                aggregate.set_environment_at(server, environment.clone());
+                aggregate.delegate_at(server).map(Delegate::client)
             }
             None => Some(client),
         };
@@ -286,19 +284,19 @@ impl Core {
             let Some(c) = self.clients.get(&client) else { continue };
             let Some(aggregate) = c.aggregate() else { continue };
             // One in the middle of its handshake has its delegates by what it says there.
-            let opening = aggregate.opening.and_then(|minted| self.pending.get(minted)?.waiting().cloned());
+            let opening = aggregate.opening().and_then(|minted| self.pending.get(minted)?.waiting().cloned());
             let greeted = || c.greeting().map(|greeting| greeting.initialize().clone());
             let Some(initialize) = opening.or_else(greeted) else { continue };
-            let gone = aggregate.delegates.iter().filter(|(server, _)| !all.contains(server));
-            let gone: Vec<(ServerId, ClientId)> = gone.map(|(server, it)| (*server, it.client)).collect();
-            let new = all.iter().filter(|server| !aggregate.delegates.contains_key(server));
+            let gone = aggregate.delegates().filter(|(server, _)| !all.contains(server));
+            let gone: Vec<(ServerId, ClientId)> = gone.map(|(server, it)| (server, it.client())).collect();
+            let new = all.iter().filter(|server| !aggregate.has_delegate_at(**server));
             let new: Vec<ServerId> = new.copied().collect();
             for (server, delegate) in gone {
                 // Its instances end when they have done what they are at.
                 self.move_client(delegate);
                 self.retire_delegate(delegate);
                 if let Some(aggregate) = self.aggregate_mut(client) {
-                    aggregate.delegates.remove(&server);
+                    aggregate.remove_delegate(server);
                 }
             }
             for server in new {

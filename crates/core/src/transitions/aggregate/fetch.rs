@@ -1,7 +1,7 @@
-//! Asking a backend what it offers: all lists, all pages. Once it is ready, and again when it says that something has
-//! changed.
+//! Requests to a backend for its lists, page by page: once it is ready, and again when it announces a change. How lists
+//! are merged is for `lists` to say.
 
-use crate::backends::{AfterPage, Backend, BackendState};
+use crate::backends::{AfterPage, Backend};
 use crate::catalogue::{List, Offer, OfferKey};
 use crate::clients::Role;
 use crate::core::Core;
@@ -19,15 +19,7 @@ impl Core {
     /// Asks a backend what it offers, if it can be asked and somebody wants to know.
     pub(crate) fn fetch_offer(&mut self, launch: Launch) {
         let is_wanted = self.lessees(launch.backend).any(|client| self.wants_offer(client));
-        let can_be_asked = |b: &Backend| {
-            // The welcome of one that is being stopped may be an earlier process's.
-            let is_leaving = matches!(b.state, BackendState::Stopping { .. });
-            b.is_current(launch)
-                && !is_leaving
-                && b.handshake().is_initialized()
-                && b.handshake().has_welcome()
-                && !b.lists().was_asked()
-        };
+        let can_be_asked = |b: &Backend| b.is_current(launch) && b.can_be_asked_for_lists();
         if is_wanted && self.backends.get(&launch.backend).is_some_and(can_be_asked) {
             self.ask_for(launch, &List::ALL);
         }
@@ -44,7 +36,7 @@ impl Core {
         }
     }
 
-    /// It says that a list is another now.
+    /// A backend announces a changed list.
     pub(crate) fn offer_changed(&mut self, launch: Launch, method: Method) {
         let lists: &[List] = match method {
             Method::ToolsChanged => &[List::Tools],
@@ -110,7 +102,7 @@ impl Core {
             }
             return self.page_missed(launch.backend, list, round);
         }
-        self.note_offer(launch.backend, list.method(), message);
+        self.learn_offer(launch.backend, list.method(), message);
         let result = message.bytes().slice(message.span(Part::Result).range());
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         match b.lists_mut().add_page(list, round, result) {
@@ -152,10 +144,10 @@ impl Core {
         if let Some(due) = b.lists().next_round_at() {
             self.clock.wake_at(due);
         }
-        let offer = if is_partial { offer } else { self.keep_offer(launch.backend, offer) };
+        let offer = if is_partial { offer } else { self.store_offer(launch.backend, offer) };
         if let Some(b) = self.backends.get_mut(&launch.backend) {
             b.lists_mut().set_offer(offer.clone(), is_partial);
-            b.last_used = now;
+            b.touch(now);
         }
         if is_partial {
             self.plan_retry_of(launch.backend);
@@ -170,7 +162,7 @@ impl Core {
 
     /// Keeps what a server offers for those who come later. If it is what was known already, that is given back: whoever
     /// looks at it sees that nothing has changed.
-    fn keep_offer(&mut self, backend: BackendId, offer: Arc<Offer>) -> Arc<Offer> {
+    fn store_offer(&mut self, backend: BackendId, offer: Arc<Offer>) -> Arc<Offer> {
         let Some(b) = self.backends.get(&backend) else { return offer };
         if let Some(own) = b.offer().filter(|own| own.same_as(&offer)) {
             return own.clone();
@@ -182,7 +174,7 @@ impl Core {
         if let Some(known) = origin.store_offer(key.clone(), &offer) {
             return known;
         }
-        self.actions.push(Action::KeepOffer { server, key, offer: offer.clone() });
+        self.actions.push(Action::StoreOffer { server, key, offer: offer.clone() });
         offer
     }
 }

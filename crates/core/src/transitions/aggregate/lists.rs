@@ -1,7 +1,7 @@
-//! What all servers offer together: when it is known, what the client has seen of it, and when it must be told that this
-//! is no longer so.
+//! The merged lists of all servers: when they are complete, which of them the client has read, and when it is told of a
+//! change.
 
-use crate::aggregate::{Delegate, Held, News};
+use crate::aggregate::{Aggregate, Delegate, OfferState};
 use crate::backends::BackendState;
 use crate::catalogue::{List, Offer, OfferKey, Page, View};
 use crate::clients::{Client, Role};
@@ -9,25 +9,21 @@ use crate::core::{Core, Followup};
 use crate::fact::Outcome;
 use crate::ids::{BackendId, ClientId};
 use crate::moment::Moment;
-use crate::pending::{Asker, NOWHERE};
+use crate::pending::{Asker, NOWHERE, Unrouted};
 use crate::routing::NamedPath;
-use bytes::Bytes;
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_protocol::{Dialect, ErrorKind, Message, Part, RawId};
+use switchboard_protocol::{ErrorKind, Message, Part, RawId};
 
-/// Changes in quick succession are told as one.
+/// Changes within this time are told as one.
 const LIST_CHANGE_DELAY: Duration = Duration::from_millis(100);
 
-/// How long after that a client is told that did not read what it was sent.
+/// The delay before a client that left a notification unread is told again.
 const NOTICE_RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// So many earlier views are kept for those who are in the middle of their pages.
-const MAX_EARLIER_VIEWS: usize = 4;
-
 impl Core {
-    /// What a delegate's server offers: as its own backend said, or as it was when somebody asked last.
+    /// The offer of a delegate's server: that of its own backend, else the latest to any client.
     pub(crate) fn offer_for(&self, delegate: ClientId) -> Option<Arc<Offer>> {
         let c = self.clients.get(&delegate)?;
         let own = c.home().and_then(|home| self.backends.get(&home)?.offer().cloned());
@@ -43,7 +39,7 @@ impl Core {
         if !c.settings().launch_uses_root {
             return Some(None);
         }
-        let root = self.backends.get(&c.home()?)?.key.root.as_deref();
+        let root = self.backends.get(&c.home()?)?.root();
         Some(root.map(Arc::from))
     }
 
@@ -52,8 +48,8 @@ impl Core {
     pub(super) fn shown_offer(&self, delegate: ClientId) -> Option<Arc<Offer>> {
         self.offer_for(delegate).or_else(|| {
             let c = self.clients.get(&delegate)?;
-            let news = self.aggregate(c.connection())?.delegates.get(&c.server())?.news;
-            let is_awaited = matches!(news, News::Awaited { until } if until > self.clock.now());
+            let offer = self.aggregate(c.connection())?.delegate_at(c.server())?.offer();
+            let is_awaited = offer.is_awaited(self.clock.now());
             let root = self.offer_root(c).filter(|_| !is_awaited)?;
             self.servers.get(c.server())?.offers().newest(root.as_deref())?.offer().cloned()
         })
@@ -66,8 +62,8 @@ impl Core {
             let is_asked = match *c.role() {
                 Role::Prefetch { .. } | Role::Standby => true,
                 Role::Delegate { of } => {
-                    let it = self.aggregate(of).and_then(|aggregate| aggregate.delegates.get(&c.server()));
-                    it.is_some_and(|it| matches!(it.news, News::Awaited { .. }))
+                    let it = self.aggregate(of).and_then(|aggregate| aggregate.delegate_at(c.server()));
+                    it.is_some_and(|it| it.offer().is_asked_for())
                 }
                 Role::Plain | Role::Aggregate(_) => false,
             };
@@ -76,13 +72,12 @@ impl Core {
         self.lessees(backend).any(is_it)
     }
 
-    /// Nobody has to be waited for any more.
+    /// Whether all servers have answered, or are given up for now.
     pub(super) fn is_settled(&self, client: ClientId) -> bool {
-        let is_awaited = |it: &Delegate| match it.news {
-            News::Awaited { until } => until > self.clock.now() && self.offer_for(it.client).is_none(),
-            News::Unasked | News::Missed => false,
-        };
-        self.aggregate(client).is_none_or(|aggregate| !aggregate.delegates.values().any(is_awaited))
+        let is_awaited =
+            |it: &Delegate| it.offer().is_awaited(self.clock.now()) && self.offer_for(it.client()).is_none();
+        self.aggregate(client)
+            .is_none_or(|aggregate| !aggregate.delegates().any(|(_, delegate)| is_awaited(delegate)))
     }
 
     /// Keeps a request until it is known what all servers offer.
@@ -97,7 +92,7 @@ impl Core {
         let minted = self.accept(client, NOWHERE, id, batch, message);
         self.give_time(client, minted);
         if let Some(aggregate) = self.aggregate_mut(client) {
-            aggregate.held.push(Held { minted, paths });
+            aggregate.hold(Unrouted { minted, paths });
         }
     }
 
@@ -108,18 +103,13 @@ impl Core {
             return;
         }
         self.finish_opening(client);
-        if self.aggregate(client).is_none_or(|aggregate| aggregate.held.is_empty())
-            || !self.is_settled(client)
-        {
+        if !self.aggregate(client).is_some_and(Aggregate::has_held) || !self.is_settled(client) {
             return;
         }
-        let held = self
-            .aggregate_mut(client)
-            .map(|aggregate| std::mem::take(&mut aggregate.held))
-            .unwrap_or_default();
-        for Held { minted, paths } in held {
+        let held = self.aggregate_mut(client).map(Aggregate::take_held).unwrap_or_default();
+        for Unrouted { minted, paths } in held {
             let Some(pending) = self.close(minted) else { continue };
-            let Asker::Client { id, batch, .. } = &pending.asker else { continue };
+            let Asker::Client { id, batch, .. } = pending.asker() else { continue };
             let Some(message) = pending.waiting().cloned() else { continue };
             self.one_fewer(client);
             self.aggregate_request(client, id.clone(), *batch, message, paths);
@@ -129,12 +119,12 @@ impl Core {
     /// How the servers look to a client now.
     pub(super) fn view(&mut self, client: ClientId) -> Option<Arc<View>> {
         let aggregate = self.aggregate(client)?;
-        if let Some(view) = &aggregate.view {
+        if let Some(view) = aggregate.view() {
             return Some(view.clone());
         }
         let members = self.members(client, |core, c| core.shown_offer(c.id()));
         let view = self.views.of(members);
-        self.aggregate_mut(client)?.view = Some(view.clone());
+        self.aggregate_mut(client)?.set_view(view.clone());
         Some(view)
     }
 
@@ -162,14 +152,7 @@ impl Core {
             return self.conclude(&pending, Outcome::Refused(ErrorKind::ClientTooSlow));
         }
         if let (Page::First, Some(aggregate)) = (page, self.aggregate_mut(client)) {
-            aggregate.shown[list as usize] = Some(view.clone());
-            aggregate.seen[list as usize] = Some(view.clone());
-            if !aggregate.older.iter().any(|older| Arc::ptr_eq(older, &view)) {
-                if aggregate.older.len() == MAX_EARLIER_VIEWS {
-                    aggregate.older.pop_front();
-                }
-                aggregate.older.push_back(view);
-            }
+            aggregate.show_list(list, view);
         }
         self.conclude(&pending, Outcome::Ok);
     }
@@ -178,11 +161,11 @@ impl Core {
     fn page_meant(&self, client: ClientId, message: &Message) -> Option<(Arc<View>, Page)> {
         let cursor = message.text(Part::Cursor)?;
         let (number, offset) = View::read_cursor(&cursor)?;
-        let view = self.aggregate(client)?.older.iter().find(|view| view.number() == number)?;
+        let view = self.aggregate(client)?.earlier_view(number)?;
         Some((view.clone(), Page::At(offset)))
     }
 
-    /// What a delegate's server offers may be something else now.
+    /// Notes that the offer of a delegate's server may have changed.
     pub(crate) fn renew_soon(&mut self, delegate: ClientId) {
         self.renew_aggregate_soon(self.connection_of(delegate));
     }
@@ -190,8 +173,7 @@ impl Core {
     pub(super) fn renew_aggregate_soon(&mut self, client: ClientId) {
         let at = self.clock.now() + LIST_CHANGE_DELAY;
         let Some(aggregate) = self.aggregate_mut(client) else { return };
-        aggregate.view = None;
-        aggregate.renew_at.get_or_insert(at);
+        aggregate.plan_renewal(at);
         self.clock.wake_at(at);
     }
 
@@ -199,21 +181,16 @@ impl Core {
     fn renew(&mut self, client: ClientId) {
         let Some(view) = self.view(client) else { return };
         let Some(aggregate) = self.aggregate_mut(client) else { return };
-        aggregate.renew_at = None;
-        let is_another = |list: &List| {
-            let shown = &aggregate.shown[*list as usize];
-            shown.as_ref().is_some_and(|shown| items(shown, *list) != items(&view, *list))
-        };
-        let changed: Vec<List> = List::ALL.into_iter().filter(is_another).collect();
+        let changed = aggregate.renew(&view);
         for method in List::change_notices(|list| changed.contains(&list)) {
             let is_told = self.notify_client(client, json!({ "method": method }));
             let at = self.clock.now() + NOTICE_RETRY_DELAY;
             let Some(aggregate) = self.aggregate_mut(client) else { return };
             for list in changed.iter().filter(|list| is_told && list.change_notice() == method) {
-                aggregate.shown[*list as usize] = Some(view.clone());
+                aggregate.tell_list(*list, view.clone());
             }
             if !is_told {
-                aggregate.renew_at = Some(at);
+                aggregate.postpone_renewal(at);
                 self.clock.wake_at(at);
             }
         }
@@ -221,17 +198,7 @@ impl Core {
 
     pub(crate) fn next_of_aggregates(&self) -> Option<Moment> {
         let there = self.clients.values().filter(|c| !c.is_lost());
-        let moments = there.filter_map(|c| c.aggregate()).flat_map(|aggregate| {
-            let is_waited_for = aggregate.opening.is_some() || !aggregate.held.is_empty();
-            let awaited = aggregate.delegates.values().filter_map(move |it| match it.news {
-                News::Awaited { until } if is_waited_for => Some(until),
-                News::Awaited { .. } | News::Unasked | News::Missed => None,
-            });
-            awaited
-                .filter(|until| *until > self.clock.now())
-                .chain(aggregate.renew_at)
-                .chain(aggregate.budget)
-        });
+        let moments = there.filter_map(|c| c.aggregate()?.next_deadline(self.clock.now()));
         moments
             .chain(self.next_retry())
             .chain(self.next_prefetch_end())
@@ -247,18 +214,15 @@ impl Core {
         for client in self.aggregates() {
             self.end_budget(client);
             self.aggregate_progress(client);
-            if self
-                .aggregate(client)
-                .and_then(|aggregate| aggregate.renew_at)
-                .is_none_or(|at| at > self.clock.now())
-            {
+            let now = self.clock.now();
+            if !self.aggregate(client).is_some_and(|aggregate| aggregate.is_renewal_due(now)) {
                 continue;
             }
             if self.is_settled(client) {
                 self.renew(client);
             } else if let Some(aggregate) = self.aggregate_mut(client) {
                 // More is about to come. It is told with that.
-                aggregate.renew_at = Some(later);
+                aggregate.postpone_renewal(later);
                 self.clock.wake_at(later);
             }
         }
@@ -269,8 +233,8 @@ impl Core {
         let Some(b) = self.backends.get(&backend) else { return };
         let (server, profile) = (b.server(), b.key().profile.clone());
         for client in self.aggregates() {
-            let delegate = self.aggregate(client).and_then(|aggregate| aggregate.delegates.get(&server));
-            let Some(c) = delegate.and_then(|it| self.clients.get(&it.client)) else { continue };
+            let delegate = self.aggregate(client).and_then(|aggregate| aggregate.delegate_at(server));
+            let Some(c) = delegate.and_then(|it| self.clients.get(&it.client())) else { continue };
             // One that has no lists of its own is shown those of others.
             if c.home() == Some(backend)
                 || c.profile() == profile.as_ref()
@@ -295,7 +259,7 @@ impl Core {
             if self.connection_of(delegate) == delegate && !self.has_parked(delegate) {
                 continue;
             }
-            self.set_news(delegate, News::Missed);
+            self.set_offer_state(delegate, OfferState::Missed);
             let connection = self.connection_of(delegate);
             self.followups.push(Followup::GoOnWithout { client: connection });
         }
@@ -311,17 +275,11 @@ impl Core {
         }
     }
 
-    /// One that was missed gets another chance, and nobody waits for it.
+    /// Tries a missed server again, without making its client wait.
     pub(super) fn try_missed(&mut self, client: ClientId) {
         let Some(aggregate) = self.aggregate(client) else { return };
-        let is_missed = |it: &&Delegate| match it.news {
-            News::Missed => true,
-            News::Awaited { until } => until <= self.clock.now(),
-            News::Unasked => false,
-        };
-        let missed: Vec<ClientId> =
-            aggregate.delegates.values().filter(is_missed).map(|it| it.client).collect();
-        for delegate in missed {
+        let missed = aggregate.delegates().filter(|(_, it)| it.offer().is_missed(self.clock.now()));
+        for delegate in missed.map(|(_, it)| it.client()).collect::<Vec<ClientId>>() {
             if self.offer_for(delegate).is_some() {
                 continue;
             }
@@ -344,7 +302,7 @@ impl Core {
             return;
         }
         for backend in self.followups.take_starts() {
-            match self.backends.get(&backend).map(|b| &b.state) {
+            match self.backends.get(&backend).map(|b| b.state()) {
                 Some(BackendState::Stopped | BackendState::Failed { .. }) => self.ensure_started(backend),
                 Some(BackendState::Starting { .. } | BackendState::Stopping { .. }) => {
                     self.followups.push(Followup::StartAgain { backend });
@@ -354,9 +312,4 @@ impl Core {
         }
         self.followups.tidy_starts();
     }
-}
-
-/// What a view shows, as bytes.
-fn items(view: &View, list: List) -> Bytes {
-    view.answer(list, Page::First, None, &RawId::null(), Dialect::Standard).original().clone()
 }

@@ -1,6 +1,6 @@
-//! A start goes on after its client has left, if the server's lists are not stored yet: some clients leave before a slow
-//! server is there, and would never see its tools however often they come. A stand-in holds the client's lease on the backend
-//! until the lists are stored. It has no connection: nothing is sent to it, and nothing is asked of it.
+//! Starts that go on after their client has left, if the server's lists are not stored yet. Some clients leave before a slow
+//! server is ready, and would never see its tools. A stand-in holds the client's lease until the lists are stored; it has
+//! no connection, so nothing is sent to it or asked of it.
 
 use crate::backends::{AfterStop, Backend, BackendState};
 use crate::clients::{Client, Greeting, Role};
@@ -11,7 +11,7 @@ use crate::moment::Moment;
 use std::time::Duration;
 use switchboard_protocol::Method;
 
-/// Starts of one backend: in each framing, and once more. Then it is over, whatever happens.
+/// Starts of one backend at most: in each framing, and once more.
 const MAX_STARTS: u32 = 4;
 
 /// How long a server that is ready may take for its lists.
@@ -83,9 +83,9 @@ impl Core {
         }
     }
 
-    /// It runs or is being started, or waits to be.
+    /// Whether a backend runs, is being started, or waits for room.
     pub(crate) fn is_on_its_way(&self, b: &Backend) -> bool {
-        let is_coming = match &b.state {
+        let is_coming = match b.state() {
             BackendState::Starting { .. } | BackendState::Ready { .. } | BackendState::Backoff { .. } => true,
             BackendState::Stopping { then, .. } => *then != AfterStop::Rest,
             BackendState::Stopped => self.backends.waits_for_room(b.id()),
@@ -94,10 +94,10 @@ impl Core {
         is_coming && !b.is_retired()
     }
 
-    /// What the client has said in its handshake, and would have said after it.
+    /// The messages of a client's handshake, the second one supplied if it is missing.
     fn greeting_of(&self, c: &Client, b: &Backend) -> Option<Greeting> {
         let open = || {
-            let own = self.pending.iter().find(|(_, p)| p.is_of(c.id()) && p.method == Method::Initialize);
+            let own = self.pending.iter().find(|(_, p)| p.is_of(c.id()) && p.method() == Method::Initialize);
             let (minted, pending) = own?;
             pending.waiting().or(pending.sent()).or_else(|| b.handshake().words_of(minted)).cloned()
         };

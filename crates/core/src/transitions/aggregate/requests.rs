@@ -1,6 +1,5 @@
-//! Where a request of a client of many servers goes: to the one that it concerns, under the name that this one knows.
+//! The server that a request of a client of several servers concerns, and the request's names as that server knows them.
 
-use crate::aggregate::Spelling;
 use crate::catalogue::{Found, FoundUri, List, NameStyle, View};
 use crate::clients::Level;
 use crate::core::Core;
@@ -12,11 +11,11 @@ use bytes::Bytes;
 use std::sync::Arc;
 use switchboard_protocol::{ErrorAnswer, Message, Method, Part, RawId};
 
-/// Who is to have a request.
+/// The recipient of a request.
 enum RequestOwner {
     /// The server of this delegate.
     Delegate(ClientId),
-    /// It cannot be said before all servers are known.
+    /// Unknown until all servers have answered.
     Later,
     Nobody(ErrorAnswer),
 }
@@ -65,7 +64,7 @@ impl Core {
     /// A client that has made no handshake has no delegates: whatever it asked for, it would seem that there is nothing.
     fn has_begun(&self, client: ClientId) -> bool {
         let has_greeted = self.clients.get(&client).is_some_and(|c| c.greeting().is_some());
-        has_greeted || self.aggregate(client).is_some_and(|aggregate| aggregate.opening.is_some())
+        has_greeted || self.aggregate(client).is_some_and(|aggregate| aggregate.opening().is_some())
     }
 
     /// Finds the server that a request concerns, and calls things what it calls them.
@@ -78,7 +77,7 @@ impl Core {
                 let public = message.part(Part::Uri).map(<[u8]>::to_vec);
                 let owner = self.owner_by_uri(client, message);
                 if let (RequestOwner::Delegate(delegate), Some(public)) = (&owner, public) {
-                    self.note_spelling(client, *delegate, public, message);
+                    self.note_alias(client, *delegate, public, message);
                 }
                 owner
             }
@@ -222,25 +221,24 @@ impl Core {
         }
     }
 
-    /// What a client was shown, if that is another view than the present one.
+    /// The view that a client was shown, if it differs from the present one.
     fn seen_before(&self, client: ClientId, list: List, view: &Arc<View>) -> Option<Arc<View>> {
-        let seen = self.aggregate(client)?.seen[list as usize].as_ref()?;
-        (!Arc::ptr_eq(seen, view)).then(|| seen.clone())
+        self.aggregate(client)?.seen_before(list, view).cloned()
     }
 
     /// The delegate at a server that a client has seen, unless its things are called or shown otherwise by now.
     fn seen_delegate(&self, client: ClientId, seen: &View, member: usize) -> Option<ClientId> {
         let member = seen.members().get(member)?;
-        let delegate = self.aggregate(client)?.delegates.get(&member.server)?.client;
+        let delegate = self.aggregate(client)?.delegate_at(member.server)?.client();
         let c = self.clients.get(&delegate)?;
         Arc::ptr_eq(&c.settings().naming, &member.naming).then_some(delegate)
     }
 
     fn delegate_at(&self, client: ClientId, view: &View, member: usize) -> RequestOwner {
         let server = view.members().get(member).map(|member| member.server);
-        let found = server.and_then(|server| self.aggregate(client)?.delegates.get(&server));
+        let found = server.and_then(|server| self.aggregate(client)?.delegate_at(server));
         match found {
-            Some(delegate) => RequestOwner::Delegate(delegate.client),
+            Some(delegate) => RequestOwner::Delegate(delegate.client()),
             None => RequestOwner::Later,
         }
     }
@@ -281,21 +279,21 @@ impl Core {
         self.delegates(client).into_iter().filter(keeps).collect()
     }
 
-    /// What a client listens to under a name of ours, it wants to hear of under that name.
-    fn note_spelling(&mut self, client: ClientId, delegate: ClientId, public: Vec<u8>, message: &Message) {
+    /// Remembers the name under which a client subscribed: it is notified under the same name.
+    fn note_alias(&mut self, client: ClientId, delegate: ClientId, public: Vec<u8>, message: &Message) {
         let original = message.part(Part::Uri).filter(|_| message.method() == Method::Subscribe);
         let Some(original) = original.map(|original| same_spelling(original).into_owned()) else { return };
-        self.forget_spelling(delegate, &original);
+        self.forget_alias(delegate, &original);
         if let Some(aggregate) = self.aggregate_mut(client).filter(|_| *same_spelling(&public) != *original) {
-            aggregate.spellings.push(Spelling { delegate, original, public });
+            aggregate.add_alias(delegate, original, public);
         }
     }
 
-    /// It listens no longer. Until its server has agreed to that, it may still hear of it.
-    pub(crate) fn forget_spelling(&mut self, delegate: ClientId, original: &[u8]) {
+    /// Forgets the name of a subscription once the server has agreed to its end.
+    pub(crate) fn forget_alias(&mut self, delegate: ClientId, original: &[u8]) {
         let connection = self.connection_of(delegate);
         if let Some(aggregate) = self.aggregate_mut(connection) {
-            aggregate.spellings.retain(|known| known.delegate != delegate || known.original != original);
+            aggregate.remove_alias(delegate, original);
         }
     }
 

@@ -1,8 +1,8 @@
-//! Servers that cannot be had are named to the clients that miss them: in the `instructions` of the handshake, and in a log
-//! message for those that asked for logs. Why it is so is for `switchboard status` to say: a server's own words may hold
-//! anything, and here a model reads along.
+//! Names of servers that could not be started, for the clients that miss them: in the `instructions` of the handshake, and
+//! in a log message to clients that asked for logs. The reason is for `switchboard status` alone: it may quote a server's
+//! output, and here a model reads along.
 
-use crate::aggregate::{Delegate, News};
+use crate::aggregate::Delegate;
 use crate::catalogue::unavailable;
 use crate::clients::Level;
 use crate::core::Core;
@@ -14,16 +14,12 @@ impl Core {
     pub(super) fn unavailable(&self, client: ClientId) -> Vec<String> {
         let Some(aggregate) = self.aggregate(client) else { return Vec::new() };
         let is_missing = |it: &&Delegate| {
-            let is_over = match it.news {
-                News::Missed => true,
-                News::Awaited { until } => until <= self.clock.now(),
-                News::Unasked => false,
-            };
-            let is_known = self.clients.get(&it.client).is_some_and(|c| self.words_of(c).is_some());
-            is_over && !is_known && self.shown_offer(it.client).is_none()
+            let is_over = it.offer().is_missed(self.clock.now());
+            let is_known = self.clients.get(&it.client()).is_some_and(|c| self.words_of(c).is_some());
+            is_over && !is_known && self.shown_offer(it.client()).is_none()
         };
-        let missing =
-            aggregate.delegates.values().filter(is_missing).filter_map(|it| self.clients.get(&it.client));
+        let delegates = aggregate.delegates().map(|(_, delegate)| delegate);
+        let missing = delegates.filter(is_missing).filter_map(|it| self.clients.get(&it.client()));
         missing.map(|c| c.settings().name.clone()).collect()
     }
 
@@ -35,8 +31,7 @@ impl Core {
         }
         let name = known.name().to_owned();
         for client in self.aggregates() {
-            let has_it =
-                self.aggregate(client).is_some_and(|aggregate| aggregate.delegates.contains_key(&server));
+            let has_it = self.aggregate(client).is_some_and(|aggregate| aggregate.has_delegate_at(server));
             if has_it {
                 self.warn_of(client, &name);
             }

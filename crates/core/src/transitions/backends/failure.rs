@@ -1,8 +1,7 @@
-//! Why a server failed last, as `status`, `tools` and clients of many servers show it. It outlives the backend: a server
-//! that nobody runs any more still says why.
+//! The last failure of a server, for `status`, `tools` and clients of several servers. It outlives the backend.
 
+use crate::aggregate::Aggregate;
 use crate::answers::Cause;
-use crate::backends::BackendState;
 use crate::core::Core;
 use crate::ids::{BackendId, ClientId, ServerId};
 use crate::moment::Moment;
@@ -11,7 +10,7 @@ use serde_json::{Value, json};
 
 impl Core {
     /// Records why a backend failed. A backend whose settings have changed says nothing about the next one.
-    pub(crate) fn note_failure(&mut self, backend: BackendId, cause: &Cause) {
+    pub(crate) fn record_failure(&mut self, backend: BackendId, cause: &Cause) {
         let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired()) else { return };
         let (server, name) = (b.server(), b.settings().name.clone());
         let error = self.cause(Some(backend), cause);
@@ -42,13 +41,7 @@ impl Core {
     /// When a server is started again, or may be started again, if that has a time.
     pub(crate) fn next_try(&self, server: ServerId) -> Option<Moment> {
         let own = self.backends.of_server(server);
-        let until = own.filter_map(|b| match b.state {
-            BackendState::Backoff { until } | BackendState::Failed { until, .. } => Some(until),
-            BackendState::Stopped
-            | BackendState::Starting { .. }
-            | BackendState::Ready { .. }
-            | BackendState::Stopping { .. } => None,
-        });
+        let until = own.filter_map(|b| b.backoff_end().or(b.cooldown_end()));
         let planned = self.retry_of(server).map(Retry::at);
         until.chain(planned).filter(|until| *until > self.clock.now()).min()
     }
@@ -58,7 +51,7 @@ impl Core {
         self.failed_with(server).or_else(|| self.is_late_since(server))
     }
 
-    /// It was not ready in time, perhaps in an earlier run, and what became of that start is not known.
+    /// The failure of a server that was not ready in time, perhaps in an earlier run.
     fn is_late_since(&self, server: ServerId) -> Option<LastError> {
         let (known, retry) = (self.servers.get(server)?, self.retry_of(server)?);
         let shown = || LastError::not_ready(known.name(), retry, self.clock.now(), self.next_try(server));
@@ -73,14 +66,14 @@ impl Core {
     /// The servers that a client of many sees: which are still starting, and why the others failed.
     pub(crate) fn servers_of_client(&self, client: ClientId) -> Value {
         let aggregate = self.clients.get(&client).and_then(|c| c.aggregate());
-        let delegates = aggregate.into_iter().flat_map(|aggregate| &aggregate.delegates);
+        let delegates = aggregate.into_iter().flat_map(Aggregate::delegates);
         let shown = delegates.filter_map(|(server, delegate)| {
-            let name = &self.servers.get(*server)?.settings().name;
+            let name = &self.servers.get(server)?.settings().name;
             // A failure in another workspace is not this client's.
-            let error = self.failed_with(*server).filter(|_| !self.is_served(delegate.client));
-            let is_starting = error.is_none() && self.is_starting(delegate.client);
-            let is_missing = !is_starting && self.offer_for(delegate.client).is_none();
-            let error = error.or_else(|| self.is_late_since(*server).filter(|_| is_missing));
+            let error = self.failed_with(server).filter(|_| !self.is_served(delegate.client()));
+            let is_starting = error.is_none() && self.is_starting(delegate.client());
+            let is_missing = !is_starting && self.offer_for(delegate.client()).is_none();
+            let error = error.or_else(|| self.is_late_since(server).filter(|_| is_missing));
             Some(json!({ "name": name, "isStarting": is_starting, "lastError": error }))
         });
         json!({ "servers": shown.collect::<Vec<Value>>() })
@@ -89,7 +82,7 @@ impl Core {
     /// A delegate's own backend works.
     fn is_served(&self, delegate: ClientId) -> bool {
         let home = self.clients.get(&delegate).and_then(|c| self.backends.get(&c.home()?));
-        home.is_some_and(|b| b.proven && matches!(b.state, BackendState::Ready { .. }))
+        home.is_some_and(|b| b.has_answered() && b.is_ready())
     }
 
     /// The offer of a delegate's server is not known yet, and somebody is at work on it.

@@ -1,12 +1,12 @@
-//! What a backend sends: answers find their pending request, requests go to its client under a minted id,
-//! notifications follow the request they speak of. What is not a message is quarantined.
+//! Messages of a backend: answers find their pending request, questions go to a client under a minted id, notifications
+//! follow the request that they belong to.
 
 use crate::answers::Overload;
 use crate::core::{Core, Followup};
 use crate::event::About;
 use crate::fact::{Fact, Outcome};
 use crate::ids::{BackendId, ClientId, Launch};
-use crate::pending::{Asked, AskedBy, Asker, MergeSource, Pending, Progress, name_of};
+use crate::pending::{AskedBy, Asker, MergeSource, Pending, Question, name_of};
 use crate::record::FramingChoice;
 use crate::redact::redact;
 use crate::servers::LastStart;
@@ -15,7 +15,7 @@ use serde::Deserialize;
 use switchboard_protocol::dialect;
 use switchboard_protocol::{ErrorAnswer, Kind, Message, Method, Outgoing, Part, Patch, RawId};
 
-/// So many bytes of a log message that no client gets are written to our log.
+/// Bytes of a log message without a recipient that are written to our log.
 const MAX_UNHEARD_BYTES: usize = 500;
 
 /// The code of JSON-RPC for a message that could not be read, and so had no id.
@@ -60,7 +60,7 @@ impl Core {
         let is_unparsed = || failed && error_code(&message) == Some(PARSE_ERROR);
         let meant = || is_without_id.then(|| self.only_open(launch, is_unparsed())).flatten();
         let Some(minted) = known.or_else(meant) else { return self.late_answer(launch) };
-        self.note_answered(launch, minted);
+        self.record_answered(launch, minted);
         if known.is_none() && !failed {
             let error = self.bad_answer(launch.backend, "a result without an id");
             return self.fail_open(launch, minted, &error);
@@ -69,7 +69,7 @@ impl Core {
             return self.keep_for_next(launch, minted);
         }
         let Some(pending) = self.close(minted) else { return };
-        match pending.asker {
+        match *pending.asker() {
             Asker::Client { .. } => self.deliver(launch, pending, message, failed),
             Asker::Replay => self.replayed(launch, &message, failed),
             Asker::Catalogue { list, round } => self.page_came(launch, list, round, &message, failed),
@@ -85,37 +85,36 @@ impl Core {
 
     /// Gives an answer to the client that waits for it, with its own id put back.
     fn deliver(&mut self, launch: Launch, pending: Pending, message: Message, failed: bool) {
-        let Asker::Client { client, ref id, batch } = pending.asker else { return };
+        let &Asker::Client { client, ref id, batch } = pending.asker() else { return };
         if let Some(b) = self.backends.get_mut(&launch.backend) {
-            b.proven |= !failed;
-            b.breaker_mut().end_trial();
-            if pending.method != Method::Ping {
-                b.last_used = self.clock.now();
+            b.record_answer(failed);
+            if pending.method() != Method::Ping {
+                b.touch(self.clock.now());
             }
         }
-        if pending.method == Method::Initialize {
+        if pending.method() == Method::Initialize {
             // One who is refused may be wrong himself.
             if !failed {
-                self.note_start(launch.backend, LastStart::Well);
+                self.record_start(launch.backend, LastStart::Well);
             }
             self.greeted(launch, client, &pending, &message, failed);
         } else if !failed {
-            self.note_offer(launch.backend, pending.method, &message);
-            self.note_effect(launch, client, &pending, &message);
+            self.learn_offer(launch.backend, pending.method(), &message);
+            self.record_effect(launch, client, &pending, &message);
         } else {
             self.not_subscribed(&pending);
         }
-        if pending.method == Method::SetLevel {
+        if pending.method() == Method::SetLevel {
             self.level_answered(launch.backend, client, failed);
         }
-        let cancelled = matches!(pending.progress, Progress::Cancelled);
+        let cancelled = pending.is_cancelled();
         if cancelled && batch.is_some() {
             return self.late_answer(launch);
         }
         let Some(c) = self.clients.get(&client) else { return };
         let mut out = Outgoing::of(&message);
         out.replace(message.span(Part::Id), Patch::Id(id.clone()));
-        if pending.method == Method::TasksList && !failed {
+        if pending.method() == Method::TasksList && !failed {
             self.own_tasks_only(launch.backend, client, &message, &mut out);
         }
         if c.is_delegate() && !failed {
@@ -134,7 +133,7 @@ impl Core {
             };
             self.conclude(&pending, outcome);
         }
-        if pending.method == Method::Initialize {
+        if pending.method() == Method::Initialize {
             self.after_greeting(launch.backend, client);
         }
         self.check_drained();
@@ -142,17 +141,17 @@ impl Core {
 
     /// The books of a request that is over: the one line per request, and one fewer unanswered.
     pub(crate) fn conclude(&mut self, pending: &Pending, outcome: Outcome) {
-        let Asker::Client { client, id, .. } = &pending.asker else { return };
-        if let Some(b) = self.backends.get_mut(&pending.backend) {
+        let Asker::Client { client, id, .. } = pending.asker() else { return };
+        if let Some(b) = self.backends.get_mut(&pending.backend()) {
             b.counters_mut().count_request(outcome != Outcome::Ok);
         }
         let client = self.one_fewer(*client);
         let fact = Fact::Answered {
             client,
-            backend: Some(pending.backend),
-            method: pending.name.clone(),
+            backend: Some(pending.backend()),
+            method: pending.name().clone(),
             id: id.clone(),
-            took: self.clock.now().since(pending.accepted),
+            took: self.clock.now().since(pending.accepted()),
             outcome,
         };
         self.report(fact);
@@ -160,22 +159,22 @@ impl Core {
 
     /// Ends a request with an error of ours, unless its client no longer waits.
     pub(crate) fn fail(&mut self, pending: &Pending, error: &ErrorAnswer) {
-        if matches!(pending.progress, Progress::Cancelled) {
+        if pending.is_cancelled() {
             return;
         }
-        let Asker::Client { client, id, batch } = &pending.asker else { return };
+        let Asker::Client { client, id, batch } = pending.asker() else { return };
         self.not_subscribed(pending);
-        if pending.method == Method::Initialize
+        if pending.method() == Method::Initialize
             && let Some(c) = self.clients.get_mut(client)
         {
             let early = c.confirmed_early().cloned();
             c.fail_handshake();
-            self.forget_early(pending.backend, *client, early);
+            self.forget_early(pending.backend(), *client, early);
         }
         self.answer_error(*client, id, *batch, error);
         self.conclude(pending, Outcome::Refused(error.kind));
-        if pending.method == Method::Initialize {
-            let (backend, client) = (pending.backend, *client);
+        if pending.method() == Method::Initialize {
+            let (backend, client) = (pending.backend(), *client);
             self.followups.push(Followup::GreetNext { backend, client });
         }
     }
@@ -185,13 +184,13 @@ impl Core {
         let backend = launch.backend;
         let relays = self.settings_of(backend).relays;
         if message.method() == Method::RootsList && !relays && self.backend_asks_roots(launch, &id) {
-            self.note_asking(backend);
+            self.record_asking(backend);
             return;
         }
         let addressee = self.addressee(launch, message);
         let is_question = !relays && !matches!(message.method(), Method::Ping | Method::RootsList);
         if is_question {
-            self.note_question(backend, &addressee);
+            self.record_question(backend, &addressee);
         }
         let client = match addressee {
             Addressee::Client(client) => client,
@@ -208,13 +207,13 @@ impl Core {
                 return self.refuse_backend(launch, &id, &error);
             }
         };
-        let open = self.asked.iter().filter(|(_, asked)| asked.is_of(backend)).count();
+        let open = self.questions.iter().filter(|(_, asked)| asked.is_of(backend)).count();
         if open >= self.settings.limits.asked_per_backend {
             let error = self.overloaded(Some(backend), Overload::Questions);
             return self.refuse_backend(launch, &id, &error);
         }
         self.backend_is_active(launch.backend);
-        let minted = self.asked.mint();
+        let minted = self.questions.mint();
         let ours = RawId::from_number(minted);
         let token = message.part(Part::MetaProgressToken).map(RawId::from_bytes);
         let mut out = self.for_client(client, message);
@@ -229,11 +228,11 @@ impl Core {
         }
         let deadline = self.settings_of(backend).hard_timeout.map(|hard| self.clock.now() + hard);
         if let Some(token) = &token {
-            self.question_tokens.remember(minted, client, launch, token);
+            self.questions.remember_token(minted, client, launch, token);
         }
         let by = AskedBy::Backend { launch, id };
-        let asked = Asked { client, by, name: name_of(message), accepted: self.clock.now(), deadline };
-        self.asked.insert(minted, asked);
+        let question = Question::new(client, by, name_of(message), self.clock.now(), deadline);
+        self.questions.insert(minted, question);
         if let Some(deadline) = deadline {
             self.clock.wake_at(deadline);
         }
@@ -291,26 +290,31 @@ impl Core {
 
     fn backend_cancels(&mut self, launch: Launch, message: &Message) {
         let Some(wanted) = message.part(Part::RequestId) else { return };
-        let is_meant = |asked: &Asked| match &asked.by {
-            AskedBy::Backend { launch: asker, id } => *asker == launch && id.as_bytes() == wanted,
-            AskedBy::Ourselves => false,
-        };
-        let ids = self.asked.ids(is_meant);
+        let ids = self.questions.ids(|question| question.is_asked_as(launch, wanted));
         let Some(&minted) = ids.last() else { return };
         // It waits no longer, and the client will not answer what was taken back.
-        let Some(asked) = self.asked.remove(minted) else { return };
+        let Some(asked) = self.questions.remove(minted) else { return };
         self.report_asked(&asked, Outcome::Cancelled);
-        let mut out = self.for_client(asked.client, message);
+        let mut out = self.for_client(asked.client(), message);
         out.replace(message.span(Part::RequestId), Patch::Id(RawId::from_number(minted)));
-        self.tell_client(asked.client, out);
+        self.tell_client(asked.client(), out);
     }
 
-    pub(crate) fn report_asked(&mut self, asked: &Asked, outcome: Outcome) {
+    /// Answers a question with an error, in place of its client.
+    pub(crate) fn refuse_question(&mut self, question: &Question, error: &ErrorAnswer) {
+        self.report_asked(question, Outcome::Refused(error.kind));
+        match question.by() {
+            AskedBy::Backend { launch, id } => self.refuse_backend(*launch, id, error),
+            AskedBy::Ourselves => self.roots_unknown(question.client()),
+        }
+    }
+
+    pub(crate) fn report_asked(&mut self, asked: &Question, outcome: Outcome) {
         let fact = Fact::Asked {
-            client: self.connection_of(asked.client),
+            client: self.connection_of(asked.client()),
             backend: asked.launch().map(|launch| launch.backend),
-            method: asked.name.clone(),
-            took: self.clock.now().since(asked.accepted),
+            method: asked.name().clone(),
+            took: self.clock.now().since(asked.accepted()),
             outcome,
         };
         self.report(fact);
@@ -320,7 +324,7 @@ impl Core {
     pub(crate) fn backend_is_active(&mut self, backend: BackendId) {
         let (now, timeout) = (self.clock.now(), self.settings_of(backend).timeout);
         for pending in self.pending.values_mut() {
-            if pending.backend == backend && !pending.method.is_short() {
+            if pending.backend() == backend && !pending.method().is_short() {
                 pending.go_on_until(now + timeout);
             }
         }

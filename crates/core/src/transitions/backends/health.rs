@@ -1,4 +1,4 @@
-//! Whether backends are well: signs of life while they are in use, and the memory that they hold.
+//! Health of backends: probes while they are in use, and limits on their memory.
 
 use crate::backends::{Backend, MemoryVerdict};
 use crate::core::Core;
@@ -32,8 +32,8 @@ impl Core {
         if b.health().next_check().is_none_or(|check_at| check_at > now) {
             return;
         }
-        let is_used = now.since(b.last_used) < interval || self.is_in_use(b);
-        let is_greeted = (!b.handshake().is_under_way() && b.proven) || b.settings().relays;
+        let is_used = now.since(b.last_used()) < interval || self.is_in_use(b);
+        let is_greeted = (!b.handshake().is_under_way() && b.has_answered()) || b.settings().relays;
         let Some(b) = self.backends.get_mut(&backend) else { return };
         b.health_mut().plan_check(is_used.then(|| now + interval));
         if is_used && is_greeted {
@@ -64,7 +64,7 @@ impl Core {
             return self.report(Fact::PoolHeavy { bytes: all, limit });
         }
         if let Some(backend) = self.least_recently_used(|_| true) {
-            self.note_eviction(backend, Limit::Memory(limit));
+            self.record_eviction(backend, Limit::Memory(limit));
             return self.put_to_rest(backend, "all servers together hold more memory than they may");
         }
         if !self.settings.pool.is_memory_limit_given {
@@ -78,7 +78,7 @@ impl Core {
 
     /// How soon memory is to be measured again; `None` while nothing runs, or nothing is limited.
     pub fn measure_every(&self) -> Option<Duration> {
-        let running = || self.backends.values().filter(|b| b.number().is_some());
+        let running = || self.backends.values().filter(|b| b.has_process());
         let pool = &self.settings.pool;
         let is_limited = |b: &Backend| b.settings().memory_limit.is_some();
         if running().any(is_limited) {
@@ -99,7 +99,7 @@ impl Core {
             MemoryVerdict::OverAgain => {}
         }
         let Some(b) = self.backends.get(&backend) else { return };
-        if self.is_in_use(b) || self.is_kept(b) {
+        if self.is_in_use(b) || self.keeps_state(b) {
             self.replace_heavy(backend, "it holds more memory than it may");
         } else {
             self.put_to_rest(backend, "it holds more memory than it may");

@@ -1,5 +1,5 @@
-//! Progress notifications in both directions. A token belongs to the client whose request, or the server whose question,
-//! carried it; nobody else can use it. An unknown token passes unchanged where it cannot be mistaken for another's.
+//! Progress notifications in both directions. A token belongs to the client whose request carried it, or to the server
+//! whose question did; no other can use it. An unknown token passes unchanged where it cannot be mistaken for another's.
 
 use crate::core::Core;
 use crate::event::About;
@@ -13,14 +13,14 @@ impl Core {
     pub(crate) fn client_progress(&mut self, client: ClientId, message: &Message) {
         let minted = message.part(Part::ProgressToken).and_then(RawId::minted);
         // A number that we minted never passes as it is: at the server it would name another question.
-        let Some(minted) = minted.filter(|&minted| self.asked.has_minted(minted)) else {
+        let Some(minted) = minted.filter(|&minted| self.questions.has_minted(minted)) else {
             return self.pass_notification(client, message);
         };
-        let question = self.question_tokens.find(minted);
-        let Some(own) = question.filter(|question| self.connection_of(question.client) == client) else {
+        let question = self.questions.token(minted);
+        let Some(own) = question.filter(|question| self.connection_of(question.client()) == client) else {
             return self.report_foreign_token(client);
         };
-        let (launch, token) = (own.launch, own.token.clone());
+        let (launch, token) = (own.launch(), own.token().clone());
         let mut out = Outgoing::of(message);
         out.replace(message.span(Part::ProgressToken), Patch::Id(token));
         dialect::translate(message, Dialect::Standard, &mut out);
@@ -57,8 +57,8 @@ impl Core {
     fn awaits_progress_elsewhere(&self, client: ClientId, backend: BackendId) -> bool {
         let connection = self.connection_of(client);
         let is_elsewhere = |p: &Pending| {
-            p.token.is_some()
-                && p.backend != backend
+            p.token().is_some()
+                && p.backend() != backend
                 && p.client().is_some_and(|owner| self.connection_of(owner) == connection)
         };
         self.pending.iter().any(|(_, pending)| is_elsewhere(pending))
@@ -68,13 +68,13 @@ impl Core {
     fn token_owner(&mut self, launch: Launch, minted: u64) -> Option<(ClientId, RawId, About)> {
         let (now, timeout) = (self.clock.now(), self.settings_of(launch.backend).timeout);
         if let Some(pending) = self.pending.get_mut(minted)
-            && pending.backend == launch.backend
+            && pending.backend() == launch.backend
         {
             pending.go_on_until(now + timeout);
-            let Asker::Client { client, id, .. } = &pending.asker else { return None };
-            return pending.token.clone().map(|token| (*client, token, About::Request(id.clone())));
+            let Asker::Client { client, id, .. } = pending.asker() else { return None };
+            return pending.token().cloned().map(|token| (*client, token, About::Request(id.clone())));
         }
-        let closed = self.closed_tokens.find(minted, launch.backend)?;
-        Some((closed.client, closed.token.clone(), About::Nothing))
+        let closed = self.pending.closed_token(minted, launch.backend)?;
+        Some((closed.client(), closed.token().clone(), About::Nothing))
     }
 }

@@ -1,7 +1,7 @@
-//! What is learnt about a launch: one record per launch, stored between runs by the gateway. And when a server that was
-//! not ready is tried again.
+//! Facts learnt about a launch: one record per launch, which the gateway stores between runs. Also the next try of a server
+//! that was not ready in time.
 
-use crate::backends::{Backend, BackendState};
+use crate::backends::Backend;
 use crate::core::{Core, Followup};
 use crate::event::Action;
 use crate::ids::{BackendId, ServerId};
@@ -27,7 +27,7 @@ impl Core {
 
     fn learn_of(&mut self, server: ServerId, change: impl FnOnce(&mut Record)) {
         if let Some(record) = self.servers.get_mut(server).and_then(|server| server.learn(change)) {
-            self.actions.push(Action::KeepRecord { server, record });
+            self.actions.push(Action::StoreRecord { server, record });
         }
     }
 
@@ -79,8 +79,8 @@ impl Core {
         for b in self.backends.values_mut().filter(|b| b.server() == server && !b.is_retired()) {
             b.forgive();
             b.lists_mut().forget();
-            if let BackendState::Failed { .. } = b.state {
-                b.state = BackendState::Stopped;
+            if b.cooldown_end().is_some() {
+                b.mark_stopped();
             }
             running.extend(b.launch());
         }

@@ -1,7 +1,7 @@
-//! What clients set in a server (its log level, their subscriptions): noted when it is answered, and told again to a
-//! process that is started anew.
+//! State that clients set in a server (its log level, their subscriptions): noted when the server agrees, and told again to
+//! a new process.
 
-use crate::backends::{Backend, BackendState};
+use crate::backends::Backend;
 use crate::clients::{Level, rank};
 use crate::core::Core;
 use crate::ids::{BackendId, ClientId, Launch};
@@ -12,7 +12,7 @@ use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawI
 
 impl Core {
     /// A request of a client was answered with success: what does it leave behind in the server?
-    pub(crate) fn note_effect(
+    pub(crate) fn record_effect(
         &mut self,
         launch: Launch,
         client: ClientId,
@@ -20,7 +20,7 @@ impl Core {
         answer: &Message,
     ) {
         let backend = launch.backend;
-        match pending.method {
+        match pending.method() {
             // Nobody is there to hear of it.
             Method::Subscribe if self.clients.get(&client).is_none_or(|c| c.is_lost()) => {}
             Method::Subscribe => {
@@ -41,7 +41,7 @@ impl Core {
             }
             _ => {}
         }
-        self.note_task(backend, client, pending, answer);
+        self.record_task(backend, client, pending, answer);
     }
 
     fn subscribed(&mut self, backend: BackendId, client: ClientId, uri: Vec<u8>) {
@@ -51,7 +51,7 @@ impl Core {
 
     /// A subscription came to nothing. By which name the client would have heard of it, is of no use then.
     pub(crate) fn not_subscribed(&mut self, pending: &Pending) {
-        let request = pending.sent().or(pending.waiting()).filter(|_| pending.method == Method::Subscribe);
+        let request = pending.sent().or(pending.waiting()).filter(|_| pending.method() == Method::Subscribe);
         let uri = request.and_then(|request| request.part(Part::Uri));
         let (Some(client), Some(uri)) = (pending.client(), uri.map(|uri| same_spelling(uri).into_owned()))
         else {
@@ -59,7 +59,7 @@ impl Core {
         };
         let is_known = self.backends.values().any(|b| b.subscriptions().is_subscribed(&uri, client));
         if !is_known && !self.is_subscribing(client, &uri) {
-            self.forget_spelling(client, &uri);
+            self.forget_alias(client, &uri);
         }
     }
 
@@ -67,7 +67,7 @@ impl Core {
         let is_it = |p: &Pending| {
             let request = p.waiting().or(p.sent());
             p.is_of(client)
-                && p.method == Method::Subscribe
+                && p.method() == Method::Subscribe
                 && request.is_some_and(|request| names_uri(request, uri))
         };
         self.pending.iter().any(|(_, pending)| is_it(pending))
@@ -76,7 +76,7 @@ impl Core {
     pub(crate) fn unsubscribed(&mut self, backend: BackendId, client: ClientId, uri: &[u8]) {
         // A client that wants to hear of it again has said by which name.
         if !self.is_subscribing(client, uri) {
-            self.forget_spelling(client, uri);
+            self.forget_alias(client, uri);
         }
         let Some(b) = self.backends.get_mut(&backend) else { return };
         b.subscriptions_mut().remove(uri, client);
@@ -86,8 +86,8 @@ impl Core {
     pub(crate) fn is_wanted_by_others(&self, backend: BackendId, client: ClientId, uri: &[u8]) -> bool {
         let is_about_to = |p: &Pending| {
             let request = p.waiting().or(p.sent());
-            p.backend == backend
-                && p.method == Method::Subscribe
+            p.backend() == backend
+                && p.method() == Method::Subscribe
                 && p.is_wanted()
                 && !p.is_of(client)
                 && request.is_some_and(|request| names_uri(request, uri))
@@ -98,7 +98,7 @@ impl Core {
         self.backends.get(&backend).is_some_and(|b| b.subscriptions().is_wanted_by_others(uri, client))
     }
 
-    /// Nobody wants to hear of these any more: the server is told so.
+    /// Unsubscribes from resources that no client is subscribed to any more.
     pub(crate) fn unsubscribe(&mut self, launch: Launch, client: ClientId, uris: Vec<Vec<u8>>) {
         for uri in uris {
             if self.is_wanted_by_others(launch.backend, client, &uri) {
@@ -119,11 +119,7 @@ impl Core {
     pub(crate) fn spread_level(&mut self, client: ClientId, except: BackendId) {
         let Some(c) = self.clients.get(&client) else { return };
         for backend in c.leases().filter(|&leased| leased != except).collect::<Vec<BackendId>>() {
-            let is_listening = |b: &&Backend| {
-                b.handshake().is_initialized() && matches!(b.state, BackendState::Ready { .. })
-            };
-            let b = self.backends.get(&backend).filter(is_listening);
-            if let Some(launch) = b.and_then(|b| b.launch()) {
+            if let Some(launch) = self.backends.get(&backend).and_then(Backend::initialized_launch) {
                 self.restore_level(launch);
             }
         }
@@ -137,7 +133,7 @@ impl Core {
         for (uri, clients) in wanted.collect::<Vec<_>>() {
             self.subscribe(launch, &uri);
             for client in clients {
-                self.note_user(launch.backend, client, Method::Subscribe);
+                self.record_user(launch.backend, client, Method::Subscribe);
             }
         }
         self.fetch_offer(launch);
@@ -158,19 +154,18 @@ impl Core {
     pub(crate) fn subscribe_for(&mut self, client: ClientId, backend: BackendId, uri: Vec<u8>) {
         let Some(b) = self.backends.get(&backend) else { return };
         let is_known = b.subscriptions().contains(&uri);
-        let is_listening = b.handshake().is_initialized() && matches!(b.state, BackendState::Ready { .. });
-        if let Some(launch) = b.launch().filter(|_| is_listening) {
+        if let Some(launch) = b.initialized_launch() {
             if !is_known {
                 self.subscribe(launch, &uri);
             }
-            self.note_user(backend, client, Method::Subscribe);
+            self.record_user(backend, client, Method::Subscribe);
         }
         self.subscribed(backend, client, uri);
     }
 
     pub(crate) fn level_answered(&mut self, backend: BackendId, client: ClientId, failed: bool) {
         if let (true, Some(b)) = (failed, self.backends.get_mut(&backend)) {
-            b.level = None;
+            b.set_level(None);
         }
         self.keep_level(backend, Some(client).filter(|_| failed));
     }
@@ -178,11 +173,9 @@ impl Core {
     /// One client's level must not keep from the others what they want to hear. Also when a request for a level came
     /// to nothing: the server may have heard it all the same.
     pub(crate) fn keep_level(&mut self, backend: BackendId, except: Option<ClientId>) {
-        let Some(b) = self.backends.get(&backend).filter(|b| b.handshake().is_initialized()) else { return };
-        let (BackendState::Ready { number, .. }, told) = (&b.state, b.level.as_deref().and_then(rank)) else {
-            return;
-        };
-        let launch = Launch { backend, number: *number };
+        let Some(b) = self.backends.get(&backend) else { return };
+        let Some(launch) = b.initialized_launch() else { return };
+        let told = b.level().and_then(rank);
         let others = self.lessees(backend).filter(|&client| Some(client) != except);
         let wanted = others.filter_map(|client| self.clients.get(&client)?.level()).map(Level::rank);
         if wanted.min().is_some_and(|wanted| told.is_none_or(|told| told > wanted)) {
@@ -197,10 +190,10 @@ impl Core {
         let request = level.request().clone();
         let wanted = request.part(Part::Level).map(<[u8]>::to_vec);
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
-        if b.level == wanted {
+        if b.level() == wanted.as_deref() {
             return;
         }
-        b.level = wanted;
+        b.set_level(wanted);
         let minted = self.pending.mint();
         let mut out = Outgoing::of(&request);
         out.replace(request.span(Part::Id), Patch::Id(RawId::from_number(minted)));

@@ -1,10 +1,10 @@
-//! A daemon that ends turns new requests away. An attachment that carries the messages itself keeps them for the next
-//! daemon: nobody has acted upon them.
+//! Requests that a daemon refuses when it ends. An attachment that carries the messages itself keeps them for the next
+//! daemon: no server has seen them.
 
 use crate::answers::MARK_KEY;
 use crate::core::Core;
 use crate::ids::Launch;
-use crate::pending::{Asker, Progress};
+use crate::pending::{Asker, RequestState};
 use serde_json::Value;
 use switchboard_protocol::{ErrorKind, Message, Method};
 
@@ -15,8 +15,8 @@ impl Core {
         let Some(mark) = settings.refusal_mark.as_deref().filter(|_| settings.relays) else { return false };
         let is_kept = self.pending.get(minted).is_some_and(|pending| {
             matches!(
-                (&pending.asker, &pending.progress),
-                (Asker::Client { .. }, Progress::Sent(Some(_))) if pending.method != Method::Initialize
+                (pending.asker(), pending.state()),
+                (Asker::Client { .. }, RequestState::Sent(Some(_))) if pending.method() != Method::Initialize
             )
         });
         let data = || {
@@ -31,14 +31,12 @@ impl Core {
         }
     }
 
-    /// It waits for the next daemon, and so does all that comes after it.
+    /// Keeps a request for the next daemon, and all later ones.
     pub(crate) fn keep_for_next(&mut self, launch: Launch, minted: u64) {
         let Some(mut pending) = self.close(minted) else { return };
-        let Progress::Sent(Some(message)) = std::mem::replace(&mut pending.progress, Progress::Sent(None))
-        else {
+        if !pending.wait_again() {
             return;
-        };
-        pending.progress = Progress::Waiting(message);
+        }
         self.pending.insert(minted, pending);
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         b.queue_mut().turn_away(minted);

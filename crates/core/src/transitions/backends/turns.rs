@@ -1,11 +1,11 @@
-//! How many requests a backend works on at a time: the rest wait their turn, each client's in order and the clients in
-//! turns, so that nobody can fill the queue for all. Notifications and answers do not wait: a request that is being
-//! worked on may need them.
+//! The number of requests that a backend works on at a time. Others wait for their turn, in order within a client and in
+//! rotation between clients, so that no client fills the queue for all. Notifications and answers do not wait: a request
+//! under way may need them.
 
-use crate::backends::{BackendState, Queued, takes_turn};
+use crate::backends::{Queued, takes_turn};
 use crate::core::{Core, Followup};
-use crate::ids::{BackendId, ClientId, Launch};
-use crate::pending::{Pending, Progress};
+use crate::ids::{BackendId, ClientId};
+use crate::pending::Pending;
 use std::collections::VecDeque;
 use switchboard_protocol::Method;
 
@@ -13,7 +13,7 @@ impl Core {
     /// For the simulator: how many requests each backend works on, by the counter and by counting, and how many may be.
     pub fn at_work(&self) -> impl Iterator<Item = (usize, usize, usize)> {
         self.backends.values().map(|b| {
-            let counted = self.pending.iter().filter(|(_, p)| p.backend == b.id() && p.has_turn).count();
+            let counted = self.pending.iter().filter(|(_, p)| p.backend() == b.id() && p.has_turn()).count();
             (b.queue().at_work(), counted, b.settings().max_in_flight)
         })
     }
@@ -46,10 +46,10 @@ impl Core {
 
     fn length(&self, waiting: &Queued) -> usize {
         match waiting {
-            Queued::Request(minted) => match self.pending.get(*minted).map(|pending| &pending.progress) {
-                Some(Progress::Waiting(message)) => message.bytes().len(),
-                Some(Progress::Sent(_) | Progress::Cancelled) | None => 0,
-            },
+            Queued::Request(minted) => {
+                let message = self.pending.get(*minted).and_then(Pending::waiting);
+                message.map_or(0, |message| message.bytes().len())
+            }
             Queued::Notification(out) => out.len(),
         }
     }
@@ -65,52 +65,49 @@ impl Core {
     pub(crate) fn queue(&mut self, minted: u64, backend: BackendId) {
         let client = self.pending.get(minted).and_then(Pending::client);
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        match (&b.state, client) {
-            (BackendState::Ready { .. }, Some(client)) => {
+        match client.filter(|_| b.is_ready()) {
+            Some(client) => {
                 let pending = &self.pending;
                 let asker = |queued: &Queued| pending.get(queued.request()?).and_then(Pending::client);
                 b.queue_mut().push_fairly(minted, client, asker);
             }
-            (_, _) => b.queue_mut().push_last(minted),
+            None => b.queue_mut().push_last(minted),
         }
     }
 
     /// A request is handed to its backend.
     pub(crate) fn take_turn(&mut self, minted: u64) {
         let Some(pending) = self.pending.get_mut(minted) else { return };
-        if !takes_turn(pending.method) || pending.has_turn {
+        if !takes_turn(pending.method()) || pending.has_turn() {
             return;
         }
-        pending.has_turn = true;
-        if let Some(b) = self.backends.get_mut(&pending.backend) {
+        pending.begin_turn();
+        if let Some(b) = self.backends.get_mut(&pending.backend()) {
             b.queue_mut().begin_turn();
         }
     }
 
-    /// The backend is done with a request, or nobody waits for it any more.
-    pub(crate) fn end_turn(&mut self, pending: &mut Pending) {
-        if !std::mem::take(&mut pending.has_turn) {
-            return;
-        }
-        let Some(b) = self.backends.get_mut(&pending.backend) else { return };
+    /// A backend is done with a request, or nobody waits for that any more.
+    fn turn_over(&mut self, backend: BackendId) {
+        let Some(b) = self.backends.get_mut(&backend) else { return };
         if b.queue_mut().end_turn() {
-            self.followups.push(Followup::GiveTurn { backend: pending.backend });
+            self.followups.push(Followup::GiveTurn { backend });
         }
     }
 
-    /// The same for one that stays in the books.
+    /// Ends the turn of a request that stays open.
     pub(crate) fn give_up_turn(&mut self, minted: u64) {
-        if let Some(mut pending) = self.pending.remove(minted) {
-            self.end_turn(&mut pending);
-            self.pending.insert(minted, pending);
+        if let Some(backend) = self.pending.get_mut(minted).and_then(Pending::end_turn) {
+            self.turn_over(backend);
         }
     }
 
-    /// Takes a request out of the books.
+    /// Closes a request.
     pub(crate) fn close(&mut self, minted: u64) -> Option<Pending> {
-        let mut pending = self.pending.remove(minted)?;
-        self.end_turn(&mut pending);
-        self.closed_tokens.remember(minted, &pending);
+        let mut pending = self.pending.close(minted)?;
+        if let Some(backend) = pending.end_turn() {
+            self.turn_over(backend);
+        }
         Some(pending)
     }
 
@@ -131,28 +128,27 @@ impl Core {
     /// Sends what waits, in its order, as far as it may go. What takes no turn is not held up by what does.
     pub(crate) fn let_go(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        let (BackendState::Ready { number, .. }, false) = (&b.state, b.queue().is_turned_away()) else {
-            return;
-        };
-        let number = *number;
+        let Some(launch) = b.ready_launch().filter(|_| !b.queue().is_turned_away()) else { return };
         let mut left = VecDeque::new();
         for waiting in b.queue_mut().take_all() {
-            match waiting {
-                Queued::Notification(out) => self.tell_backend(Launch { backend, number }, out),
-                Queued::Request(minted) => {
-                    let is_full = self.backends.get(&backend).is_none_or(|b| !b.has_free_turn());
-                    let method = self.pending.get(minted).map(|pending| pending.method);
-                    let must_wait = is_full || !left.is_empty() || self.is_too_early(minted);
-                    if method.is_some_and(takes_turn) && must_wait {
-                        left.push_back(Queued::Request(minted));
-                    } else {
-                        if method != Some(Method::Ping) {
-                            self.touch(backend);
-                        }
-                        self.send(minted);
-                    }
+            let minted = match waiting {
+                Queued::Request(minted) => minted,
+                Queued::Notification(out) => {
+                    self.tell_backend(launch, out);
+                    continue;
                 }
+            };
+            let is_full = self.backends.get(&backend).is_none_or(|b| !b.has_free_turn());
+            let method = self.pending.get(minted).map(|pending| pending.method());
+            let must_wait = is_full || !left.is_empty() || self.is_too_early(minted);
+            if method.is_some_and(takes_turn) && must_wait {
+                left.push_back(Queued::Request(minted));
+                continue;
             }
+            if method != Some(Method::Ping) {
+                self.touch(backend);
+            }
+            self.send(minted);
         }
         if let Some(b) = self.backends.get_mut(&backend) {
             b.queue_mut().put_back(left);

@@ -1,11 +1,12 @@
-//! What is kept for a client: its open requests and its subscriptions, by count and by bytes.
+//! Limits on what is stored for a client: its open requests and its subscriptions, by count and by bytes.
 
+use crate::aggregate::Aggregate;
 use crate::answers::Overload;
 use crate::clients::Client;
 use crate::core::Core;
 use crate::ids::ClientId;
 use crate::messages::same_spelling;
-use crate::pending::{Asker, Pending, Progress};
+use crate::pending::Pending;
 use switchboard_protocol::{ErrorAnswer, Message, Method, Part};
 
 /// Requests up to this length are limited by their number alone.
@@ -23,7 +24,7 @@ impl Core {
             return Some(self.too_many_subscriptions());
         }
         let own = self.pending.iter().filter(|(_, pending)| self.is_of_connection(pending, connection));
-        let kept: usize = own.map(|(_, pending)| bytes_kept(pending)).sum();
+        let kept: usize = own.map(|(_, pending)| pending.bytes_kept()).sum();
         let is_too_much = kept > 0 && kept + length > self.settings.limits.client_bytes;
         is_too_much.then(|| self.overloaded(None, Overload::OpenBytes(kept)))
     }
@@ -41,15 +42,13 @@ impl Core {
             bytes += known.len();
         }
         for (_, pending) in self.pending.iter() {
-            if pending.method == Method::Subscribe && self.is_of_connection(pending, connection) {
+            if pending.method() == Method::Subscribe && self.is_of_connection(pending, connection) {
                 count += 1;
-                bytes += bytes_kept(pending);
+                bytes += pending.bytes_kept();
             }
         }
-        let spellings =
-            self.clients.get(&connection).and_then(Client::aggregate).map(|aggregate| &aggregate.spellings);
-        let spelt = spellings.into_iter().flatten();
-        bytes += spelt.map(|known| known.public.len() + known.original.len()).sum::<usize>();
+        let aggregate = self.clients.get(&connection).and_then(Client::aggregate);
+        bytes += aggregate.map_or(0, Aggregate::alias_bytes);
         let limits = &self.settings.limits;
         count > limits.subscriptions_per_client || bytes > limits.subscription_bytes
     }
@@ -61,22 +60,11 @@ impl Core {
     /// A request that its client took back is remembered, since it may be answered all the same; but not any number of them.
     pub(crate) fn forget_cancelled(&mut self, client: ClientId) {
         let connection = self.connection_of(client);
-        let is_cancelled = |pending: &Pending| {
-            matches!(pending.progress, Progress::Cancelled) && self.is_of_connection(pending, connection)
-        };
+        let is_cancelled =
+            |pending: &Pending| pending.is_cancelled() && self.is_of_connection(pending, connection);
         let ids = self.pending.ids(is_cancelled);
         if ids.len() > self.settings.limits.pending_per_client {
             self.close(ids[0]);
         }
     }
-}
-
-fn bytes_kept(pending: &Pending) -> usize {
-    let id = match &pending.asker {
-        Asker::Client { id, .. } => id.as_bytes().len(),
-        Asker::Replay | Asker::Probe | Asker::Restore | Asker::Catalogue { .. } => 0,
-    };
-    let token = pending.token.as_ref().map_or(0, |token| token.as_bytes().len());
-    let message = pending.waiting().or(pending.sent()).map_or(0, |message| message.bytes().len());
-    id + token + pending.task.as_ref().map_or(0, Vec::len) + message
 }

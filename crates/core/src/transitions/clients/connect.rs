@@ -1,4 +1,4 @@
-//! New clients: where they come from, and whether their backend is started at once.
+//! New clients: their origin, and whether their backend is started at once.
 
 use crate::clients::{Client, ClientOrigin, NewClient};
 use crate::core::Core;
@@ -21,7 +21,7 @@ impl Core {
         self.start_early(id);
     }
 
-    /// What a connection tells of its client.
+    /// The origin of a client, from its connection.
     pub(crate) fn origin_of(&self, surroundings: Surroundings) -> ClientOrigin {
         ClientOrigin {
             principal: surroundings.principal,

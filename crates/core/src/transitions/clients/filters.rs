@@ -1,24 +1,23 @@
-//! The filters of a server's entry, for clients that see this server alone. What they name is checked before it is sent,
-//! and what they are shown is cut out of the server's own answers. Clients of many servers have views for that (`aggregate`).
-//! A server without filters costs nothing here.
+//! The filters of a server's entry (`allow`, `deny`, `rename`), for clients that see this server alone. Names are checked
+//! before a request is sent, and hidden items are cut out of the server's answers. Clients of several servers have views
+//! for that (`aggregate`). A server without filters costs nothing here.
 
-use crate::backends::BackendState;
 use crate::catalogue::{Access, List, Naming, Offer, Single};
 use crate::clients::Client;
 use crate::core::Core;
 use crate::ids::{BackendId, ClientId, ServerId};
-use crate::pending::{NOWHERE, Pending};
+use crate::pending::Pending;
 use crate::routing::NamedPath;
 use serde_json::json;
 use std::sync::Arc;
 use switchboard_protocol::{ErrorAnswer, Message, Method, Outgoing, Part, Patch};
 
-/// What becomes of a request.
+/// The verdict on a request.
 #[derive(Debug)]
 pub(crate) enum Screened {
     Passes,
     Refused(ErrorAnswer),
-    /// It depends on the server's templates, which are yet to be fetched.
+    /// Depends on the server's templates, which are yet to be fetched.
     Undecided,
 }
 
@@ -110,7 +109,7 @@ impl Core {
     /// A request was accepted that cannot be judged before the server's templates are known.
     pub(crate) fn hold_undecided(&mut self, minted: u64, backend: BackendId, paths: Vec<NamedPath>) {
         if let Some(pending) = self.pending.get_mut(minted) {
-            pending.is_undecided = true;
+            pending.set_undecided(true);
         }
         self.decide(minted, backend, paths);
     }
@@ -132,7 +131,7 @@ impl Core {
             Screened::Refused(error) => self.fail_one(minted, &error),
             Screened::Passes => {
                 if let Some(pending) = self.pending.get_mut(minted) {
-                    pending.is_undecided = false;
+                    pending.set_undecided(false);
                 }
                 self.hand_to(minted, backend);
             }
@@ -148,10 +147,10 @@ impl Core {
         paths: Vec<NamedPath>,
     ) {
         let b = self.backends.get(&backend);
-        let launch = b.filter(|b| matches!(b.state, BackendState::Ready { .. })).and_then(|b| b.launch());
+        let launch = b.filter(|b| b.is_ready()).and_then(|b| b.launch());
         let Some(launch) = launch else { return self.hand_to(minted, backend) };
         if let Some(pending) = self.pending.get_mut(minted) {
-            pending.backend = NOWHERE;
+            pending.unroute();
         }
         self.park(client, minted, paths);
         self.fetch_offer(launch);
@@ -177,14 +176,14 @@ impl Core {
         answer: &Message,
         out: &mut Outgoing,
     ) -> Result<(), ErrorAnswer> {
-        let Some(list) = List::of(pending.method) else { return Ok(()) };
+        let Some(list) = List::of(pending.method()) else { return Ok(()) };
         let (Some(naming), Some(result)) = (self.filters_of(c.id()), answer.part(Part::Result)) else {
             return Ok(());
         };
         match single(naming, None).page(list, result) {
             Ok(None) => {}
             Ok(Some(page)) => out.replace(answer.span(Part::Result), Patch::Text(page)),
-            Err(unreadable) => return Err(self.bad_answer(pending.backend, &unreadable.to_string())),
+            Err(unreadable) => return Err(self.bad_answer(pending.backend(), &unreadable.to_string())),
         }
         Ok(())
     }
@@ -262,7 +261,7 @@ impl Core {
         for minted in self.pending.ids(is_of) {
             let Some(pending) = self.pending.get(minted) else { continue };
             let (Some(client), Some(message)) = (pending.client(), pending.waiting()) else { continue };
-            let (backend, error) = (pending.backend, self.hidden_since(client, message));
+            let (backend, error) = (pending.backend(), self.hidden_since(client, message));
             if let Some(error) = error {
                 self.unqueue(backend, minted);
                 self.fail_one(minted, &error);
@@ -293,7 +292,7 @@ fn single<'a>(naming: &'a Naming, offer: Option<&'a Offer>) -> Single<'a> {
     Single { naming, offer }
 }
 
-/// What a request names. One that should name something, and does not, is judged as well.
+/// The names in a request. A request that should name something, and does not, is judged as well.
 fn named_in(message: &Message) -> Vec<NamedPart> {
     match message.method() {
         Method::ToolsCall => vec![NamedPart::Name(List::Tools, Part::Name)],

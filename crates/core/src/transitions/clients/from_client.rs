@@ -1,4 +1,5 @@
-//! What a client sends: requests go to its backend under a minted id. What wants no answer is for `notices`.
+//! Requests of clients: accepted, routed, and sent to a backend under a minted id. Messages that want no answer are for
+//! `notices`.
 
 use crate::answers::{Cause, Overload};
 use crate::backends::BackendState;
@@ -8,12 +9,9 @@ use crate::event::{Action, MemberPath};
 use crate::fact::{Fact, Outcome};
 use crate::ids::{BackendId, ClientId};
 use crate::messages::{own_result, same_spelling};
-use crate::moment::Moment;
-use crate::pending::{AskedBy, Asker, NOWHERE, Pending, Progress, name_of};
+use crate::pending::{Asker, NOWHERE, Pending, RequestState, name_of};
 use crate::routing::NamedPath;
-use crate::settings::{LIST_TIMEOUT, ServerSettings};
 use crate::transitions::{Route, Screened};
-use std::time::Duration;
 use switchboard_protocol::hunt::Glimpse;
 use switchboard_protocol::{
     Broken, Dialect, ErrorAnswer, Kind, Message, Method, Outgoing, Parsed, Part, Patch, RawId, dialect,
@@ -63,7 +61,7 @@ impl Core {
         self.answer_error(client, &id, batch, &error);
     }
 
-    /// What a client had sent before it was gone concerns nobody: no answer would be read.
+    /// Ignores messages of a lost client: no answer would be read.
     fn is_lost(&self, client: ClientId) -> bool {
         self.clients.get(&client).is_none_or(|c| c.is_lost())
     }
@@ -92,15 +90,11 @@ impl Core {
 
     /// Answers a backend's request in place of its client.
     fn settle_asked(&mut self, client: ClientId, minted: u64, error: &ErrorAnswer) -> bool {
-        if self.asked.get(minted).is_none_or(|asked| self.connection_of(asked.client) != client) {
+        if self.questions.get(minted).is_none_or(|asked| self.connection_of(asked.client()) != client) {
             return false;
         }
-        let Some(asked) = self.asked.remove(minted) else { return false };
-        self.report_asked(&asked, Outcome::Refused(error.kind));
-        match asked.by {
-            AskedBy::Backend { launch, id } => self.refuse_backend(launch, &id, error),
-            AskedBy::Ourselves => self.roots_unknown(asked.client),
-        }
+        let Some(asked) = self.questions.remove(minted) else { return false };
+        self.refuse_question(&asked, error);
         true
     }
 
@@ -128,6 +122,36 @@ impl Core {
         }
     }
 
+    /// Answers requests that concern Switchboard itself, and no server.
+    fn answers_itself(
+        &mut self,
+        client: ClientId,
+        id: &RawId,
+        batch: Option<u32>,
+        message: &Message,
+    ) -> bool {
+        match message.method() {
+            // An attachment asks whether the daemon lives, not whether its server does.
+            Method::Alive if self.lives_on() => {
+                let minted = self.accept(client, NOWHERE, id.clone(), batch, message.clone());
+                self.conclude_empty(minted);
+            }
+            Method::Servers if self.has_aggregate(client) => {
+                let minted = self.accept(client, NOWHERE, id.clone(), batch, message.clone());
+                let result = self.servers_of_client(client).to_string();
+                self.conclude_with(minted, &result);
+            }
+            // Claude asks this first, and some servers die of it.
+            Method::Discover => {
+                let error = self.not_offered("server/discover");
+                self.refuse(client, id, batch, message, &error);
+            }
+            Method::Shutdown => self.say_farewell(client, id.clone(), batch),
+            _ => return false,
+        }
+        true
+    }
+
     pub(crate) fn client_request(
         &mut self,
         client: ClientId,
@@ -141,24 +165,8 @@ impl Core {
         {
             return self.refuse(client, &id, batch, &message, &error);
         }
-        match message.method() {
-            // Whether we live, an attachment asks; whether the server does, is another question.
-            Method::Alive if self.lives_on() => {
-                let minted = self.accept(client, NOWHERE, id, batch, message);
-                return self.conclude_empty(minted);
-            }
-            Method::Servers if self.has_aggregate(client) => {
-                let minted = self.accept(client, NOWHERE, id, batch, message);
-                let result = self.servers_of_client(client).to_string();
-                return self.conclude_with(minted, &result);
-            }
-            // Claude asks this first, and some servers die of it.
-            Method::Discover => {
-                let error = self.not_offered("server/discover");
-                return self.refuse(client, &id, batch, &message, &error);
-            }
-            Method::Shutdown => return self.say_farewell(client, id, batch),
-            _ => {}
+        if self.answers_itself(client, &id, batch, &message) {
+            return;
         }
         if let Some(error) = self.why_not(client).or_else(|| self.why_not_kept(client, &message)) {
             return self.refuse(client, &id, batch, &message, &error);
@@ -182,7 +190,7 @@ impl Core {
             Route::Wait => {
                 let minted = self.accept(client, NOWHERE, id, batch, message);
                 if let (Screened::Undecided, Some(pending)) = (screened, self.pending.get_mut(minted)) {
-                    pending.is_undecided = true;
+                    pending.set_undecided(true);
                 }
                 return self.park(client, minted, paths);
             }
@@ -202,14 +210,9 @@ impl Core {
         if self.list_from_store(client, &id, batch, &message) {
             return;
         }
-        let is_greeted = self.clients.get(&client).is_some_and(|c| c.is_greeted());
-        // It was greeted from the store, or its server is at rest.
-        let is_away = || {
-            self.is_resting(backend)
-                || self.backends.get(&backend).is_none_or(|b| !b.handshake().has_welcome())
-        };
-        let is_for_us = message.method() == Method::Ping && is_greeted && is_away();
-        if is_for_us || self.is_unsubscribed_for(client, backend, &message) {
+        if self.is_ping_for_us(client, backend, &message)
+            || self.is_unsubscribed_for(client, backend, &message)
+        {
             let minted = self.accept(client, backend, id, batch, message);
             return self.conclude_empty(minted);
         }
@@ -245,10 +248,21 @@ impl Core {
         self.conclude_with(minted, "{}");
     }
 
+    /// A ping of a client that was greeted from the store, or whose backend is at rest.
+    fn is_ping_for_us(&self, client: ClientId, backend: BackendId, message: &Message) -> bool {
+        let is_away = || {
+            self.is_resting(backend)
+                || self.backends.get(&backend).is_none_or(|b| !b.handshake().has_welcome())
+        };
+        message.method() == Method::Ping
+            && self.clients.get(&client).is_some_and(|c| c.is_greeted())
+            && is_away()
+    }
+
     /// Answers a request in place of the server.
     fn conclude_with(&mut self, minted: u64, result: &str) {
         let Some(pending) = self.close(minted) else { return };
-        let Asker::Client { client, id, batch } = &pending.asker else { return };
+        let Asker::Client { client, id, batch } = pending.asker() else { return };
         let dialect = self.clients.get(client).map_or(Dialect::Standard, |c| c.dialect());
         self.answer(*client, id, *batch, own_result(id, dialect, result));
         self.conclude(&pending, Outcome::Ok);
@@ -280,7 +294,7 @@ impl Core {
         if let Some(cause) = self.barred(b.server()) {
             return Some(self.cause(of, &cause));
         }
-        match &b.state {
+        match b.state() {
             BackendState::Failed { until, why } if self.clock.now() < *until => {
                 let wait = until.since(self.clock.now());
                 Some(self.cause(of, &Cause::BreakerOpen { why: why.clone(), wait }))
@@ -338,30 +352,16 @@ impl Core {
         }
         let server = self.clients.get(&client).map(|c| c.settings().clone()).unwrap_or_default();
         let latest = server.hard_timeout.map(|hard| self.clock.now() + hard);
-        let start = match self.backends.get(&backend).map(|b| &b.state) {
+        let start = match self.backends.get(&backend).map(|b| b.state()) {
             // It waits its turn at most.
             Some(BackendState::Ready { .. }) => self.clock.now() + server.timeout,
             // Until it is sent: time for a start, and for a second one in the other framing.
             Some(_) | None => self.clock.now() + server.start_timeout * 2,
         };
-        let deadline = latest.map_or(start, |latest| start.min(latest));
+        let asker = Asker::Client { client, id, batch };
+        let pending = Pending::of_client(asker, backend, message, self.clock.now(), (start, latest));
+        let deadline = pending.deadline();
         let minted = self.pending.mint();
-        let pending = Pending {
-            asker: Asker::Client { client, id, batch },
-            backend,
-            method: message.method(),
-            name: name_of(&message),
-            task: message.part(Part::TaskId).map(<[u8]>::to_vec),
-            token: message.part(Part::MetaProgressToken).map(RawId::from_bytes),
-            is_task: message.has(Part::Task),
-            progress: Progress::Waiting(message),
-            retried: false,
-            is_undecided: false,
-            has_turn: false,
-            accepted: self.clock.now(),
-            deadline,
-            latest,
-        };
         self.pending.insert(minted, pending);
         self.clock.wake_at(deadline);
         minted
@@ -370,8 +370,8 @@ impl Core {
     /// Sends a request that was accepted to its backend, or lets it wait there.
     pub(crate) fn hand_to(&mut self, minted: u64, backend: BackendId) {
         let Some(pending) = self.pending.get_mut(minted) else { return };
-        pending.backend = backend;
-        let method = pending.method;
+        pending.route_to(backend);
+        let method = pending.method();
         if method != Method::Ping {
             self.touch(backend);
             self.watch_health(backend);
@@ -380,14 +380,14 @@ impl Core {
         if !matches!(method, Method::Initialize | Method::Ping)
             && let Some(b) = self.backends.get_mut(&backend)
         {
-            b.is_used = true;
+            b.mark_used();
         }
         if self.may_go(backend, method) && !is_too_early {
             return self.send(minted);
         }
         self.queue(minted, backend);
         let Some(b) = self.backends.get(&backend) else { return };
-        if !matches!(b.state, BackendState::Ready { .. }) {
+        if !b.is_ready() {
             self.ensure_started(backend);
         } else if is_too_early {
             self.greet_anew(backend);
@@ -397,21 +397,16 @@ impl Core {
             && let Some(pending) = self.pending.get_mut(minted)
         {
             // Others have to be done before. It has the time that it would have for itself.
-            let deadline = match pending.method {
-                // Once it is there, it may take as long as it likes; until then, as long as any other.
-                Method::TaskResult => self.clock.now() + settings.timeout,
-                _ => deadline_of(&settings, self.clock.now(), pending),
-            };
-            let deadline = pending.latest.map_or(deadline, |latest| deadline.min(latest));
-            pending.deadline = deadline;
+            let deadline = pending.deadline_in_line(&settings, self.clock.now());
+            pending.set_deadline(deadline);
             self.clock.wake_at(deadline);
         }
     }
 
     /// Writes a waiting request to its backend, under its minted id and token.
     pub(crate) fn send(&mut self, minted: u64) {
-        if let Some(Pending { is_undecided: true, backend, .. }) = self.pending.get(minted) {
-            return self.decide(minted, *backend, Vec::new());
+        if let Some(pending) = self.pending.get(minted).filter(|pending| pending.is_undecided()) {
+            return self.decide(minted, pending.backend(), Vec::new());
         }
         if let Some(pending) = self.pending.get(minted).filter(|pending| self.names_anothers_task(pending)) {
             let task = pending.waiting().and_then(|message| message.text(Part::TaskId)).unwrap_or_default();
@@ -420,43 +415,41 @@ impl Core {
         }
         self.take_turn(minted);
         let Some(pending) = self.pending.get_mut(minted) else { return };
-        let Some(b) = self.backends.get(&pending.backend) else { return };
-        let (deadline, relays) = (deadline_of(b.settings(), self.clock.now(), pending), b.settings().relays);
+        let Some(b) = self.backends.get(&pending.backend()) else { return };
+        let (deadline, relays) =
+            (pending.deadline_if_sent(b.settings(), self.clock.now()), b.settings().relays);
         let Some(launch) = b.launch() else { return };
-        let Progress::Waiting(message) = std::mem::replace(&mut pending.progress, Progress::Sent(None))
-        else {
-            return;
-        };
+        let RequestState::Waiting(message) = pending.mark_sent() else { return };
         let ours = RawId::from_number(minted);
         let mut out = Outgoing::of(&message);
         out.replace(message.span(Part::Id), Patch::Id(ours.clone()));
-        if pending.token.is_some() {
+        if pending.token().is_some() {
             out.replace(message.span(Part::MetaProgressToken), Patch::Id(ours));
         }
         dialect::translate(&message, Dialect::Standard, &mut out);
-        pending.deadline = deadline;
-        if let Asker::Client { client, id, .. } = &pending.asker
+        pending.set_deadline(deadline);
+        if let Asker::Client { client, id, .. } = pending.asker()
             && self.settings.report_routes
         {
             let (client, method, id) =
-                (self.clients.connection_of(*client), pending.name.clone(), id.clone());
-            let backend = pending.backend;
+                (self.clients.connection_of(*client), pending.name().clone(), id.clone());
+            let backend = pending.backend();
             self.actions.push(Action::Report(Fact::Routed { client, backend, method, id, minted }));
         }
-        if pending.method == Method::SetLevel
+        if pending.method() == Method::SetLevel
             && let Some(b) = self.backends.get_mut(&launch.backend)
         {
-            b.level = message.part(Part::Level).map(<[u8]>::to_vec);
+            b.set_level(message.part(Part::Level).map(<[u8]>::to_vec));
         }
-        let (backend, method, client) = (pending.backend, pending.method, pending.client());
+        let (backend, method, client) = (pending.backend(), pending.method(), pending.client());
         let leaves_traces =
-            matches!(pending.method, Method::Initialize | Method::Subscribe | Method::Unsubscribe);
+            matches!(pending.method(), Method::Initialize | Method::Subscribe | Method::Unsubscribe);
         // A daemon may turn away whatever it is.
-        if pending.method.is_repeatable() || leaves_traces || relays {
-            pending.progress = Progress::Sent(Some(message));
+        if pending.method().is_repeatable() || leaves_traces || relays {
+            pending.keep_sent(message);
         }
         if let Some(client) = client {
-            self.note_user(backend, client, method);
+            self.record_user(backend, client, method);
         }
         self.clock.wake_at(deadline);
         self.send_to_backend(launch, out);
@@ -479,18 +472,4 @@ impl Core {
         self.drain_and_stay("the client asked for it");
         self.answer_farewells();
     }
-}
-
-/// When a request must be answered, if it is sent now.
-fn deadline_of(server: &ServerSettings, now: Moment, pending: &Pending) -> Moment {
-    let within = match pending.method {
-        Method::Initialize => server.start_timeout,
-        // Waits for the end of a task, which has no time limit of its own.
-        Method::TaskResult => server.hard_timeout.unwrap_or(Duration::MAX),
-        // Another Switchboard has its own time for them, and says more about what took so long.
-        method if method.is_short() && !server.relays => server.timeout.min(LIST_TIMEOUT),
-        _ => server.timeout,
-    };
-    let deadline = now + within;
-    pending.latest.map_or(deadline, |latest| deadline.min(latest))
 }

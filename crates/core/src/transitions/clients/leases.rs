@@ -1,5 +1,5 @@
-//! Clients come and go. What nobody holds any more goes too, after a while; and when nothing is left, so do we. For a
-//! daemon: alone with one client, we end with it.
+//! Leases of clients on backends. A backend without leases ends after a while, and a daemon without clients and backends
+//! ends too. A program with one client ends with it.
 
 use crate::backends::Backend;
 use crate::clients::Client;
@@ -7,7 +7,6 @@ use crate::core::{Core, Followup};
 use crate::event::Action;
 use crate::ids::{BackendId, ClientId};
 use crate::moment::Moment;
-use crate::pending::Asker;
 use std::time::Duration;
 
 /// How long a daemon waits for its first client, and for another one when the last has gone.
@@ -37,7 +36,7 @@ impl Core {
         }
     }
 
-    /// Someone has left: its backends may be nobody's now.
+    /// A client has left: its backends may have no leases any more.
     pub(crate) fn wake_for_linger(&mut self) {
         if let Some(linger) = self.settings.linger {
             self.clock.wake_at(self.clock.now() + linger);
@@ -51,12 +50,10 @@ impl Core {
             return;
         }
         let lives_on = self.lives_on();
-        let (pending, asked) = (&self.pending, &self.asked);
+        let (pending, questions) = (&self.pending, &self.questions);
         let is_named = |client: ClientId| {
-            let is_theirs =
-                |asker: &Asker| matches!(asker, Asker::Client { client: owner, .. } if *owner == client);
-            pending.iter().any(|(_, pending)| is_theirs(&pending.asker))
-                || asked.iter().any(|(_, asked)| asked.client == client)
+            pending.iter().any(|(_, pending)| pending.is_of(client))
+                || questions.iter().any(|(_, question)| question.client() == client)
         };
         let may_go = |c: &Client| c.is_lost() && (lives_on || !c.is_connected());
         let mut forgotten = Vec::new();
@@ -68,9 +65,9 @@ impl Core {
             stays
         });
         for b in self.backends.values_mut() {
-            forgotten.iter().for_each(|&client| b.users.forget(client));
+            forgotten.iter().for_each(|&client| b.users_mut().forget(client));
         }
-        self.closed_tokens.keep_clients(|client| self.clients.contains_key(&client));
+        self.pending.keep_closed_of(|client| self.clients.contains_key(&client));
         if self.clients.values().any(may_go) {
             self.followups.push(Followup::ForgetLost);
         }
@@ -129,7 +126,7 @@ impl Core {
         }
     }
 
-    /// Nobody holds it, and nothing waits for it.
+    /// Whether a backend has no leases and no waiting requests.
     pub(crate) fn is_nobodys(&self, backend: BackendId) -> bool {
         self.lessees(backend).next().is_none()
             && self.backends.get(&backend).is_some_and(|b| b.queue().is_empty())

@@ -1,13 +1,24 @@
-//! Transitions: clients.
+//! Events of clients: their messages, handshakes, roots and leases. Which backend a message goes to is decided in `routing`.
+//!
+//! # Layout
+//! - `connect`: new clients.
+//! - `from_client`: requests.
+//! - `notices`: notifications and answers.
+//! - `handshake`: `initialize`, shared by all clients of a backend.
+//! - `stored_lists`: answers from the stored catalogue while a server starts.
+//! - `filters`: `allow`, `deny` and `rename` for clients of one server.
+//! - `roots`: the clients' workspace folders.
+//! - `allowance`: limits on open requests and subscriptions.
+//! - `leases`: idle backends, forgotten clients, and the end of an unused daemon.
 
-mod allowance;
 mod connect;
-mod filters;
 mod from_client;
-mod greeting;
-mod leases;
 mod notices;
-mod stored;
-mod workspace;
+mod handshake;
+mod stored_lists;
+mod filters;
+mod roots;
+mod allowance;
+mod leases;
 
 pub(crate) use filters::Screened;

@@ -1,4 +1,4 @@
-//! What a client sends that wants no answer: notifications follow the request they speak of, answers go back to the
+//! Messages of clients that want no answer: notifications follow the request that they belong to, answers go back to the
 //! backend that asked.
 
 use crate::answers::Overload;
@@ -6,7 +6,7 @@ use crate::backends::BackendState;
 use crate::core::Core;
 use crate::fact::{Fact, Outcome};
 use crate::ids::{BackendId, ClientId, Launch};
-use crate::pending::{AskedBy, Asker, MergeSource, Pending, Progress};
+use crate::pending::{AskedBy, Asker, MergeSource, Pending, RequestState};
 use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawId, dialect};
 
 impl Core {
@@ -48,8 +48,8 @@ impl Core {
         let may_wait = self.may_wait(None, backend, out.len());
         let is_in_line = self.backends.waits_for_room(backend);
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        match b.state {
-            BackendState::Ready { number, .. } => self.tell_backend(Launch { backend, number }, out),
+        match b.state() {
+            &BackendState::Ready { number, .. } => self.tell_backend(Launch { backend, number }, out),
             // In order with the requests around it.
             BackendState::Starting { .. } | BackendState::Stopping { .. } | BackendState::Backoff { .. }
                 if may_wait =>
@@ -70,28 +70,28 @@ impl Core {
 
     fn client_cancels(&mut self, client: ClientId, message: &Message) {
         let Some(wanted) = message.part(Part::RequestId) else { return };
-        let is_meant = |pending: &Pending| match &pending.asker {
+        let is_meant = |pending: &Pending| match pending.asker() {
             Asker::Client { client: owner, id, .. } => {
                 id.as_bytes() == wanted && self.connection_of(*owner) == client
             }
             Asker::Replay | Asker::Probe | Asker::Restore | Asker::Catalogue { .. } => false,
         };
         // The newest: a client may have used the id before. `initialize` cannot be taken back.
-        let ids = self.pending.ids(|pending| is_meant(pending) && pending.method != Method::Initialize);
+        let ids = self.pending.ids(|pending| is_meant(pending) && pending.method() != Method::Initialize);
         let Some(&minted) = ids.last() else { return };
         let Some(pending) = self.pending.get_mut(minted) else { return };
-        match std::mem::replace(&mut pending.progress, Progress::Cancelled) {
-            Progress::Waiting(_) => {
-                let backend = pending.backend;
+        match pending.cancel() {
+            RequestState::Waiting(_) => {
+                let backend = pending.backend();
                 self.unqueue(backend, minted);
                 self.conclude_cancelled(minted);
                 self.close(minted);
             }
-            Progress::Sent(_) => {
+            RequestState::Sent(_) => {
                 let mut out = Outgoing::of(message);
                 out.replace(message.span(Part::RequestId), Patch::Id(RawId::from_number(minted)));
                 dialect::translate(message, Dialect::Standard, &mut out);
-                let (backend, method, owner) = (pending.backend, pending.method, pending.client());
+                let (backend, method, owner) = (pending.backend(), pending.method(), pending.client());
                 self.conclude_cancelled(minted);
                 self.notify_backend(backend, out);
                 self.give_up_turn(minted);
@@ -100,7 +100,7 @@ impl Core {
                     self.keep_level(backend, owner);
                 }
             }
-            Progress::Cancelled => {}
+            RequestState::Cancelled => {}
         }
         self.check_drained();
     }
@@ -108,13 +108,13 @@ impl Core {
     /// The client no longer waits; the entry stays for an answer that may come all the same.
     fn conclude_cancelled(&mut self, minted: u64) {
         let Some(pending) = self.pending.get(minted) else { return };
-        let Asker::Client { client, id, batch } = pending.asker.clone() else { return };
+        let Asker::Client { client, id, batch } = pending.asker().clone() else { return };
         let fact = Fact::Answered {
             client: self.connection_of(client),
-            backend: Some(pending.backend),
-            method: pending.name.clone(),
+            backend: Some(pending.backend()),
+            method: pending.name().clone(),
             id,
-            took: self.clock.now().since(pending.accepted),
+            took: self.clock.now().since(pending.accepted()),
             outcome: Outcome::Cancelled,
         };
         self.report(fact);
@@ -125,16 +125,17 @@ impl Core {
     pub(crate) fn client_response(&mut self, client: ClientId, message: &Message, failed: bool) {
         let minted = message.part(Part::Id).and_then(RawId::minted);
         let known = minted.filter(|&minted| {
-            self.asked.get(minted).is_some_and(|asked| self.connection_of(asked.client) == client)
+            self.questions.get(minted).is_some_and(|asked| self.connection_of(asked.client()) == client)
         });
-        let Some(asked) = known.and_then(|minted| self.asked.remove(minted)) else {
+        let Some(asked) = known.and_then(|minted| self.questions.remove(minted)) else {
             let what = "an answer to a request that nobody made, or that is over".to_owned();
             return self.report(Fact::BadMessage { from: client.to_string().into(), what });
         };
         self.report_asked(&asked, if failed { Outcome::ServerError } else { Outcome::Ok });
-        let (launch, id) = match asked.by {
+        let asked_client = asked.client();
+        let (launch, id) = match asked.into_by() {
             AskedBy::Backend { launch, id } => (launch, id),
-            AskedBy::Ourselves => return self.roots_answered(asked.client, message, failed),
+            AskedBy::Ourselves => return self.roots_answered(asked_client, message, failed),
         };
         self.backend_is_active(launch.backend);
         if !self.has_room(launch.backend, message.bytes().len()) {

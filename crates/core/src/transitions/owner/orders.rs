@@ -1,7 +1,7 @@
-//! What the owner says: restart, stop or start a server, or forget what was learnt about it.
+//! Orders of the owner: restart, stop or start a server, or forget what was learnt about it.
 
 use crate::answers::Cause;
-use crate::backends::{AfterStop, BackendState};
+use crate::backends::AfterStop;
 use crate::core::Core;
 use crate::event::Action;
 use crate::ids::{BackendId, ServerId};
@@ -11,14 +11,14 @@ use crate::servers::Bar;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     Restart,
-    /// Its instances go, and none is started until the next [`Order::Start`].
+    /// Stops all instances; none is started until the next [`Order::Start`].
     Stop,
     Start,
-    /// What was learnt and stored about it does not count any more.
+    /// Forgets what was learnt and stored about the server.
     Forget,
 }
 
-/// What came of an order.
+/// The result of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Done {
     /// How many instances it concerned.
@@ -78,57 +78,48 @@ impl Core {
         }
     }
 
-    /// What is open there gets an error, or goes to the next process where it may.
+    /// Open requests get an error, or go to the next process where they may.
     fn restart_by_order(&mut self, backend: BackendId) -> bool {
-        const WHY: &str = "its owner restarts it";
+        const RESTART_REASON: &str = "its owner restarts it";
         let Some(b) = self.backends.get_mut(&backend) else { return false };
-        let (BackendState::Ready { number, .. } | BackendState::Starting { number, .. }) = b.state else {
-            return false;
-        };
+        let Some(launch) = b.wanted_launch() else { return false };
         b.forgive();
-        b.state = BackendState::Stopping { number, then: AfterStop::Restart };
-        self.tell_of_loss(backend, WHY);
-        self.settle_sent(backend, &Cause::Restarted { why: WHY });
-        self.end_process(backend, number, WHY);
+        b.begin_stop(AfterStop::Restart);
+        self.tell_of_loss(backend, RESTART_REASON);
+        self.settle_sent(backend, &Cause::Restarted { why: RESTART_REASON });
+        self.end_process(launch, RESTART_REASON);
         true
     }
 
-    /// Nobody waits for it any more: it will not come.
+    /// Waiting requests get an error.
     fn stop_by_order(&mut self, backend: BackendId) -> bool {
-        const WHY: &str = "its owner stops it";
+        const STOP_REASON: &str = "its owner stops it";
         let Some(b) = self.backends.get_mut(&backend) else { return false };
         b.forgive();
-        let runs = match b.state {
-            BackendState::Ready { number, .. } | BackendState::Starting { number, .. } => Some(number),
-            BackendState::Stopping { number, .. } => {
-                b.state = BackendState::Stopping { number, then: AfterStop::Rest };
-                None
-            }
-            BackendState::Stopped | BackendState::Backoff { .. } | BackendState::Failed { .. } => {
-                b.state = BackendState::Stopped;
-                None
-            }
-        };
+        let runs = b.wanted_launch();
+        if runs.is_none() {
+            b.stop_for_good();
+        }
         if runs.is_some() {
-            self.tell_of_loss(backend, WHY);
+            self.tell_of_loss(backend, STOP_REASON);
         }
         self.fail_all(backend, &Cause::Held);
-        if let (Some(number), Some(b)) = (runs, self.backends.get_mut(&backend)) {
-            b.state = BackendState::Stopping { number, then: AfterStop::Rest };
-            self.end_process(backend, number, WHY);
+        if let (Some(launch), Some(b)) = (runs, self.backends.get_mut(&backend)) {
+            b.stop_for_good();
+            self.end_process(launch, STOP_REASON);
         }
         runs.is_some()
     }
 
     /// For those who use it; whatever the breaker says.
     fn start_by_order(&mut self, backend: BackendId) -> bool {
-        let is_down = self.backends.get(&backend).is_some_and(|b| b.number().is_none() && !b.is_retired());
+        let is_down = self.backends.get(&backend).is_some_and(|b| !b.has_process() && !b.is_retired());
         if !is_down || self.lessees(backend).next().is_none() {
             return false;
         }
         if let Some(b) = self.backends.get_mut(&backend) {
             b.forgive();
-            b.state = BackendState::Stopped;
+            b.mark_stopped();
         }
         self.ensure_started(backend);
         true

@@ -8,7 +8,7 @@ use crate::servers::Limit;
 
 impl Core {
     /// The backend is stopped because this limit is reached, and not because nobody needs it.
-    pub(crate) fn note_eviction(&mut self, backend: BackendId, limit: Limit) {
+    pub(crate) fn record_eviction(&mut self, backend: BackendId, limit: Limit) {
         let Some(b) = self.backends.get(&backend) else { return };
         if let Some(server) = self.servers.get_mut(b.server()) {
             let place = (b.key().clone(), b.environment().without_sources());
@@ -17,7 +17,7 @@ impl Core {
     }
 
     /// The backend is started: too soon after an eviction, its owner is warned.
-    pub(crate) fn note_return(&mut self, backend: BackendId) {
+    pub(crate) fn record_return(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend) else { return };
         let Some(server) = self.servers.get_mut(b.server()) else { return };
         let place = (b.key().clone(), b.environment().without_sources());

@@ -1,6 +1,5 @@
-//! Servers that run without a client: their owner has started them, or the config says `lazy: false`. A stand-in of our own
-//! holds the lease. Switchboard is the client: it makes the handshake and asks for the lists, nothing else, so that the process
-//! has no user. Real clients join it by the usual rules.
+//! Servers that run without a client, by order of the owner or with `lazy: false`. A stand-in holds the lease: it makes the
+//! handshake and asks for the lists, nothing else, so that the process has no user. Clients join it by the usual rules.
 
 use crate::answers::NoStandby;
 use crate::backends::BackendState;
@@ -57,7 +56,7 @@ impl Core {
         let homes = self.standbys().filter(|c| c.server() == server).map(|c| c.home());
         let state = |home: Option<BackendId>| match home.and_then(|home| self.backends.get(&home)) {
             None => StandbyState::Failed,
-            Some(b) => match b.state {
+            Some(b) => match b.state() {
                 BackendState::Ready { .. } if b.handshake().has_welcome() => StandbyState::Ready,
                 BackendState::Ready { .. }
                 | BackendState::Starting { .. }
@@ -143,11 +142,13 @@ impl Core {
             },
         };
         let Some(b) = self.backends.get(&home) else { return };
-        match b.state {
+        match b.state() {
             // One that could not be started is not tried again by itself.
-            BackendState::Stopped if b.launches == 0 || is_ordered || b.proven => self.ensure_started(home),
-            BackendState::Failed { until, .. } if until <= self.clock.now() => self.ensure_started(home),
-            BackendState::Failed { until, .. } => self.clock.wake_at(until),
+            BackendState::Stopped if b.launches() == 0 || is_ordered || b.has_answered() => {
+                self.ensure_started(home)
+            }
+            BackendState::Failed { until, .. } if *until <= self.clock.now() => self.ensure_started(home),
+            BackendState::Failed { until, .. } => self.clock.wake_at(*until),
             BackendState::Stopped
             | BackendState::Starting { .. }
             | BackendState::Ready { .. }
@@ -185,14 +186,7 @@ impl Core {
 
     /// When the next of them is tried again after it crashed too often.
     pub(crate) fn next_standby_start(&self) -> Option<Moment> {
-        let until = |c: &Client| match self.backends.get(&c.home()?)?.state {
-            BackendState::Failed { until, .. } => Some(until),
-            BackendState::Stopped
-            | BackendState::Starting { .. }
-            | BackendState::Ready { .. }
-            | BackendState::Stopping { .. }
-            | BackendState::Backoff { .. } => None,
-        };
+        let until = |c: &Client| self.backends.get(&c.home()?)?.cooldown_end();
         self.standbys().filter_map(until).min()
     }
 

@@ -1,6 +1,7 @@
-//! Clients that may no longer share a process, because nobody could say which of them its server means: each gets a process of
-//! its own. What is open at the old one is still answered there.
+//! Clients that may no longer share a process, because it cannot be known which of them its server means. Each gets a
+//! process of its own; open requests are still answered by the old one.
 
+use crate::aggregate::Delegate;
 use crate::backends::{Backend, is_use};
 use crate::clients::Client;
 use crate::core::{Core, Followup};
@@ -11,14 +12,14 @@ use switchboard_protocol::Method;
 
 impl Core {
     /// A request of a client is written to a process.
-    pub(crate) fn note_user(&mut self, backend: BackendId, client: ClientId, method: Method) {
+    pub(crate) fn record_user(&mut self, backend: BackendId, client: ClientId, method: Method) {
         if !is_use(method) {
             return;
         }
         let connection = self.connection_of(client);
         let Some(principal) = self.clients.get(&connection).map(|c| c.principal()) else { return };
         if let Some(b) = self.backends.get_mut(&backend) {
-            b.users.note(connection, principal);
+            b.users_mut().record(connection, principal);
         }
     }
 
@@ -26,7 +27,7 @@ impl Core {
     pub(crate) fn client_at(&self, connection: ClientId, server: ServerId) -> Option<ClientId> {
         let c = self.clients.get(&connection)?;
         match c.aggregate() {
-            Some(aggregate) => aggregate.delegates.get(&server).map(|delegate| delegate.client),
+            Some(aggregate) => aggregate.delegate_at(server).map(Delegate::client),
             None => Some(connection).filter(|_| c.server() == server),
         }
     }
@@ -41,8 +42,8 @@ impl Core {
     /// client.
     pub(crate) fn sole_user(&self, backend: BackendId) -> Option<ClientId> {
         let b = self.backends.get(&backend)?;
-        if !b.users.is_empty() {
-            return self.client_at(b.users.sole()?, b.server());
+        if !b.users().is_empty() {
+            return self.client_at(b.users().sole()?, b.server());
         }
         let mut lessees = self.real_lessees(backend);
         lessees.next().filter(|_| lessees.next().is_none())
@@ -52,14 +53,14 @@ impl Core {
     pub(crate) fn present_users(&self, b: &Backend) -> Vec<ClientId> {
         let is_present = |c: &Client| !c.is_lost();
         let present = |client: &ClientId| self.clients.get(client).is_some_and(is_present);
-        b.users
+        b.users()
             .iter()
             .filter_map(|connection| self.client_at(connection, b.server()))
             .filter(present)
             .collect()
     }
 
-    /// Its clients get processes of their own. The longest user of each process keeps it, or else its first client.
+    /// Gives the clients of a server processes of their own. The longest user of each process keeps it, else its first client.
     pub(crate) fn separate_server(&mut self, server: ServerId, except: Option<BackendId>, why: &'static str) {
         let is_meant = |b: &&Backend| b.server() == server && !b.is_retired() && Some(b.id()) != except;
         let own = self.backends.values().filter(is_meant);
@@ -94,7 +95,7 @@ impl Core {
             None => {
                 self.tell_of_loss(backend, why);
                 if let Some(b) = self.backends.get_mut(&backend) {
-                    b.retired = Some(why);
+                    b.retire(why);
                 }
                 self.end_prefetches(backend);
                 self.followups.push(Followup::EndDeserted { backend, why });
@@ -119,7 +120,7 @@ impl Core {
 
     /// Clients with a request that waits at a backend and is not written yet, each once.
     pub(crate) fn waiting_at(&self, backend: BackendId) -> Vec<ClientId> {
-        let waits = |p: &Pending| p.client().filter(|_| p.backend == backend && p.waiting().is_some());
+        let waits = |p: &Pending| p.client().filter(|_| p.backend() == backend && p.waiting().is_some());
         let mut clients: Vec<ClientId> = self.pending.iter().filter_map(|(_, p)| waits(p)).collect();
         clients.sort();
         clients.dedup();

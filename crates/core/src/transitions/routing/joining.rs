@@ -1,5 +1,5 @@
-//! Which backend a client joins, and with which variables a new one is started. Clients share a backend if it has every variable
-//! that each of them has.
+//! The backend that a client joins, and the variables of a new one. Clients share a backend if it has all variables of each
+//! of them.
 
 use crate::backends::{Backend, BackendKey, FramingGuess};
 use crate::clients::Client;
@@ -17,7 +17,7 @@ const OFFERS_THE_SAME: &str = "another one offers the same, and its clients shar
 /// How a backend's key fits a client's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
-    /// Its clients can do other things, but that was seen to make no difference.
+    /// Clients with other capabilities, which were seen to make no difference.
     Alike,
     Exact,
 }
@@ -67,7 +67,7 @@ impl Core {
             let mut lessees = self.lessees(b.id()).filter_map(|other| self.clients.get(&other));
             lessees.try_fold(all.clone(), |all, other| all.merged(other.environment()))
         };
-        let others = self.joinable(client, key).map(|(_, b)| b).filter(|b| !self.is_kept(b));
+        let others = self.joinable(client, key).map(|(_, b)| b).filter(|b| !self.keeps_state(b));
         others.fold(own, |all, b| with_clients_of(&all, b).unwrap_or(all))
     }
 
@@ -77,19 +77,19 @@ impl Core {
         let Some(b) = self.backends.get(&backend).filter(|b| b.owner().is_none()) else { return };
         let is_poorer = |other: &Backend| {
             // A process with another value, or one that somebody may come back to, is not in the way.
-            let is_covered = match self.lessees(other.id).next() {
+            let is_covered = match self.lessees(other.id()).next() {
                 None => b.environment().serves(other.environment()),
                 Some(_) => {
-                    b.environment().merged(other.environment()).is_some() && self.serves_all(b, other.id)
+                    b.environment().merged(other.environment()).is_some() && self.serves_all(b, other.id())
                 }
             };
-            other.id != b.id()
+            other.id() != b.id()
                 && !other.environment().serves(b.environment())
-                && !self.is_kept(other)
+                && !self.keeps_state(other)
                 && is_covered
         };
         let poorer = self.joinable(client, b.key()).map(|(_, other)| other).filter(|other| is_poorer(other));
-        for other in poorer.map(|other| other.id).collect::<Vec<BackendId>>() {
+        for other in poorer.map(|other| other.id()).collect::<Vec<BackendId>>() {
             self.separate(other, None, HAS_MORE_VARIABLES);
         }
     }
@@ -99,14 +99,14 @@ impl Core {
         let Some(b) = self.backends.get(&backend) else { return };
         let may_share = |b: &Backend| b.owner().is_none() && !b.is_retired() && b.handshake().has_welcome();
         let is_twin = |other: &&Backend| {
-            other.server == b.server()
-                && other.id != b.id()
+            other.server() == b.server()
+                && other.id() != b.id()
                 && may_share(other)
                 && self.is_alike(b.server(), other.key(), b.key())
                 && self.offers_same(other, b)
         };
         let twins: Vec<BackendId> = match may_share(b) {
-            true => self.backends.values().filter(is_twin).map(|other| other.id).collect(),
+            true => self.backends.values().filter(is_twin).map(|other| other.id()).collect(),
             false => return,
         };
         for twin in twins {
@@ -131,7 +131,7 @@ impl Core {
         };
         !stays.is_retired()
             && !goes.is_retired()
-            && !self.is_kept(goes)
+            && !self.keeps_state(goes)
             && self.serves_all(stays, goes.id())
             && self.lessees(goes.id()).all(|lessee| self.fits_roots(lessee, stays))
     }
@@ -145,7 +145,7 @@ impl Core {
     /// The variables that a backend is started with: those of the clients that are there now. Others may be about to move to
     /// one that was never started.
     pub(crate) fn environment_to_start(&mut self, backend: BackendId) -> Environment {
-        if self.backends.get(&backend).is_some_and(|b| b.launches > 1) {
+        if self.backends.get(&backend).is_some_and(|b| b.launches() > 1) {
             self.forget_values(backend, Forget::Variables);
         }
         self.backends.get(&backend).map(|b| b.environment().clone()).unwrap_or_default()
@@ -173,7 +173,7 @@ impl Core {
             b.handshake().is_ungreeted()
                 && !b.handshake().is_under_way()
                 && b.queue().is_empty()
-                && self.pending.iter().all(|(_, pending)| pending.backend != b.id())
+                && !self.pending.is_any_at(b.id())
         };
         let is_mute = |owner: ClientId| self.clients.get(&owner).is_some_and(|c| c.is_new());
         let is_early = |b: &&Backend| {

@@ -1,22 +1,22 @@
-//! Which backend a client's message goes to: by the place that it names, else to the client's home.
+//! The backend for a client's message: by the paths that the message names, else the client's home.
 
 use crate::answers::Cause;
-use crate::backends::{Backend, BackendKey, BackendState};
+use crate::backends::{Backend, BackendKey};
 use crate::clients::RootsStage;
 use crate::core::{Core, Followup};
 use crate::fact::Fact;
-use crate::ids::{BackendId, ClientId, Launch};
-use crate::pending::Unrouted;
+use crate::ids::{BackendId, ClientId};
+use crate::pending::{NOWHERE, Pending, Unrouted};
 use crate::routing::{Decision, NamedPath, decide};
 use crate::settings::Scope;
 use crate::transitions::{Forget, names_task};
 use switchboard_protocol::{ErrorAnswer, Message, Method, Part};
 
-/// What is to be done with a request.
+/// The result of routing a request.
 #[derive(Debug)]
 pub(crate) enum Route {
     To(BackendId),
-    /// It cannot be said yet: the client is being asked for its roots, or greeted.
+    /// Not known yet: the client is being asked for its roots, or greeted.
     Wait,
     Refused(ErrorAnswer),
 }
@@ -146,9 +146,7 @@ impl Core {
     /// A client that goes through many workspaces keeps the leases that mean something.
     fn give_up_leases(&mut self, client: ClientId) {
         let Some(c) = self.clients.get_mut(&client) else { return };
-        let is_idle = |b: &Backend| {
-            matches!(b.state, BackendState::Stopped) && b.queue().is_empty() && b.subscriptions().is_empty()
-        };
+        let is_idle = |b: &Backend| b.is_stopped() && b.queue().is_empty() && b.subscriptions().is_empty();
         let backends = &self.backends;
         c.give_up_idle_leases(|backend| backends.get(&backend).is_none_or(is_idle));
         self.forget_unused();
@@ -201,9 +199,7 @@ impl Core {
                 continue;
             }
             match self.route(client, &message, &paths) {
-                Route::To(backend)
-                    if self.pending.get(minted).is_some_and(|pending| pending.is_undecided) =>
-                {
+                Route::To(backend) if self.pending.get(minted).is_some_and(Pending::is_undecided) => {
                     self.decide(minted, backend, paths);
                 }
                 Route::To(backend) if self.is_unsubscribed_for(client, backend, &message) => {
@@ -229,10 +225,10 @@ impl Core {
         self.check_drained();
     }
 
-    /// What was parked is answered: it will not be routed any more.
+    /// Fails all parked requests.
     pub(crate) fn fail_parked(&mut self, cause: &Cause) {
         let error = self.cause(None, cause);
-        for minted in self.pending.ids(|pending| pending.backend == crate::pending::NOWHERE) {
+        for minted in self.pending.ids(|pending| pending.backend() == NOWHERE) {
             self.fail_one(minted, &error);
         }
     }
@@ -272,16 +268,15 @@ impl Core {
         if is_lost {
             b.tasks_mut().forget_client(client);
         }
-        b.last_used = self.clock.now();
+        b.touch(self.clock.now());
         self.wake_for_linger();
         let Some(b) = self.backends.get(&backend) else { return };
         let is_over =
             b.owner() == Some(client) || (is_free && (b.is_retired() || b.handshake().is_ungreeted()));
         if is_over {
-            let why = b.retired.unwrap_or("its client has left it");
+            let why = b.retirement().unwrap_or("its client has left it");
             self.followups.push(Followup::EndDeserted { backend, why });
-        } else if let BackendState::Ready { number, .. } = b.state {
-            let launch = Launch { backend, number };
+        } else if let Some(launch) = b.ready_launch() {
             self.unsubscribe(launch, client, over);
             self.answer_roots(launch);
         }

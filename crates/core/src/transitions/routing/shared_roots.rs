@@ -1,4 +1,4 @@
-//! A process that asks `roots/list` has one answer for all of its clients. Clients whose answers differ do not share it.
+//! Answers to `roots/list`. A process gets one answer for all of its clients; clients whose answers differ do not share it.
 
 use crate::backends::{Backend, is_use};
 use crate::clients::{RootsStage, key_of_roots};
@@ -48,13 +48,13 @@ impl Core {
         let connection = self.connection_of(client);
         let is_about_to = |p: &Pending| {
             let other = p.client().map(|other| self.connection_of(other));
-            p.backend == b.id()
+            p.backend() == b.id()
                 && p.waiting().is_some()
-                && is_use(p.method)
+                && is_use(p.method())
                 && other.is_some_and(|it| it != connection)
         };
         let mut subscribers = b.subscriptions().iter().flat_map(|(_, clients)| clients);
-        b.users.has_others(connection)
+        b.users().has_others(connection)
             || subscribers.any(|other| self.connection_of(*other) != connection)
             || self.pending.iter().any(|(_, pending)| is_about_to(pending))
     }
@@ -72,7 +72,7 @@ impl Core {
         }
     }
 
-    /// Where a client's request goes, if its home's process answers to the roots of others.
+    /// The backend for a request whose home was told the roots of other clients.
     pub(crate) fn route_by_roots(&mut self, client: ClientId, home: BackendId, method: Method) -> Route {
         let Some(b) = self.backends.get(&home) else { return Route::To(home) };
         if !is_use(method) || !self.asks_roots(b) {
@@ -134,7 +134,7 @@ impl Core {
         backend
     }
 
-    /// What a client subscribed to at a backend that it leaves.
+    /// Takes a client from a backend, and returns its subscriptions there.
     fn leave_for_roots(&mut self, client: ClientId, backend: BackendId) -> Vec<Vec<u8>> {
         self.report(Fact::Separated { backend, clients: 1, why: DIFFERENT_ROOTS });
         let wanted =
@@ -172,12 +172,12 @@ impl Core {
             return;
         };
         let is_one = |other: &&Backend| {
-            other.server == b.server()
+            other.server() == b.server()
                 && is_misplaced(other)
                 && !other.roots().has_questions()
                 && !other.is_retired()
         };
-        let all: Vec<BackendId> = self.backends.values().filter(is_one).map(|other| other.id).collect();
+        let all: Vec<BackendId> = self.backends.values().filter(is_one).map(|other| other.id()).collect();
         for backend in all {
             self.separate(backend, None, "it asks for its clients' roots");
         }
@@ -228,7 +228,7 @@ impl Core {
     /// The clients whose roots a process may mean: those that have used it; while nobody has, its first client.
     fn clients_meant(&self, b: &Backend) -> Vec<ClientId> {
         let users = self.present_users(b);
-        if !b.users.is_empty() {
+        if !b.users().is_empty() {
             return users;
         }
         let lessees: Vec<ClientId> = self.real_lessees(b.id()).collect();
@@ -276,7 +276,7 @@ impl Core {
         self.retire_misplaced(backend);
     }
 
-    /// What others have waiting at a process that has just been told roots is routed anew.
+    /// Routes requests of other clients anew, after a process was told one client's roots.
     fn check_waiting(&mut self, backend: BackendId, told: &[ClientId]) {
         let others = self.waiting_at(backend).into_iter().filter(|client| !told.contains(client));
         for client in others.collect::<Vec<ClientId>>() {

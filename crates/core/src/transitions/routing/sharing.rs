@@ -1,5 +1,5 @@
-//! Who shares a backend, and whom its messages concern. What cannot be said for certain is not guessed: an answer
-//! to the wrong client would be worse than an error.
+//! The clients that share a backend, and the client that a server's message concerns. Nothing is guessed: an answer to the
+//! wrong client would be worse than an error.
 
 use crate::backends::{Backend, BackendKey, Principals};
 use crate::clients::{Client, rank_in};
@@ -13,13 +13,13 @@ use crate::settings::{Capabilities, Scope, StatePolicy};
 use serde_json::json;
 use switchboard_protocol::{Message, Method, Part};
 
-/// Who a backend's request is for.
+/// The client that a backend's question is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Addressee {
     Client(ClientId),
     /// The client that is meant is not there.
     Absent,
-    /// Nobody can say which client is meant.
+    /// Several clients could be meant.
     Several,
 }
 
@@ -50,7 +50,7 @@ impl Core {
     }
 
     /// Learns from an answer what the server offers.
-    pub(crate) fn note_offer(&mut self, backend: BackendId, method: Method, answer: &Message) {
+    pub(crate) fn learn_offer(&mut self, backend: BackendId, method: Method, answer: &Message) {
         if method == Method::Initialize {
             self.heard_of(backend);
         }
@@ -63,7 +63,7 @@ impl Core {
         let Some(result) = answer.part(Part::Result) else { return };
         let settings = self.settings_of(backend);
         if method == Method::ToolsList && settings.state == StatePolicy::Auto {
-            self.note_tools(backend, result);
+            self.learn_state(backend, result);
         }
         let profile = self.backends.get(&backend).and_then(|b| b.key().profile.clone());
         let (Some(profile), Some(list)) = (profile, method.name()) else { return };
@@ -79,10 +79,10 @@ impl Core {
 
     /// Whether a server offers clients of two backends exactly the same, as far as anybody has asked.
     pub(crate) fn offers_same(&self, one: &Backend, other: &Backend) -> bool {
-        self.servers.get(one.server).is_some_and(|server| server.offers_same(&one.key, other.key()))
+        self.servers.get(one.server()).is_some_and(|server| server.offers_same(one.key(), other.key()))
     }
 
-    fn note_tools(&mut self, backend: BackendId, result: &[u8]) {
+    fn learn_state(&mut self, backend: BackendId, result: &[u8]) {
         let Some(tool) = self.origin(backend).and_then(|origin| origin.learn_state(result)) else { return };
         self.learn(backend, |record| record.keeps_state = true);
         self.report(Fact::KeepsState { backend, tool });
@@ -101,9 +101,9 @@ impl Core {
         if let Some(client) = self.sole_user(backend) {
             return self.if_here(client);
         }
-        let is_anyone_meant = match b.users.is_empty() {
+        let is_anyone_meant = match b.users().is_empty() {
             true => self.real_lessees(backend).next().is_some(),
-            false => b.users.sole().is_none() && !b.users.are_forgotten(),
+            false => b.users().sole().is_none() && !b.users().are_forgotten(),
         };
         if is_anyone_meant { Addressee::Several } else { Addressee::Absent }
     }
@@ -154,7 +154,7 @@ impl Core {
         }
     }
 
-    /// Nobody gets this because it cannot be said whom it concerns, and not because nobody wants it.
+    /// Whether a message is dropped because its client cannot be determined, rather than because no client wants it.
     pub(crate) fn is_unheard(&self, backend: BackendId, message: &Message) -> bool {
         match message.method() {
             Method::LogMessage => self.backends.get(&backend).is_some_and(|b| self.listeners(b).is_empty()),
@@ -168,7 +168,7 @@ impl Core {
         if let Some(client) = self.sole_user(b.id()) {
             return vec![client];
         }
-        let may_hear = |c: &Client| match b.users.principals() {
+        let may_hear = |c: &Client| match b.users().principals() {
             Principals::Nobody => self.real_lessees(b.id()).all(|other| {
                 self.clients.get(&other).is_some_and(|other| other.principal() == c.principal())
             }),
@@ -186,7 +186,7 @@ impl Core {
     fn about_to_subscribe(&self, backend: BackendId, uri: &[u8]) -> Vec<ClientId> {
         let is_it = |p: &Pending| {
             p.was_sent_to(backend)
-                && p.method == Method::Subscribe
+                && p.method() == Method::Subscribe
                 && p.sent().is_some_and(|request| names_uri(request, uri))
         };
         let asks = |p: &Pending| p.client().filter(|_| is_it(p));
@@ -214,8 +214,8 @@ impl Core {
         }
     }
 
-    /// What it offers may depend on what its clients can do.
-    pub(crate) fn note_asking(&mut self, backend: BackendId) {
+    /// Notes that a server's offer may depend on its clients' capabilities.
+    pub(crate) fn record_asking(&mut self, backend: BackendId) {
         if let Some(origin) = self.origin(backend) {
             origin.record_question();
         }
@@ -223,9 +223,9 @@ impl Core {
 
     /// A server has asked a client something. Its clients share no more processes: nobody but the server knows which request
     /// a question belongs to.
-    pub(crate) fn note_question(&mut self, backend: BackendId, addressee: &Addressee) {
+    pub(crate) fn record_question(&mut self, backend: BackendId, addressee: &Addressee) {
         const ASKS_QUESTIONS: &str = "it asks its clients questions";
-        self.note_asking(backend);
+        self.record_asking(backend);
         self.learn(backend, |record| record.asks_questions = true);
         let Some(b) = self.backends.get(&backend) else { return };
         let server = b.server();
@@ -245,7 +245,7 @@ impl Core {
 
     /// Clients of a backend that keeps something for them learn that it is lost.
     pub(crate) fn tell_of_loss(&mut self, backend: BackendId, why: &str) {
-        let kept = |b: &Backend| b.launches > 0 && self.is_kept(b);
+        let kept = |b: &Backend| b.launches() > 0 && self.keeps_state(b);
         if !self.backends.get(&backend).is_some_and(kept) {
             return;
         }

@@ -1,10 +1,10 @@
-//! Requests that run on after their answer. A task belongs to the client that began it: others on the same process cannot
-//! list, read or cancel it.
+//! Tasks: requests that go on after their answer. A task belongs to the client that began it; other clients of the same
+//! process cannot list, read or cancel it.
 
 use crate::backends::Backend;
 use crate::core::Core;
 use crate::ids::{BackendId, ClientId};
-use crate::pending::{LONGEST_TOKEN, Pending};
+use crate::pending::{MAX_TOKEN_BYTES, Pending};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -16,7 +16,7 @@ struct TaskStatus<'a> {
     status: Cow<'a, str>,
 }
 
-/// One page of `tasks/list`.
+/// A page of `tasks/list`.
 #[derive(Deserialize)]
 struct TaskPage<'a> {
     #[serde(borrow)]
@@ -31,20 +31,20 @@ struct ListedTask<'a> {
 
 impl Core {
     /// A request about a task was answered, or one was answered with a task.
-    pub(crate) fn note_task(
+    pub(crate) fn record_task(
         &mut self,
         backend: BackendId,
         client: ClientId,
         pending: &Pending,
         answer: &Message,
     ) {
-        if names_task(pending.method) {
-            let is_over = pending.method == Method::TaskResult || is_final(answer.part(Part::Result));
-            if let (true, Some(task)) = (is_over, &pending.task) {
-                self.task_over(backend, &task.clone());
+        if names_task(pending.method()) {
+            let is_over = pending.method() == Method::TaskResult || is_final(answer.part(Part::Result));
+            if let (true, Some(task)) = (is_over, pending.task()) {
+                self.task_over(backend, task);
             }
         }
-        if let Some(task) = answer.part(Part::ResultTaskId).filter(|task| task.len() <= LONGEST_TOKEN)
+        if let Some(task) = answer.part(Part::ResultTaskId).filter(|task| task.len() <= MAX_TOKEN_BYTES)
             && self.clients.get(&client).is_some_and(|c| !c.is_lost())
             && let Some(b) = self.backends.get_mut(&backend)
         {
@@ -66,7 +66,7 @@ impl Core {
         }
     }
 
-    /// Where a client's task runs.
+    /// The backend on which a client's task runs.
     pub(crate) fn backend_of_task(&self, client: ClientId, task: &[u8]) -> Option<BackendId> {
         let has_it = |b: &&Backend| b.tasks().is_owned(task, client);
         self.backends.values().find(has_it).map(|b| b.id())
@@ -75,12 +75,12 @@ impl Core {
     /// Whether a request that is about to be written names a task that is not its client's. One of which nothing is known may
     /// be, if nobody else has used the process.
     pub(crate) fn names_anothers_task(&self, pending: &Pending) -> bool {
-        let Some(task) = pending.task.as_ref().filter(|_| names_task(pending.method)) else { return false };
-        let (Some(client), Some(b)) = (pending.client(), self.backends.get(&pending.backend)) else {
+        let Some(task) = pending.task().filter(|_| names_task(pending.method())) else { return false };
+        let (Some(client), Some(b)) = (pending.client(), self.backends.get(&pending.backend())) else {
             return false;
         };
         let is_own = b.tasks().is_owned(task, client);
-        !is_own && b.users.has_others(self.connection_of(client))
+        !is_own && b.users().has_others(self.connection_of(client))
     }
 
     /// Leaves the tasks of others out of a page of `tasks/list`.
@@ -91,7 +91,8 @@ impl Core {
         answer: &Message,
         out: &mut Outgoing,
     ) {
-        let Some(b) = self.backends.get(&backend).filter(|b| b.users.has_others(self.connection_of(client)))
+        let Some(b) =
+            self.backends.get(&backend).filter(|b| b.users().has_others(self.connection_of(client)))
         else {
             return;
         };

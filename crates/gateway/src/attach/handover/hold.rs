@@ -11,7 +11,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use switchboard_process::handover::Streams;
 use switchboard_process::local::Connection;
-use switchboard_process::pipe::{ByteReader, ByteWriter};
+use switchboard_process::pipe::{ByteReader, ByteWriter, MIN_SPARE_BYTES};
 use tokio::sync::Notify;
 
 /// Serves clients that hand their streams over.
@@ -62,14 +62,15 @@ async fn hold(
 
 /// Until the other's end.
 async fn listen(reader: &mut ByteReader, writer: &ByteWriter, end: &Notify) {
-    let mut words = BytesMut::with_capacity(64);
+    let mut words = BytesMut::with_capacity(MIN_SPARE_BYTES);
     while let Ok(1..) = reader.read(&mut words).await {
-        for word in words.split() {
-            match word {
+        for at in 0..words.len() {
+            match words[at] {
                 ALIVE if lend::say(writer, ALIVE).await.is_err() => return,
                 END => end.notify_one(),
                 _ => {}
             }
         }
+        words.clear();
     }
 }

@@ -151,6 +151,20 @@ impl ClientJournal {
         true
     }
 
+    /// Gives back memory that is not needed while the client is quiet.
+    pub(crate) fn trim(&self) {
+        let mut inner = self.inner();
+        inner.buffer = Vec::new();
+        if inner.hold == HoldState::Serving && inner.file.can_shrink() {
+            let summary = inner.state.summary();
+            if inner.file.renew(&[summary]).is_err() {
+                inner.hold = HoldState::LetGo;
+                drop(inner);
+                self.changed.notify_waiters();
+            }
+        }
+    }
+
     /// Enters that a request is given to a core for the second time; it is not given to a third.
     pub(crate) fn repeated(&self, id: &Id) -> io::Result<()> {
         self.inner().append(vec![JournalEntry::Repeated { id: id.clone() }])

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use switchboard_process::handover::{Streams, Waiting};
 use switchboard_process::local::Connection;
 use switchboard_process::parent::Parent;
-use switchboard_process::pipe::ByteWriter;
+use switchboard_process::pipe::{ByteWriter, MIN_SPARE_BYTES};
 use switchboard_process::signals::Signals;
 
 /// What is said on the connection while the streams are elsewhere: a byte each.
@@ -112,7 +112,7 @@ impl Lookout {
 
     /// Watches the daemon that holds the streams.
     async fn over(&mut self, connection: &mut Connection, streams: &Streams) -> HoldEnd {
-        let mut words = BytesMut::with_capacity(64);
+        let mut words = BytesMut::with_capacity(MIN_SPARE_BYTES);
         let mut watchdog = Watchdog::new(Instant::now());
         loop {
             let Self { signals, parent, ignore_parent, .. } = self;

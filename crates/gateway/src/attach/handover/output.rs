@@ -67,6 +67,12 @@ impl StoredOutput for JournaledOutput {
     fn lost(&self) {
         self.journal.close(HoldState::Over);
     }
+
+    fn trim(&self) {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).shrink_to_fit();
+        self.log.trim();
+        self.journal.trim();
+    }
 }
 
 impl Drop for JournaledOutput {

@@ -4,12 +4,12 @@ use crate::redact::redact;
 use std::time::Duration;
 use switchboard_protocol::Message;
 
-/// Why a process is stopped that has just been started.
+/// The reason to stop a process that has just been started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum HandshakeFailure {
-    /// It did not answer `initialize`.
+    /// No answer to `initialize`.
     Silent { within: Duration },
-    /// It answered `initialize` with this error.
+    /// This error as the answer to `initialize`.
     Refused { message: String },
 }
 

@@ -1,15 +1,13 @@
-//! The clients' roots: asked for when they matter, told to backends that ask for them, and followed when they
-//! change.
+//! The clients' workspace folders: asked for when a route or a backend needs them, and followed when they change.
 
-use crate::backends::BackendState;
 use crate::clients::{Client, ClientRoot, RootsStage};
 use crate::core::{Core, Followup};
 use crate::event::Action;
 use crate::fact::Fact;
 use crate::ids::{BackendId, ClientId, Launch};
 use crate::messages::version_member;
-use crate::pending::{Asked, AskedBy};
-use crate::routing::{path, paths};
+use crate::pending::{AskedBy, Question};
+use crate::routing::path;
 use crate::transitions::Route;
 use serde_json::json;
 use std::borrow::Cow;
@@ -48,7 +46,7 @@ impl Core {
         if connection != client {
             return self.ask_roots_through(connection, client);
         }
-        let minted = self.asked.mint();
+        let minted = self.questions.mint();
         let style = self.settings.roots.policy.style;
         let Some(c) = self.clients.get_mut(&client) else { return };
         c.begin_roots_inquiry(style);
@@ -56,17 +54,15 @@ impl Core {
         let version = version_member(c.dialect());
         let question = format!(r#"{{"method":"roots/list",{version}"id":{minted}}}"#);
         // The newest question counts.
-        for old in self.asked.ids(|asked| asked.client == client && asked.launch().is_none()) {
-            self.asked.remove(old);
-        }
+        self.questions.drop_our_own(Some(client));
         let id = RawId::from_number(minted);
         if !self.tell_client(client, Outgoing::request(Method::RootsList, id, question.into())) {
             return self.roots_unknown(client);
         }
         let deadline = Some(self.clock.now() + ROOTS_TIMEOUT);
         let name = Cow::Borrowed("roots/list");
-        let asked = Asked { client, by: AskedBy::Ourselves, name, accepted: self.clock.now(), deadline };
-        self.asked.insert(minted, asked);
+        let question = Question::new(client, AskedBy::Ourselves, name, self.clock.now(), deadline);
+        self.questions.insert(minted, question);
         self.clock.wake_at(self.clock.now() + ROOTS_TIMEOUT);
     }
 
@@ -174,7 +170,7 @@ impl Core {
             if has_others {
                 b.roots_mut().bind(Some(mine.clone()));
             }
-            let Some(launch) = b.launch().filter(|_| matches!(b.state, BackendState::Ready { .. })) else {
+            let Some(launch) = b.launch().filter(|_| b.is_ready()) else {
                 continue;
             };
             if has_others {

@@ -1,6 +1,7 @@
-//! What servers say, in words that a client of many servers knows: who logs, which resource has changed, and URIs that
-//! more than one of them could own.
+//! Messages of servers, translated for a client of several servers: the logger's name, the URI of a changed resource, and
+//! URIs that several servers could own.
 
+use crate::aggregate::Aggregate;
 use crate::clients::Client;
 use crate::core::Core;
 use crate::ids::ClientId;
@@ -17,10 +18,8 @@ impl Core {
             Method::ResourceUpdated => {
                 let Some(uri) = message.part(Part::Uri).map(same_spelling) else { return };
                 let Some(aggregate) = self.aggregate(c.connection()) else { return };
-                let known =
-                    aggregate.spellings.iter().find(|it| it.delegate == c.id() && it.original == *uri);
-                if let Some(known) = known {
-                    out.replace(message.span(Part::Uri), Patch::Text(known.public.clone().into()));
+                if let Some(public) = aggregate.alias(c.id(), &uri) {
+                    out.replace(message.span(Part::Uri), Patch::Text(public.to_vec().into()));
                 }
             }
             _ => {}
@@ -36,10 +35,9 @@ impl Core {
         out: &mut Outgoing,
     ) {
         let Some(c) = self.clients.get(&delegate) else { return };
-        match pending.method {
+        match pending.method() {
             Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead | Method::TaskResult => {
-                let Some(view) = self.aggregate(c.connection()).and_then(|aggregate| aggregate.view.as_ref())
-                else {
+                let Some(view) = self.aggregate(c.connection()).and_then(Aggregate::view) else {
                     return;
                 };
                 let Some(at) = view.members().iter().position(|member| member.server == c.server()) else {

@@ -1,16 +1,16 @@
-//! What a backend sends that is no message: it is quarantined, and whoever waits for the answer that it was meant to be learns
-//! so at once.
+//! Output of a backend that is no message. It is counted and logged, never forwarded; a request whose answer it was meant to
+//! be fails at once.
 
 use crate::core::Core;
 use crate::fact::Fact;
 use crate::ids::Launch;
-use crate::pending::{Asker, Pending, Progress};
+use crate::pending::Pending;
 use crate::redact::redact;
 use bytes::Bytes;
 use switchboard_protocol::hunt::{self, Glimpse};
 use switchboard_protocol::{Broken, Dialect, ErrorAnswer, Method, Parsed, RawId, parse};
 
-/// So much of a quarantined line is kept.
+/// Bytes of a quarantined line that are stored.
 const MAX_QUARANTINED_BYTES: usize = 200;
 
 impl Core {
@@ -78,17 +78,17 @@ impl Core {
         }
         // One that was cancelled is still open for the server.
         let &[only] = self.pending.ids(|p| p.was_sent_to(launch.backend)).as_slice() else { return None };
-        if self.pending.get(only).is_some_and(|p| matches!(p.progress, Progress::Cancelled)) {
+        if self.pending.get(only).is_some_and(Pending::is_cancelled) {
             return None;
         }
         // With other users it may be about a request that is over for us, and not for the server.
         let client = self.pending.get(only).and_then(Pending::client);
-        let is_certain = client.is_none_or(|client| !b.users.has_others(self.connection_of(client)));
+        let is_certain = client.is_none_or(|client| !b.users().has_others(self.connection_of(client)));
         is_certain.then_some(only)
     }
 
     /// A request was answered: so were the notifications before it, if they are at all.
-    pub(crate) fn note_answered(&mut self, launch: Launch, minted: u64) {
+    pub(crate) fn record_answered(&mut self, launch: Launch, minted: u64) {
         if let Some(b) = self.backends.get_mut(&launch.backend) {
             b.outbox_mut().record_answer(minted);
         }
@@ -106,14 +106,14 @@ impl Core {
         let minted = RawId::minted(id.as_bytes());
         let is_open = |minted: &u64| self.pending.get(*minted).is_some_and(|p| p.was_sent_to(launch.backend));
         if let Some(minted) = minted.filter(is_open) {
-            self.note_answered(launch, minted);
+            self.record_answered(launch, minted);
             self.fail_open(launch, minted, error);
         }
     }
 
     /// Ends an open request as if the server had refused it.
     pub(crate) fn fail_open(&mut self, launch: Launch, minted: u64, error: &ErrorAnswer) {
-        if let Some(Pending { asker: Asker::Client { .. }, .. }) = self.pending.get(minted) {
+        if self.pending.get(minted).is_some_and(|pending| pending.client().is_some()) {
             let Some(pending) = self.close(minted) else { return };
             self.fail(&pending, error);
             return self.check_drained();

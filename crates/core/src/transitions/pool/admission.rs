@@ -1,7 +1,7 @@
-//! How many backends run: started where there is room, stopped when they are of no use, the least recently used
-//! first. What waits for room waits in a line.
+//! Room for backends: a start waits in a queue until the limits allow it. Unneeded backends are stopped to make room, the
+//! least recently used first.
 
-use crate::backends::{AfterStop, Backend, BackendState};
+use crate::backends::Backend;
 use crate::core::{Core, Followup};
 use crate::event::StopHow;
 use crate::fact::Fact;
@@ -21,16 +21,17 @@ impl Core {
     pub(crate) fn admit(&mut self, backend: BackendId) {
         if let Some(cause) = self.backends.get(&backend).and_then(|b| self.barred(b.server())) {
             if let Some(b) = self.backends.get_mut(&backend) {
-                b.state = BackendState::Stopped;
+                b.mark_stopped();
             }
             return self.fail_all(backend, &cause);
         }
-        let is_first = !self.backends.waiting_for_room().any(|waiting| self.is_same_server(waiting, backend));
+        let is_first =
+            !self.backends.waiting_for_room().any(|waiting| self.backends.is_same_server(waiting, backend));
         if self.has_room_for(backend) && is_first {
             return self.start(backend);
         }
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        b.state = BackendState::Stopped;
+        b.mark_stopped();
         if self.backends.queue_for_room(backend) {
             if let Some(moment) = self.next_in_line() {
                 self.clock.wake_at(moment);
@@ -44,24 +45,19 @@ impl Core {
         if self.backends.waiting_for_room().next().is_none() {
             return None;
         }
-        let calm_at = |b: &Backend| b.launched_at + BUSY_START_TIME;
-        let started = self.backends.values().filter(|b| b.number().is_some());
+        let calm_at = |b: &Backend| b.last_launch() + BUSY_START_TIME;
+        let started = self.backends.running();
         started.map(calm_at).filter(|moment| *moment > self.clock.now()).min()
     }
 
     /// Processes that exist, are being made, or are not gone yet.
     pub(crate) fn running(&self) -> usize {
-        self.backends.values().filter(|b| b.number().is_some()).count()
+        self.backends.running().count()
     }
 
     fn running_beside(&self, backend: BackendId) -> usize {
-        let runs = |b: &&Backend| b.number().is_some() && self.is_same_server(b.id(), backend);
+        let runs = |b: &&Backend| b.has_process() && self.backends.is_same_server(b.id(), backend);
         self.backends.values().filter(runs).count()
-    }
-
-    fn is_same_server(&self, one: BackendId, other: BackendId) -> bool {
-        let server = |backend| self.backends.get(&backend).map(|b| b.server());
-        server(one) == server(other)
     }
 
     fn has_room_for(&self, backend: BackendId) -> bool {
@@ -83,10 +79,10 @@ impl Core {
         }
     }
 
-    /// Nobody has used it, nor is about to: it is wanted for its lists alone.
+    /// Whether a backend was started for its lists alone, and no client has used it.
     pub(crate) fn is_for_lists(&self, b: &Backend) -> bool {
         let is_client = |client: ClientId| self.clients.get(&client).is_some_and(|c| c.is_plain());
-        !b.is_used && b.settings().lazy && b.queue().is_empty() && !self.lessees(b.id()).any(is_client)
+        !b.is_used() && b.settings().lazy && b.queue().is_empty() && !self.lessees(b.id()).any(is_client)
     }
 
     /// Many servers of which nothing is known are started a few at a time. One that does not answer soon waits for something
@@ -96,15 +92,15 @@ impl Core {
             return false;
         }
         let is_busy = |b: &&Backend| {
-            b.number().is_some()
+            b.has_process()
                 && b.offer().is_none()
-                && self.clock.now().since(b.launched_at) < BUSY_START_TIME
+                && self.clock.now().since(b.last_launch()) < BUSY_START_TIME
                 && self.is_for_lists(b)
         };
         self.backends.values().filter(is_busy).count() >= self.settings.pool.max_list_starts
     }
 
-    /// Its server has as many instances as it may.
+    /// Whether a backend's server has as many instances as it may.
     fn is_full_beside(&self, backend: BackendId) -> bool {
         self.running_beside(backend) >= self.most(backend)
     }
@@ -124,9 +120,7 @@ impl Core {
         }
         let is_wanted = |id: &BackendId| {
             let is_waited_for = |b: &Backend| !b.queue().is_empty() || self.is_awaited(*id);
-            self.backends
-                .get(id)
-                .is_some_and(|b| matches!(b.state, BackendState::Stopped) && is_waited_for(b))
+            self.backends.get(id).is_some_and(|b| b.is_stopped() && is_waited_for(b))
         };
         let wanted = self.backends.waiting_for_room().filter(is_wanted).collect();
         self.backends.keep_waiting_for_room(wanted);
@@ -141,31 +135,31 @@ impl Core {
             self.clock.wake_at(moment);
         }
         let mut leaving: Vec<BackendId> =
-            self.backends.values().filter(|b| is_leaving(b)).map(|b| b.id()).collect();
+            self.backends.values().filter(|b| b.is_going_to_rest()).map(|b| b.id()).collect();
         for waiting in self.backends.waiting_for_room().collect::<Vec<BackendId>>() {
             // It waits for others to answer, and not for a place.
             let Some(limit) = self.limit_of(waiting) else { continue };
             // If its own server has as many as it may, one of those has to go; else anybody.
             let is_full = self.is_full_beside(waiting);
-            let helps = |id: &BackendId| !is_full || self.is_same_server(*id, waiting);
+            let helps = |id: &BackendId| !is_full || self.backends.is_same_server(*id, waiting);
             if let Some(at) = leaving.iter().position(helps) {
                 leaving.swap_remove(at);
                 continue;
             }
             if let Some(victim) = self.least_recently_used(helps) {
-                self.note_eviction(victim, limit);
+                self.record_eviction(victim, limit);
                 self.put_to_rest(victim, "another workspace needs its place");
             }
         }
     }
 
-    /// What waited for room has time for the start, too.
+    /// Gives requests that waited for room the time of a start, too.
     fn give_time_to_start(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend) else { return };
         let (now, start) = (self.clock.now(), b.settings().start_timeout * 2);
         for minted in b.queue().requests() {
             let Some(pending) = self.pending.get_mut(minted) else { continue };
-            let latest = pending.accepted + b.settings().timeout + start;
+            let latest = pending.accepted() + b.settings().timeout + start;
             pending.go_on_until((now + start).min(latest));
         }
     }
@@ -173,26 +167,25 @@ impl Core {
     /// The backend that nobody needs now, and that has been needed the longest ago.
     pub(crate) fn least_recently_used(&self, helps: impl Fn(&BackendId) -> bool) -> Option<BackendId> {
         let may_go = |b: &&Backend| {
-            let is_free =
-                matches!(b.state, BackendState::Ready { .. }) && !self.is_in_use(b) && !self.is_kept(b);
+            let is_free = b.is_ready() && !self.is_in_use(b) && !self.keeps_state(b);
             is_free && helps(&b.id()) && !self.is_standing_by(b.id())
         };
-        self.backends.values().filter(may_go).min_by_key(|b| b.last_used).map(|b| b.id())
+        self.backends.values().filter(may_go).min_by_key(|b| b.last_used()).map(|b| b.id())
     }
 
-    /// Someone waits for it, or wants to hear from it.
+    /// Whether a client waits for a backend, or subscribes to it.
     pub(crate) fn is_in_use(&self, b: &Backend) -> bool {
         !b.queue().is_empty()
             || !b.subscriptions().is_empty()
             || b.tasks().is_any_running(self.clock.now())
             || b.handshake().is_under_way()
             || b.lists().is_being_fetched()
-            || self.pending.iter().any(|(_, pending)| is_use(pending, b.id()))
-            || self.asked.iter().any(|(_, asked)| asked.is_of(b.id()))
+            || self.pending.wanted_at(b.id()).any(|pending| pending.method() != Method::Ping)
+            || self.questions.iter().any(|(_, asked)| asked.is_of(b.id()))
     }
 
-    /// It keeps what its clients would lose.
-    pub(crate) fn is_kept(&self, b: &Backend) -> bool {
+    /// Whether a backend keeps state that its clients would lose.
+    pub(crate) fn keeps_state(&self, b: &Backend) -> bool {
         match self.state_kept(b.server()) {
             settings::StatePolicy::None | settings::StatePolicy::Auto => false,
             settings::StatePolicy::Client | settings::StatePolicy::Backend => {
@@ -204,16 +197,14 @@ impl Core {
     /// Stops a process that nobody needs now. The next request starts another.
     pub(crate) fn put_to_rest(&mut self, backend: BackendId, why: &'static str) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        let BackendState::Ready { number, .. } = b.state else { return };
-        b.state = BackendState::Stopping { number, then: AfterStop::Rest };
-        b.is_at_rest = true;
+        let Some(launch) = b.begin_rest() else { return };
         self.answer_pings(backend);
-        self.end_process(backend, number, why);
+        self.end_process(launch, why);
     }
 
     /// Whether a backend that may be started at any time lives, is for us to say.
     fn answer_pings(&mut self, backend: BackendId) {
-        let is_ping = |p: &Pending| p.backend == backend && p.method == Method::Ping && p.is_wanted();
+        let is_ping = |p: &Pending| p.backend() == backend && p.method() == Method::Ping && p.is_wanted();
         for minted in self.pending.ids(is_ping) {
             self.conclude_empty(minted);
         }
@@ -221,9 +212,7 @@ impl Core {
 
     /// There is no process, or soon none, since nobody needs one.
     pub(crate) fn is_resting(&self, backend: BackendId) -> bool {
-        let is_resting =
-            |b: &Backend| b.is_at_rest && (matches!(b.state, BackendState::Stopped) || is_leaving(b));
-        self.backends.get(&backend).is_some_and(|b| b.queue().is_empty() && is_resting(b))
+        self.backends.get(&backend).is_some_and(Backend::is_at_rest)
     }
 
     /// Stops those that their clients have left, once they have done what they were asked.
@@ -233,42 +222,41 @@ impl Core {
                 continue;
             }
             let Some(b) = self.backends.get(&backend) else { continue };
-            let (BackendState::Ready { number, .. } | BackendState::Starting { number, .. }) = b.state else {
+            let Some(launch) = b.wanted_launch() else {
                 // Something may still wait for one that is of no use to others.
                 if b.is_retired() && !b.queue().is_empty() {
                     self.followups.push(Followup::EndDeserted { backend, why });
                 }
                 continue;
             };
-            let is_wanted = |(_, p): (u64, &Pending)| p.backend == backend && p.is_wanted();
             let task_ends = b.tasks().last_end(self.clock.now());
             if let Some(moment) = task_ends {
                 self.clock.wake_at(moment);
             }
-            if task_ends.is_some() || self.pending.iter().any(is_wanted) {
+            if task_ends.is_some() || self.pending.wanted_at(backend).next().is_some() {
                 self.followups.push(Followup::EndDeserted { backend, why });
                 continue;
             }
             if let Some(b) = self.backends.get_mut(&backend) {
-                b.state = BackendState::Stopping { number, then: AfterStop::Rest };
+                b.stop_for_good();
             }
-            self.end_process(backend, number, why);
+            self.end_process(launch, why);
         }
     }
 
     /// Asks a process to end; the state says already what follows.
-    pub(crate) fn end_process(&mut self, backend: BackendId, number: u32, why: &'static str) {
-        self.report(Fact::Stopping { backend, why });
-        let grace = self.settings_of(backend).shutdown_grace;
-        self.stop(Launch { backend, number }, StopHow::Gently { grace });
+    pub(crate) fn end_process(&mut self, launch: Launch, why: &'static str) {
+        self.report(Fact::Stopping { backend: launch.backend, why });
+        let grace = self.settings_of(launch.backend).shutdown_grace;
+        self.stop(launch, StopHow::Gently { grace });
     }
 
     /// When a backend will have been of no use for long enough.
     pub(crate) fn idle_at(&self, b: &Backend) -> Option<Moment> {
-        if !matches!(b.state, BackendState::Ready { .. }) || !self.is_running() {
+        if !b.is_ready() || !self.is_running() {
             return None;
         }
-        self.time_to_live(b).map(|ttl| b.last_used + ttl)
+        self.time_to_live(b).map(|ttl| b.last_used() + ttl)
     }
 
     /// Stops a backend that has been of no use for long enough.
@@ -277,29 +265,26 @@ impl Core {
         if self.idle_at(b).is_none_or(|idle_at| idle_at > self.clock.now()) {
             return;
         }
-        if self.is_in_use(b) || self.is_kept(b) {
+        if self.is_in_use(b) || self.keeps_state(b) {
             return self.touch(backend);
         }
         self.put_to_rest(backend, "nobody has used it for a while");
     }
 
-    /// It is of use.
+    /// Notes that a backend is in use.
     pub(crate) fn touch(&mut self, backend: BackendId) {
         if let Some(b) = self.backends.get_mut(&backend) {
-            b.last_used = self.clock.now();
+            b.touch(self.clock.now());
         }
     }
 
     /// Forgets backends that nobody holds and that have nothing to remember.
     pub(crate) fn forget_unused(&mut self) {
-        let is_over = |b: &Backend| {
-            matches!(b.state, BackendState::Stopped)
-                && b.queue().is_empty()
-                && self.lessees(b.id()).next().is_none()
-        };
+        let is_over =
+            |b: &Backend| b.is_stopped() && b.queue().is_empty() && self.lessees(b.id()).next().is_none();
         let over: Vec<BackendId> = self.backends.values().filter(|b| is_over(b)).map(|b| b.id()).collect();
         for backend in over {
-            if self.pending.iter().all(|(_, pending)| pending.backend != backend) {
+            if !self.pending.is_any_at(backend) {
                 self.backends.remove(backend);
             }
         }
@@ -314,13 +299,4 @@ impl Core {
         };
         (self.running(), self.servers.iter().map(most).sum::<usize>().min(pool))
     }
-}
-
-/// A ping is none.
-fn is_use(pending: &Pending, backend: BackendId) -> bool {
-    pending.backend == backend && pending.is_wanted() && pending.method != Method::Ping
-}
-
-fn is_leaving(b: &Backend) -> bool {
-    matches!(b.state, BackendState::Stopping { then: AfterStop::Rest, .. })
 }

@@ -1,12 +1,11 @@
-//! The handshake. The first client of a backend makes it itself, and hears the server's own words; those who come
-//! later hear what the first one heard. What was said is kept, and told to every new process.
+//! The handshake. The first client of a backend makes it, and hears the server's own answer; later clients get the same
+//! answer. The client's messages are stored, and repeated to every new process.
 
-use crate::backends::{Backend, BackendState};
 use crate::core::Core;
 use crate::fact::{Fact, Outcome};
 use crate::ids::{BackendId, ClientId, Launch};
 use crate::messages::own_result;
-use crate::pending::{Asker, Pending, Progress};
+use crate::pending::{Asker, Pending};
 use crate::routing::NamedPath;
 use crate::servers::Server;
 use crate::settings::Scope;
@@ -15,7 +14,7 @@ use serde_json::json;
 use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawId, dialect};
 
 impl Core {
-    /// Where a handshake goes. It says what the client can do, and perhaps where it works.
+    /// The backend for a handshake, which names the client's capabilities and perhaps its roots.
     pub(crate) fn route_handshake(
         &mut self,
         client: ClientId,
@@ -111,11 +110,11 @@ impl Core {
             return;
         };
         let Some(pending) = self.close(minted) else { return };
-        let Asker::Client { client, ref id, batch } = pending.asker else { return };
-        let Progress::Waiting(initialize) = &pending.progress else { return };
+        let &Asker::Client { client, ref id, batch } = pending.asker() else { return };
+        let Some(initialize) = pending.waiting() else { return };
         let Some(c) = self.clients.get_mut(&client) else { return };
         let early = c.confirmed_early().cloned();
-        c.answer_handshake(&initialize);
+        c.answer_handshake(initialize);
         let mut out = Outgoing::of(&answer);
         out.replace(answer.span(Part::Id), Patch::Id(id.clone()));
         dialect::translate(&answer, c.dialect(), &mut out);
@@ -187,7 +186,7 @@ impl Core {
         answer: &Message,
         failed: bool,
     ) {
-        let after = self.clock.now().since(pending.accepted);
+        let after = self.clock.now().since(pending.accepted());
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         let Some(c) = self.clients.get_mut(&client) else { return };
         // A client that has gone meanwhile leaves its words to those who come later.
@@ -203,14 +202,14 @@ impl Core {
         if let Some(origin) = self.origin(launch.backend) {
             origin.set_welcome(answer.clone());
         }
-        self.note_offer(launch.backend, Method::Initialize, answer);
+        self.learn_offer(launch.backend, Method::Initialize, answer);
         self.report(Fact::Ready { backend: launch.backend, after, restarted: false });
         if greeted.is_first && greeted.is_initialized {
             self.restore(launch);
         }
     }
 
-    /// What waited for a handshake goes on.
+    /// Lets requests go on that waited for a handshake.
     pub(crate) fn after_greeting(&mut self, backend: BackendId, client: ClientId) {
         let is_known = self.backends.get(&backend).is_some_and(|b| b.handshake().has_welcome());
         if is_known {
@@ -243,11 +242,10 @@ impl Core {
         }
     }
 
-    /// Its clients, and those that work elsewhere by now and still wait for something here.
+    /// Clients of a backend, with those that moved and still have requests waiting here.
     pub(crate) fn speakers(&self, backend: BackendId) -> Vec<ClientId> {
-        let waits = |p: &Pending| p.client().filter(|_| p.backend == backend && p.is_wanted());
         let mut waiting: Vec<ClientId> =
-            self.pending.iter().filter_map(|(_, pending)| waits(pending)).collect();
+            self.pending.wanted_at(backend).filter_map(Pending::client).collect();
         waiting.sort();
         self.lessees(backend).chain(waiting).collect()
     }
@@ -256,11 +254,11 @@ impl Core {
     /// what a server makes of it is its affair.
     pub(crate) fn is_too_early(&self, minted: u64) -> bool {
         let Some(pending) = self.pending.get(minted) else { return false };
-        let Asker::Client { client, .. } = pending.asker else { return false };
+        let Some(client) = pending.client() else { return false };
         let is_greeted = self.clients.get(&client).is_some_and(|c| c.is_greeted());
         is_greeted
-            && !matches!(pending.method, Method::Ping | Method::Initialize)
-            && self.backends.get(&pending.backend).is_some_and(|b| b.handshake().is_ungreeted())
+            && !matches!(pending.method(), Method::Ping | Method::Initialize)
+            && self.backends.get(&pending.backend()).is_some_and(|b| b.handshake().is_ungreeted())
     }
 
     /// A process that refused one client's handshake hears that of another.
@@ -284,10 +282,9 @@ impl Core {
         }
     }
 
-    /// What waited for a handshake of another goes on, or its own client's is made.
+    /// Lets requests go on that waited for another client's handshake, or makes their own client's.
     fn let_early_go(&mut self, backend: BackendId) {
-        let Some(b) = self.backends.get(&backend).filter(|b| matches!(b.state, BackendState::Ready { .. }))
-        else {
+        let Some(b) = self.backends.get(&backend).filter(|b| b.is_ready()) else {
             return;
         };
         if !b.handshake().is_under_way() && b.queue().requests().any(|minted| self.is_too_early(minted)) {
@@ -319,8 +316,8 @@ impl Core {
     fn limit_wait_for_start(&mut self, minted: u64, backend: BackendId) {
         let latest = self.clock.now() + self.settings_of(backend).start_timeout * 2;
         let pending = self.pending.get_mut(minted).filter(|pending| pending.waiting().is_some());
-        if let Some(pending) = pending.filter(|pending| pending.deadline > latest) {
-            pending.deadline = latest;
+        if let Some(pending) = pending.filter(|pending| pending.deadline() > latest) {
+            pending.set_deadline(latest);
             self.clock.wake_at(latest);
         }
     }
@@ -336,7 +333,7 @@ impl Core {
             if is_answered {
                 b.handshake_mut().complete(message);
             }
-            let is_ready = matches!(b.state, BackendState::Ready { .. });
+            let is_ready = b.is_ready();
             let is_others = b.handshake().is_initialized_by_other(client);
             // While another makes the handshake, or it is made anew, its own is not the one that counts.
             let is_own = b

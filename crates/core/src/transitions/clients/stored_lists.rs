@@ -1,7 +1,7 @@
-//! Clients of one server are answered from its stored catalogue while it starts: the handshake in the server's own words, the
-//! lists as they were. Once the server is there it speaks for itself, and a client that was shown other lists is told.
+//! Answers from the stored catalogue, for clients of one server, while the server starts: its handshake and its lists. Once
+//! the server is ready it answers itself, and a client that was shown other lists is told.
 
-use crate::backends::{Backend, BackendState};
+use crate::backends::Backend;
 use crate::catalogue::{List, Offer};
 use crate::clients::Client;
 use crate::core::Core;
@@ -60,8 +60,7 @@ impl Core {
         };
         let Some(c) = self.clients.get(&client).filter(|c| c.is_greeted()) else { return false };
         // One that has answered before, or has failed too often, speaks for itself.
-        let is_new =
-            |b: &Backend| !b.handshake().has_welcome() && !matches!(b.state, BackendState::Failed { .. });
+        let is_new = |b: &Backend| !b.handshake().has_welcome() && b.cooldown_end().is_none();
         let is_new = c.home().and_then(|home| self.backends.get(&home)).is_some_and(is_new);
         if !is_new || self.barred_server_of(client) {
             return false;
@@ -79,7 +78,7 @@ impl Core {
         true
     }
 
-    /// What is stored for a client of one server.
+    /// The stored offer for a client of one server.
     fn stored_for(&self, client: ClientId) -> Option<Arc<Offer>> {
         let c = self.clients.get(&client)?;
         let is_plain = c.is_plain() && c.settings().stores_lists;

@@ -1,7 +1,7 @@
-//! The handshake of a client of many servers. We answer it ourselves: at once if it is known what the servers offer, else
-//! when those that are being started have introduced themselves.
+//! The handshake of a client of several servers. We answer it ourselves: at once if all servers are known, else when those
+//! that are being started have answered, or the client's wait budget is used up.
 
-use crate::aggregate::{Delegate, News};
+use crate::aggregate::{Aggregate, Delegate};
 use crate::catalogue::{Member, Offer};
 use crate::clients::Client;
 use crate::core::Core;
@@ -34,8 +34,7 @@ impl Core {
             self.clock.wake_at(budget);
         }
         if let Some(aggregate) = self.aggregate_mut(client) {
-            aggregate.budget = budget;
-            aggregate.opening = Some(minted);
+            aggregate.open(minted, budget);
         }
         self.make_delegates(client, &initialize);
         self.give_time(client, minted);
@@ -44,49 +43,41 @@ impl Core {
 
     /// A client that makes its handshake again does not wait for the answer to the one before.
     fn refuse_opening(&mut self, client: ClientId) {
-        let before = self.aggregate_mut(client).and_then(|aggregate| aggregate.opening.take());
+        let before = self.aggregate_mut(client).and_then(Aggregate::take_opening);
         if let Some(pending) = before.and_then(|minted| self.close(minted)) {
             let error = self.greeted_again();
             self.fail(&pending, &error);
         }
     }
 
-    /// What waits for servers waits as long as they may take.
+    /// Extends the deadline of a request that waits for servers.
     pub(super) fn give_time(&mut self, client: ClientId, minted: u64) {
-        let Some(aggregate) = self.aggregate(client) else { return };
-        let latest = aggregate.delegates.values().filter_map(|delegate| match delegate.news {
-            News::Awaited { until } => Some(until),
-            News::Unasked | News::Missed => None,
-        });
-        if let Some(latest) = latest.max()
+        if let Some(latest) = self.aggregate(client).and_then(Aggregate::longest_wait)
             && let Some(pending) = self.pending.get_mut(minted)
         {
             // We answer ourselves when it is time.
-            pending.go_on_until(latest + pending.deadline.since(self.clock.now()));
+            pending.go_on_until(latest + pending.deadline().since(self.clock.now()));
         }
     }
 
     /// Answers the handshake, if nobody has to be waited for any more.
     pub(super) fn finish_opening(&mut self, client: ClientId) {
         let Some(aggregate) = self.aggregate(client) else { return };
-        let is_awaited = |it: &&Delegate| match it.news {
-            News::Awaited { until } => {
-                let c = self.clients.get(&it.client);
-                // One that has no home yet is to be told its roots first, and so is yet to be greeted.
-                until > self.clock.now()
-                    && c.is_some_and(|c| c.home().is_some() && self.words_of(c).is_none())
-            }
-            News::Unasked | News::Missed => false,
+        let is_awaited = |it: &Delegate| {
+            let c = self.clients.get(&it.client());
+            // One that has no home yet is to be told its roots first, and so is yet to be greeted.
+            it.offer().is_awaited(self.clock.now())
+                && c.is_some_and(|c| c.home().is_some() && self.words_of(c).is_none())
         };
-        if aggregate.opening.is_none() || aggregate.delegates.values().any(|it| is_awaited(&it)) {
+        if aggregate.opening().is_none() || aggregate.delegates().any(|(_, it)| is_awaited(it)) {
             return;
         }
-        let Some(minted) = self.aggregate_mut(client).and_then(|aggregate| aggregate.opening.take()) else {
+        let Some(minted) = self.aggregate_mut(client).and_then(Aggregate::take_opening) else {
             return;
         };
         let Some(pending) = self.close(minted) else { return };
         let (Some(initialize), Asker::Client { id, batch, .. }) =
-            (pending.waiting().cloned(), &pending.asker)
+            (pending.waiting().cloned(), pending.asker())
         else {
             return;
         };
@@ -103,12 +94,12 @@ impl Core {
         let early = self.clients.get(&client).and_then(|c| c.greeting()?.initialized().cloned());
         if let Some(early) = early {
             self.aggregate_initialized(client, &early);
-        } else if self.aggregate(client).is_some_and(|aggregate| !aggregate.held.is_empty()) {
+        } else if self.aggregate(client).is_some_and(Aggregate::has_held) {
             self.confirm_for(client);
         }
     }
 
-    /// What a delegate's server says of itself, as far as it has said anything.
+    /// The `initialize` result of a delegate's server, if it has answered.
     pub(super) fn words_of(&self, c: &Client) -> Option<Arc<Offer>> {
         let live = || {
             let welcome = self.backends.get(&c.home()?)?.handshake().welcome()?;
@@ -126,15 +117,15 @@ impl Core {
     ) -> Vec<Member> {
         let Some(aggregate) = self.aggregate(client) else { return Vec::new() };
         let member = |delegate: &Delegate| {
-            let c = self.clients.get(&delegate.client)?;
+            let c = self.clients.get(&delegate.client())?;
             let offer = known(self, c);
             Some(Member { server: c.server(), naming: c.settings().naming.clone(), offer })
         };
-        aggregate.delegates.values().filter_map(member).collect()
+        aggregate.delegates().filter_map(|(_, delegate)| member(delegate)).collect()
     }
 }
 
-/// What the client speaks, if that is a version with a handshake; else the newest of those.
+/// The client's protocol version if it has a handshake, else the newest one that has.
 fn version_for(initialize: &Message) -> &'static str {
     #[derive(serde::Deserialize)]
     struct Params {

@@ -1,9 +1,9 @@
-//! How long a client waits for servers that are not known yet: one budget, from its handshake on, for the handshake and all
-//! lists. After it the client gets what is there, and is told when more comes. Servers that were not ready in time are
-//! retried in the background.
+//! The wait budget of a client for servers that are not known yet: one time limit, from its handshake on, for the handshake
+//! and all lists. After it the client gets what is known, and is told when more comes. Servers that were not ready in time
+//! are retried in the background.
 
-use crate::aggregate::{Delegate, News};
-use crate::backends::{Backend, BackendState};
+use crate::aggregate::{Aggregate, Delegate};
+use crate::backends::Backend;
 use crate::core::Core;
 use crate::ids::{BackendId, ClientId, ServerId};
 use crate::moment::Moment;
@@ -57,9 +57,7 @@ impl Core {
     pub(super) fn waits_until(&self, client: ClientId, server: ServerId) -> Moment {
         match self.retry_of(server) {
             Some(retry) if retry.is_slow() => self.clock.now(),
-            Some(_) | None => {
-                self.aggregate(client).and_then(|aggregate| aggregate.budget).unwrap_or(self.clock.now())
-            }
+            Some(_) | None => self.aggregate(client).and_then(Aggregate::budget).unwrap_or(self.clock.now()),
         }
     }
 
@@ -67,30 +65,27 @@ impl Core {
     pub(super) fn end_budget(&mut self, client: ClientId) {
         let now = self.clock.now();
         let Some(aggregate) = self.aggregate_mut(client) else { return };
-        if aggregate.budget.is_none_or(|ends| ends > now) {
+        if !aggregate.end_budget(now) {
             return;
         }
-        aggregate.budget = None;
-        // Others' lists may have to stand in now.
-        aggregate.view = None;
         let Some(aggregate) = self.aggregate(client) else { return };
-        let is_late = |it: &&Delegate| {
-            let home = self.clients.get(&it.client).and_then(|c| self.backends.get(&c.home()?));
-            matches!(it.news, News::Awaited { .. })
+        let is_late = |it: &Delegate| {
+            let home = self.clients.get(&it.client()).and_then(|c| self.backends.get(&c.home()?));
+            it.offer().is_asked_for()
                 // One that waits for its turn to start is not to blame.
-                && home.is_some_and(|b| b.number().is_some())
-                && self.offer_for(it.client).is_none()
+                && home.is_some_and(|b| b.has_process())
+                && self.offer_for(it.client()).is_none()
         };
-        let late = aggregate.delegates.iter().filter(|(_, it)| is_late(it)).map(|(server, _)| *server);
+        let late = aggregate.delegates().filter(|(_, it)| is_late(it)).map(|(server, _)| server);
         for server in late.collect::<Vec<ServerId>>() {
             self.plan_retry(server, true);
             self.tell_unavailable(server);
         }
     }
 
-    /// Its start has taken long enough to be noticed.
+    /// Whether a start has taken long enough to be noticed.
     pub(super) fn is_late(&self, b: &Backend) -> bool {
-        b.number().is_some() && self.clock.now().since(b.launched_at) >= NOTICEABLE_START
+        b.has_process() && self.clock.now().since(b.last_launch()) >= NOTICEABLE_START
     }
 
     /// A backend could not be asked for all of its lists.
@@ -102,7 +97,7 @@ impl Core {
     /// A start that was to show what a server offers has failed.
     pub(super) fn lists_failed(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get(&backend).filter(|b| !b.is_retired()) else { return };
-        let (server, took) = (b.server(), self.clock.now().since(b.launched_at));
+        let (server, took) = (b.server(), self.clock.now().since(b.last_launch()));
         if !self.is_running() || self.barred(server).is_some() {
             return;
         }
@@ -138,7 +133,7 @@ impl Core {
             self.start_for_lists(delegate);
         }
         for client in self.aggregates() {
-            if self.aggregate(client).is_some_and(|aggregate| aggregate.delegates.contains_key(&server)) {
+            if self.aggregate(client).is_some_and(|aggregate| aggregate.has_delegate_at(server)) {
                 self.renew_aggregate_soon(client);
             }
         }
@@ -152,14 +147,13 @@ impl Core {
         let lacks = |delegate: &ClientId| {
             let home = self.clients.get(delegate).and_then(|c| self.backends.get(&c.home()?));
             let is_down = home.is_none_or(|b| {
-                let is_stopped = matches!(b.state, BackendState::Stopped | BackendState::Failed { .. });
+                let is_stopped = b.is_stopped() || b.cooldown_end().is_some();
                 is_stopped && !self.backends.waits_for_room(b.id())
             });
             is_down && self.offer_for(*delegate).is_none()
         };
         let aggregates = self.aggregates().into_iter();
-        let own =
-            aggregates.filter_map(|client| Some(self.aggregate(client)?.delegates.get(&server)?.client));
+        let own = aggregates.filter_map(|client| Some(self.aggregate(client)?.delegate_at(server)?.client()));
         own.filter(lacks).collect()
     }
 }

@@ -1,16 +1,14 @@
-//! A new config. Servers that are as they were notice nothing. The clients of one that is another now get another
-//! instance with their next request, and what they subscribed to goes with them; the old instances finish what they are
-//! at, and end.
+//! A new config. Servers with unchanged settings notice nothing. Clients of a changed server get another backend with their
+//! next request, and their subscriptions move with them; the old backends finish their requests and end.
 
 use crate::answers::Cause;
-use crate::backends::{Backend, BackendState};
+use crate::backends::Backend;
 use crate::catalogue::Naming;
 use crate::core::{Core, Followup};
 use crate::environment::Environment;
 use crate::event::Action;
 use crate::ids::{BackendId, ClientId, ServerId};
 use crate::moment::Moment;
-use crate::pending::NOWHERE;
 use crate::routing::{NamedBy, NamedPath, Policy};
 use crate::servers::Server;
 use crate::settings::{Aggregates, Pool, Scope, ServerSettings};
@@ -20,12 +18,12 @@ use std::time::Duration;
 use switchboard_protocol::Method;
 use switchboard_protocol::dialect::LearntDialect;
 
-/// What differs from the config before.
+/// The difference between two configs.
 #[derive(Debug, Clone)]
 pub struct Change {
-    /// Those that are new, not as they were, or gone. A new one has the next number.
+    /// New, changed and removed servers. A new one has the next number.
     pub servers: Vec<(ServerId, Option<ServerSettings>)>,
-    /// Those that are as they were, but whose things are called or shown otherwise. Their instances notice nothing.
+    /// Servers of which only names and filters changed. Their instances notice nothing.
     pub shown: Vec<(ServerId, Arc<Naming>)>,
     /// The environments of those servers' clients: what of it reaches a server is for its settings to say.
     pub environments: Vec<(ClientId, ServerId, Environment)>,
@@ -38,7 +36,7 @@ pub struct Change {
     pub aggregates: Aggregates,
 }
 
-/// What a client wants to hear of, and where: at home if nowhere else.
+/// A client's subscription, and the path that leads to its backend; none for the client's home.
 type Wanted = (Option<NamedPath>, Vec<u8>);
 
 impl Core {
@@ -98,14 +96,14 @@ impl Core {
         self.servers.get(server).is_some_and(Server::is_removed)
     }
 
-    /// Nobody may join the instances that there are, and those who use them move on.
+    /// Retires all instances of a server: no client may join them, and their clients move.
     fn retire(&mut self, server: ServerId) {
         let is_gone = self.is_gone(server);
         let own: Vec<BackendId> = self.backends.of_server(server).map(|b| b.id()).collect();
         for backend in own {
             let Some(b) = self.backends.get_mut(&backend).filter(|b| !b.is_retired()) else { continue };
-            b.retired = Some(why(is_gone));
-            let runs = b.number().is_some();
+            b.retire(why(is_gone));
+            let runs = b.has_process();
             if runs {
                 self.tell_of_loss(backend, why(is_gone));
             } else if is_gone {
@@ -156,9 +154,9 @@ impl Core {
             wanted.extend(b.subscriptions().of_client(client).into_iter().map(|uri| (path.clone(), uri)));
             let is_global = self.scope_of(id) == Scope::Global;
             let (retired, root, is_same) =
-                (b.retired, b.key().root.clone(), is_same && b.key().in_home == is_global);
+                (b.retirement(), b.key().root.clone(), is_same && b.key().in_home == is_global);
             // What is not sent yet goes to the new process, under its settings.
-            if !is_gone || b.number().is_none() {
+            if !is_gone || !b.has_process() {
                 self.park_waiting(client, backend, path);
             }
             self.leave(client, backend);
@@ -189,33 +187,33 @@ impl Core {
         }
     }
 
-    /// What waits at a backend that a client must leave waits to be routed anew, to the same path.
+    /// Parks a client's waiting requests at a backend that it must leave; they are routed anew, to the same path.
     pub(crate) fn park_at(&mut self, client: ClientId, backend: BackendId) {
         let home = self.clients.get(&client).and_then(|c| c.home());
         let path = self.backends.get(&backend).and_then(path_to).filter(|_| home != Some(backend));
         self.park_waiting(client, backend, path);
     }
 
-    /// What waits for a process that will not come waits for the new one instead.
+    /// Parks a client's requests that wait for a process which will not come.
     pub(crate) fn park_waiting(&mut self, client: ClientId, backend: BackendId, path: Option<NamedPath>) {
         let Some(b) = self.backends.get(&backend) else { return };
         for minted in b.queue().requests().collect::<Vec<u64>>() {
             let Some(pending) = self.pending.get_mut(minted) else { continue };
-            if !pending.is_of(client) || pending.method == Method::Initialize {
+            if !pending.is_of(client) || pending.method() == Method::Initialize {
                 continue;
             }
-            pending.backend = NOWHERE;
+            pending.unroute();
             self.unqueue(backend, minted);
             self.park(client, minted, path.iter().cloned().collect());
         }
     }
 
-    /// Those without a process need not try for one.
+    /// Ends backoff and cooldown of retired backends that no request waits for.
     fn rest_retired(&mut self, server: ServerId) {
         let may_rest = |b: &&mut Backend| b.server() == server && b.is_retired() && b.queue().is_empty();
         for b in self.backends.values_mut().filter(may_rest) {
-            if let BackendState::Backoff { .. } | BackendState::Failed { .. } = b.state {
-                b.state = BackendState::Stopped;
+            if !b.has_process() {
+                b.mark_stopped();
             }
         }
         self.forget_unused();

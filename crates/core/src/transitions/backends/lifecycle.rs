@@ -1,16 +1,16 @@
-//! The life of a backend's process: started, ready, crashed, restarted. See `LIFECYCLE.md` beside this file.
+//! The life of a backend's process: started, ready, crashed, restarted. See `backends/LIFECYCLE.md`. Who needs the process
+//! is for `pool` and `routing` to say.
 
 use crate::answers::Cause;
-use crate::backends::{AfterStop, BackendState, HandshakeFailure, Users};
+use crate::backends::{AfterStop, BackendState, HandshakeFailure};
 use crate::core::{Core, Followup};
 use crate::event::{Action, StopHow};
 use crate::fact::{Fact, Outcome};
 use crate::ids::{BackendId, ClientId, Launch};
-use crate::pending::{Asker, Pending, Progress};
+use crate::pending::{Asker, Pending, RequestState};
 use crate::servers::LastStart;
 use crate::settings::RetryAfterCrash;
 use serde_json::json;
-use std::borrow::Cow;
 use std::time::Duration;
 use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawId, dialect};
 
@@ -21,7 +21,7 @@ impl Core {
     /// Starts a process if the backend has none and nothing forbids it.
     pub(crate) fn ensure_started(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        match &b.state {
+        match b.state() {
             BackendState::Stopped => self.admit(backend),
             BackendState::Failed { until, .. } if self.clock.now() >= *until => {
                 b.breaker_mut().begin_trial();
@@ -37,21 +37,11 @@ impl Core {
 
     pub(crate) fn start(&mut self, backend: BackendId) {
         let now = self.clock.now();
-        self.note_return(backend);
+        self.record_return(backend);
         let is_used = self.is_waited_for_by_use(backend);
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        b.launches += 1;
-        b.launched_at = now;
-        b.is_used = is_used;
-        b.users = Users::default();
-        let framing = b.begin_process();
-        b.level = None;
-        b.roots_mut().forget_questions();
-        b.is_at_rest = false;
-        b.last_used = now;
-        b.state = BackendState::Starting { number: b.launches, since: now, is_spawned: false };
+        let (launch, framing) = b.begin_start(now, is_used);
         let spawn_by = now + b.settings().start_timeout;
-        let launch = Launch { backend, number: b.launches };
         let (server, root, in_home) = (b.server(), b.key().root.clone(), b.key().in_home);
         let name = b.settings().name.clone();
         self.report(Fact::Starting { backend, server: name, framing, root: root.clone() });
@@ -63,18 +53,18 @@ impl Core {
     /// The request that starts a process is use of it, and not only the next one.
     fn is_waited_for_by_use(&self, backend: BackendId) -> bool {
         let is_use = |minted: u64| {
-            let method = self.pending.get(minted).map(|pending| pending.method);
+            let method = self.pending.get(minted).map(|pending| pending.method());
             method.is_some_and(|method| !matches!(method, Method::Initialize | Method::Ping))
         };
         self.backends.get(&backend).is_some_and(|b| b.queue().requests().any(is_use))
     }
 
     pub(crate) fn spawned(&mut self, launch: Launch, pid: u32) {
-        let Some(b) = self.backends.get_mut(&launch.backend).filter(|b| b.is_current(launch)) else { return };
-        let BackendState::Starting { is_spawned, .. } = &mut b.state else { return };
-        *is_spawned = true;
+        let Some(b) = self.backends.get_mut(&launch.backend) else { return };
         let pid = (pid != 0).then_some(pid);
-        b.pid = pid;
+        if !b.record_spawn(launch, pid) {
+            return;
+        }
         self.report(Fact::Spawned { backend: launch.backend, pid });
         self.adopt_greeting(launch.backend);
         self.make_ready(launch);
@@ -108,22 +98,7 @@ impl Core {
         within: Duration,
     ) {
         let deadline = self.clock.now() + within;
-        let pending = Pending {
-            asker,
-            backend,
-            method,
-            name: Cow::Borrowed(method.name().unwrap_or("?")),
-            progress: Progress::Sent(None),
-            task: None,
-            token: None,
-            is_task: false,
-            retried: false,
-            is_undecided: false,
-            has_turn: false,
-            accepted: self.clock.now(),
-            deadline,
-            latest: None,
-        };
+        let pending = Pending::of_ours(asker, backend, method, self.clock.now(), deadline);
         self.pending.insert(minted, pending);
         self.clock.wake_at(deadline);
     }
@@ -132,8 +107,7 @@ impl Core {
     fn open(&mut self, launch: Launch) {
         let now = self.clock.now();
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
-        b.state = BackendState::Ready { number: launch.number, since: now };
-        b.last_used = now;
+        b.become_ready(launch, now);
         if let Some(ttl) = b.settings().idle_ttl {
             self.clock.wake_at(now + ttl);
         }
@@ -146,15 +120,14 @@ impl Core {
             // It greeted this client before and now refuses it: as good as a crash.
             return self.give_up(launch, HandshakeFailure::refused(answer));
         }
-        self.note_start(launch.backend, LastStart::Well);
+        self.record_start(launch.backend, LastStart::Well);
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
-        let BackendState::Starting { since, .. } = b.state else { return };
-        let is_first = b.launches == 1;
-        b.breaker_mut().end_trial();
-        b.proven = true;
+        let Some(since) = b.starting_since() else { return };
+        let is_first = b.launches() == 1;
+        b.record_answer(false);
         b.handshake_mut().set_welcome(answer.clone());
         let after = self.clock.now().since(since);
-        self.note_offer(launch.backend, Method::Initialize, answer);
+        self.learn_offer(launch.backend, Method::Initialize, answer);
         self.welcome_waiting(launch.backend);
         self.complete_greeting(launch.backend);
         let Some(b) = self.backends.get(&launch.backend) else { return };
@@ -189,10 +162,10 @@ impl Core {
             return;
         }
         // Nothing is tried again by itself: a command that is not there will not be there in a second.
-        b.state = BackendState::Stopped;
+        b.mark_stopped();
         b.roots_mut().forget_questions();
-        self.note_start(launch.backend, LastStart::Failed);
-        self.note_failure(launch.backend, cause);
+        self.record_start(launch.backend, LastStart::Failed);
+        self.record_failure(launch.backend, cause);
         self.report(fact);
         self.fail_all(launch.backend, cause);
         self.check_drained();
@@ -200,17 +173,17 @@ impl Core {
     }
 
     /// No process came of it in time. The machine may be overloaded, or a disk not answer.
-    pub(crate) fn spawn_expired(&mut self, backend: BackendId, number: u32) {
+    pub(crate) fn spawn_expired(&mut self, backend: BackendId) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
         let within = b.settings().start_timeout;
         b.record_crash(self.clock.now());
-        b.state = BackendState::Stopping { number, then: AfterStop::Restart };
+        let Some(launch) = b.begin_stop(AfterStop::Restart) else { return };
         let cause = Cause::SpawnTimeout { within };
-        self.note_start(backend, LastStart::Failed);
-        self.note_failure(backend, &cause);
+        self.record_start(backend, LastStart::Failed);
+        self.record_failure(backend, &cause);
         self.report(Fact::Stopping { backend, why: "no process came of it in time" });
         self.fail_all(backend, &cause);
-        self.stop(Launch { backend, number }, StopHow::Kill);
+        self.stop(launch, StopHow::Kill);
     }
 
     pub(crate) fn stop(&mut self, launch: Launch, how: StopHow) {
@@ -236,13 +209,13 @@ impl Core {
 
     fn restart(&mut self, backend: BackendId, why: &'static str, how: StopHow) {
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        let BackendState::Ready { number, .. } = b.state else { return };
+        let Some(launch) = b.ready_launch() else { return };
         b.record_crash(self.clock.now());
-        b.state = BackendState::Stopping { number, then: AfterStop::Restart };
+        b.begin_stop(AfterStop::Restart);
         self.report(Fact::Stopping { backend, why });
         self.tell_of_loss(backend, why);
         self.settle_sent(backend, &Cause::Restarted { why });
-        self.stop(Launch { backend, number }, how);
+        self.stop(launch, how);
     }
 
     pub(crate) fn backend_ended(&mut self, launch: Launch, how: &str, stderr: &str, hint: Option<String>) {
@@ -254,36 +227,32 @@ impl Core {
             self.plan_retry_of(launch.backend);
         }
         let Some(b) = self.backends.get_mut(&launch.backend) else { return };
-        match &b.state {
-            BackendState::Stopping { then, .. } => {
-                let then = then.clone();
-                b.state = BackendState::Stopped;
-                self.report(Fact::Stopped { backend: launch.backend, how: how.to_owned() });
-                match then {
-                    AfterStop::Restart => {
-                        self.settle_sent(launch.backend, &Cause::Stopped);
-                        self.recover(launch.backend, how);
-                    }
-                    AfterStop::Rest => {
-                        self.settle_sent(launch.backend, &Cause::Stopped);
-                        self.wake_up(launch.backend);
-                    }
-                    AfterStop::Fail(unfit) => self.handshake_failed(launch.backend, unfit, stderr),
-                }
+        let was_wanted = b.wanted_launch().is_some();
+        let then = b.end_stop();
+        if then.is_some() {
+            self.report(Fact::Stopped { backend: launch.backend, how: how.to_owned() });
+        }
+        match then {
+            Some(AfterStop::Restart) => {
+                self.settle_sent(launch.backend, &Cause::Stopped);
+                self.recover(launch.backend, how);
             }
-            BackendState::Starting { .. } | BackendState::Ready { .. } => {
-                self.crashed(launch, how, stderr, hint)
+            Some(AfterStop::Rest) => {
+                self.settle_sent(launch.backend, &Cause::Stopped);
+                self.wake_up(launch.backend);
             }
-            BackendState::Stopped | BackendState::Backoff { .. } | BackendState::Failed { .. } => {}
+            Some(AfterStop::Fail(failure)) => self.handshake_failed(launch.backend, failure, stderr),
+            None if was_wanted => self.crashed(launch, how, stderr, hint),
+            None => {}
         }
         self.followups.push(Followup::CheckStandbys);
-        self.forget_merging(launch.backend);
+        self.merging.forget_backend(launch.backend);
         self.forget_unused();
         self.check_drained();
         self.check_finished();
     }
 
-    /// It was put to rest; if something came for it meanwhile, it is started again.
+    /// The process of a resting backend has ended; it is started again if a request came meanwhile.
     fn wake_up(&mut self, backend: BackendId) {
         let b = self.backends.get(&backend);
         if b.is_some_and(|b| b.queue().requests().next().is_some()) {
@@ -296,7 +265,7 @@ impl Core {
 
     fn crashed(&mut self, launch: Launch, how: &str, stderr: &str, hint: Option<String>) {
         let backend = launch.backend;
-        let pending = self.pending.ids(|p| p.backend == backend).len();
+        let pending = self.pending.ids(|p| p.backend() == backend).len();
         let said = self.last_words(backend, stderr);
         self.report(Fact::Crashed {
             backend,
@@ -306,17 +275,17 @@ impl Core {
         });
         let now = self.clock.now();
         let Some(b) = self.backends.get_mut(&backend) else { return };
-        let was_starting = !b.proven || matches!(b.state, BackendState::Starting { .. });
+        let was_starting = !b.has_answered() || b.is_starting();
         b.record_crash(now);
-        b.state = BackendState::Stopped;
+        b.mark_stopped();
         let how = how.to_owned();
         // Behind a relay it was not the server that ended.
-        let cause = match b.proven || b.settings().relays {
+        let cause = match b.has_answered() || b.settings().relays {
             true => Cause::Died { how: how.clone(), said },
             false => Cause::DiedAtStart { how: how.clone(), said, hint },
         };
         if was_starting {
-            self.note_start(backend, LastStart::Failed);
+            self.record_start(backend, LastStart::Failed);
         }
         self.fail_with(backend, &cause, "it ended by itself");
         self.recover(backend, &how);
@@ -324,10 +293,10 @@ impl Core {
 
     /// Records a failure, and answers what the process that is gone owes.
     pub(crate) fn fail_with(&mut self, backend: BackendId, cause: &Cause, why: &'static str) {
-        self.note_failure(backend, cause);
+        self.record_failure(backend, cause);
         let Some(b) = self.backends.get_mut(&backend) else { return };
         b.roots_mut().forget_questions();
-        if b.proven || b.settings().relays {
+        if b.has_answered() || b.settings().relays {
             self.tell_of_loss(backend, why);
             self.settle_sent(backend, cause);
         } else {
@@ -353,16 +322,16 @@ impl Core {
             return self.admit(backend);
         }
         if let Some(cooldown) = b.breaker_mut().open_if_due(limit) {
-            b.state = BackendState::Failed { until: now + cooldown, why: how.to_owned() };
+            b.fail_fast(now + cooldown, how.to_owned());
             self.report(Fact::BreakerOpened { backend, cooldown, crashes });
             return self.fail_all(backend, &Cause::BreakerOpen { why: how.to_owned(), wait: cooldown });
         }
-        if !b.proven && b.queue().is_empty() {
+        if !b.has_answered() && b.queue().is_empty() {
             // Nobody waits, and it has never worked: the next request tries again.
             return;
         }
         let delay = b.breaker().backoff(roll);
-        b.state = BackendState::Backoff { until: now + delay };
+        b.back_off(now + delay);
         self.clock.wake_at(now + delay);
         self.report(Fact::RestartIn { backend, delay, crashes });
     }
@@ -376,30 +345,29 @@ impl Core {
         let error = self.cause(Some(backend), cause);
         let settings = self.settings_of(backend);
         let may_retry = settings.retry_after_crash == RetryAfterCrash::Safe && self.is_running();
-        let ids = self.pending.ids(|p| p.backend == backend && !matches!(p.progress, Progress::Waiting(_)));
+        let ids = self.pending.ids(|p| p.was_sent_to(backend));
         let mut again = Vec::new();
         let (mut room, most) = (self.settings.limits.backend_bytes, settings.max_queue);
         for minted in ids {
             let Some(mut pending) = self.close(minted) else { continue };
-            match std::mem::replace(&mut pending.progress, Progress::Sent(None)) {
-                Progress::Sent(Some(message))
+            match pending.mark_sent() {
+                RequestState::Sent(Some(message))
                     if may_retry
-                        && !pending.retried
-                        && (pending.method.is_repeatable()
-                            || (settings.relays && pending.method == Method::Initialize))
+                        && !pending.is_retried()
+                        && (pending.method().is_repeatable()
+                            || (settings.relays && pending.method() == Method::Initialize))
                         && (again.is_empty() || (again.len() < most && message.bytes().len() <= room)) =>
                 {
                     room = room.saturating_sub(message.bytes().len());
-                    self.report(Fact::Retried { backend, method: pending.name.clone() });
-                    pending.retried = true;
-                    pending.progress = Progress::Waiting(message);
+                    self.report(Fact::Retried { backend, method: pending.name().clone() });
+                    pending.retry(message);
                     // Like any that waits for a start.
                     pending.go_on_until(self.clock.now() + settings.start_timeout * 2);
                     self.pending.insert(minted, pending);
                     again.push(minted);
                 }
-                Progress::Cancelled => {}
-                Progress::Sent(_) | Progress::Waiting(_) => self.fail(&pending, &error),
+                RequestState::Cancelled => {}
+                RequestState::Sent(_) | RequestState::Waiting(_) => self.fail(&pending, &error),
             }
         }
         if let Some(b) = self.backends.get_mut(&backend) {
@@ -415,7 +383,7 @@ impl Core {
         if let Some(b) = self.backends.get_mut(&backend) {
             b.handshake_mut().fail_all();
         }
-        for minted in self.pending.ids(|p| p.backend == backend) {
+        for minted in self.pending.ids(|p| p.backend() == backend) {
             if let Some(pending) = self.close(minted) {
                 self.fail(&pending, &error);
             }
@@ -430,16 +398,16 @@ impl Core {
 
     /// The process that asked is gone: its client need not go on, say, showing a dialog.
     pub(crate) fn forget_asked(&mut self, backend: BackendId) {
-        for minted in self.asked.ids(|asked| asked.is_of(backend)) {
-            let Some(asked) = self.asked.remove(minted) else { continue };
+        for minted in self.questions.ids(|asked| asked.is_of(backend)) {
+            let Some(asked) = self.questions.remove(minted) else { continue };
             self.report_asked(&asked, Outcome::Cancelled);
             let notice = json!({
                 "method": "notifications/cancelled",
                 "params": { "requestId": minted, "reason": "the server that asked is gone" },
             });
-            self.notify_client(asked.client, notice);
+            self.notify_client(asked.client(), notice);
         }
-        self.closed_tokens.forget_backend(backend);
-        self.question_tokens.forget_backend(backend);
+        self.pending.forget_closed_at(backend);
+        self.questions.forget_tokens_of(backend);
     }
 }

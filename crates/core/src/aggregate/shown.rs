@@ -1,0 +1,81 @@
+//! The views that a client has been shown: names mean what they meant there, pages go on in the view they began in, and the
+//! client is told when a list is another one now.
+
+use crate::catalogue::{List, Page, View};
+use bytes::Bytes;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use switchboard_protocol::{Dialect, RawId};
+
+/// Earlier views of one client, for pages that it has not asked for yet.
+const MAX_EARLIER_VIEWS: usize = 4;
+
+#[derive(Debug, Default)]
+pub(super) struct ShownViews {
+    /// How the servers look to the client now; `None` if that is to be made out anew.
+    current: Option<Arc<View>>,
+    /// The view that the client was shown or told of last, by list.
+    told: [Option<Arc<View>>; 4],
+    /// The view that the client was shown last, by list.
+    seen: [Option<Arc<View>>; 4],
+    earlier: VecDeque<Arc<View>>,
+}
+
+impl ShownViews {
+    pub(super) fn current(&self) -> Option<&Arc<View>> {
+        self.current.as_ref()
+    }
+
+    pub(super) fn set_current(&mut self, view: Arc<View>) {
+        self.current = Some(view);
+    }
+
+    pub(super) fn outdate(&mut self) {
+        self.current = None;
+    }
+
+    /// Forgets what the names in lists meant.
+    pub(super) fn forget_seen(&mut self) {
+        self.current = None;
+        self.seen = Default::default();
+    }
+
+    pub(super) fn seen(&self, list: List) -> Option<&Arc<View>> {
+        self.seen[list as usize].as_ref()
+    }
+
+    pub(super) fn earlier(&self, number: u64) -> Option<&Arc<View>> {
+        self.earlier.iter().find(|view| view.number() == number)
+    }
+
+    /// The client was shown the first page of a list.
+    pub(super) fn show(&mut self, list: List, view: Arc<View>) {
+        self.told[list as usize] = Some(view.clone());
+        self.seen[list as usize] = Some(view.clone());
+        if !self.earlier.iter().any(|earlier| Arc::ptr_eq(earlier, &view)) {
+            if self.earlier.len() == MAX_EARLIER_VIEWS {
+                self.earlier.pop_front();
+            }
+            self.earlier.push_back(view);
+        }
+    }
+
+    /// The client was told that a list is another one now.
+    pub(super) fn tell(&mut self, list: List, view: Arc<View>) {
+        self.told[list as usize] = Some(view);
+    }
+
+    /// The lists that differ from those that the client knows.
+    pub(super) fn changed(&self, view: &View) -> Vec<List> {
+        let is_another = |list: &List| {
+            let told = self.told[*list as usize].as_ref();
+            told.is_some_and(|told| items(told, *list) != items(view, *list))
+        };
+        List::ALL.into_iter().filter(is_another).collect()
+    }
+}
+
+/// A list of a view, as bytes.
+fn items(view: &View, list: List) -> Bytes {
+    view.answer(list, Page::First, None, &RawId::null(), Dialect::Standard).original().clone()
+}

@@ -1,0 +1,73 @@
+//! A client's side of the handshake: its `initialize`, and how far that has got.
+
+use crate::clients::declared::Declared;
+use crate::clients::{Client, Greeting, Profile};
+use switchboard_protocol::Message;
+
+impl Client {
+    /// Notes what the client declares in `initialize`.
+    pub(crate) fn declare(&mut self, initialize: &Message) {
+        self.declared = Declared::of(initialize, &self.settings).here(!self.is_elsewhere);
+    }
+
+    /// Holds the profile once, if another client declared the same.
+    pub(crate) fn share_profile(&mut self, other: &Self) {
+        self.declared.share_profile(&other.declared);
+    }
+
+    /// The protocol version and the capabilities that the client declared.
+    pub(crate) fn profile(&self) -> Option<&Profile> {
+        self.declared.profile()
+    }
+
+    /// The client answers `roots/list`.
+    pub(crate) fn has_roots(&self) -> bool {
+        self.declared.has_roots()
+    }
+
+    /// The handshake that a server has answered, to be replayed to its next process.
+    pub(crate) fn greeting(&self) -> Option<&Greeting> {
+        self.handshake.to_replay()
+    }
+
+    /// The client has made no handshake at all.
+    pub(crate) fn is_new(&self) -> bool {
+        self.handshake.is_new()
+    }
+
+    /// The client waits for the answer to its `initialize`.
+    pub(crate) fn awaits_greeting(&self) -> bool {
+        self.handshake.is_asked()
+    }
+
+    /// The client's last `initialize` was answered.
+    pub(crate) fn is_greeted(&self) -> bool {
+        self.handshake.is_answered()
+    }
+
+    /// Both halves of the handshake are done: the client may be asked things.
+    pub(crate) fn is_initialized(&self) -> bool {
+        self.handshake.is_complete()
+    }
+
+    /// The `initialized` of a client that did not wait for the answer to its `initialize`.
+    pub(crate) fn confirmed_early(&self) -> Option<&Message> {
+        self.handshake.confirmed_early()
+    }
+
+    pub(crate) fn begin_handshake(&mut self) {
+        self.handshake.ask();
+    }
+
+    pub(crate) fn answer_handshake(&mut self, initialize: &Message) {
+        self.handshake.answer(initialize);
+    }
+
+    pub(crate) fn fail_handshake(&mut self) {
+        self.handshake.fail();
+    }
+
+    pub(crate) fn confirm_handshake(&mut self, initialized: &Message) {
+        self.handshake.confirm(initialized);
+    }
+}
