@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -91,6 +91,8 @@ pub(super) struct Memory {
     pub(super) private_kib: f64,
     pub(super) share_kib: f64,
     pub(super) resident_kib: f64,
+    /// The memory files of its windows, mapped or not.
+    pub(super) files_kib: f64,
 }
 
 impl Process {
@@ -104,7 +106,19 @@ impl Process {
             private_kib: field("Private_Clean:") + field("Private_Dirty:"),
             share_kib: field("Pss:"),
             resident_kib: field("Rss:"),
+            files_kib: self.memory_files()?,
         })
+    }
+
+    fn memory_files(&self) -> io::Result<f64> {
+        let mut blocks = 0;
+        for file in fs::read_dir(format!("/proc/{}/fd", self.0))?.flatten() {
+            let target = fs::read_link(file.path()).unwrap_or_default();
+            if target.to_string_lossy().starts_with("/memfd:switchboard") {
+                blocks += fs::metadata(file.path()).map_or(0, |meta| meta.blocks());
+            }
+        }
+        Ok(blocks as f64 / 2.0)
     }
 
     /// Voluntary context switches of all threads that are there.

@@ -14,7 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use window::Window;
 
 const USAGE: &str = "\
@@ -27,12 +27,18 @@ usage: switchboard-bench cost --as NAME=FILE… [--only memory|wakeups|calls]…
   --seconds N      how long wake-ups are counted (20)
   --rounds N       how often every program is started for the calls (5)
   --slices N       turns of each program in a round (20)
-  --callers N      calls in flight; may be repeated (1, 8, 64)";
+  --callers N      calls in flight; may be repeated (1, 8, 64)
+  --quiet N        only counts turns of calls before and after which nobody else used the processors; waits N seconds at
+                   most for each (0: counts all)";
 
 /// How long a daemon needs to give back what it used to start.
 const SETTLE_TIME: Duration = Duration::from_secs(6);
-/// How many calls each turn makes.
-const CALLS: usize = 2_000;
+/// How many calls each turn makes, one by one and with several in flight.
+const CALLS: usize = 4_000;
+const CALLS_IN_FLIGHT: usize = 20_000;
+
+/// How long is looked whether somebody else uses the processors.
+const QUIET_SAMPLE: Duration = Duration::from_millis(60);
 
 /// Upper or lower limits of the figures.
 const MAX_KIB_PER_WINDOW: f64 = 64.0;
@@ -48,6 +54,7 @@ struct Options {
     rounds: usize,
     slices: usize,
     callers: Vec<usize>,
+    quiet: Duration,
 }
 
 pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
@@ -68,6 +75,7 @@ fn options(arguments: &[OsString]) -> Result<Options, String> {
         rounds: 5,
         slices: 20,
         callers: Vec::new(),
+        quiet: Duration::ZERO,
     };
     let mut rest = arguments.iter().map(|word| word.to_str().unwrap_or_default());
     while let Some(argument) = rest.next() {
@@ -86,6 +94,7 @@ fn options(arguments: &[OsString]) -> Result<Options, String> {
             "--rounds" => options.rounds = number()?,
             "--slices" => options.slices = number()?,
             "--callers" => options.callers.push(number()?),
+            "--quiet" => options.quiet = Duration::from_secs(number()? as u64),
             _ => return Err(format!("unknown argument `{argument}`\n\n{USAGE}")),
         }
     }
@@ -136,21 +145,17 @@ fn memory(options: &Options, name: &str, program: &Path, folder: &Path) -> io::R
         return Err(io::Error::other("too few windows"));
     };
     let per_window = |of: fn(&house::Memory) -> f64| (of(most) - of(least)) / (last - first);
-    let (private, share, resident) = (
-        per_window(|memory| memory.private_kib),
-        per_window(|memory| memory.share_kib),
-        per_window(|memory| memory.resident_kib),
-    );
+    let (private, resident) =
+        (per_window(|memory| memory.private_kib), per_window(|memory| memory.resident_kib));
+    let (share, files) = (per_window(|memory| memory.share_kib), per_window(|memory| memory.files_kib));
     let servers = options.servers;
     println!(
-        "| {name} | daemon, private memory per window, {servers} servers | KiB | < {MAX_KIB_PER_WINDOW} | {private:.0} | {} |",
-        at_most(private, MAX_KIB_PER_WINDOW)
-    );
-    println!("| {name} | the same, proportional share (PSS) | KiB | | {share:.0} | |");
-    println!(
-        "| {name} | the same, resident (RSS) | KiB | < {MAX_KIB_PER_WINDOW} | {resident:.0} | {} |",
+        "| {name} | daemon, resident memory per window, {servers} servers | KiB | < {MAX_KIB_PER_WINDOW} | {resident:.0} | {} |",
         at_most(resident, MAX_KIB_PER_WINDOW)
     );
+    println!("| {name} | the same, private | KiB | | {private:.0} | |");
+    println!("| {name} | the same, proportional share | KiB | | {share:.0} | |");
+    println!("| {name} | memory file of a window, mapped or not | KiB | | {files:.0} | |");
     for (windows, memory) in &points {
         println!(
             "| {name} | daemon with {windows} windows, resident | KiB | | {:.0} | |",
@@ -195,14 +200,25 @@ fn calls(options: &Options, scratch: &Path) -> io::Result<()> {
             houses.push(house);
         }
         for (at, &callers) in options.callers.iter().enumerate() {
+            let count = if callers == 1 { CALLS } else { CALLS_IN_FLIGHT };
             for subject in &mut subjects {
-                subject.calls_per_second(CALLS, callers)?;
+                subject.calls_per_second(count, callers)?;
             }
             for slice in 0..options.slices {
                 let mut speeds = vec![0.0; subjects.len()];
-                for step in 0..subjects.len() {
-                    let subject = (step + slice) % subjects.len();
-                    speeds[subject] = subjects[subject].calls_per_second(CALLS, callers)?;
+                let deadline = Instant::now() + options.quiet;
+                loop {
+                    while !is_quiet()? && Instant::now() < deadline {}
+                    for step in 0..subjects.len() {
+                        let subject = (step + slice) % subjects.len();
+                        speeds[subject] = subjects[subject].calls_per_second(count, callers)?;
+                    }
+                    if Instant::now() >= deadline || is_quiet()? {
+                        break;
+                    }
+                }
+                if !options.quiet.is_zero() && Instant::now() >= deadline {
+                    continue;
                 }
                 for (subject, speed) in speeds.iter().enumerate() {
                     rates[subject][at].push(*speed);
@@ -245,8 +261,28 @@ fn calls(options: &Options, scratch: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether the processors have next to nothing to do while this program sleeps.
+fn is_quiet() -> io::Result<bool> {
+    let busy = || -> io::Result<(u64, u64)> {
+        let text = fs::read_to_string("/proc/stat")?;
+        let line = text.lines().next().unwrap_or_default();
+        let ticks: Vec<u64> =
+            line.split_whitespace().skip(1).filter_map(|ticks| ticks.parse().ok()).collect();
+        let idle: u64 = ticks.iter().skip(3).take(2).sum();
+        Ok((ticks.iter().take(8).sum::<u64>() - idle, idle))
+    };
+    let before = busy()?;
+    sleep(QUIET_SAMPLE);
+    let after = busy()?;
+    let (busy, idle) = (after.0 - before.0, after.1 - before.1);
+    Ok(busy * 20 <= busy + idle)
+}
+
 /// The median, and the first and third quartile.
 fn middle(values: &mut [f64], digits: usize) -> String {
+    if values.is_empty() {
+        return "not measured: never quiet".to_owned();
+    }
     values.sort_by(f64::total_cmp);
     let at = |quarter: usize| values[(values.len() - 1) * quarter / 4];
     format!("{:.digits$} ({:.digits$}–{:.digits$})", at(2), at(1), at(3))
