@@ -1,6 +1,6 @@
 //! A folder with a config file, a home and a daemon of its own; and the figures that `/proc` has of a process.
 
-use super::window::Window;
+use super::window::OpenWindow;
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
@@ -40,7 +40,7 @@ impl House {
     }
 
     /// One more window of it, which has listed the tools and called one.
-    pub(super) fn open(&self) -> io::Result<Window> {
+    pub(super) fn open(&self) -> io::Result<OpenWindow> {
         let argv: [OsString; 4] = [
             self.program.clone().into(),
             "stdio".into(),
@@ -53,7 +53,7 @@ impl House {
             ("XDG_RUNTIME_DIR".into(), self.folder.join("r").into()),
             ("SWITCHBOARD_STATE_DIR".into(), self.folder.join("state").into()),
         ];
-        Window::open(&argv, variables, &self.folder.join("project"), self.servers)
+        OpenWindow::open(&argv, variables, &self.folder.join("project"), self.servers)
     }
 
     pub(super) fn daemon(&self) -> io::Result<Process> {
@@ -67,7 +67,7 @@ impl House {
     }
 
     /// Closes the windows, and waits for the daemon's end.
-    pub(super) fn close(self, windows: Vec<Window>) -> io::Result<()> {
+    pub(super) fn close(self, windows: Vec<OpenWindow>) -> io::Result<()> {
         let daemon = self.daemon();
         for window in windows {
             window.close()?;

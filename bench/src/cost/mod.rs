@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use window::Window;
+use window::OpenWindow;
 
 const USAGE: &str = "\
 usage: switchboard-bench cost --as NAME=FILE… [--only memory|wakeups|calls]… [OPTIONS]
@@ -193,7 +193,7 @@ fn calls(options: &Options, scratch: &Path) -> io::Result<()> {
     let mut rates = vec![vec![Vec::new(); options.callers.len()]; options.programs.len() + 1];
     for round in 0..options.rounds {
         let mut houses = Vec::new();
-        let mut subjects = vec![Window::pump()?];
+        let mut subjects = vec![OpenWindow::pump()?];
         for (name, program) in &options.programs {
             let house = House::new(&scratch.join(format!("calls-{round}-{name}")), program, 1)?;
             subjects.push(house.open()?);

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout};
 use std::time::Instant;
 
-pub(super) struct Window {
+pub(super) struct OpenWindow {
     child: Child,
     input: ChildStdin,
     output: Lines<ChildStdout>,
@@ -18,7 +18,7 @@ pub(super) struct Window {
     next: u64,
 }
 
-impl Window {
+impl OpenWindow {
     /// The byte pump, with the server that every program has.
     pub(super) fn pump() -> io::Result<Self> {
         let this: OsString = std::env::current_exe()?.into();

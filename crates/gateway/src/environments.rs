@@ -14,19 +14,20 @@ use crate::config::{InheritEnv, ServerConfig, expand};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use switchboard_core::Environment;
 use switchboard_core::environment::{Source, ValueDigest, Variable, Variables};
 use switchboard_process::child;
+use switchboard_process::lock::Lock;
 
 /// The variables of one client.
 #[derive(Default)]
 pub(crate) struct Vars {
     all: Vec<(OsString, OsString)>,
     /// What servers get of them. Most servers get the same, and choosing takes longer than all else that is done for one.
-    selections: Mutex<Vec<Arc<Selection>>>,
+    selections: Lock<Vec<Arc<Selection>>>,
     /// The files that commands were found at.
-    programs: Mutex<HashMap<String, ValueDigest>>,
+    programs: Lock<HashMap<String, ValueDigest>>,
 }
 
 /// What servers with the same `inheritEnv`, `passEnv` and package runner get.
@@ -75,7 +76,7 @@ impl Vars {
     fn selection(&self, server: &ServerConfig) -> Arc<Selection> {
         let (inherit, pass) = (server.inherit_env, &server.pass_env);
         let runner = environment::runner_of(server);
-        let mut selections = self.selections.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut selections = self.selections.lock();
         let is_it = |known: &&Arc<Selection>| {
             known.inherit == inherit && known.runner == runner && known.pass == *pass
         };
@@ -130,7 +131,7 @@ impl Vars {
 
     /// A digest of the file that a command is found at in this client's PATH.
     fn program(&self, command: &str) -> ValueDigest {
-        let mut known = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.programs.lock();
         *known.entry(command.to_owned()).or_insert_with(|| {
             let path = self.get("PATH");
             let found = child::resolve(OsStr::new(command), path.as_deref(), None);

@@ -7,12 +7,13 @@ use crate::io::task;
 use crate::launches::Launches;
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use switchboard_core::catalogue::{Offer, OfferKey};
 use switchboard_core::{Record, ServerId};
 use switchboard_process::aside;
+use switchboard_process::lock::Lock;
 use tokio::sync::Notify;
 
 #[derive(Default)]
@@ -21,7 +22,7 @@ pub(crate) struct Keeping {
     running: AtomicUsize,
     done: Notify,
     /// Records that are yet to be written, and the right to write them.
-    records: Mutex<BTreeMap<ServerId, Record>>,
+    records: Lock<BTreeMap<ServerId, Record>>,
     writing: tokio::sync::Mutex<()>,
 }
 
@@ -45,11 +46,11 @@ impl Keeping {
         record: Record,
     ) {
         let keeping = self.clone();
-        self.records.lock().unwrap_or_else(PoisonError::into_inner).insert(id, record);
+        self.records.lock().insert(id, record);
         self.spawn("record", async move {
             // One at a time, and the newest: an older one must not come last.
             let _writing = keeping.writing.lock().await;
-            let newest = keeping.records.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+            let newest = keeping.records.lock().remove(&id);
             let Some(record) = newest else { return };
             let _ = aside::run(move || launches.save(&server, &record)).await;
         });

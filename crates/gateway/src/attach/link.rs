@@ -10,10 +10,11 @@ use crate::io::task;
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use switchboard_core::{Event, Launch, Peer, StopHow};
 use switchboard_process::local::{self, Address, Connection, StartLock};
+use switchboard_process::lock::Lock;
 use switchboard_protocol::{Framer, Framing};
 
 /// How long a daemon may take until it listens.
@@ -37,7 +38,7 @@ pub(crate) struct Link {
     max_message_bytes: usize,
     sweeps: Sweeps,
     /// A connection that was made before anybody needed it.
-    first: Mutex<Option<Connection>>,
+    first: Lock<Option<Connection>>,
 }
 
 impl Link {
@@ -48,7 +49,7 @@ impl Link {
         max_message_bytes: usize,
         sweeps: Sweeps,
     ) -> Arc<Self> {
-        Arc::new(Self { address, command, newcomer, max_message_bytes, sweeps, first: Mutex::default() })
+        Arc::new(Self { address, command, newcomer, max_message_bytes, sweeps, first: Lock::default() })
     }
 
     pub(crate) fn newcomer(&self) -> &Newcomer {
@@ -61,7 +62,7 @@ impl Link {
 
     /// Keeps a connection for the first start.
     pub(crate) fn keep(&self, connection: Connection) {
-        *self.first.lock().unwrap_or_else(PoisonError::into_inner) = Some(connection);
+        *self.first.lock() = Some(connection);
     }
 
     /// Connected and greeted; and whether the other takes the client's own streams, if they are offered.
@@ -135,7 +136,7 @@ impl BackendKind for Link {
 
 /// One connection, from its start to its end.
 async fn run(link: &Link, hub: Arc<Hub>, launch: Launch, mut orders: BackendOrders) {
-    let ready = link.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let ready = link.first.lock().take();
     let opened = match ready {
         Some(connection) => Ok(connection),
         None => link.open(false).await.map(|(connection, _)| connection),

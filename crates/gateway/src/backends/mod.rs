@@ -18,10 +18,11 @@ pub(crate) mod configured;
 
 use crate::hub::{self, BackendSetting, Hub};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use switchboard_core::catalogue::{Offer, OfferKey};
 use switchboard_core::{Launch, Record, ServerId, StopHow};
+use switchboard_process::lock::{Lock, LockGuard};
 use tokio::sync::mpsc;
 
 /// Orders that wait for one backend at most. A full channel holds orders to end already.
@@ -59,16 +60,16 @@ pub(crate) trait BackendKind: Send + Sync {
 /// All backends of one kind, with the orders to those that run.
 pub(crate) struct Dispatch<K> {
     kind: Arc<K>,
-    orders: Mutex<BTreeMap<Launch, mpsc::Sender<BackendOrder>>>,
+    orders: Lock<BTreeMap<Launch, mpsc::Sender<BackendOrder>>>,
 }
 
 impl<K: BackendKind> Dispatch<K> {
     pub(crate) fn to(kind: Arc<K>) -> Box<Self> {
-        Box::new(Self { kind, orders: Mutex::default() })
+        Box::new(Self { kind, orders: Lock::default() })
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Launch, mpsc::Sender<BackendOrder>>> {
-        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> LockGuard<'_, BTreeMap<Launch, mpsc::Sender<BackendOrder>>> {
+        self.orders.lock()
     }
 
     fn order(&self, launch: Launch, order: BackendOrder) {

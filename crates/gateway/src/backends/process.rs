@@ -6,10 +6,11 @@ use super::{BackendOrder, BackendOrders};
 use crate::hub::Hub;
 use crate::hub::reading::read_backend;
 use crate::io::task;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use switchboard_core::{Event, Fact, Launch, Peer, StopHow};
 use switchboard_process::child::{Child, Remains, Spawned};
+use switchboard_process::lock::Lock;
 use switchboard_process::warden::Warden;
 use switchboard_protocol::{Framer, Framing};
 use tokio::task::JoinHandle;
@@ -54,7 +55,7 @@ pub(crate) async fn run(
         hub.telemetry().desk().take(Fact::Layers { text: layers, are_wanting: true });
     }
 
-    let tail = Arc::new(Mutex::new(Tail::default()));
+    let tail = Arc::new(Lock::new(Tail::default()));
     let words = task::spawn("stderr", stderr::follow(name, stderr, tail.clone(), hub.telemetry().clone()));
     let reading = {
         let framer = Framer::new(None, wire.max_message_bytes);
@@ -73,7 +74,7 @@ pub(crate) async fn run(
         // It has its time, and nobody waits for it.
         Err(_) => drop(task::spawn("remains", see_off(hub.clone(), launch, child))),
     }
-    let stderr = tail.lock().unwrap_or_else(PoisonError::into_inner).text();
+    let stderr = tail.lock().text();
     let mut turn = hub.turn();
     turn.forget(launch);
     turn.handle(Event::BackendEnded { launch, how, stderr, hint: filled.hint() });

@@ -5,15 +5,16 @@ use crate::config::ServerConfig;
 use crate::environments::Vars;
 use crate::io::reader::RootArguments;
 use crate::scope;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use switchboard_core::ServerId;
+use switchboard_process::lock::{Lock, LockGuard};
 use tokio::sync::watch;
 
 /// Servers of command lines at most.
 const MAX_AD_HOC_SERVERS: usize = 256;
 
 pub(crate) struct Servers {
-    entries: Mutex<Vec<ServerEntry>>,
+    entries: Lock<Vec<ServerEntry>>,
     /// Arguments that name folders, for clients of all servers.
     every_root_argument: watch::Sender<RootArguments>,
     /// Variables of this process.
@@ -63,7 +64,7 @@ pub(crate) struct AdHocServer {
 impl Servers {
     pub(crate) fn new(servers: Vec<ServerConfig>, vars: Arc<Vars>) -> Arc<Self> {
         let (every_root_argument, _) = watch::channel(None);
-        let list = Self { entries: Mutex::default(), every_root_argument, vars };
+        let list = Self { entries: Lock::default(), every_root_argument, vars };
         for server in servers {
             let entry = list.entry(Arc::new(server), EntryOrigin::Config);
             list.lock().push(entry);
@@ -214,8 +215,8 @@ impl Servers {
         scope::splits(server, &|name| self.vars.get(name)).then(|| server.root_arguments.clone())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<ServerEntry>> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> LockGuard<'_, Vec<ServerEntry>> {
+        self.entries.lock()
     }
 }
 

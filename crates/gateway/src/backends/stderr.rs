@@ -3,8 +3,9 @@
 use crate::telemetry::Telemetry;
 use bytes::{Buf, BytesMut};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use switchboard_core::redact::redact;
+use switchboard_process::lock::Lock;
 use switchboard_process::pipe::ByteReader;
 
 /// More than an error carries: the cause may stand above a long stack.
@@ -31,7 +32,7 @@ impl Tail {
 pub(crate) async fn follow(
     server: String,
     mut stderr: ByteReader,
-    tail: Arc<Mutex<Tail>>,
+    tail: Arc<Lock<Tail>>,
     telemetry: Arc<Telemetry>,
 ) {
     let mut buffer = BytesMut::new();
@@ -52,8 +53,8 @@ pub(crate) async fn follow(
     }
 }
 
-fn take(server: &str, line: &[u8], tail: &Mutex<Tail>, telemetry: &Telemetry) {
+fn take(server: &str, line: &[u8], tail: &Lock<Tail>, telemetry: &Telemetry) {
     let text = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
-    tail.lock().unwrap_or_else(PoisonError::into_inner).push(&redact(&text));
+    tail.lock().push(&redact(&text));
     telemetry.stderr(server, text);
 }

@@ -29,10 +29,11 @@ use reload::{CurrentConfig, Overrides, Source};
 use standby::StartedServers;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use switchboard_core::{ClientId, Environment, ServerId};
+use switchboard_process::lock::{Lock, LockGuard};
 use tokio::sync::Notify;
 
 /// Server of a client, if it wants one alone, and the variables that it brought.
@@ -65,7 +66,7 @@ pub(crate) struct DaemonState {
     /// Variables of this process.
     vars: Arc<Vars>,
     /// Clients that are connected.
-    clients: Mutex<BTreeMap<ClientId, ClientEntry>>,
+    clients: Lock<BTreeMap<ClientId, ClientEntry>>,
     framing: config::Framing,
     grace: Duration,
     max_message_bytes: usize,
@@ -76,7 +77,7 @@ pub(crate) struct DaemonState {
     stays_without_clients: bool,
     started: StartedServers,
     /// Selections of servers, by name.
-    profiles: Mutex<Vec<(String, Vec<String>)>>,
+    profiles: Lock<Vec<(String, Vec<String>)>>,
     next_client: AtomicU32,
     /// Clients that were let in and whose streams are on their way.
     arriving: AtomicUsize,
@@ -94,7 +95,7 @@ impl DaemonState {
             backends,
             servers,
             vars,
-            clients: Mutex::default(),
+            clients: Lock::default(),
             framing: config.framing,
             grace: config.shutdown_grace,
             max_message_bytes: config.max_message_bytes,
@@ -102,7 +103,7 @@ impl DaemonState {
             default_root: setup.default_root.as_deref().and_then(paths::canonical),
             stays_without_clients: setup.stays_without_clients,
             started: StartedServers::load(&setup.state_folder, stored_for),
-            profiles: Mutex::new(config.profiles.clone()),
+            profiles: Lock::new(config.profiles.clone()),
             current: CurrentConfig::new(config, source, overrides),
             next_client: AtomicU32::new(1),
             arriving: AtomicUsize::new(0),
@@ -112,11 +113,11 @@ impl DaemonState {
     }
 
     fn set_profiles(&self, new: Vec<(String, Vec<String>)>) {
-        *self.profiles.lock().unwrap_or_else(PoisonError::into_inner) = new;
+        *self.profiles.lock() = new;
     }
 
-    fn clients(&self) -> MutexGuard<'_, BTreeMap<ClientId, ClientEntry>> {
-        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    fn clients(&self) -> LockGuard<'_, BTreeMap<ClientId, ClientEntry>> {
+        self.clients.lock()
     }
 }
 
@@ -138,7 +139,7 @@ impl ClientHost for DaemonState {
     }
 
     fn profile(&self, name: &str) -> Option<Vec<ServerId>> {
-        let profiles = self.profiles.lock().unwrap_or_else(PoisonError::into_inner);
+        let profiles = self.profiles.lock();
         let (_, servers) = profiles.iter().find(|(known, _)| known == name)?;
         Some(servers.iter().filter_map(|server| self.servers.find(server)).map(|(id, _)| id).collect())
     }

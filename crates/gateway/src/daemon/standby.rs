@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use switchboard_core::{Done, Order, Principal, ServerId, StandbyState, Surroundings};
+use switchboard_process::lock::{Lock, LockGuard};
 
 /// How long `switchboard start` waits for the server. The start goes on after that.
 const START_WAIT: Duration = Duration::from_secs(8);
@@ -26,7 +26,7 @@ struct StartedServer {
 
 /// What `switchboard start` has named.
 pub(crate) struct StartedServers {
-    named: Mutex<Vec<StartedServer>>,
+    named: Lock<Vec<StartedServer>>,
     /// The file that it is stored in, and the config's place there; nothing if it goes with us.
     store: Option<(PathBuf, String)>,
 }
@@ -38,11 +38,11 @@ impl StartedServers {
     pub(crate) fn load(state_folder: &Path, config: Option<&Path>) -> Self {
         let store = config.map(|config| (state_folder.join("started.json"), config.display().to_string()));
         let named = store.as_ref().and_then(|(file, config)| read(file).remove(config));
-        Self { named: Mutex::new(named.unwrap_or_default()), store }
+        Self { named: Lock::new(named.unwrap_or_default()), store }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<StartedServer>> {
-        self.named.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> LockGuard<'_, Vec<StartedServer>> {
+        self.named.lock()
     }
 
     fn all(&self) -> Vec<StartedServer> {

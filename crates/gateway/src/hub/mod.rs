@@ -24,16 +24,17 @@ use crate::io::output::Output;
 use crate::io::task;
 use crate::telemetry::Telemetry;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use switchboard_core::{Action, ClientId, Core, Event, Launch, Moment, Peer};
+use switchboard_process::lock::Lock;
 use switchboard_process::tree::Tree;
 use switchboard_protocol::Framing;
 use tokio::sync::Notify;
 
 pub(crate) struct Hub {
-    inside: Mutex<Inside>,
+    inside: Lock<Inside>,
     started: Instant,
     telemetry: Arc<Telemetry>,
     backends: Box<dyn Backends>,
@@ -76,7 +77,7 @@ impl Hub {
             finished: false,
         };
         Arc::new(Self {
-            inside: Mutex::new(inside),
+            inside: Lock::new(inside),
             started: Instant::now(),
             telemetry,
             backends,
@@ -92,7 +93,7 @@ impl Hub {
     /// Takes the lock for one or more events.
     pub(crate) fn turn(self: &Arc<Self>) -> Turn<'_> {
         // Nobody sees a lock that a panic has left: it ends the process.
-        let inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        let inside = self.inside.lock();
         Turn { hub: self, inside, now: Moment::after_start(self.started.elapsed()), desk: None }
     }
 

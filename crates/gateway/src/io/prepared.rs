@@ -2,7 +2,8 @@
 //! without copying again. Must not know what the lists hold.
 
 use bytes::Bytes;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use switchboard_process::lock::Lock;
 use switchboard_process::pipe::Sealed;
 
 /// Shorter ones are copied as fast.
@@ -10,7 +11,7 @@ pub(crate) const MIN_SHARED_BYTES: usize = 64 << 10;
 /// Four kinds of lists, and some clients that see others than the rest.
 const MAX_KNOWN_LISTS: usize = 8;
 
-static KNOWN: Mutex<Vec<KnownList>> = Mutex::new(Vec::new());
+static KNOWN: Lock<Vec<KnownList>> = Lock::new(Vec::new());
 
 struct KnownList {
     bytes: Bytes,
@@ -26,7 +27,7 @@ enum SystemCopy {
 
 /// Where the system can take these bytes from, if they were sent before.
 pub(crate) fn source(bytes: &Bytes) -> Option<Arc<Sealed>> {
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut known = KNOWN.lock();
     // Nobody else has those any more: they were replaced by others.
     known.retain(|it| !it.bytes.is_unique());
     let is_it = |it: &KnownList| it.bytes.as_ptr() == bytes.as_ptr() && it.bytes.len() == bytes.len();

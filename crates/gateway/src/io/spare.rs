@@ -2,15 +2,15 @@
 //! their time; a buffer that is not used soon is freed.
 
 use bytes::{Bytes, BytesMut};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+use switchboard_process::lock::Lock;
 
 /// Smaller ones are not worth it.
 const MIN_LARGE_BYTES: usize = 1 << 20;
 /// For so long it waits for its next use.
 const SPARE_TIMEOUT: Duration = Duration::from_millis(500);
 
-static SPARE: Mutex<Option<BytesMut>> = Mutex::new(None);
+static SPARE: Lock<Option<BytesMut>> = Lock::new(None);
 
 /// Takes back what a large message was held in, if nobody else holds it.
 pub(crate) fn give(bytes: Bytes) {
@@ -20,7 +20,7 @@ pub(crate) fn give(bytes: Bytes) {
     if !buffer.try_reclaim(MIN_LARGE_BYTES) {
         return;
     }
-    let was_empty = SPARE.lock().unwrap_or_else(PoisonError::into_inner).replace(buffer).is_none();
+    let was_empty = SPARE.lock().replace(buffer).is_none();
     if was_empty {
         tokio::spawn(async {
             tokio::time::sleep(SPARE_TIMEOUT).await;
@@ -30,7 +30,7 @@ pub(crate) fn give(bytes: Bytes) {
 }
 
 fn take() -> Option<BytesMut> {
-    SPARE.lock().unwrap_or_else(PoisonError::into_inner).take()
+    SPARE.lock().take()
 }
 
 /// Moves a message that has become large into the spare buffer, if there is one.

@@ -4,7 +4,8 @@
 use super::task;
 use bytes::BytesMut;
 use std::io::{self, IoSlice};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use switchboard_process::lock::{Lock, LockGuard};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 
@@ -15,7 +16,7 @@ const MAX_BUFFERED_BYTES: usize = 64 << 10;
 pub(crate) struct StreamWriter(Arc<Shared>);
 
 struct Shared {
-    state: Mutex<Buffered>,
+    state: Lock<Buffered>,
     /// Something was put in, or the writer was dropped.
     filled: Notify,
     /// Something was written, or the stream is broken.
@@ -34,7 +35,7 @@ struct Buffered {
 impl StreamWriter {
     pub(crate) fn new(stream: impl AsyncWrite + Send + 'static) -> Self {
         let shared =
-            Arc::new(Shared { state: Mutex::default(), filled: Notify::new(), emptied: Notify::new() });
+            Arc::new(Shared { state: Lock::default(), filled: Notify::new(), emptied: Notify::new() });
         let theirs = shared.clone();
         task::spawn("output", async move { theirs.write_all(stream).await });
         Self(shared)
@@ -80,8 +81,8 @@ impl Drop for StreamWriter {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Buffered> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> LockGuard<'_, Buffered> {
+        self.state.lock()
     }
 
     async fn until(&self, is_reached: impl Fn(&Buffered) -> bool) {

@@ -6,9 +6,10 @@ use bytes::{Bytes, BytesMut};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::io::{self, IoSlice};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use switchboard_process::child::{self, Child, Ended, Launch, Spawned};
+use switchboard_process::lock::Lock;
 use switchboard_process::pipe::{ByteReader, ByteWriter};
 use switchboard_protocol::framing::DEFAULT_MESSAGE_LIMIT_BYTES;
 use switchboard_protocol::{Frame, Framer, Framing};
@@ -38,7 +39,7 @@ pub struct Conversation {
     stdin: ByteWriter,
     stdout: ByteReader,
     framer: Framer,
-    words: Arc<Mutex<Vec<u8>>>,
+    words: Arc<Lock<Vec<u8>>>,
     listening: JoinHandle<()>,
 }
 
@@ -47,7 +48,7 @@ impl Conversation {
     pub fn start(program: OsString, args: Vec<OsString>, env: Vec<(OsString, OsString)>) -> io::Result<Self> {
         let Spawned { child, stdin, stdout, stderr } =
             child::spawn(&Launch { program, args, env, cwd: None }).map_err(io::Error::other)?;
-        let words = Arc::new(Mutex::new(Vec::new()));
+        let words = Arc::new(Lock::new(Vec::new()));
         let listening = tokio::spawn(listen(stderr, words.clone()));
         let framer = Framer::new(Some(Framing::Newline), DEFAULT_MESSAGE_LIMIT_BYTES);
         Ok(Self { child, stdin, stdout, framer, words, listening })
@@ -104,7 +105,7 @@ impl Conversation {
 
     /// What the program has said on stderr so far.
     pub fn words(&self) -> String {
-        String::from_utf8_lossy(&self.words.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+        String::from_utf8_lossy(&self.words.lock()).into_owned()
     }
 
     /// Closes the program's input, waits for it to end, and ends it if it does not. Says how it ended, and what
@@ -115,16 +116,15 @@ impl Conversation {
         let ended = child.stop(grace).await.ended;
         drop((child, stdout));
         let _ = tokio::time::timeout(LAST_STDERR_TIMEOUT, listening).await;
-        let words =
-            String::from_utf8_lossy(&words.lock().unwrap_or_else(PoisonError::into_inner)).into_owned();
+        let words = String::from_utf8_lossy(&words.lock()).into_owned();
         (ended, words)
     }
 }
 
-async fn listen(mut stderr: ByteReader, words: Arc<Mutex<Vec<u8>>>) {
+async fn listen(mut stderr: ByteReader, words: Arc<Lock<Vec<u8>>>) {
     let mut buffer = BytesMut::new();
     while let Ok(1..) = stderr.read(&mut buffer).await {
-        let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut words = words.lock();
         let room = MAX_STDERR_BYTES.saturating_sub(words.len()).min(buffer.len());
         words.extend_from_slice(&buffer[..room]);
         buffer.clear();

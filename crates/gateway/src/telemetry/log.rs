@@ -8,11 +8,12 @@ use crate::config::{LogFormat, LogLevel, STDERR};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use switchboard_core::redact::redact;
 use switchboard_core::{BackendId, Fact, Outcome};
+use switchboard_process::lock::Lock;
 use switchboard_process::stderr::{self, StderrFile};
 use switchboard_protocol::Method;
 use tracing::level_filters::LevelFilter;
@@ -345,17 +346,17 @@ impl FormatTime for FactTime {
 
 /// Lines that wait to be written in one go.
 #[derive(Clone, Default)]
-struct Gathered(Arc<Mutex<Vec<u8>>>);
+struct Gathered(Arc<Lock<Vec<u8>>>);
 
 impl Gathered {
     fn take(&self) -> Vec<u8> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.0.lock())
     }
 }
 
 impl io::Write for Gathered {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        self.0.lock().extend_from_slice(bytes);
         Ok(bytes.len())
     }
 

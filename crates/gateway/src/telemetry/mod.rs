@@ -23,11 +23,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 use switchboard_core::{ClientId, Fact, Outcome};
+use switchboard_process::lock::{Condition, Lock, LockGuard};
 use switchboard_process::stderr;
 
 /// Facts that may wait to be written; further ones are dropped.
@@ -122,19 +123,19 @@ struct Queue {
 
 /// The front that everyone reports to.
 pub struct Telemetry {
-    queue: Arc<(Mutex<Queue>, Condvar)>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    queue: Arc<(Lock<Queue>, Condition)>,
+    thread: Lock<Option<JoinHandle<()>>>,
     bodies: bool,
     level: LogLevel,
     /// Windows with log settings of their own.
-    windows: Mutex<BTreeMap<ClientId, WindowLog>>,
+    windows: Lock<BTreeMap<ClientId, WindowLog>>,
     /// How many of them want to see bodies: looked at with each message.
     body_windows: AtomicUsize,
 }
 
 impl Telemetry {
     pub(crate) fn start(options: LogOptions) -> Arc<Self> {
-        let queue = Arc::new((Mutex::new(Queue::default()), Condvar::new()));
+        let queue = Arc::new((Lock::new(Queue::default()), Condition::new()));
         let (bodies, level) = (options.bodies, options.level);
         let shared = queue.clone();
         let thread = std::thread::Builder::new()
@@ -143,7 +144,7 @@ impl Telemetry {
             .spawn(move || listen(&shared, options))
             .ok();
         let (windows, body_windows) = Default::default();
-        Arc::new(Self { queue, thread: Mutex::new(thread), bodies, level, windows, body_windows })
+        Arc::new(Self { queue, thread: Lock::new(thread), bodies, level, windows, body_windows })
     }
 
     /// Opens the desk for one or more facts. Never waits for a disk or a reader.
@@ -155,11 +156,11 @@ impl Telemetry {
     pub(crate) fn silent() -> Arc<Self> {
         let queue = Queue { is_silent: true, closed: true, ..Queue::default() };
         Arc::new(Self {
-            queue: Arc::new((Mutex::new(queue), Condvar::new())),
-            thread: Mutex::new(None),
+            queue: Arc::new((Lock::new(queue), Condition::new())),
+            thread: Lock::new(None),
             bodies: false,
             level: LogLevel::Error,
-            windows: Mutex::default(),
+            windows: Lock::default(),
             body_windows: AtomicUsize::new(0),
         })
     }
@@ -180,7 +181,7 @@ impl Telemetry {
     }
 
     fn change_windows<T>(&self, change: impl FnOnce(&mut BTreeMap<ClientId, WindowLog>) -> T) -> T {
-        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut windows = self.windows.lock();
         let changed = change(&mut windows);
         let with_bodies = windows.values().filter(|window| window.bodies).count();
         self.body_windows.store(with_bodies, Ordering::Relaxed);
@@ -221,23 +222,23 @@ impl Telemetry {
             if left.is_zero() {
                 return;
             }
-            queue = self.queue.1.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0;
+            queue = self.queue.1.wait_timeout(queue, left);
         }
         drop(queue);
-        if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some(thread) = self.thread.lock().take() {
             let _ = thread.join();
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> LockGuard<'_, Queue> {
+        self.queue.0.lock()
     }
 }
 
 /// Where facts are handed in. Its closing wakes the thread, if it sleeps.
 pub(crate) struct Desk<'a> {
     telemetry: &'a Telemetry,
-    queue: MutexGuard<'a, Queue>,
+    queue: LockGuard<'a, Queue>,
     time: SystemTime,
 }
 
@@ -311,19 +312,19 @@ impl Queue {
 }
 
 /// The thread: gathers, then writes.
-fn listen(shared: &(Mutex<Queue>, Condvar), options: LogOptions) {
+fn listen(shared: &(Lock<Queue>, Condition), options: LogOptions) {
     let (queue, changed) = shared;
     let mut log = windows::Logs::open(options);
     loop {
-        let mut waiting = queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = queue.lock();
         while waiting.items.is_empty() && !waiting.closing {
             waiting.asleep = true;
-            waiting = changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+            waiting = changed.wait(waiting);
         }
         let gathered = Instant::now() + GATHER_TIME;
         while !waiting.closing && Instant::now() < gathered {
             let left = gathered.saturating_duration_since(Instant::now());
-            waiting = changed.wait_timeout(waiting, left).unwrap_or_else(PoisonError::into_inner).0;
+            waiting = changed.wait_timeout(waiting, left);
         }
         let items = waiting.take();
         let dropped = std::mem::take(&mut waiting.dropped);
@@ -344,7 +345,7 @@ fn listen(shared: &(Mutex<Queue>, Condvar), options: LogOptions) {
         }
         log.flush(dropped);
         if closing {
-            queue.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
+            queue.lock().closed = true;
             changed.notify_all();
             return;
         }

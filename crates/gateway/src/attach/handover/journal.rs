@@ -7,16 +7,17 @@ use super::own_ids::{OwnIds, PREFIX};
 use super::state::JournalState;
 use crate::io::reader::tap::InputTap;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use switchboard_core::Event;
 use switchboard_process::handover::{Journal, Streams};
+use switchboard_process::lock::{Lock, LockGuard};
 use switchboard_protocol::hunt::Glimpse;
 use switchboard_protocol::{Broken, Framing, Kind, Message, Method, Outgoing, OutgoingKind, Parsed};
 use tokio::sync::Notify;
 
 pub(crate) struct ClientJournal {
-    inner: Mutex<Inner>,
+    inner: Lock<Inner>,
     taken: Arc<AtomicU64>,
     /// The rest of the client's stream is not read: the next daemon reads it.
     leaves_the_rest: AtomicBool,
@@ -57,7 +58,7 @@ impl ClientJournal {
         let (hold, own) = (HoldState::Serving, OwnIds::new());
         let inner = Inner { file, state, hold, exits: false, buffer: Vec::new(), own };
         let leaves_the_rest = AtomicBool::new(false);
-        Ok(Self { inner: Mutex::new(inner), taken, leaves_the_rest, changed: Notify::new() })
+        Ok(Self { inner: Lock::new(inner), taken, leaves_the_rest, changed: Notify::new() })
     }
 
     /// Position up to which the client's stream was handled.
@@ -200,8 +201,8 @@ impl ClientJournal {
         self.inner().own.mint()
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    fn inner(&self) -> LockGuard<'_, Inner> {
+        self.inner.lock()
     }
 }
 

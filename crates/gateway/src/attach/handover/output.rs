@@ -6,8 +6,9 @@ use super::journal::{ClientJournal, HoldState};
 use crate::io::output::StoredOutput;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use switchboard_process::handover::Output;
+use switchboard_process::lock::Lock;
 use switchboard_protocol::Outgoing;
 
 /// Output of a client whose journal is kept. What is put here is sent by us, or by the next.
@@ -15,12 +16,12 @@ pub(crate) struct JournaledOutput {
     log: Output,
     journal: Arc<ClientJournal>,
     /// Entries of the messages that wait to be stored.
-    entries: Mutex<Vec<JournalEntry>>,
+    entries: Lock<Vec<JournalEntry>>,
 }
 
 impl JournaledOutput {
     pub(crate) fn new(log: Output, journal: Arc<ClientJournal>) -> Self {
-        Self { log, journal, entries: Mutex::default() }
+        Self { log, journal, entries: Lock::default() }
     }
 
     pub(crate) fn journal(&self) -> &ClientJournal {
@@ -41,13 +42,13 @@ impl StoredOutput for JournaledOutput {
         if self.journal.swallow(out) {
             return false;
         }
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries.lock();
         entries.extend(of_outgoing(out));
         true
     }
 
     fn store(&self, bufs: &[IoSlice<'_>]) -> io::Result<()> {
-        let entries = std::mem::take(&mut *self.entries.lock().unwrap_or_else(PoisonError::into_inner));
+        let entries = std::mem::take(&mut *self.entries.lock());
         self.store_with(bufs, entries)
     }
 
@@ -69,7 +70,7 @@ impl StoredOutput for JournaledOutput {
     }
 
     fn trim(&self) {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner).shrink_to_fit();
+        self.entries.lock().shrink_to_fit();
         self.log.trim();
         self.journal.trim();
     }

@@ -4,8 +4,8 @@
 use super::target::Target;
 use reqwest::redirect::Policy;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+use switchboard_process::lock::Lock;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Node's and uvicorn's servers close a connection that was idle for five seconds. A request that meets the close half
@@ -23,12 +23,12 @@ struct Sort {
 }
 
 #[derive(Default)]
-pub(crate) struct Clients(Mutex<HashMap<Sort, reqwest::Client>>);
+pub(crate) struct Clients(Lock<HashMap<Sort, reqwest::Client>>);
 
 impl Clients {
     pub(super) fn of(&self, target: &Target) -> Result<reqwest::Client, reqwest::Error> {
         let sort = Sort { is_secure: target.url.scheme() == "https", is_here: target.is_here() };
-        let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut clients = self.0.lock();
         if let Some(client) = clients.get(&sort) {
             return Ok(client.clone());
         }

@@ -44,9 +44,10 @@ use reqwest::Url;
 use session::{RemoteSession, RepeatedMessages};
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use switchboard_core::{About, Event, Launch, Peer};
+use switchboard_process::lock::{Lock, LockGuard};
 use switchboard_protocol::{Dialect, Frame, Kind, Message, Outgoing, RawId};
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -63,10 +64,10 @@ struct Remote {
     target: Target,
     /// The largest message that it may send.
     limit: usize,
-    state: Mutex<RemoteState>,
+    state: Lock<RemoteState>,
     /// Held by whoever makes a new session.
     renewing: tokio::sync::Mutex<()>,
-    budget: Mutex<Budget>,
+    budget: Lock<Budget>,
     /// The number of the session whose stream is to be listened to.
     listened: watch::Sender<u32>,
     /// The number of the session that was asked for such a stream last, and whether that was to no avail.
@@ -97,11 +98,11 @@ enum Endpoint {
 }
 
 /// What waits to be sent.
-struct RemoteMailbox(Mutex<Option<mpsc::UnboundedSender<Outgoing>>>);
+struct RemoteMailbox(Lock<Option<mpsc::UnboundedSender<Outgoing>>>);
 
 impl Mailbox for RemoteMailbox {
     fn put(&self, out: Outgoing, _: About) -> usize {
-        if let Some(sender) = &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(sender) = &*self.0.lock() {
             // Nobody takes it any more if it is over.
             let _ = sender.send(out);
         }
@@ -109,7 +110,7 @@ impl Mailbox for RemoteMailbox {
     }
 
     fn close(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.0.lock().take();
     }
 }
 
@@ -135,17 +136,17 @@ pub(crate) async fn run(
         launch,
         name: server.name.clone(),
         root: root.map(|root| root.to_string_lossy().into_owned()),
-        state: Mutex::new(RemoteState::new(&target)),
+        state: Lock::new(RemoteState::new(&target)),
         client,
         target,
         limit,
         renewing: tokio::sync::Mutex::default(),
-        budget: Mutex::new(Budget::new(Instant::now())),
+        budget: Lock::new(Budget::new(Instant::now())),
         listened: watch::channel(0).0,
         answered: watch::channel((0, false)).0,
         over: watch::channel(false).0,
     });
-    hub.open_mailbox(Peer::Backend(launch), Arc::new(RemoteMailbox(Mutex::new(Some(sender)))));
+    hub.open_mailbox(Peer::Backend(launch), Arc::new(RemoteMailbox(Lock::new(Some(sender)))));
     hub.handle(Event::Spawned { launch, pid: 0 });
     remote.spawn("listening", remote.clone().keep_listening());
     let failed = deliver_until(&remote, messages, &mut orders).await.err();
@@ -242,8 +243,8 @@ impl RemoteState {
 }
 
 impl Remote {
-    fn state(&self) -> MutexGuard<'_, RemoteState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> LockGuard<'_, RemoteState> {
+        self.state.lock()
     }
 
     fn session(&self) -> RemoteSession {

@@ -11,7 +11,7 @@ use super::{Endpoint, Remote};
 use bytes::BytesMut;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Response, Url};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use switchboard_core::Event;
 use switchboard_protocol::hunt::{Glimpse, Hunter};
@@ -160,7 +160,7 @@ impl Remote {
     }
 
     pub(super) fn may_try_again(&self) -> bool {
-        self.budget.lock().unwrap_or_else(PoisonError::into_inner).spend(Instant::now())
+        self.budget.lock().spend(Instant::now())
     }
 
     async fn attempt(

@@ -6,8 +6,9 @@
 use super::body::Charge;
 use bytes::Bytes;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use switchboard_core::ClientId;
+use switchboard_process::lock::{Lock, LockGuard};
 use switchboard_protocol::RawId;
 
 /// What an event costs beside its message.
@@ -174,15 +175,15 @@ impl Receipt {
 }
 
 /// The events of all sessions.
-pub(crate) struct EventStore(Mutex<Store>);
+pub(crate) struct EventStore(Lock<Store>);
 
 impl EventStore {
     pub(crate) fn new(limit: usize) -> Arc<Self> {
-        Arc::new(Self(Mutex::new(Store { limit, ..Store::default() })))
+        Arc::new(Self(Lock::new(Store { limit, ..Store::default() })))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Store> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> LockGuard<'_, Store> {
+        self.0.lock()
     }
 }
 

@@ -5,9 +5,10 @@
 use super::listen::CallerOrigin;
 use super::refusal::HttpRefusal;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use switchboard_process::lock::{Lock, LockGuard};
 use tokio::sync::{Notify, watch};
 
 /// Connections of known clients at a time.
@@ -16,7 +17,7 @@ const MAX_KNOWN_CONNECTIONS: usize = 8192;
 const MAX_STRANGERS: usize = 256;
 
 pub(crate) struct Guests {
-    list: Mutex<List>,
+    list: Lock<List>,
     closing: watch::Sender<bool>,
     is_closing: AtomicBool,
     /// The last connection was closed.
@@ -57,12 +58,12 @@ pub(crate) struct Caller {
 impl Guests {
     pub(crate) fn new() -> Arc<Self> {
         let closing = watch::channel(false).0;
-        let (list, is_closing, empty) = (Mutex::default(), AtomicBool::new(false), Notify::new());
+        let (list, is_closing, empty) = (Lock::default(), AtomicBool::new(false), Notify::new());
         Arc::new(Self { list, closing, is_closing, empty })
     }
 
-    fn lock(&self) -> MutexGuard<'_, List> {
-        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> LockGuard<'_, List> {
+        self.list.lock()
     }
 
     /// A stranger comes. The one who has been here longest makes room, if there is none.

@@ -14,10 +14,11 @@ use crate::io::task;
 use hyper::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use switchboard_core::LastStart;
 use switchboard_core::status::ServerStatus;
+use switchboard_process::lock::{Lock, LockGuard};
 use switchboard_protocol::{ErrorKind, Parsed, RawId, parse};
 
 /// How often a server that fails is asked again.
@@ -27,7 +28,7 @@ const READINESS_INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":"ready?","method":"i
 
 /// What was asked by a visitor of ours.
 #[derive(Default)]
-pub(super) struct Visits(Mutex<HashMap<String, Visit>>);
+pub(super) struct Visits(Lock<HashMap<String, Visit>>);
 
 #[derive(Debug, Clone)]
 enum Visit {
@@ -147,7 +148,7 @@ impl Visits {
         matches!(visits.get(&config.name), Some(Visit::Homeless { config: then }) if Arc::ptr_eq(config, then))
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Visit>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> LockGuard<'_, HashMap<String, Visit>> {
+        self.0.lock()
     }
 }

@@ -1,13 +1,13 @@
 //! The core's inbox for clients over HTTP. Requests that come together are handed over together, so that what they cause is
 //! written together: a server is woken up once for all of them, and not for each.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use switchboard_core::{ClientId, Event};
+use switchboard_process::lock::{Lock, LockGuard};
 use tokio::sync::Notify;
 
 #[derive(Default)]
 pub(crate) struct Inbox {
-    items: Mutex<InboxItems>,
+    items: Lock<InboxItems>,
     some: Notify,
 }
 
@@ -23,8 +23,8 @@ pub(crate) struct InboxItems {
 }
 
 impl Inbox {
-    fn lock(&self) -> MutexGuard<'_, InboxItems> {
-        self.items.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> LockGuard<'_, InboxItems> {
+        self.items.lock()
     }
 
     pub(crate) fn said(&self, event: Event) {

@@ -14,9 +14,10 @@ use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant, SystemTime};
+use switchboard_process::lock::Lock;
 use switchboard_process::path_socket::PathListener;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
@@ -257,7 +258,7 @@ where
 /// A certificate that may become another while we serve.
 pub(crate) struct Tls {
     files: TlsFiles,
-    state: Mutex<LoadedTls>,
+    state: Lock<LoadedTls>,
 }
 
 struct LoadedTls {
@@ -272,12 +273,12 @@ impl Tls {
     pub(crate) fn load(files: TlsFiles) -> io::Result<Arc<Self>> {
         let stamps = stamps(&files);
         let config = read(&files)?;
-        Ok(Arc::new(Self { files, state: Mutex::new(LoadedTls { config, stamps, looked: Instant::now() }) }))
+        Ok(Arc::new(Self { files, state: Lock::new(LoadedTls { config, stamps, looked: Instant::now() }) }))
     }
 
     /// A certificate that cannot be read leaves the one before.
     fn acceptor(&self) -> Option<TlsAcceptor> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         if state.looked.elapsed() >= TLS_CHECK_INTERVAL {
             state.looked = Instant::now();
             let now = stamps(&self.files);

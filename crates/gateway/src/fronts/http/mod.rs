@@ -47,8 +47,9 @@ use reply::status;
 use route::{Door, Route};
 use session::Session;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
+use switchboard_process::lock::Lock;
 use tokio::sync::mpsc;
 
 /// How clients over HTTP are served.
@@ -74,7 +75,7 @@ pub(crate) struct Front {
     hub: Arc<Hub>,
     options: HttpOptions,
     gate: Gate,
-    sessions: Mutex<HashMap<String, Arc<Session>>>,
+    sessions: Lock<HashMap<String, Arc<Session>>>,
     events: Arc<EventStore>,
     inbox: Arc<Inbox>,
     gone: mpsc::UnboundedSender<String>,
@@ -100,7 +101,7 @@ impl Front {
             hub: host.hub().clone(),
             host,
             gate,
-            sessions: Mutex::default(),
+            sessions: Lock::default(),
             events: EventStore::new(options.event_bytes),
             inbox: Arc::default(),
             gone,

@@ -14,17 +14,18 @@ use crate::paths;
 use hyper::header::{HeaderMap, HeaderName};
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use switchboard_core::{Event, Peer, Surroundings};
+use switchboard_process::lock::LockGuard;
 use switchboard_protocol::{Kind, Parsed};
 use tokio::sync::mpsc;
 
 static ROOT: HeaderName = HeaderName::from_static("switchboard-root");
 
 impl Front {
-    fn sessions(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    fn sessions(&self) -> LockGuard<'_, HashMap<String, Arc<Session>>> {
+        self.sessions.lock()
     }
 
     /// Whether there is such a thing. Asked at every request, so nothing is made for it.

@@ -3,8 +3,9 @@
 
 use super::session::Session;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
+use switchboard_process::lock::{Lock, LockGuard};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
@@ -13,7 +14,7 @@ const STREAM_AFTER: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 pub(super) struct Slow {
-    calls: Mutex<VecDeque<Waiting>>,
+    calls: Lock<VecDeque<Waiting>>,
     some: Notify,
 }
 
@@ -24,8 +25,8 @@ struct Waiting {
 }
 
 impl Slow {
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Waiting>> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> LockGuard<'_, VecDeque<Waiting>> {
+        self.calls.lock()
     }
 
     pub(super) fn may_be(&self, session: &Arc<Session>, call: u64) {

@@ -13,9 +13,10 @@ use crate::io::reader::ClientReader;
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 use switchboard_core::{ClientId, MemberPath};
+use switchboard_process::lock::{Lock, LockGuard};
 use switchboard_protocol::{Broken, Parsed, RawId};
 use tokio::sync::{mpsc, oneshot};
 
@@ -33,7 +34,7 @@ pub(crate) struct Session {
     gone: mpsc::UnboundedSender<String>,
     /// What is read out of its messages besides their envelopes.
     reader: tokio::sync::Mutex<ClientReader>,
-    inside: Mutex<SessionState>,
+    inside: Lock<SessionState>,
 }
 
 /// Who begins a session, and with whom.
@@ -136,12 +137,12 @@ impl Session {
         };
         let Who { id, client, target, credentials, transport, reader } = who;
         let reader = tokio::sync::Mutex::new(reader);
-        let inside = Mutex::new(inside);
+        let inside = Lock::new(inside);
         Arc::new(Self { id, client, target, credentials, transport, inbox, gone, reader, inside })
     }
 
-    fn lock(&self) -> MutexGuard<'_, SessionState> {
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> LockGuard<'_, SessionState> {
+        self.inside.lock()
     }
 
     pub(crate) fn set_version(&self, version: &str) {
