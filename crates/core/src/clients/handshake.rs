@@ -80,8 +80,8 @@ impl Handshake {
     pub(crate) fn confirm(&mut self, message: &Message) {
         match self {
             Self::New => {}
-            Self::Asked { initialized, .. } => *initialized = Some(message.detached()),
-            Self::Answered(greeting) => greeting.initialized = Some(message.detached()),
+            Self::Asked { initialized, .. } => *initialized = Some(message.clone()),
+            Self::Answered(greeting) => greeting.initialized = Some(message.clone()),
         }
     }
 

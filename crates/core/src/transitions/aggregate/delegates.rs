@@ -197,7 +197,7 @@ impl Core {
 
     pub(crate) fn aggregate_initialized(&mut self, client: ClientId, message: &Message) {
         if let Some(c) = self.clients.get_mut(&client) {
-            c.confirm_handshake(message);
+            c.confirm_handshake(&message.detached());
         }
         for delegate in self.delegates(client) {
             self.ask_roots_if_wanted(delegate);

@@ -325,6 +325,8 @@ impl Core {
     /// The second half of the handshake.
     pub(crate) fn client_initialized(&mut self, client: ClientId, message: &Message) {
         let Some(c) = self.clients.get_mut(&client) else { return };
+        // The stored message and the queued one share their bytes, by which `forget_early` knows it again.
+        let message = &message.detached();
         c.confirm_handshake(message);
         let is_answered = c.is_greeted();
         let home = c.home();
