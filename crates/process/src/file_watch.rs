@@ -268,7 +268,8 @@ mod os {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use super::FileWatch;
     use std::fs;
