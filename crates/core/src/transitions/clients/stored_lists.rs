@@ -36,7 +36,7 @@ impl Core {
         let welcome = welcome.replace(['\n', '\r'], " ");
         self.answer_ourselves(client, id, batch, initialize, &welcome);
         if let Some(c) = self.clients.get_mut(&client) {
-            c.answer_handshake(&initialize);
+            c.answer_handshake(initialize);
         }
         self.ensure_started(backend);
         // It may have been started early, before anybody spoke to it.

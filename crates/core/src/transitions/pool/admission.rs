@@ -42,9 +42,7 @@ impl Core {
 
     /// When the next of those that wait for a start to answer may go on without it.
     pub(crate) fn next_in_line(&self) -> Option<Moment> {
-        if self.backends.waiting_for_room().next().is_none() {
-            return None;
-        }
+        self.backends.waiting_for_room().next()?;
         let calm_at = |b: &Backend| b.last_launch() + BUSY_START_TIME;
         let started = self.backends.running();
         started.map(calm_at).filter(|moment| *moment > self.clock.now()).min()
