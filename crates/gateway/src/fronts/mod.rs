@@ -1,4 +1,4 @@
-//! Fronts: the code that talks to clients. Must not know of the daemon; whoever hosts clients is a [`ClientHost`] to them.
+//! Fronts: the code that talks to clients. Must not know of the daemon; whoever hosts clients is a `ClientHost` to them.
 //!
 //! # Layout
 //! - `stdio`: a client over a pair of streams.
