@@ -101,7 +101,7 @@ impl Core {
         self.settings.report_routes = wanted;
     }
 
-    /// When [`Event::Tick`] is wanted at the latest.
+    /// When [`Event::Tick`](crate::Event::Tick) is wanted at the latest.
     pub fn wake(&self) -> Option<Moment> {
         self.clock.wake()
     }
