@@ -6,8 +6,8 @@ use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
 use switchboard_testkit::client::{Client, Start};
-use switchboard_testkit::pids::{self, Word};
 use switchboard_testkit::patience;
+use switchboard_testkit::pids::{self, Word};
 
 /// A demo with a PATH, an empty home, and nothing else in its environment. Its folder is known by its name.
 struct Demo {

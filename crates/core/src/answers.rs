@@ -11,6 +11,10 @@ use std::fmt;
 use std::time::Duration;
 use switchboard_protocol::{ErrorAnswer, ErrorKind};
 
+/// Ways to say which workspace a client works in.
+pub const NO_ROOT_HINT: &str = "open a folder in the IDE, start it in a project folder, or give `--root DIR`, `--pin-root DIR` \
+                                or `defaultRoot`";
+
 /// Why a backend cannot serve a request.
 #[derive(Debug, Clone)]
 pub(crate) enum Cause {
@@ -348,10 +352,11 @@ impl Core {
         let server = self.clients.get(&client).map_or("?", |c| &c.settings().name);
         let text =
             format!("no workspace is known that this could belong to, and the server `{server}` needs one");
-        ErrorAnswer::new(ErrorKind::RoutingFailed, text).concerning(self, None).server(server).retryable(true).hint(
-            "open a folder in the IDE, start it in a project folder, or give `--root DIR`, `--pin-root DIR` or \
-             `defaultRoot`; `switchboard explain` shows how it is decided",
-        )
+        ErrorAnswer::new(ErrorKind::RoutingFailed, text)
+            .concerning(self, None)
+            .server(server)
+            .retryable(true)
+            .hint(format!("{NO_ROOT_HINT}; `switchboard explain` shows how it is decided"))
     }
 
     /// A backend's question does not say which of several clients it concerns.

@@ -44,6 +44,7 @@ pub mod status;
 mod transitions;
 
 pub use self::core::Core;
+pub use answers::NO_ROOT_HINT;
 pub use environment::Environment;
 pub use event::{About, Action, Event, MemberPath, StopHow, Surroundings};
 pub use fact::{Fact, Outcome};

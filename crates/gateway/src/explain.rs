@@ -16,7 +16,7 @@ use serde::Serialize;
 use std::path::Path;
 use switchboard_core::routing::path::{Style, of_uri};
 use switchboard_core::routing::{Decision, Known, NamedPath, Policy, decide};
-use switchboard_core::{Scope, StatePolicy};
+use switchboard_core::{NO_ROOT_HINT, Scope, StatePolicy};
 
 /// What is asked about.
 pub struct Question<'a> {
@@ -236,12 +236,7 @@ const UNKNOWN: &str = "nothing says where it belongs";
 const AT_HOME: &str = "it belongs to no workspace, and runs in the home folder";
 
 impl RouteError {
-    const NO_ROOT: Self = Self {
-        code: -32004,
-        kind: "routing_failed",
-        hint: "open a folder in the IDE, start it in a project folder, or give `--root DIR`, `--pin-root DIR` or \
-               `defaultRoot`",
-    };
+    const NO_ROOT: Self = Self { code: -32004, kind: "routing_failed", hint: NO_ROOT_HINT };
 }
 
 impl RoutingMode {

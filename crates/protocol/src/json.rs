@@ -127,7 +127,7 @@ fn nested(bytes: &[u8], mut pos: usize) -> Stepped {
             Next::Object => {
                 pos = space(bytes, pos + 1);
                 if byte(bytes, pos) != Some(b'}') {
-                    open.push(true).ok_or(NotJson { at: pos as u32, what: What::TooDeep })?;
+                    open.push(true).ok_or_else(|| too_deep(pos))?;
                     pos = key(bytes, pos)?.1;
                     continue;
                 }
@@ -136,7 +136,7 @@ fn nested(bytes: &[u8], mut pos: usize) -> Stepped {
             Next::Array => {
                 pos = space(bytes, pos + 1);
                 if byte(bytes, pos) != Some(b']') {
-                    open.push(false).ok_or(NotJson { at: pos as u32, what: What::TooDeep })?;
+                    open.push(false).ok_or_else(|| too_deep(pos))?;
                     continue;
                 }
                 pos += 1;
@@ -160,6 +160,11 @@ fn nested(bytes: &[u8], mut pos: usize) -> Stepped {
             open.pop();
         }
     }
+}
+
+#[cold]
+fn too_deep(pos: usize) -> NotJson {
+    NotJson { at: pos as u32, what: What::TooDeep }
 }
 
 /// Steps over a key and its colon: where the key's closing quote is behind, and where its value begins.

@@ -91,20 +91,23 @@ fn object_at(line: &Bytes, open: usize, may_hunt: bool) -> Object {
     match parse(bytes.clone()) {
         Ok(Parsed::One(message)) if is_meant(&message) => Object::Message { message, behind },
         Ok(Parsed::One(_) | Parsed::Batch(_)) => Object::Other,
-        Err(broken) => {
-            let glimpse = hunt::look(&bytes);
-            match with_null_id(&bytes, &glimpse) {
-                Some(message) => Object::Message { message, behind },
-                None if glimpse.has_version => {
-                    Object::Broken { glimpse, fault: Some(broken.fault), behind: Some(behind) }
-                }
-                None if glimpse.is_answer && glimpse.id.is_some() => {
-                    Object::Broken { glimpse, fault: Some(broken.fault), behind: None }
-                }
-                None => Object::Other,
-            }
-        }
+        Err(broken) => bad_envelope(&bytes, broken.fault, behind),
     }
+}
+
+/// A complete JSON object that does not parse as a message, but may have been meant as one.
+fn bad_envelope(bytes: &Bytes, fault: Fault, behind: usize) -> Object {
+    let glimpse = hunt::look(bytes);
+    if let Some(message) = with_null_id(bytes, &glimpse) {
+        return Object::Message { message, behind };
+    }
+    if glimpse.has_version {
+        return Object::Broken { glimpse, fault: Some(fault), behind: Some(behind) };
+    }
+    if glimpse.is_answer && glimpse.id.is_some() {
+        return Object::Broken { glimpse, fault: Some(fault), behind: None };
+    }
+    Object::Other
 }
 
 /// What is not even JSON, as far as its brackets go.

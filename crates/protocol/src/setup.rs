@@ -2,6 +2,7 @@
 //! keeps one of these.
 
 use crate::dialect::Dialect;
+use crate::method::Method;
 use bytes::Bytes;
 
 /// Messages that a new peer must be told again, in the order of their telling.
@@ -59,20 +60,22 @@ impl PeerSetup {
     }
 }
 
-/// A request for a subscription, with nothing but what it takes: clients may add to theirs whatever they like. Its id is to be
-/// replaced.
-pub fn subscribe_request(uri: &[u8], dialect: Dialect) -> Bytes {
-    let head: &[u8] = match dialect {
-        Dialect::Standard => br#"{"jsonrpc":"2.0","id":0,"method":"resources/subscribe","params":{"uri":"#,
-        Dialect::Bare => br#"{"id":0,"method":"resources/subscribe","params":{"uri":"#,
+/// A request that begins or ends a subscription (`method`), with the fields that it needs and no other: clients may add to theirs
+/// whatever they like. `uri` is JSON.
+pub fn subscription_request(method: Method, id: u64, uri: &[u8], dialect: Dialect) -> Bytes {
+    let jsonrpc = match dialect {
+        Dialect::Standard => r#""jsonrpc":"2.0","#,
+        Dialect::Bare => "",
     };
-    [head, uri, b"}}"].concat().into()
+    let method = if method == Method::Unsubscribe { "resources/unsubscribe" } else { "resources/subscribe" };
+    let head = format!(r#"{{{jsonrpc}"id":{id},"method":"{method}","params":{{"uri":"#);
+    [head.as_bytes(), uri, b"}}"].concat().into()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Method, Parsed, Part, parse};
+    use crate::{Parsed, Part, parse};
 
     #[test]
     fn last_message_of_each_kind_counts() {
@@ -89,13 +92,18 @@ mod tests {
     }
 
     #[test]
-    fn subscribe_request_is_a_message() {
-        for dialect in [Dialect::Standard, Dialect::Bare] {
-            let Ok(Parsed::One(message)) = parse(subscribe_request(br#""a:b""#, dialect)) else { panic!() };
-            assert_eq!(
-                (message.method(), message.part(Part::Uri)),
-                (Method::Subscribe, Some(&br#""a:b""#[..]))
-            );
+    fn subscription_request_is_a_message() {
+        for (method, dialect) in [
+            (Method::Subscribe, Dialect::Standard),
+            (Method::Subscribe, Dialect::Bare),
+            (Method::Unsubscribe, Dialect::Standard),
+            (Method::Unsubscribe, Dialect::Bare),
+        ] {
+            let request = subscription_request(method, 7, br#""a:b""#, dialect);
+            let Ok(Parsed::One(message)) = parse(request) else { panic!() };
+            assert_eq!((message.method(), message.part(Part::Uri)), (method, Some(&br#""a:b""#[..])));
+            assert_eq!(message.part(Part::Id), Some(&b"7"[..]));
+            assert_eq!(message.has(Part::Jsonrpc), dialect == Dialect::Standard);
         }
     }
 }

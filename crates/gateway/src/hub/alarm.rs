@@ -19,9 +19,9 @@ impl Hub {
                 None => alarm.await,
                 Some(moment) => {
                     let instant = self.started + moment.since_start();
-                    tokio::select! {
-                        () = alarm => {}
-                        () = tokio::time::sleep_until(instant.into()) => self.handle(Event::Tick),
+                    // Err: the time is up before the core wants to be woken at another one.
+                    if tokio::time::timeout_at(instant.into(), alarm).await.is_err() {
+                        self.handle(Event::Tick);
                     }
                 }
             }

@@ -146,25 +146,30 @@ impl Outbox {
         if length < SMALL_MESSAGE_BYTES {
             out.write_to(&mut self.small);
         } else {
-            for piece in out.pieces() {
-                match piece {
-                    Piece::Original(range) if range.len() < SMALL_MESSAGE_BYTES => {
-                        self.small.extend_from_slice(&out.original()[range]);
-                    }
-                    Piece::Original(range) => {
-                        self.close_small();
-                        let is_prepared = out.is_prepared()
-                            && range.len() >= prepared::MIN_SHARED_BYTES
-                            && self.output.is_pipe();
-                        let source = is_prepared.then(|| prepared::source(out.original())).flatten();
-                        let source = source.map(|sealed| (sealed, range.start));
-                        self.queue.push_back(Part { bytes: out.original().slice(range), source });
-                    }
-                    Piece::Replaced(bytes) => self.small.extend_from_slice(bytes),
-                }
-            }
+            self.put_pieces(&out);
         }
         self.small.extend_from_slice(self.framing.tail());
+    }
+
+    /// Queues a large message without copying it: its large pieces by reference, only the small ones into the buffer.
+    fn put_pieces(&mut self, out: &Outgoing) {
+        for piece in out.pieces() {
+            match piece {
+                Piece::Original(range) if range.len() < SMALL_MESSAGE_BYTES => {
+                    self.small.extend_from_slice(&out.original()[range]);
+                }
+                Piece::Original(range) => {
+                    self.close_small();
+                    let is_prepared = out.is_prepared()
+                        && range.len() >= prepared::MIN_SHARED_BYTES
+                        && self.output.is_pipe();
+                    let source = is_prepared.then(|| prepared::source(out.original())).flatten();
+                    let source = source.map(|sealed| (sealed, range.start));
+                    self.queue.push_back(Part { bytes: out.original().slice(range), source });
+                }
+                Piece::Replaced(bytes) => self.small.extend_from_slice(bytes),
+            }
+        }
     }
 
     fn close_small(&mut self) {

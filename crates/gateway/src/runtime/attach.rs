@@ -126,14 +126,7 @@ async fn relay(link: Arc<Link>, config: &Config, streams: RelayedStreams, lookou
         RelayedStreams::Returned(streams) => {
             let options =
                 StreamOptions { framing, max_message_bytes: limit, grace: lookout.grace, server: name };
-            let hub = hub.clone();
-            tasks.spawn("serving", async move {
-                let served = handover::serve(&hub, arrival, &streams, options, std::future::pending()).await;
-                // Nobody reads any more.
-                if served.is_err() || matches!(served, Ok(HoldState::Over)) {
-                    hub.handle(Event::ClientLost { client });
-                }
-            });
+            tasks.spawn("serving", serve_returned(hub.clone(), arrival, streams, options));
         }
     }
     if !lookout.ignore_parent {
@@ -141,4 +134,14 @@ async fn relay(link: Arc<Link>, config: &Config, streams: RelayedStreams, lookou
     }
     hub.finished(client, LAST_WRITES_TIMEOUT).await;
     tasks.end();
+}
+
+/// Serves the streams that the daemon has given back.
+async fn serve_returned(hub: Arc<Hub>, arrival: Arrival, streams: Streams, options: StreamOptions) {
+    let client = arrival.client;
+    let served = handover::serve(&hub, arrival, &streams, options, std::future::pending()).await;
+    // The client reads no more.
+    if served.is_err() || matches!(served, Ok(HoldState::Over)) {
+        hub.handle(Event::ClientLost { client });
+    }
 }

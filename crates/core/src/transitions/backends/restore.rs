@@ -8,6 +8,7 @@ use crate::ids::{BackendId, ClientId, Launch};
 use crate::messages::{names_uri, same_spelling};
 use crate::pending::{Asker, Pending};
 use crate::settings::LIST_TIMEOUT;
+use switchboard_protocol::setup::subscription_request;
 use switchboard_protocol::{Dialect, Message, Method, Outgoing, Part, Patch, RawId, dialect};
 
 impl Core {
@@ -104,15 +105,15 @@ impl Core {
             if self.is_wanted_by_others(launch.backend, client, &uri) {
                 continue;
             }
-            let minted = self.pending.mint();
-            let uri = String::from_utf8_lossy(&uri).into_owned();
-            let request = format!(
-                r#"{{"jsonrpc":"2.0","id":{minted},"method":"resources/unsubscribe","params":{{"uri":{uri}}}}}"#
-            );
-            self.ask_ourselves(launch.backend, minted, Asker::Restore, Method::Unsubscribe, LIST_TIMEOUT);
-            let id = RawId::from_number(minted);
-            self.send_to_backend(launch, Outgoing::request(Method::Unsubscribe, id, request.into()));
+            self.send_subscription(launch, Method::Unsubscribe, &uri);
         }
+    }
+
+    fn send_subscription(&mut self, launch: Launch, method: Method, uri: &[u8]) {
+        let minted = self.pending.mint();
+        let request = subscription_request(method, minted, uri, Dialect::Standard);
+        self.ask_ourselves(launch.backend, minted, Asker::Restore, method, LIST_TIMEOUT);
+        self.send_to_backend(launch, Outgoing::request(method, RawId::from_number(minted), request));
     }
 
     /// The client's other backends log as much as it wants to hear, too.
@@ -131,23 +132,12 @@ impl Core {
         let Some(b) = self.backends.get(&launch.backend) else { return };
         let wanted = b.subscriptions().iter().map(|(uri, clients)| (uri.to_vec(), clients.to_vec()));
         for (uri, clients) in wanted.collect::<Vec<_>>() {
-            self.subscribe(launch, &uri);
+            self.send_subscription(launch, Method::Subscribe, &uri);
             for client in clients {
                 self.record_user(launch.backend, client, Method::Subscribe);
             }
         }
         self.fetch_offer(launch);
-    }
-
-    fn subscribe(&mut self, launch: Launch, uri: &[u8]) {
-        let minted = self.pending.mint();
-        let uri = String::from_utf8_lossy(uri).into_owned();
-        let request = format!(
-            r#"{{"jsonrpc":"2.0","id":{minted},"method":"resources/subscribe","params":{{"uri":{uri}}}}}"#
-        );
-        self.ask_ourselves(launch.backend, minted, Asker::Restore, Method::Subscribe, LIST_TIMEOUT);
-        let id = RawId::from_number(minted);
-        self.send_to_backend(launch, Outgoing::request(Method::Subscribe, id, request.into()));
     }
 
     /// A client wants to hear here what it heard of elsewhere. A process that is yet to be ready is told then.
@@ -156,7 +146,7 @@ impl Core {
         let is_known = b.subscriptions().contains(&uri);
         if let Some(launch) = b.initialized_launch() {
             if !is_known {
-                self.subscribe(launch, &uri);
+                self.send_subscription(launch, Method::Subscribe, &uri);
             }
             self.record_user(backend, client, Method::Subscribe);
         }

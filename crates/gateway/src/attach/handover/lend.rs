@@ -162,30 +162,28 @@ impl Lookout {
         if has_open || streams.has_unread(taken).unwrap_or(true) {
             return HoldEnd::Lost;
         }
-        let wanted = async {
-            loop {
-                match streams.waiting() {
-                    Waiting::Something => return HoldEnd::Lost,
-                    Waiting::Nothing => {
-                        if streams.readable().await.is_err() {
-                            return HoldEnd::Over;
-                        }
-                    }
-                    Waiting::Ended => {
-                        let _ = tokio::time::timeout(LAST_ANSWERS_TIMEOUT, give_out(&output)).await;
-                        return HoldEnd::Over;
-                    }
-                }
-            }
-        };
         let giving = async {
             give_out(&output).await;
             std::future::pending::<()>().await;
         };
         tokio::select! {
-            end = wanted => end,
+            end = until_client_speaks(streams, &output) => end,
             () = giving => HoldEnd::Over,
             () = self.ended() => HoldEnd::Over,
+        }
+    }
+}
+
+async fn until_client_speaks(streams: &Streams, output: &JournaledOutput) -> HoldEnd {
+    loop {
+        match streams.waiting() {
+            Waiting::Something => return HoldEnd::Lost,
+            Waiting::Nothing if streams.readable().await.is_err() => return HoldEnd::Over,
+            Waiting::Nothing => {}
+            Waiting::Ended => {
+                let _ = tokio::time::timeout(LAST_ANSWERS_TIMEOUT, give_out(output)).await;
+                return HoldEnd::Over;
+            }
         }
     }
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use switchboard_core::{ClientId, Event, Peer};
 use switchboard_process::handover::Streams;
-use switchboard_protocol::setup::subscribe_request;
+use switchboard_protocol::setup::subscription_request;
 use switchboard_protocol::{
     Framer, Framing, Method, Outgoing, Parsed, Part, Patch, RawId, SetupMessage, parse,
 };
@@ -93,7 +93,8 @@ async fn repeat(
             lines.extend(line.map(|line| (Some(what), line.clone())));
         }
         let dialect = settle::dialect(state);
-        lines.extend(setup.subscriptions().iter().map(|uri| (None, subscribe_request(uri, dialect))));
+        let subscribe = |uri: &Bytes| subscription_request(Method::Subscribe, 0, uri, dialect);
+        lines.extend(setup.subscriptions().iter().map(|uri| (None, subscribe(uri))));
         (lines, again)
     });
     for (what, line) in lines {

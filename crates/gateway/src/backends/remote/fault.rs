@@ -110,6 +110,14 @@ impl Fault {
         Self::Unreachable { why, hint, prospect }
     }
 
+    /// Whether the same request may succeed later.
+    pub(super) fn is_temporary(&self) -> bool {
+        matches!(
+            self,
+            Self::Unreachable { .. } | Self::Broken { .. } | Self::Busy { .. } | Self::Failed { .. }
+        )
+    }
+
     /// A response with a status that is no success.
     pub(super) fn status(status: u16, headers: &HeaderMap, said: String) -> Self {
         match status {

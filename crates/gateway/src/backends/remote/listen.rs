@@ -46,9 +46,8 @@ impl Remote {
                 Ok(mut response) => {
                     has_one = true;
                     let (begun, before) = (Instant::now(), mark.last_id.clone());
-                    match self.hear_stream(&mut response, None, &mut mark).await {
-                        Heard::Answer | Heard::End(_) => {}
-                    }
+                    let (Heard::Answer | Heard::End(_)) =
+                        self.hear_stream(&mut response, None, &mut mark).await;
                     // Some close it at once, each time: they are not asked every second.
                     let is_fruitless = begun.elapsed() < MIN_STREAM_LIFE && mark.last_id == before;
                     failures = if is_fruitless { failures + 1 } else { 0 };
@@ -60,14 +59,7 @@ impl Remote {
                     }
                     failures += 1;
                 }
-                Err(
-                    Fault::Unreachable { .. }
-                    | Fault::Broken { .. }
-                    | Fault::Busy { .. }
-                    | Fault::Failed { .. },
-                ) if has_one || failures < 3 => {
-                    failures += 1;
-                }
+                Err(fault) if fault.is_temporary() && (has_one || failures < 3) => failures += 1,
                 // Where it went on is no longer known there.
                 Err(_) if has_one && mark.last_id.is_some() => mark.last_id = None,
                 Err(_) => return,

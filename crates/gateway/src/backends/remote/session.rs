@@ -4,7 +4,7 @@ use bytes::Bytes;
 use reqwest::header::HeaderValue;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use switchboard_protocol::setup::subscribe_request;
+use switchboard_protocol::setup::subscription_request;
 use switchboard_protocol::{
     Dialect, Kind, Message, Method, Outgoing, Parsed, Part, Patch, PeerSetup, RawId, SetupMessage, parse,
 };
@@ -56,7 +56,9 @@ impl RepeatedMessages {
     /// Requests that make the new session what the old one was.
     pub(super) fn settings(&self) -> Vec<Message> {
         let level = self.setup.get(SetupMessage::Level).and_then(one);
-        let subscribe = |uri: &Bytes| one(&subscribe_request(uri, Dialect::Standard));
+        // The id is replaced when the request is sent.
+        let subscribe =
+            |uri: &Bytes| one(&subscription_request(Method::Subscribe, 0, uri, Dialect::Standard));
         level.into_iter().chain(self.setup.subscriptions().iter().filter_map(subscribe)).collect()
     }
 

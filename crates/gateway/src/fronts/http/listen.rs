@@ -118,25 +118,7 @@ pub(crate) async fn welcome(
     guests: Arc<Guests>,
 ) {
     loop {
-        let accepted = match &listening {
-            Listening::Tcp(listener) => match listener.accept().await {
-                Ok((stream, peer)) => {
-                    // An answer is not to wait for the acknowledgement of the one before.
-                    let _ = stream.set_nodelay(true);
-                    let from = if peer.ip().to_canonical().is_loopback() {
-                        CallerOrigin::Here
-                    } else {
-                        CallerOrigin::Elsewhere
-                    };
-                    Ok((Stream::Tcp(stream), from))
-                }
-                Err(error) => Err(error),
-            },
-            Listening::Path(listener) => {
-                listener.accept().await.map(|stream| (Stream::Path(stream), CallerOrigin::Here))
-            }
-        };
-        let Ok((stream, from)) = accepted else {
+        let Ok((stream, from)) = accept(&listening).await else {
             // Without a descriptor for one more: a moment later there may be one.
             guests.dismiss_oldest();
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -150,6 +132,19 @@ pub(crate) async fn welcome(
                 Stream::Path(stream) => greet(front, stream, from, tls, &guests, guest).await,
             }
         });
+    }
+}
+
+async fn accept(listening: &Listening) -> io::Result<(Stream, CallerOrigin)> {
+    match listening {
+        Listening::Tcp(listener) => {
+            let (stream, peer) = listener.accept().await?;
+            // Without this an answer waits until the client has acknowledged the one before it.
+            let _ = stream.set_nodelay(true);
+            let is_local = peer.ip().to_canonical().is_loopback();
+            Ok((Stream::Tcp(stream), if is_local { CallerOrigin::Here } else { CallerOrigin::Elsewhere }))
+        }
+        Listening::Path(listener) => Ok((Stream::Path(listener.accept().await?), CallerOrigin::Here)),
     }
 }
 
