@@ -56,4 +56,4 @@ pub use settings::{
     Aggregates, Capabilities, Limits, OnTimeout, Pool, RetryAfterCrash, Roots, Scope, ScopeReason,
     ServerSettings, Settings, StatePolicy,
 };
-pub use transitions::{Change, Done, MEASURE_OFTEN, Order, StandbyState};
+pub use transitions::{Change, Done, MEMORY_CHECK_INTERVAL, Order, StandbyState};

@@ -7,9 +7,6 @@ use serde_json::json;
 use std::sync::Arc;
 use switchboard_protocol::{Message, Part};
 
-/// Roots of one client that count.
-const MAX_ROOTS: usize = 1024;
-
 /// The roots that a client has named, and how far we have come in asking for them.
 #[derive(Debug, Default)]
 pub(super) struct ClientRoots {
@@ -133,7 +130,7 @@ impl ClientRoots {
         let Inquiry::Asked { said, .. } = &mut self.inquiry else { return None };
         let named = paths::roots_in_answer(answer.part(Part::Result).unwrap_or_default());
         let named = named.into_iter().map(|(uri, raw)| ClientRoot { path: path::of_uri(&uri, style), raw });
-        *said = named.take(MAX_ROOTS).collect();
+        *said = named.collect();
         self.inquiries += 1;
         let paths = said.iter().filter_map(|root| root.path.clone()).collect();
         Some((self.inquiries, paths))
@@ -180,12 +177,12 @@ mod tests {
 
     #[test]
     fn roots_are_limited() {
-        let named = vec![r#"{"uri":"file:///a"}"#; 5000].join(",");
-        let answer = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"roots":[{named}]}}}}"#);
+        let named: Vec<String> = (0..5000).map(|n| format!(r#"{{"uri":"file:///{n}"}}"#)).collect();
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"roots":[{}]}}}}"#, named.join(","));
         let Ok(Parsed::One(answer)) = parse(answer.into()) else { panic!("no message") };
         let mut roots = ClientRoots::default();
         roots.ask(Vec::new());
-        let (_, paths) = roots.read(&answer, Style::Unix).unwrap();
-        assert!(paths.len() <= MAX_ROOTS);
+        let (_, looked_up) = roots.read(&answer, Style::Unix).unwrap();
+        assert_eq!(looked_up.len(), paths::MAX_ROOTS);
     }
 }

@@ -11,8 +11,8 @@ use switchboard_protocol::json;
 const MAX_PATH_BYTES: usize = 128 * 1024;
 /// Further URIs in a request would be looked up on disk, and say nothing that these do not.
 const MAX_URIS: usize = 16;
-/// Nobody has more, and each of them is kept.
-const MAX_ROOTS: usize = 256;
+/// Roots of one client at most: each is kept in memory.
+pub(crate) const MAX_ROOTS: usize = 256;
 
 /// The paths that a request's `params` name: cleaned paths, the first to be asked first.
 ///

@@ -26,7 +26,7 @@ mod debounce;
 mod deadlines;
 mod drain;
 
-pub use backends::MEASURE_OFTEN;
+pub use backends::MEMORY_CHECK_INTERVAL;
 pub use owner::{Change, Done, Order};
 pub use pool::StandbyState;
 

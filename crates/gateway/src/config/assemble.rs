@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::default_keys::DefaultsEntry;
-use super::keys::{FileEntry, LogEntry, Servers};
+use super::keys::{FileEntry, LogEntry, ServerEntries};
 use super::quantity::spell_size;
 use super::read::{Count, Key, Size, Time};
 use super::report::{FilePlace, Report, shown};
@@ -112,8 +112,8 @@ fn file(entry: FileEntry, top: &FilePlace, report: &mut Report<'_>) -> Config {
     }
 }
 
-fn named(servers: Key<Servers>) -> Vec<(String, FilePlace, ServerEntry)> {
-    servers.value().map(|Servers(servers)| servers).unwrap_or_default()
+fn named(servers: Key<ServerEntries>) -> Vec<(String, FilePlace, ServerEntry)> {
+    servers.value().map(|ServerEntries(servers)| servers).unwrap_or_default()
 }
 
 fn refuse_in_both(

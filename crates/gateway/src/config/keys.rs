@@ -26,11 +26,11 @@ file_object! {
     FileEntry, ignoring FOREIGN_AT_TOP, {
         /// The MCP servers, by name, as Claude, Cursor and others have them.
         #[schemars(example = json!({ "time": { "command": "uvx", "args": ["mcp-server-time"] } }))]
-        "mcpServers" => mcp_servers: Servers,
+        "mcpServers" => mcp_servers: ServerEntries,
 
         /// The same as `mcpServers`; VS Code's name for it.
         #[schemars(example = json!({ "time": { "command": "uvx", "args": ["mcp-server-time"] } }))]
-        "servers" => servers: Servers,
+        "servers" => servers: ServerEntries,
 
         /// Keys of a server that count for all servers, unless a server has its own.
         #[schemars(example = json!({ "timeout": "2m", "startTimeout": "1m" }))]
@@ -195,9 +195,9 @@ file_object! {
 }
 
 /// Servers by name, in the order of the file, each with the place of its name.
-pub(super) struct Servers(pub(super) Vec<(String, FilePlace, ServerEntry)>);
+pub(super) struct ServerEntries(pub(super) Vec<(String, FilePlace, ServerEntry)>);
 
-impl Read for Servers {
+impl Read for ServerEntries {
     fn read(value: &Value<'_>, place: &FilePlace, report: &mut Report<'_>) -> Option<Self> {
         let mut servers = Vec::new();
         for property in &object(value, place, report)?.properties {
@@ -212,7 +212,7 @@ impl Read for Servers {
     }
 }
 
-impl JsonSchema for Servers {
+impl JsonSchema for ServerEntries {
     fn schema_name() -> Cow<'static, str> {
         "Servers".into()
     }

@@ -3,7 +3,7 @@
 use super::Hub;
 use std::sync::Arc;
 use std::time::Duration;
-use switchboard_core::{Event, Launch, MEASURE_OFTEN};
+use switchboard_core::{Event, Launch, MEMORY_CHECK_INTERVAL};
 use switchboard_process::aside;
 use switchboard_process::tree::Tree;
 
@@ -18,7 +18,7 @@ impl Hub {
                 turn.inside.core.measure_every().filter(|_| has_trees)
             };
             match every {
-                Some(often) if often <= MEASURE_OFTEN => tokio::time::sleep(often).await,
+                Some(often) if often <= MEMORY_CHECK_INTERVAL => tokio::time::sleep(often).await,
                 every => self.start_or(every).await,
             }
             self.measure().await;
@@ -35,7 +35,7 @@ impl Hub {
         };
         tokio::select! {
             () = time => {}
-            () = self.measure_soon.notified() => tokio::time::sleep(MEASURE_OFTEN).await,
+            () = self.measure_soon.notified() => tokio::time::sleep(MEMORY_CHECK_INTERVAL).await,
         }
     }
 

@@ -8,10 +8,10 @@ use crate::servers::Limit;
 use std::time::Duration;
 
 /// How often memory is measured where a limit is near, or was chosen by the owner.
-pub const MEASURE_OFTEN: Duration = Duration::from_secs(2);
+pub const MEMORY_CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
 /// How often it is measured otherwise. A look costs milliseconds of the processor for every backend.
-const MEASURE_SELDOM: Duration = Duration::from_secs(30);
+const RELAXED_MEMORY_CHECK_INTERVAL: Duration = Duration::from_secs(30);
 
 impl Core {
     /// A backend is being used: it will be asked for a sign of life in a while.
@@ -82,12 +82,16 @@ impl Core {
         let pool = &self.settings.pool;
         let is_limited = |b: &Backend| b.settings().memory_limit.is_some();
         if running().any(is_limited) {
-            return Some(MEASURE_OFTEN);
+            return Some(MEMORY_CHECK_INTERVAL);
         }
         let limit = pool.memory_limit.filter(|_| running().next().is_some())?;
         let held: u64 = running().filter_map(|b| b.health().memory()).sum();
         let is_near = held > limit / 4 * 3;
-        Some(if pool.is_memory_limit_given || is_near { MEASURE_OFTEN } else { MEASURE_SELDOM })
+        Some(if pool.is_memory_limit_given || is_near {
+            MEMORY_CHECK_INTERVAL
+        } else {
+            RELAXED_MEMORY_CHECK_INTERVAL
+        })
     }
 
     fn weigh(&mut self, launch: Launch, bytes: u64, limit: u64) {

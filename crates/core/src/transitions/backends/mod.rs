@@ -25,4 +25,4 @@ mod failure;
 mod record;
 mod turned_away;
 
-pub use health::MEASURE_OFTEN;
+pub use health::MEMORY_CHECK_INTERVAL;
