@@ -48,6 +48,8 @@ pub(crate) struct Hub {
     /// We have begun to end.
     draining: Notify,
     is_ending: AtomicBool,
+    /// Peers can run while we do.
+    has_several_cores: bool,
 }
 
 struct Inside {
@@ -87,6 +89,7 @@ impl Hub {
             finished: Notify::new(),
             draining: Notify::new(),
             is_ending: AtomicBool::new(false),
+            has_several_cores: std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1),
         })
     }
 
@@ -94,7 +97,8 @@ impl Hub {
     pub(crate) fn turn(self: &Arc<Self>) -> Turn<'_> {
         // Nobody sees a lock that a panic has left: it ends the process.
         let inside = self.inside.lock();
-        Turn { hub: self, inside, now: Moment::after_start(self.started.elapsed()), desk: None }
+        let now = Moment::after_start(self.started.elapsed());
+        Turn { hub: self, inside, now, has_written: false, desk: None }
     }
 
     pub(crate) fn handle(self: &Arc<Self>, event: Event) {

@@ -30,6 +30,8 @@ pub(crate) struct Turn<'a> {
     pub(super) hub: &'a Arc<Hub>,
     pub(super) inside: MutexGuard<'a, Inside>,
     pub(super) now: Moment,
+    /// Whether a message was put into an outbox in this turn.
+    pub(super) has_written: bool,
     /// Where facts are handed in; held from the first one to the end of the turn.
     pub(super) desk: Option<Desk<'a>>,
 }
@@ -251,7 +253,9 @@ impl<'a> Turn<'a> {
     fn put(&mut self, peer: Peer, out: Outgoing, about: About) {
         if let Some(outbox) = self.inside.outboxes.get_mut(&peer) {
             outbox.put(out);
-            if outbox.gathered() >= MAX_GATHERED_MESSAGES {
+            // The first message wakes the other side, which then works on it while the rest is still looked at.
+            let is_first = !std::mem::replace(&mut self.has_written, true);
+            if outbox.gathered() >= MAX_GATHERED_MESSAGES || (is_first && self.hub.has_several_cores) {
                 self.flush(peer);
             } else {
                 self.touch(peer);
