@@ -1,5 +1,5 @@
-//! Facts as log lines: the only code that logs. Everything goes to the file at the chosen level; warnings
-//! and errors go to our stderr too, where an IDE shows them. Bodies are never written unless asked for.
+//! Facts as log lines: the only code that logs. All lines go to the file at the chosen level; warnings and
+//! errors also go to our stderr, where an IDE shows them. Message bodies are logged only on request.
 
 use super::clock::Timestamp;
 use super::rolling::{Name, Rolling};
@@ -26,22 +26,22 @@ use tracing_subscriber::{Layer, Registry, fmt};
 
 pub(super) struct Log {
     dispatch: Dispatch,
-    /// Requests are shown with their ids. `tracing::enabled!` cannot be asked: with several logs in one process it says yes if
-    /// any of them shows them.
+    /// Whether requests are shown with their ids. `tracing::enabled!` does not help: with several logs in one
+    /// process it answers for any of them.
     with_ids: bool,
     time: FactTime,
     to_file: Gathered,
     to_stderr: Gathered,
-    /// `None`: our stderr.
+    /// `None` logs to our stderr.
     file: Option<Rolling>,
-    /// A daemon's.
+    /// A daemon's own stderr.
     own_stderr: Option<StderrFile>,
-    /// What the servers say on their stderr, in a file of its own each.
+    /// Stderr of the servers, in one file each.
     words: BTreeMap<String, (Rolling, Vec<u8>)>,
     folder: PathBuf,
     server: String,
     root: String,
-    /// Each backend's server and root.
+    /// Server and root of each backend.
     backends: BTreeMap<BackendId, (String, String)>,
 }
 
@@ -57,6 +57,7 @@ impl Log {
             }
         };
         let is_stderr = options.file.as_deref().is_some_and(|file| file == Path::new(STDERR));
+        // A log on stderr has these lines already.
         let warnings = if is_stderr { LevelFilter::OFF } else { level.min(LevelFilter::WARN) };
         let stderr_layer = plain().with_writer(to_stderr.clone()).with_filter(warnings).boxed();
         let dispatch = Dispatch::new(Registry::default().with(vec![file_layer, stderr_layer]));
@@ -78,7 +79,7 @@ impl Log {
         }
     }
 
-    /// Remembers what later lines refer to.
+    /// Remembers names for later lines.
     pub(super) fn know(&mut self, fact: &Fact) {
         if let Fact::Starting { backend, server, root, .. } = fact {
             self.backends.insert(*backend, (server.clone(), root.clone().unwrap_or_default()));
@@ -128,7 +129,7 @@ impl Log {
         }
     }
 
-    /// Writes what was gathered.
+    /// Writes the collected lines.
     pub(super) fn flush(&mut self, dropped: u64) {
         if dropped > 0 {
             self.time.set(SystemTime::now());
@@ -153,7 +154,7 @@ impl Log {
     }
 }
 
-/// One fact, one line. Long on purpose: a table of all facts, without an arm for the rest.
+/// One line per fact. Long on purpose: a table of all facts, without a catch-all arm.
 fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
     match fact {
         Fact::Layers { text, are_wanting: true } => {
@@ -266,7 +267,7 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
             if with_ids {
                 debug!(method = &**method, server, root, ms, outcome, %id, "answered");
             } else if Method::Servers.name() == Some(&**method) {
-                // Commands of ours ask again and again while they wait.
+                // Our own commands poll this method while they wait.
                 debug!(method = &**method, server, root, ms, outcome, "answered");
             } else {
                 info!(method = &**method, server, root, ms, outcome, "answered");
@@ -276,7 +277,7 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
             info!(%method, server, root, ms = ms(*took), outcome = word(*outcome), "asked its client");
         }
         Fact::Quarantined { text, bytes, total, .. } => {
-            // Said aloud once; a chatty server would fill the IDE's log.
+            // A warning once; a chatty server would fill the IDE's log.
             let text = redact(text);
             match total {
                 1 => warn!(server, text, bytes, total, "stdout line is not a message; quarantined"),
@@ -318,7 +319,7 @@ fn level_filter(level: LogLevel) -> LevelFilter {
     }
 }
 
-/// A server's name as part of a file's name.
+/// A server's name as part of a file name.
 fn file_name(server: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
     let name: String = server.chars().map(safe).take(60).collect();
@@ -326,7 +327,7 @@ fn file_name(server: &str) -> String {
     if name.chars().all(|c| c == '.') { "server".into() } else { name }
 }
 
-/// The time of the fact that is being written, not of the writing.
+/// Time of the fact, not of the write.
 #[derive(Clone, Default)]
 struct FactTime(Arc<AtomicU64>);
 
@@ -344,7 +345,7 @@ impl FormatTime for FactTime {
     }
 }
 
-/// Lines that wait to be written in one go.
+/// Lines that wait to be written together.
 #[derive(Clone, Default)]
 struct Gathered(Arc<Lock<Vec<u8>>>);
 
