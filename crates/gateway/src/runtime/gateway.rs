@@ -109,7 +109,7 @@ impl Gateway {
 /// Report of the layers that keep processes from outliving us.
 fn guards(warden: &Warden, is_unguarded: bool) -> Fact {
     if is_unguarded {
-        return Fact::Layers { text: "guard: off, as was asked for".to_owned(), are_wanting: false };
+        return Fact::Layers { text: "guard: off, as requested".to_owned(), are_wanting: false };
     }
     let layers = warden.layers();
     Fact::Layers { text: layers.to_string(), are_wanting: layers.are_wanting() }

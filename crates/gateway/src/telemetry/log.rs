@@ -162,12 +162,12 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
         }
         Fact::Layers { text, .. } => info!(layers = text, "protections against leftover processes"),
         Fact::Swept { names, left: 0 } => {
-            warn!(ended = names.join(", "), "ended processes that a killed run had left");
+            warn!(ended = names.join(", "), "ended processes left by a killed run");
         }
         Fact::Swept { names, left } => {
-            error!(ended = names.join(", "), left, "cannot end some processes that a killed run left");
+            error!(ended = names.join(", "), left, "cannot end some processes left by a killed run");
         }
-        Fact::ParentGone => info!("the process that started us has ended"),
+        Fact::ParentGone => info!("parent process has ended"),
         Fact::PlainHttp { address } => warn!(
             address,
             hint = "give --tls-cert and --tls-key, or listen at 127.0.0.1 behind a proxy that has TLS",
@@ -183,20 +183,20 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
                 );
             }
         }
-        Fact::NotStarted { server, why } => warn!(server, why, "not started without a client"),
+        Fact::NotStarted { server, why } => warn!(server, why, "cannot run without a client"),
         Fact::ConfigRejected { why } => {
             warn!(why = redact(why), "config file rejected; keeping the previous config")
         }
         Fact::LeftBehind { ended, left: 0, .. } => {
-            info!(server, root, ended = ended.join(", "), "left processes behind; ended");
+            info!(server, root, ended = ended.join(", "), "leftover processes ended");
         }
         Fact::LeftBehind { ended, left, .. } => {
-            error!(server, root, ended = ended.join(", "), left, "left processes behind that we may not end");
+            error!(server, root, ended = ended.join(", "), left, "cannot end some leftover processes");
         }
         Fact::ClientConnected { client } => debug!(%client, "client connected"),
-        Fact::ClientInputEnded { client } => debug!(%client, "client closed its end"),
-        Fact::ClientLost { client } => debug!(%client, "client is gone"),
-        Fact::RootsKnown { client, roots } => info!(%client, roots = roots.join(", "), "the client's roots"),
+        Fact::ClientInputEnded { client } => debug!(%client, "client closed its input"),
+        Fact::ClientLost { client } => debug!(%client, "client disconnected"),
+        Fact::RootsKnown { client, roots } => info!(%client, roots = roots.join(", "), "client roots"),
         Fact::RootChosen { client, root: Some(root), why } => {
             info!(%client, server, root, why, "root chosen")
         }
@@ -209,7 +209,7 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
             info!(server, root, running, setting = limit.setting(), "waiting: instance limit reached");
         }
         Fact::NoRoom { running, limit: None, .. } => {
-            info!(server, root, running, "waits for other servers to start");
+            info!(server, root, running, "waiting: too many servers are starting");
         }
         Fact::Crowded { crowding, .. } => {
             warn!(server, root, hint = crowding.hint, "{}", crowding.message);
@@ -221,32 +221,32 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
             );
         }
         Fact::Separated { clients, why, .. } => {
-            info!(server, root, clients, why, "clients move to other processes");
+            info!(server, root, clients, why, "clients get separate processes");
         }
         Fact::Unheard { method, text, .. } if text.is_empty() => {
             debug!(server, root, %method, "not delivered: several clients use this server");
         }
         Fact::Unheard { text, .. } => {
-            info!(server, root, message = redact(text), "log message of the server")
+            info!(server, root, message = redact(text), "log message from the server")
         }
         Fact::StateLost { why, .. } => warn!(server, root, why, "stopped; its state is lost"),
         Fact::Heavy { bytes, limit, .. } => {
-            warn!(server, root, bytes, limit, "holds more memory than it may")
+            warn!(server, root, bytes, limit, "memory limit exceeded")
         }
         Fact::PoolHeavy { bytes, limit } => {
-            warn!(bytes, limit, "all servers together hold more memory than they may");
+            warn!(bytes, limit, "memory limit of all servers exceeded");
         }
         Fact::Starting { framing, .. } => debug!(server, root, framing = framing.name(), "starting"),
         Fact::Spawned { pid: Some(pid), .. } => info!(server, root, pid, "spawned"),
-        Fact::Spawned { pid: None, .. } => info!(server, root, "remote"),
+        Fact::Spawned { pid: None, .. } => info!(server, root, "connecting to remote server"),
         Fact::SpawnFailed { reason, .. } => error!(server, root, reason, "could not be started"),
-        Fact::NotReached { reason, .. } => error!(server, root, reason, "cannot be used"),
+        Fact::NotReached { reason, .. } => error!(server, root, reason, "remote server unavailable"),
         Fact::Ready { after, restarted, .. } => info!(server, root, ms = ms(*after), restarted, "ready"),
         Fact::Crashed { how, pending, stderr, .. } => {
             error!(server, root, how, pending, stderr = redact(stderr), "crashed");
         }
         Fact::RestartIn { delay, crashes, .. } => {
-            info!(server, root, delay_ms = ms(*delay), crashes, "restarts");
+            info!(server, root, delay_ms = ms(*delay), crashes, "restart scheduled");
         }
         Fact::BreakerOpened { cooldown, crashes, .. } => {
             error!(server, root, cooldown_ms = ms(*cooldown), crashes, "crashes too often; restarts paused");
@@ -256,7 +256,7 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
         Fact::FramingDoubted { framing, .. } => {
             warn!(server, root, framing = framing.name(), "no answer in this framing");
         }
-        Fact::FramingLearnt { framing, .. } => debug!(server, framing = framing.name(), "framing learnt"),
+        Fact::FramingLearnt { framing, .. } => debug!(server, framing = framing.name(), "framing detected"),
         Fact::Probing { is_regular: true, .. } => debug!(server, root, "health check sent"),
         Fact::Probing { .. } => warn!(server, root, "health check sent after a timeout"),
         Fact::Routed { client, backend, method, id, minted } => {
@@ -274,7 +274,7 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
             }
         }
         Fact::Asked { method, took, outcome, .. } => {
-            info!(%method, server, root, ms = ms(*took), outcome = word(*outcome), "asked its client");
+            info!(%method, server, root, ms = ms(*took), outcome = word(*outcome), "server asked its client");
         }
         Fact::Quarantined { text, bytes, total, .. } => {
             // A warning once; a chatty server would fill the IDE's log.
@@ -285,12 +285,12 @@ fn tell(fact: &Fact, server: &str, root: &str, with_ids: bool) {
             }
         }
         Fact::BadMessage { from, what } => warn!(%from, what, "bad message"),
-        Fact::TooLong { from, bytes } => warn!(%from, bytes, "a message beyond the limit was dropped"),
-        Fact::LateAnswer { total, .. } => info!(server, total, "an answer came too late and was dropped"),
+        Fact::TooLong { from, bytes } => warn!(%from, bytes, "oversized message dropped"),
+        Fact::LateAnswer { total, .. } => info!(server, total, "late answer dropped"),
         Fact::DroppedNotification { to, total } => {
-            warn!(%to, total, "notifications were dropped: nobody reads")
+            warn!(%to, total, "notifications dropped: the receiver does not read")
         }
-        Fact::Retried { method, .. } => info!(server, %method, "sent once more"),
+        Fact::Retried { method, .. } => info!(server, %method, "request sent again"),
         Fact::Draining { why, pending } => info!(why, pending, "draining"),
         Fact::Finished => info!("finished"),
     }

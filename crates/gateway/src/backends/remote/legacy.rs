@@ -115,9 +115,8 @@ impl Remote {
             for tries in FIRST_RENEWALS..MAX_RENEWALS {
                 match remote.renew(number).await {
                     Ok(()) => return,
-                    Err(fault) => {
-                        remote.note(&format!("no new session: {}", fault.words(&remote.target).text))
-                    }
+                    Err(fault) => remote
+                        .note(&format!("cannot make a new session: {}", fault.words(&remote.target).text)),
                 }
                 tokio::time::sleep(pause(tries)).await;
             }
