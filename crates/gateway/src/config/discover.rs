@@ -28,9 +28,9 @@ pub enum ConfigOrigin {
     Given,
     /// Named by [`VARIABLE`].
     Variable,
-    /// The project's, and trusted.
+    /// A trusted project file.
     Project,
-    /// The user's.
+    /// The user's own file.
     User,
 }
 

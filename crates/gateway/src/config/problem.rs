@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::excerpt::Excerpt;
 
-/// How bad it is.
+/// Severity of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// The file is not used.

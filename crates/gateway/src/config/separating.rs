@@ -7,7 +7,7 @@ use super::os;
 
 /// Names; `*` stands for any characters.
 pub(crate) const SESSION: &[&str] = &[
-    // Counts through the program that is found in it.
+    // Compared by the program that it leads to, see `environments`.
     "PATH",
     "LANG",
     "LANGUAGE",
